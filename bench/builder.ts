@@ -1,4 +1,7 @@
-/** Building plans of five real models on the CPU, against NVIDIA's own Python bindings. Parts of models' names: those alone. Needs Python 3 with pip; fetches the rest once. */
+/**
+ * Building plans of five real models on the CPU, against NVIDIA's own Python bindings. Parts of models' names: those
+ * alone. Needs Python 3 with pip; fetches the rest once.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +25,8 @@ async function fileOf({ name, source }: RealModel, folder: string): Promise<stri
 }
 
 function asRanges(shapes: RealModel['shapes']): Record<string, ProfileShapes> {
-  const range = (given: RealModel['shapes'][string]): ProfileShapes => ('opt' in given ? given : { min: given, opt: given, max: given })
+  const range = (given: RealModel['shapes'][string]): ProfileShapes =>
+    'opt' in given ? given : { min: given, opt: given, max: given }
   return Object.fromEntries(Object.entries(shapes).map(([input, given]) => [input, range(given)]))
 }
 
@@ -30,7 +34,8 @@ const compared = ['workspace', 'optimizationLevel', 'tf32', 'auxiliaryStreams', 
 
 /** Both build the same network with the same options, or the figures say nothing. */
 function checkSame(name: string, ours: BuildInfo, theirs: PythonBuild): void {
-  if (!theirs.version.startsWith(`${ours.version}.`)) throw new Error(`TensorRT is ${ours.version} here and ${theirs.version} in Python`)
+  if (!theirs.version.startsWith(`${ours.version}.`))
+    throw new Error(`TensorRT is ${ours.version} here and ${theirs.version} in Python`)
   if (ours.layers !== theirs.layers)
     throw new Error(`${name} has ${String(ours.layers)} layers here and ${String(theirs.layers)} in Python`)
   for (const key of compared) {
@@ -67,11 +72,15 @@ async function timeOf(model: RealModel, python: PythonBuilder, folder: string): 
     peer: async () => (await python.build(path, shapes)).ms,
   })
   const sizes = `plan ${String(plan.bytes.length)} bytes, Python's ${String(theirs.bytes)}`
-  return { row: row(model.name, 'ms', time.ours, time.peer, goal, `${String(plan.info.layers)} layers; ${sizes}`), info: plan.info }
+  return {
+    row: row(model.name, 'ms', time.ours, time.peer, goal, `${String(plan.info.layers)} layers; ${sizes}`),
+    info: plan.info,
+  }
 }
 
 function geometricMean(rows: readonly Row[]): Row {
-  const mean = (figure: (row: Row) => number): number => Math.exp(rows.reduce((sum, row) => sum + Math.log(figure(row)), 0) / rows.length)
+  const mean = (figure: (row: Row) => number): number =>
+    Math.exp(rows.reduce((sum, row) => sum + Math.log(figure(row)), 0) / rows.length)
   const [ours, peer] = [mean((row) => row.ours), mean((row) => row.peer ?? NaN)]
   const how =
     `medians of ${String(rounds)} interleaved builds, parse and build, everything already loaded. Ours: builder.build() as its caller waits for it; ` +
@@ -79,9 +88,13 @@ function geometricMean(rows: readonly Row[]): Row {
   return row('geometric mean', 'ms', ours, peer, goal, how)
 }
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 const all = [...modelsToBuild, centerFace]
-const models = positionals.length === 0 ? all : all.filter(({ name }) => positionals.some((part) => name.includes(part)))
+const models =
+  positionals.length === 0 ? all : all.filter(({ name }) => positionals.some((part) => name.includes(part)))
 if (models.length === 0) throw new Error(`no such model; there are ${all.map(({ name }) => name).join(', ')}`)
 
 const folder = await mkdtemp(join(tmpdir(), 'trt-bench-'))
@@ -91,9 +104,16 @@ try {
   const measured: Measured[] = []
   for (const model of models) measured.push(await timeOf(model, python, folder))
   const rows = measured.map(({ row }) => row)
-  const [about = ''] = measured.map(({ info }) => `${info.library}; defaults on both sides, read back: ${settings(info)}`)
+  const [about = ''] = measured.map(
+    ({ info }) => `${info.library}; defaults on both sides, read back: ${settings(info)}`,
+  )
   print(
-    { bench: 'builder', date: new Date().toISOString(), machine: { ...on, ours: about }, rows: [...rows, geometricMean(rows)] },
+    {
+      bench: 'builder',
+      date: new Date().toISOString(),
+      machine: { ...on, ours: about },
+      rows: [...rows, geometricMean(rows)],
+    },
     values.json,
   )
 } finally {

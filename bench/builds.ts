@@ -1,4 +1,7 @@
-/** Two builds of the addon, other benches with both in turns: by rooms beside file by file; `--older`: as it is shipped beside all at -O3, linked for this machine. core, cpu, vision, or core:calls for a part; `--rounds N`. */
+/**
+ * Two builds of the addon, other benches with both in turns: by rooms beside file by file; `--older`: as it is shipped
+ * beside all at -O3, linked for this machine. core, cpu, vision, or core:calls for a part; `--rounds N`.
+ */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -22,12 +25,18 @@ if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whol
 const { TRT_BENCH_OURS: ourBuild = '', TRT_BENCH_PEER: peerBuild = '' } = process.env
 const what = values.older ? 'all of it at -O3, linked for the glibc of this machine' : 'each file compiled by itself'
 
-/** Runs a bench, or a part of it, in a process of its own, with the addon below a folder; what has no unit of time or of a rate is no speed. */
+/**
+ * Runs a bench, or a part of it, in a process of its own, with the addon below a folder; what has no unit of time or of
+ * a rate is no speed.
+ */
 async function speeds(wanted: string, addon: string): Promise<readonly Row[]> {
   const [name = '', ...parts] = wanted.split(':')
   const program = fileURLToPath(new URL(`${name}.js`, import.meta.url))
   const env = { ...process.env, NODE_TENSORRT_PREBUILD: addon }
-  const { stdout } = await promisify(execFile)(process.execPath, [program, '--json', ...parts], { env, maxBuffer: 2 ** 26 })
+  const { stdout } = await promisify(execFile)(process.execPath, [program, '--json', ...parts], {
+    env,
+    maxBuffer: 2 ** 26,
+  })
   return (JSON.parse(stdout) as Report).rows.filter(({ unit }) => [...times, ...rates].includes(unit))
 }
 
@@ -45,7 +54,9 @@ for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vis
     const goal = rates.includes(unit)
       ? ({ of: 'ratio', sign: '>=', value: 0.97 } as const)
       : ({ of: 'ratio', sign: '<=', value: 1.03 } as const)
-    rows.push(row(`${wanted}: ${measured}`, unit, ours, peer, goal, `peer: ${what}; medians of ${rounds} runs in turns`))
+    rows.push(
+      row(`${wanted}: ${measured}`, unit, ours, peer, goal, `peer: ${what}; medians of ${rounds} runs in turns`),
+    )
   }
 }
 print({ bench: 'builds', date: new Date().toISOString(), machine: machine({}), rows }, values.json)

@@ -1,4 +1,7 @@
-/** The clients of node-tensorrt/client against our server (an ONNX Identity), beside undici and grpc-js with proto-loader. Names of parts: those alone; `--rounds N`, `--quick`. */
+/**
+ * The clients of node-tensorrt/client against our server (an ONNX Identity), beside undici and grpc-js with
+ * proto-loader. Names of parts: those alone; `--rounds N`, `--quick`.
+ */
 import { parseArgs } from 'node:util'
 import { GrpcClient, HttpClient, type InferenceClient } from '../lib/client/index.js'
 import { Tensor } from '../lib/index.js'
@@ -9,7 +12,11 @@ import { machine, note, print, row, type Row } from './support/report.js'
 import { identityRepository } from './support/serve/repositories.js'
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false }, rounds: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+  },
   allowPositionals: true,
 })
 const rounds = Number(values.rounds ?? (values.quick ? 2 : 6))
@@ -86,7 +93,11 @@ async function checkSame(ours: Asker, theirs: Asker): Promise<void> {
   if (one.length !== other.length || one.some((value, i) => value !== other[i])) throw new Error('the answers differ')
 }
 
-async function rowsOf(name: string, { peer, ours: open, theirs: openPeer, goals }: Part, server: Asked): Promise<Row[]> {
+async function rowsOf(
+  name: string,
+  { peer, ours: open, theirs: openPeer, goals }: Part,
+  server: Asked,
+): Promise<Row[]> {
   const rows: Row[] = []
   for (const [{ what, elements }, value] of goals) {
     const [ours, theirs] = [oursOf(open(server), elements), openPeer(server, elements)]

@@ -1,4 +1,7 @@
-/** The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is copied, what leaks. Names of parts: those alone; `--quick`: a shorter soak. */
+/**
+ * The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is
+ * copied, what leaks. Names of parts: those alone; `--quick`: a shorter soak.
+ */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +12,14 @@ import { Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
 import { cancels, counters, levels, preferred, saturated } from './support/batching.js'
 import { fakeDevice, type FakeDevice } from './support/fake.js'
-import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
+import {
+  interleaved,
+  keepInFlight,
+  loopDelay,
+  microsecondsPerCall,
+  oneAfterAnother,
+  throughput,
+} from './support/measure.js'
 import { driverLoop, onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
@@ -33,8 +43,9 @@ async function calls(device: FakeDevice): Promise<Row[]> {
         for (let i = 0; i < count; i++) engine.inferSync(x)
       }),
     syncPeer: () => microsecondsPerCall(5_000, (count) => oneAfterAnother(count, peer.run)),
-    // Two threads that never work at the same time may share a core, and then wake each other much faster. Which it is, is luck: so both pairs of
-    // threads first work at once. That gives each thread a core of its own where one is free, and on a busy machine still need not.
+    // Two threads that never work at the same time may share a core, and then wake each other much faster. Which it is,
+    // is luck: so both pairs of threads first work at once. That gives each thread a core of its own where one is free,
+    // and on a busy machine still need not.
     single: async () => {
       await keepInFlight(64, 2_000, infer)
       return microsecondsPerCall(1_000, (count) => oneAfterAnother(count, infer))
@@ -49,8 +60,22 @@ async function calls(device: FakeDevice): Promise<Row[]> {
   device.driver.set({ inline: 0 })
   const onnxruntime = `peer: onnxruntime-node, Identity of 16 floats; ${rounds} rounds`
   return [
-    row('infer, 64 in flight, per call', 'µs', time.many, time.manyPeer, { of: 'ratio', sign: '<=', value: 0.5 }, onnxruntime),
-    row('inferSync, one after another', 'µs', time.sync, time.syncPeer, { of: 'ratio', sign: '<=', value: 0.5 }, onnxruntime),
+    row(
+      'infer, 64 in flight, per call',
+      'µs',
+      time.many,
+      time.manyPeer,
+      { of: 'ratio', sign: '<=', value: 0.5 },
+      onnxruntime,
+    ),
+    row(
+      'inferSync, one after another',
+      'µs',
+      time.sync,
+      time.syncPeer,
+      { of: 'ratio', sign: '<=', value: 0.5 },
+      onnxruntime,
+    ),
     row(
       'infer, one after another',
       'µs',
@@ -81,7 +106,9 @@ async function lone(device: FakeDevice): Promise<Row[]> {
   return [row('a lone request, 200 µs device time', 'µs', time.ours, time.loop + 1.3 * time.roundTrip, goal, told)]
 }
 
-/** Milliseconds that the event loop is late while eight inferences of 20 ms are in flight, beyond what it is when idle. */
+/**
+ * Milliseconds that the event loop is late while eight inferences of 20 ms are in flight, beyond what it is when idle.
+ */
 async function eventLoop(device: FakeDevice): Promise<Row[]> {
   note('event-loop delay …')
   device.driver.set({ computeMs: 20 })
@@ -140,7 +167,9 @@ async function lanes(device: FakeDevice): Promise<Row[]> {
   await Promise.all([one.close(), four.close()])
   device.driver.set({ blockMs: 0 })
   const goal = { of: 'ratio', sign: '>=', value: 3.8 } as const
-  return [row('four lanes, 10 ms device time, enqueue blocks', '/s', rate.four, rate.one, goal, 'peer: one lane; 7 rounds')]
+  return [
+    row('four lanes, 10 ms device time, enqueue blocks', '/s', rate.four, rate.one, goal, 'peer: one lane; 7 rounds'),
+  ]
 }
 
 /** Throughput of one lane with two slots against one slot, where copies in and out and computing take 5 ms each. */
@@ -148,7 +177,10 @@ async function slots(device: FakeDevice): Promise<Row[]> {
   note('slots …')
   device.driver.set({ copyMs: 5, computeMs: 5 })
   const x = Tensor.zeros('float32', picture)
-  const [one, two] = [await device.open(identityPlan(picture), { slots: 1 }), await device.open(identityPlan(picture), { slots: 2 })]
+  const [one, two] = [
+    await device.open(identityPlan(picture), { slots: 1 }),
+    await device.open(identityPlan(picture), { slots: 2 }),
+  ]
   const all = (results: Results): Results => results
   const rate = await interleaved(7, {
     two: () => throughput(8, 32, () => two.run([x], undefined, all)),
@@ -157,10 +189,22 @@ async function slots(device: FakeDevice): Promise<Row[]> {
   await Promise.all([one.close(), two.close()])
   device.driver.set({ copyMs: 0, computeMs: 0 })
   const goal = { of: 'ratio', sign: '>=', value: 1.6 } as const
-  return [row('one lane, two slots, copies and compute 5 ms each', '/s', rate.two, rate.one, goal, 'peer: one slot; 7 rounds')]
+  return [
+    row(
+      'one lane, two slots, copies and compute 5 ms each',
+      '/s',
+      rate.two,
+      rate.one,
+      goal,
+      'peer: one slot; 7 rounds',
+    ),
+  ]
 }
 
-/** How often each byte of a 602 KB input is copied by the CPU on its way to the device; the device's own copy is counted too, and is always one. */
+/**
+ * How often each byte of a 602 KB input is copied by the CPU on its way to the device; the device's own copy is counted
+ * too, and is always one.
+ */
 async function copies(device: FakeDevice): Promise<Row[]> {
   note('copies …')
   const count = 64
@@ -206,7 +250,14 @@ async function pinned(device: FakeDevice): Promise<Row[]> {
   await engine.close()
   const goal = { of: 'ours', sign: '<=', value: 64 } as const
   const told = `${results.length} results are kept; ${(before / 2 ** 20).toFixed(0)} MiB were kept from before; of pageable memory ${pageableCopies}`
-  const peak = row(`peak pinned memory, ${many} requests of 602 KB at once`, 'MiB', peakPinnedBytes / 2 ** 20, null, goal, told)
+  const peak = row(
+    `peak pinned memory, ${many} requests of 602 KB at once`,
+    'MiB',
+    peakPinnedBytes / 2 ** 20,
+    null,
+    goal,
+    told,
+  )
   return [{ ...peak, ok: peak.ok && pageableCopies === 0 }]
 }
 
@@ -246,7 +297,10 @@ async function streams(device: FakeDevice): Promise<Row[]> {
     // one that stalls ends with an error
     for await (const y of engine.stream(source(), { signal: AbortSignal.timeout(60_000) })) if (y.size === 16) arrived()
   }
-  /** Milliseconds from an abort until the loop is over, while inferences of 50 ms are under way and the source never answers. */
+  /**
+   * Milliseconds from an abort until the loop is over, while inferences of 50 ms are under way and the source never
+   * answers.
+   */
   const aborted = async (): Promise<number> => {
     const controller = new AbortController()
     const source = async function* () {

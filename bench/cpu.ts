@@ -1,4 +1,7 @@
-/** The execution core on onnxruntime, beside onnxruntime-node with the same session options. Names of parts: those alone; `--quick`: a shorter soak. */
+/**
+ * The execution core on onnxruntime, beside onnxruntime-node with the same session options. Names of parts: those
+ * alone; `--quick`: a shorter soak.
+ */
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +10,14 @@ import { faceDetectorModel } from '../examples/face-detector/model.js'
 import { Engine, type EngineOptions, Tensor } from '../lib/index.js'
 import { identity } from '../test/support/models.js'
 import { realModels } from '../test/support/real-models.js'
-import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
+import {
+  interleaved,
+  keepInFlight,
+  loopDelay,
+  microsecondsPerCall,
+  oneAfterAnother,
+  throughput,
+} from './support/measure.js'
 import { onnxruntimeIdentity, onnxruntimeModel, onnxruntimeVersion, wave } from './support/peers.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
@@ -17,7 +27,10 @@ const load = (model: Uint8Array | string, options: EngineOptions = {}): Promise<
 
 const tensor = (shape: readonly number[]): Tensor => new Tensor('float32', wave(shape), shape)
 
-/** Microseconds of one call after another, beside the same on the fake device of bench core, each in processes of its own. */
+/**
+ * Microseconds of one call after another, beside the same on the fake device of bench core, each in processes of its
+ * own.
+ */
 async function alone(): Promise<Row[]> {
   note('calls one after another …')
   const pairs = 9
@@ -164,7 +177,10 @@ async function batching(): Promise<Row[]> {
   for (const { name, model, shape } of [reader, await faces('N')]) {
     const most = 16
     const [single, merging] = [await load(model), await load(model, { batching: { maxBatch: most, maxDelayMs: 1000 } })]
-    const [peer, peerBatch] = [await onnxruntimeModel(model, shape), await onnxruntimeModel(model, [most, ...shape.slice(1)])]
+    const [peer, peerBatch] = [
+      await onnxruntimeModel(model, shape),
+      await onnxruntimeModel(model, [most, ...shape.slice(1)]),
+    ]
     const x = tensor(shape)
     const time = await interleaved(5, {
       merged: () => microsecondsPerCall(most, (count) => keepInFlight(most, count, () => merging.infer(x))),

@@ -1,4 +1,7 @@
-/** On a GPU: the engine's throughput at batch 1, 8 and 64, the p50 of its calls and what `engine.benchmark()` says of both, against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice). */
+/**
+ * On a GPU: the engine's throughput at batch 1, 8 and 64, the p50 of its calls and what `engine.benchmark()` says of
+ * both, against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice).
+ */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,7 +41,8 @@ async function findMachine(): Promise<Machine | string> {
   const { gpus, tensorrt, driver } = await capabilities()
   const [gpu] = gpus
   const library = tensorrt.find(({ kind, canRun }) => kind === 'full' && canRun)
-  if (gpu === undefined) return `this bench needs an NVIDIA GPU, and this machine has none (${driver.error ?? 'no GPU was found'})`
+  if (gpu === undefined)
+    return `this bench needs an NVIDIA GPU, and this machine has none (${driver.error ?? 'no GPU was found'})`
   if (library === undefined || driver.path === undefined) return 'this bench needs a full TensorRT: TENSORRT_PATH=DIR'
   if (values.headers.length === 0)
     return 'this bench compiles bench/native_loop.cc: --headers DIR with NvInfer.h, --headers DIR with cuda.h'
@@ -138,10 +142,38 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
   const measuredRate = median(benchmarks.map(({ throughput: perSecond }) => perSecond))
   const measuredUs = median(benchmarks.map(({ endToEnd }) => endToEnd!.median * 1000))
   return [
-    row(`throughput, batch ${batch}`, 'batches/s', rate.ours, rate.native, { of: 'ratio', sign: '>=', value: 0.95 }, about),
-    row(`inferSync p50, batch ${batch}`, 'µs', median(syncP50), peer, { of: 'difference', sign: '<', value: 30 }, about),
-    row(`engine.benchmark(): throughput, batch ${batch}`, 'batches/s', measuredRate, rate.native, { of: 'ratio', sign: '>=', value: 0.98 }, about), // prettier-ignore
-    row(`engine.benchmark(): a query alone, batch ${batch}`, 'µs', measuredUs, peer, { of: 'ratio', sign: '<=', value: 1.02 }, about),
+    row(
+      `throughput, batch ${batch}`,
+      'batches/s',
+      rate.ours,
+      rate.native,
+      { of: 'ratio', sign: '>=', value: 0.95 },
+      about,
+    ),
+    row(
+      `inferSync p50, batch ${batch}`,
+      'µs',
+      median(syncP50),
+      peer,
+      { of: 'difference', sign: '<', value: 30 },
+      about,
+    ),
+    row(
+      `engine.benchmark(): throughput, batch ${batch}`,
+      'batches/s',
+      measuredRate,
+      rate.native,
+      { of: 'ratio', sign: '>=', value: 0.98 },
+      about,
+    ),
+    row(
+      `engine.benchmark(): a query alone, batch ${batch}`,
+      'µs',
+      measuredUs,
+      peer,
+      { of: 'ratio', sign: '<=', value: 1.02 },
+      about,
+    ),
     row(`infer p50, batch ${batch}`, 'µs', median(inferP50), peer, { of: 'difference', sign: '<', value: 100 }, about),
   ]
 }
@@ -151,7 +183,8 @@ async function measure(on: Machine): Promise<Report> {
   await using engine = await Engine.load(readFileSync(plan), { tensorrt: on.library })
   const rows: Row[] = []
   for (const batch of [1, 8, 64]) {
-    const native = async (): Promise<Figures> => JSON.parse((await run(loop, [plan, String(batch), String(seconds)])).stdout) as Figures
+    const native = async (): Promise<Figures> =>
+      JSON.parse((await run(loop, [plan, String(batch), String(seconds)])).stdout) as Figures
     rows.push(...(await rowsAt(engine, native, batch)))
   }
   const versions = {

@@ -1,4 +1,7 @@
-/** On a GPU: three ways to INT8 beside FP32, FP16 and torch (eager, TorchScript), a ResNet-50 and a UNet at 512², batch 1. */
+/**
+ * On a GPU: three ways to INT8 beside FP32, FP16 and torch (eager, TorchScript), a ResNet-50 and a UNet at 512², batch
+ * 1.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +29,11 @@ async function latency(engine: Engine, x: Tensor): Promise<number> {
 }
 
 /** How near to FP32 it comes, and what it is made of. */
-async function account(engine: Engine, pictures: readonly Tensor[], expected: readonly Float32Array[]): Promise<string> {
+async function account(
+  engine: Engine,
+  pictures: readonly Tensor[],
+  expected: readonly Float32Array[],
+): Promise<string> {
   const audit = await engine.audit()
   return `cosine ${(await worstCosine(engine, pictures, expected)).toFixed(5)}, ${int8Layers(audit)} of ${audit.layers} layers in INT8`
 }
@@ -49,7 +56,16 @@ async function rowsOf(model: Model, name: keyof Models, torch: PythonPeer): Prom
     for (const [way, engine] of engines) {
       const about = `${await account(engine, others, expected)}; ${rounds} rounds of ${calls}; peer: `
       const against = (peer: string, most: number): void =>
-        void rows.push(row(`${model.name}, ${way}`, 'ms', ms[way] ?? NaN, ms[peer] ?? NaN, { of: 'ratio', sign: '<=', value: most }, about + peer)) // prettier-ignore
+        void rows.push(
+          row(
+            `${model.name}, ${way}`,
+            'ms',
+            ms[way] ?? NaN,
+            ms[peer] ?? NaN,
+            { of: 'ratio', sign: '<=', value: most },
+            about + peer,
+          ),
+        )
       // the mission's source: 15.6 ms in INT8 beside 130 ms of TorchScript, on a T4
       for (const peer of peers) against(peer, way.startsWith('INT8') && peer === 'torchscript' ? 1 / 8 : 1)
       if (way.startsWith('INT8')) for (const peer of ['FP32', 'FP16']) against(peer, 1)
@@ -63,7 +79,8 @@ async function rowsOf(model: Model, name: keyof Models, torch: PythonPeer): Prom
 /** Models of torch; or why there is nothing to measure. */
 async function prepare({ gpus, tensorrt }: Capabilities, folder: string): Promise<Models | string> {
   if (gpus.length === 0) return 'this bench needs an NVIDIA GPU, and this machine has none'
-  if (!tensorrt.some(({ canBuild, canRun }) => canBuild && canRun)) return 'this bench needs a TensorRT that builds here: TENSORRT_PATH=DIR'
+  if (!tensorrt.some(({ canBuild, canRun }) => canBuild && canRun))
+    return 'this bench needs a TensorRT that builds here: TENSORRT_PATH=DIR'
   return modelsOfTorch(folder)
 }
 
@@ -77,7 +94,10 @@ try {
   } else {
     const torch = await PythonPeer.start('python3', 'torch_peer.py')
     try {
-      const rows = [...(await rowsOf(models.resnet50, 'resnet50', torch)), ...(await rowsOf(models.unet, 'unet', torch))]
+      const rows = [
+        ...(await rowsOf(models.resnet50, 'resnet50', torch)),
+        ...(await rowsOf(models.unet, 'unet', torch)),
+      ]
       const library = has.tensorrt.find(({ canBuild }) => canBuild)
       const on = machine({
         gpu: has.gpus[0]?.name ?? '?',

@@ -1,4 +1,7 @@
-/** Calibrating PP-OCR's detector for INT8, against onnxruntime's own Python tools: time and memory. Parts: peer, scaling. Needs Python 3 with pip; fetches the rest once. Linux only. */
+/**
+ * Calibrating PP-OCR's detector for INT8, against onnxruntime's own Python tools: time and memory. Parts: peer,
+ * scaling. Needs Python 3 with pip; fetches the rest once. Linux only.
+ */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,12 +30,16 @@ const ours = (inputs: string): Promise<Calibrated> => told(process.execPath, [pr
 
 const script = fileURLToPath(new URL('../../bench/support/calibrate.py', import.meta.url))
 const peer = (folder: string): Promise<Calibrated & { readonly about: string }> =>
-  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder], { ...process.env, PYTHONPATH: required('TRT_BENCH_PYTHONPATH') })
+  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder], {
+    ...process.env,
+    PYTHONPATH: required('TRT_BENCH_PYTHONPATH'),
+  })
 
 /** The same files for both, in turns. */
 async function besideThePeer(rounds: number, folder: string): Promise<Row[]> {
   let at = 0
-  for await (const { data } of pictures(few)) await writeFile(join(folder, `${String(at++).padStart(4, '0')}.f32`), data)
+  for await (const { data } of pictures(few))
+    await writeFile(join(folder, `${String(at++).padStart(4, '0')}.f32`), data)
   const [mine, theirs]: [Calibrated[], Awaited<ReturnType<typeof peer>>[]] = [[], []]
   for (let round = 1; round <= rounds; round++) {
     note(`round ${round} of ${rounds}: ours …`)
@@ -42,10 +49,19 @@ async function besideThePeer(rounds: number, folder: string): Promise<Row[]> {
   }
   const [here, there, about] = [mine[0]?.ranges ?? 0, theirs[0]?.ranges ?? 0, theirs[0]?.about ?? '']
   const how = `peer: ${about}, entropy calibrator, 2048 bins; ${few} pictures of 320x320; ranges: ${here} here, ${there} there; median of ${rounds} rounds, each in a process of its own`
-  const of = (figure: (each: Calibrated) => number): [number, number] => [median(mine.map(figure)), median(theirs.map(figure))]
+  const of = (figure: (each: Calibrated) => number): [number, number] => [
+    median(mine.map(figure)),
+    median(theirs.map(figure)),
+  ]
   return [
     row('calibration, time', 's', ...of(({ ms }) => ms / 1000), { of: 'ratio', sign: '<=', value: 0.5 }, how),
-    row('calibration, peak memory', 'MiB', ...of(({ peakKiB }) => peakKiB / 1024), { of: 'ratio', sign: '<=', value: 0.2 }, how),
+    row(
+      'calibration, peak memory',
+      'MiB',
+      ...of(({ peakKiB }) => peakKiB / 1024),
+      { of: 'ratio', sign: '<=', value: 0.2 },
+      how,
+    ),
   ]
 }
 
@@ -65,11 +81,13 @@ const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const folder = await mkdtemp(join(tmpdir(), 'trt-bench-'))
 const parts = { peer: () => besideThePeer(Number(values.rounds), folder), scaling }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined) throw new Error(`quantize has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
+if (unknown !== undefined)
+  throw new Error(`quantize has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 const on = machine({ ours: onnxruntimeVersion(), model: "PP-OCR's detector" })
 const rows: Row[] = []
 try {
-  for (const [name, part] of Object.entries(parts)) if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
+  for (const [name, part] of Object.entries(parts))
+    if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
 } finally {
   await rm(folder, { recursive: true })
 }

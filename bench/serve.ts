@@ -1,4 +1,7 @@
-/** The server beside a real Triton (TRITON=DIR of ../shared/triton; left out without) and a bare fastify, asked by wrk, and by h2load over gRPC. Names of parts: those alone (`budget`: processor time by part); `--rounds N`, `--quick`. */
+/**
+ * The server beside a real Triton (TRITON=DIR of ../shared/triton; left out without) and a bare fastify, asked by wrk,
+ * and by h2load over gRPC. Names of parts: those alone (`budget`: processor time by part); `--rounds N`, `--quick`.
+ */
 import { parseArgs } from 'node:util'
 import { onnxruntimeVersion } from './support/peers.js'
 import { machine, print, type Row } from './support/report.js'

@@ -1,4 +1,7 @@
-/** A million inferences and 200 load/close cycles, on the fake device or with `--cpu` on onnxruntime: does memory grow, is anything left? `--quick`: a tenth of both. */
+/**
+ * A million inferences and 200 load/close cycles, on the fake device or with `--cpu` on onnxruntime: does memory grow,
+ * is anything left? `--quick`: a tenth of both.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { parseArgs } from 'node:util'
 import { runInNewContext } from 'node:vm'
@@ -22,7 +25,10 @@ function residentMiB(): number {
 const warmups = 6
 const below5 = { of: 'ours', sign: '<', value: 5 } as const
 
-/** MiB that the process grows by while it infers so often. V8 first gives its young generation the size that it keeps: that is the warm-up. */
+/**
+ * MiB that the process grows by while it infers so often. V8 first gives its young generation the size that it keeps:
+ * that is the warm-up.
+ */
 async function inferences({ load }: Runtime, count: number): Promise<Row> {
   const engine = await load()
   const x = new Tensor('float32', new Float32Array(16), [16])
@@ -36,7 +42,14 @@ async function inferences({ load }: Runtime, count: number): Promise<Row> {
   for (let i = 0; i < steps; i++) sizes.push(await sizeAfter(count / steps))
   await engine.close()
   const note = `RSS, line through ${steps} sizes after ${(warmups * 50_000).toLocaleString('en')} more to warm up; at the end ${sizes.at(-1)?.toFixed(0) ?? ''} MiB`
-  return row(`growth over ${count.toLocaleString('en')} inferences, 64 in flight`, 'MiB', growth(sizes), null, below5, note)
+  return row(
+    `growth over ${count.toLocaleString('en')} inferences, 64 in flight`,
+    'MiB',
+    growth(sizes),
+    null,
+    below5,
+    note,
+  )
 }
 
 /** MiB that the process grows by over so many engines that are loaded, used and closed. */

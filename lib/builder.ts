@@ -110,7 +110,8 @@ export class Builder implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR,
    * ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT,
    * ERR_TRT_CRASH, ERR_TRT_CLOSED
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html
+   * getLayer
    */
   async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
     const signal = checkedAbort(options, 'audit')

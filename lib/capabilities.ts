@@ -14,7 +14,10 @@ import { Tensor } from './tensor.js'
 export interface TensorRTLibrary {
   /** The path of the library. */
   readonly path: string
-  /** How it was found: the path that was given, $TENSORRT_PATH, the dynamic loader, a usual folder, a Python wheel's folder. */
+  /**
+   * How it was found: the path that was given, $TENSORRT_PATH, the dynamic loader, a usual folder, a Python wheel's
+   * folder.
+   */
   readonly foundBy: FoundBy
   /** What kind of library it is; absent where it cannot be loaded: `error` says why. */
   readonly kind?: LibraryKind
@@ -28,7 +31,10 @@ export interface TensorRTLibrary {
   readonly canRun: boolean
   /** Why it, or its parser, cannot be loaded. */
   readonly error?: string
-  /** Why it most likely does not build for the GPUs that are here: the builder's resources for their architecture are not beside it. */
+  /**
+   * Why it most likely does not build for the GPUs that are here: the builder's resources for their architecture are
+   * not beside it.
+   */
   readonly cannotBuild?: string
   /** Why it does not run plans on the GPUs that are here: it refuses their compute capability. */
   readonly cannotRun?: string
@@ -200,7 +206,12 @@ function describeLibrary(library: NativeLibraryReport, { hasGpu, byVariable }: A
     ...(kind !== undefined && { kind }),
     ...(version !== undefined && { version }),
     ...(parser !== undefined && { parser }),
-    canBuild: usable && library.hasBuilder && parser !== undefined && (library.buildsWithoutGpu || hasGpu) && cannotBuild === undefined,
+    canBuild:
+      usable &&
+      library.hasBuilder &&
+      parser !== undefined &&
+      (library.buildsWithoutGpu || hasGpu) &&
+      cannotBuild === undefined,
     canRun: usable && hasGpu && cannotRun === undefined,
     ...(error !== undefined && { error }),
     ...(cannotBuild !== undefined && { cannotBuild }),
@@ -277,11 +288,13 @@ function missing(
   if (!driver.found) add('a CUDA driver (libcuda.so.1)', running, remedyOf('ERR_TRT_NO_DRIVER'))
   else if (gpus.length === 0) add('a GPU that the driver sees', running, remedyOf('ERR_TRT_NO_GPU'))
   const named = { path }
-  if (searchError !== undefined) add(`TensorRT at the path given (${searchError})`, building, remedyOf('ERR_TRT_NO_LIBRARY', named))
+  if (searchError !== undefined)
+    add(`TensorRT at the path given (${searchError})`, building, remedyOf('ERR_TRT_NO_LIBRARY', named))
   else if (tensorrt.length === 0) add('TensorRT', building, remedyOf('ERR_TRT_NO_LIBRARY'))
   else if (tensorrt.every(({ kind }) => kind === undefined))
     add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
-  if (!cpu.available) add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', portable ? {} : lookedForIn()))
+  if (!cpu.available)
+    add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', portable ? {} : lookedForIn()))
   if (!pictures.available) add('sharp', 'reading and writing pictures', installSharp)
   return list
 }

@@ -1,7 +1,15 @@
 import { checkedAbort, type Abortable } from './base/options.js'
 import { within } from './base/cancellation.js'
 import { TensorRTError } from './errors.js'
-import { arrayOf, checkedDType, type DType, type DTypeArrays, elementCount, type Tensor, trustedTensor } from './tensor.js'
+import {
+  arrayOf,
+  checkedDType,
+  type DType,
+  type DTypeArrays,
+  elementCount,
+  type Tensor,
+  trustedTensor,
+} from './tensor.js'
 
 /** A tensor, wherever it is: what goes into an engine. `location` tells them apart. */
 export type AnyTensor<D extends DType = DType> = Tensor<D> | DeviceTensor<D>
@@ -22,12 +30,22 @@ export interface DeviceMemory {
 
 const ofThisPackage = Symbol('of this package')
 
-/** What `structuredClone` and `postMessage` come upon, and refuse in its words: a tensor would lose its memory on the way. */
-const staysHere = Symbol('A DeviceTensor, which stays on its device and in its thread: await its toHost(), and send that,')
+/**
+ * What `structuredClone` and `postMessage` come upon, and refuse in its words: a tensor would lose its memory on the
+ * way.
+ */
+const staysHere = Symbol(
+  'A DeviceTensor, which stays on its device and in its thread: await its toHost(), and send that,',
+)
 
 // what of the class only this file reaches
 let memoryOfAny: (tensor: DeviceTensor) => DeviceMemory
-let make: <D extends DType>(dtype: D, shape: readonly number[], byteLength: number, memory: DeviceMemory) => DeviceTensor<D>
+let make: <D extends DType>(
+  dtype: D,
+  shape: readonly number[],
+  byteLength: number,
+  memory: DeviceMemory,
+) => DeviceTensor<D>
 
 /**
  * A tensor that stays where it was computed: in the memory of a GPU, or on the CPU backend in memory of the process. It
@@ -102,7 +120,10 @@ export class DeviceTensor<D extends DType = DType> implements Disposable {
     return this.#disposed
   }
 
-  /** This tensor, known to be of a data type. @throws TensorRTError ERR_TRT_DTYPE when it is of another, ERR_TRT_INVALID_ARGUMENT when there is no such type */
+  /**
+   * This tensor, known to be of a data type. @throws TensorRTError ERR_TRT_DTYPE when it is of another,
+   * ERR_TRT_INVALID_ARGUMENT when there is no such type
+   */
   as<E extends DType>(dtype: E): DeviceTensor<E> {
     if ((checkedDType(dtype) as DType) === this.dtype) return this as unknown as DeviceTensor<E>
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of ${dtype} but this one is of ${this.dtype}`, {
@@ -112,8 +133,8 @@ export class DeviceTensor<D extends DType = DType> implements Disposable {
 
   /**
    * A copy on the host. The tensor stays, and may be disposed before the copy is there.
-   * @throws TensorRTError (as a rejection) ERR_TRT_DISPOSED, ERR_TRT_BUFFER_IN_USE while an inference writes it (`into`), ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST,
-   * ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+   * @throws TensorRTError (as a rejection) ERR_TRT_DISPOSED, ERR_TRT_BUFFER_IN_USE while an inference writes it
+   * (`into`), ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST, ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemcpyDtoHAsync
    */
   async toHost(options?: Abortable): Promise<Tensor<D>> {
@@ -157,7 +178,10 @@ export function memoryOf(tensor: DeviceTensor): DeviceMemory {
   return memoryOfAny(tensor)
 }
 
-/** For this package: a tensor over the same memory, which stays until this one is disposed. @throws TensorRTError ERR_TRT_DISPOSED */
+/**
+ * For this package: a tensor over the same memory, which stays until this one is disposed. @throws TensorRTError
+ * ERR_TRT_DISPOSED
+ */
 export function heldTensor(tensor: DeviceTensor): DeviceTensor {
   return deviceTensor(tensor.dtype, tensor.shape, tensor.byteLength, memoryOf(tensor).share())
 }

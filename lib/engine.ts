@@ -1,4 +1,11 @@
-import type { Backend, EngineCounters, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
+import type {
+  Backend,
+  EngineCounters,
+  EngineMemory,
+  EngineStats,
+  Results,
+  UnsupportedTensor,
+} from './backend/backend.js'
 import { Cut, within } from './base/cancellation.js'
 import { checkedWhole } from './base/checks.js'
 import { fitsDims, shapeText } from './base/dims.js'
@@ -77,9 +84,10 @@ type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & {
 }
 
 /**
- * The same as {@link Engine.infer} for servers of this package, which know themselves when a client has gone or has waited too long: once the cut happens the
- * promise is rejected with its reason, and the request leaves the queue or its result is dropped. No AbortSignal, listener or timer is made for it. The
- * engine has to be ready. One cut is for one request; it may happen after that has ended.
+ * The same as {@link Engine.infer} for servers of this package, which know themselves when a client has gone or has
+ * waited too long: once the cut happens the promise is rejected with its reason, and the request leaves the queue or
+ * its result is dropped. No AbortSignal, listener or timer is made for it. The engine has to be ready. One cut is for
+ * one request; it may happen after that has ended.
  */
 export let runWithCut: (
   engine: Engine,
@@ -88,12 +96,15 @@ export let runWithCut: (
   cut: Cut,
 ) => Promise<AnyTensor | AnyTensorRecord>
 
-/** The same for a run that warms up: it is nobody's request, so that neither `maxQueue` nor `queueTimeoutMs` of a level ends it. */
+/**
+ * The same for a run that warms up: it is nobody's request, so that neither `maxQueue` nor `queueTimeoutMs` of a level
+ * ends it.
+ */
 export let warmUpWithCut: typeof runWithCut
 
 /**
- * A token as of {@link Engine.share} for the queue of this engine, where `share` gives that of whoever was shared first on the same weights: with
- * `queue: 'shared'` requests of other threads fill batches of this one. For this package.
+ * A token as of {@link Engine.share} for the queue of this engine, where `share` gives that of whoever was shared first
+ * on the same weights: with `queue: 'shared'` requests of other threads fill batches of this one. For this package.
  * @throws TensorRTError as {@link Engine.share}
  */
 export let shareQueue: (engine: Engine) => EngineToken
@@ -140,7 +151,10 @@ export let onReleased: (engine: Engine, memory: Tensor | ArrayBufferView, callba
  * }
  * ```
  */
-export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> implements AsyncDisposable {
+export class Engine<
+  I extends TensorTypes = TensorTypes,
+  O extends TensorTypes = TensorTypes,
+> implements AsyncDisposable {
   /**
    * Fulfilled when the engine is loaded. Rejected when it cannot be, with the error that each {@link infer} then gives,
    * too; nobody has to handle it here.
@@ -158,7 +172,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   #loaded: Loaded | undefined
   #failure: { readonly error: unknown } | undefined
   #closing: Promise<void> | undefined
-  /** Benchmarks under way, the aborted ones too: of several parts, one after the other, which all end before the backend closes. */
+  /**
+   * Benchmarks under way, the aborted ones too: of several parts, one after the other, which all end before the backend
+   * closes.
+   */
   readonly #benchmarks = new Set<Promise<unknown>>()
 
   /**
@@ -180,8 +197,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const opener = source instanceof Opener ? source : openerOf(source, options)
     this.#model = opener.file
     const load = (): Promise<void> => (this.#load = this.#open(opener))
-    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((reason: unknown) =>
-      this.#fail(reason),
+    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch(
+      (reason: unknown) => this.#fail(reason),
     )
   }
 
@@ -352,15 +369,16 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
 
   #known(): Loaded {
     if (this.#failure) throw anew(this.#failure.error)
-    if (!this.#loaded) throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
+    if (!this.#loaded)
+      throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
     return this.#loaded
   }
 
   /**
    * Runs the model: tensors by name in, tensors by name out. The data of inputs is copied before this returns, so the
    * caller may reuse its arrays at once. The data of a tensor made by {@link allocate} is not copied: leave it alone
-   * until the promise settles, and after an abort or a timeout until {@link released}. A call before {@link ready} waits
-   * for it.
+   * until the promise settles, and after an abort or a timeout until {@link released}. A call before {@link ready}
+   * waits for it.
    *
    * With `location: 'device'` outputs stay on the device, as {@link DeviceTensor}s. These may be inputs of any engine
    * of the same device, and may be disposed as soon as that call has returned.
@@ -368,7 +386,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, ERR_TRT_DISPOSED, ERR_TRT_DEVICE,
    * ERR_TRT_QUEUE_FULL, ERR_TRT_QUEUE_TIMEOUT, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY,
    * ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html
+   * enqueueV3
    * @example
    * ```ts
    * import { Engine, Tensor } from 'node-tensorrt'
@@ -380,10 +399,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * await engine.close()
    * ```
    */
-  infer<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
-    inputs: InputRecord<I>,
-    options?: InferOptions<O, L> & { readonly outputs?: W },
-  ): Promise<SelectedOutputs<O, W, L>>
+  infer<
+    const W extends readonly TensorName<O>[] | undefined = undefined,
+    const L extends OutputLocation<O> | undefined = undefined,
+  >(inputs: InputRecord<I>, options?: InferOptions<O, L> & { readonly outputs?: W }): Promise<SelectedOutputs<O, W, L>>
   /**
    * A bare tensor in, the output that `outputs` names out: for a model with one input.
    * @throws TensorRTError (as a rejection) as with tensors by name
@@ -441,7 +460,11 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     warmUpWithCut = runner(readWarmUpOptions)
   }
 
-  async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
+  async #runWhenReady(
+    input: GivenInput,
+    options: GivenOptions | undefined,
+    cut: Cut | undefined,
+  ): Promise<AnyTensor | AnyTensorRecord> {
     const copy = copyInput(input)
     try {
       await awaited(this.ready)
@@ -454,12 +477,18 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     }
   }
 
-  #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
+  #run(
+    loaded: Loaded,
+    input: GivenInput,
+    options: GivenOptions | undefined,
+    cut: Cut | undefined,
+  ): Promise<AnyTensor | AnyTensorRecord> {
     const { backend, checker, forms } = loaded
     if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
     if (backend.device === undefined) refuseLacking(backend, inputs, options)
-    const run = options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
+    const run =
+      options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
     const finish: Finish = isTensor(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
   }
@@ -470,10 +499,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * @throws TensorRTError as {@link infer}; ERR_TRT_NOT_READY before {@link ready}; ERR_TRT_UNSUPPORTED on the CPU
    * where the addon does not load
    */
-  inferSync<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
-    inputs: InputRecord<I>,
-    options?: InferSyncOptions<O, L> & { readonly outputs?: W },
-  ): SelectedOutputs<O, W, L>
+  inferSync<
+    const W extends readonly TensorName<O>[] | undefined = undefined,
+    const L extends OutputLocation<O> | undefined = undefined,
+  >(inputs: InputRecord<I>, options?: InferSyncOptions<O, L> & { readonly outputs?: W }): SelectedOutputs<O, W, L>
   /** A bare tensor in, the output that `outputs` names out: for a model with one input. */
   inferSync<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInput<I>,
@@ -522,7 +551,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * await engine.close()
    * ```
    */
-  stream<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
+  stream<
+    const W extends readonly TensorName<O>[] | undefined = undefined,
+    const L extends OutputLocation<O> | undefined = undefined,
+  >(
     inputs: AnyIterable<InputRecord<I>>,
     options?: StreamOptions<O, L> & { readonly outputs?: W },
   ): AsyncGenerator<SelectedOutputs<O, W, L>, void, undefined>
@@ -540,7 +572,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return this.#stream(inputs, options) as AsyncGenerator<never, void, undefined>
   }
 
-  async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
+  async *#stream(
+    inputs: AnyIterable<unknown>,
+    options: unknown,
+  ): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
     const names = ['inFlight', 'signal', 'outputs', 'location', 'priority', 'queueTimeoutMs'] as const
     const { inFlight, signal: aborts, ...call } = readOptions(options, names, 'stream')
     const signal = unaborted(aborts)
@@ -549,7 +584,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     await awaited(within({ signal }, () => this.ready))
     const most = wanted ?? this.concurrency
     const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
-      this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<AnyTensor | AnyTensorRecord>
+      this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<
+        AnyTensor | AnyTensorRecord
+      >
     yield* inOrder(inputs, { most, signal, run })
   }
 
@@ -563,7 +600,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic
    * input are not known
    */
-  async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
+  async warmup(options?: {
+    readonly iterations?: number | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<void> {
     const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
     const signal = unaborted(given.signal)
     const times = checkedWhole(iterations, 'iterations', 1, 10_000)
@@ -591,7 +631,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { backend, inputs, outputs } = this.#known()
     const info = typeof name === 'string' ? (inputs[name] ?? outputs[name]) : undefined
     const names = [...Object.keys(inputs), ...Object.keys(outputs)]
-    if (info === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
+    if (info === undefined)
+      throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
     const dims = checkedShape(shape)
     if (!fitsDims(dims, info.shape))
       throw new TensorRTError(
@@ -617,7 +658,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     this.#refuseIfOver()
     const { backend } = this.#known()
     const length = checkedWhole(bytes, 'bytes', 0)
-    return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(allocatable(length)))
+    return backend.allocate === undefined
+      ? ordinaryBytes(length)
+      : new Uint8Array(backend.allocate(allocatable(length)))
   }
 
   /**
@@ -732,14 +775,17 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNSUPPORTED on the CPU backend,
    * ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST, and what {@link ready} was rejected
    * with
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_engine_inspector.html getEngineInformation
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html reportLayerTime
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_engine_inspector.html
+   * getEngineInformation
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html
+   * reportLayerTime
    */
   async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
     const { signal, ...checked } = checkedAuditOptions(options)
     this.#refuseIfOver()
     return within({ signal }, async (cut) => {
-      if (this.#loaded === undefined) await awaited(this.ready) // one that is loaded begins now: a close() that follows waits for it
+      // one that is loaded begins now: a close() that follows waits for it
+      if (this.#loaded === undefined) await awaited(this.ready)
       cut?.throwIfHappened()
       this.#refuseIfOver()
       const { backend } = this.#known()
@@ -775,7 +821,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
       refuseUnusable(loaded)
       // a close() lets what is under way end, and refuses other calls meanwhile
       const infer = (inputs: TensorRecord): Promise<unknown> =>
-        this.#closing ? this.#run(loaded, readInput(inputs), undefined, undefined) : this.infer(inputs as InputRecord<I>)
+        this.#closing
+          ? this.#run(loaded, readInput(inputs), undefined, undefined)
+          : this.infer(inputs as InputRecord<I>)
       const running = runBenchmark({ backend, checker, model: this.#model, infer }, checked, cut)
       const ended = running.then(nothing, nothing).finally(() => this.#benchmarks.delete(ended))
       this.#benchmarks.add(ended)
@@ -809,7 +857,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 }
 
-/** The memory of a tensor or view; none where its buffer was transferred away. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The memory of a tensor or view; none where its buffer was transferred away. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 function bytesOf(memory: unknown): Uint8Array {
   const view = Tensor.is(memory) ? memory.data : memory
   if (!ArrayBuffer.isView(view)) throw expectedTensor('a Tensor on the host, or a view of memory,', 'memory', memory)
@@ -822,7 +873,10 @@ function ordinaryBytes(bytes: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(bytes)
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than can be had`, { cause, details: { bytes } })
+    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than can be had`, {
+      cause,
+      details: { bytes },
+    })
   }
 }
 
@@ -846,7 +900,10 @@ function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
   if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
 }
 
-/** @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend, which has no queue of levels either */
+/**
+ * @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend, which has no queue of
+ * levels either
+ */
 function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
   if (inputs.some(({ location }) => location === 'device')) throw lacking('a DeviceTensor', backend)
   const { location = 'host', priority = 1, queueTimeoutMs } = options ?? {}
@@ -864,7 +921,9 @@ const mostAllocated = 2 ** 32
 /** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
 function allocatable(bytes: number): number {
   if (bytes <= mostAllocated) return bytes
-  throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than a block may have: 4 GiB`, { details: { bytes } })
+  throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than a block may have: 4 GiB`, {
+    details: { bytes },
+  })
 }
 
 const nothing = (): void => {}
@@ -878,7 +937,10 @@ async function rejected(reason: unknown): Promise<never> {
 }
 
 function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
-  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`)
+  return new TensorRTError(
+    'ERR_TRT_UNSUPPORTED',
+    `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`,
+  )
 }
 
 /** What another backend on the same machine could have: this one says why it has not. */

@@ -1,8 +1,8 @@
 /**
  * Every code that a {@link TensorRTError} can carry, with what it means. The one place where codes are listed:
  * docs/guides/errors.md is made of it by scripts/error-page.mjs. Each has a comment of paragraphs: when it comes; after
- * "Message:" one of its messages; after "Remedy:" what mends it (of what a machine lacks base/remedies.ts says it); after
- * "Details:" what `details` has.
+ * "Message:" one of its messages; after "Remedy:" what mends it (of what a machine lacks base/remedies.ts says it);
+ * after "Details:" what `details` has.
  */
 export const errorCodes = {
   // Calls and tensors
@@ -118,12 +118,13 @@ export const errorCodes = {
    * Message: `The engine's queue is full: 1 requests wait, maxQueue is 1`
    *
    * Remedy: Answer 503 and have the client try again later. More throughput: `lanes`, `batching`. A longer queue
-   * (`maxQueue`, `maxQueueBytes`, `maxQueue` of a level) only adds waiting. Memory of `engine.allocate()` does not count
-   * against `maxQueueBytes`.
+   * (`maxQueue`, `maxQueueBytes`, `maxQueue` of a level) only adds waiting. Memory of `engine.allocate()` does not
+   * count against `maxQueueBytes`.
    *
    * Details: with `maxQueueBytes`: `waiting`, `limit` and `bytes`, as text.
    */
-  ERR_TRT_QUEUE_FULL: 'as many requests wait, of the engine or of a level, or as many bytes, as maxQueue and maxQueueBytes allow',
+  ERR_TRT_QUEUE_FULL:
+    'as many requests wait, of the engine or of a level, or as many bytes, as maxQueue and maxQueueBytes allow',
   /**
    * Pinned memory of `engine.allocate()` and `engine.allocateBytes()` is not copied, so one inference at a time may use
    * a byte of it, also one that was aborted or timed out, until the device is done. A tensor on a device may be read by
@@ -131,8 +132,8 @@ export const errorCodes = {
    *
    * Message: `A tensor made by engine.allocate() is in use by another inference: await that first`
    *
-   * Remedy: `await engine.released(memory)`; for a tensor on a device await the inference that has it, for a picture that
-   * is painted (`inPlace`) the call that does. Or allocate one for each inference that is under way.
+   * Remedy: `await engine.released(memory)`; for a tensor on a device await the inference that has it, for a picture
+   * that is painted (`inPlace`) the call that does. Or allocate one for each inference that is under way.
    */
   ERR_TRT_BUFFER_IN_USE:
     'a tensor made by engine.allocate(), or one on a device that is written, is in use by another inference; or a picture that is painted by another call',
@@ -229,8 +230,8 @@ export const errorCodes = {
    *
    * Message: `Cannot read the video of 1024 bytes: ffprobe ended with exit code 1; it said: …`
    *
-   * Remedy: Play the file with another program. A file that was cut short has no index (moov) unless it was written to be
-   * streamed: make it again.
+   * Remedy: Play the file with another program. A file that was cut short has no index (moov) unless it was written to
+   * be streamed: make it again.
    *
    * Details: `exitCode`, `signal`, and `stderr`: the last lines of ffmpeg.
    */
@@ -265,8 +266,8 @@ export const errorCodes = {
    * converted to; or Q/DQ is to be put into a model that has it already.
    *
    * Message: `TensorRT 11.4.0 takes its types from the model, which has no 'int8'. (Flags for precisions need TensorRT
-   * 10.) The model's tensors: 2 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8 into
-   * the ONNX model`
+   * 10.) The model's tensors: 2 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8
+   * into the ONNX model`
    *
    * Remedy: INT8: make the model by `quantize`, or on TensorRT 10 give a `calibrator`. FP16 and BF16: leave the
    * precision out where the model has it already, else see what the message says of its nodes.
@@ -278,8 +279,8 @@ export const errorCodes = {
    * TensorRT took the model and found no way to run it: no kernel for a layer, too little workspace, a contradiction of
    * options.
    *
-   * Message: `TensorRT 10.15.1 could not build an engine from the model: IBuilder::buildSerializedNetwork: Error Code 4:
-   * …`
+   * Message: `TensorRT 10.15.1 could not build an engine from the model: IBuilder::buildSerializedNetwork: Error Code
+   * 4: …`
    *
    * Remedy: Read `error.log`. What helps most often: a larger `workspace`, other `shapes`, fewer constraints
    * (`precisionConstraints`, `tacticSources`), a newer TensorRT.
@@ -304,8 +305,8 @@ export const errorCodes = {
    */
   ERR_TRT_CALIBRATION: 'ranges cannot be measured, or a calibration cache is damaged or made for something else',
   /**
-   * With `isolation: 'process'` a build runs in a child process, and ffmpeg is one for each video. It crashed, was killed
-   * (often for want of memory), or could not start. This process goes on.
+   * With `isolation: 'process'` a build runs in a child process, and ffmpeg is one for each video. It crashed, was
+   * killed (often for want of memory), or could not start. This process goes on.
    *
    * Message: `The process in which TensorRT built was ended by SIGSEGV before its first step`
    *
@@ -337,7 +338,8 @@ export const errorCodes = {
    * Remedy: Build it from a model that `quantize` made, or with a calibrator. Only to time it: `allowPlaceholderRanges:
    * true`.
    */
-  ERR_TRT_PLACEHOLDER_RANGES: 'the plan has ranges of INT8 that nobody measured: its times are real, its outputs mean nothing',
+  ERR_TRT_PLACEHOLDER_RANGES:
+    'the plan has ranges of INT8 that nobody measured: its times are real, its outputs mean nothing',
   /**
    * A plan that was built with `stripWeights` came without a model for its weights; a name or a model does not fit the
    * plan; or the plan was not built to be refitted.
@@ -376,8 +378,8 @@ export const errorCodes = {
    * The GPU, pinned memory, the heap or the engine's `memoryLimit` has no room for what was asked for. The engine works
    * on.
    *
-   * Message: `TensorRT 10.15.1 cannot load the plan of 242 bytes, built by TensorRT 10.15.1: OutOfMemory (Requested size
-   * was 1024 bytes.): The engine may hold 1 bytes of device memory (memoryLimit), holds 0 and would need 1024`
+   * Message: `TensorRT 10.15.1 cannot load the plan of 242 bytes, built by TensorRT 10.15.1: OutOfMemory (Requested
+   * size was 1024 bytes.): The engine may hold 1 bytes of device memory (memoryLimit), holds 0 and would need 1024`
    *
    * Remedy: Smaller batches or shapes, fewer `lanes`, a smaller `workspace`, or a larger `memoryLimit`. `engine.memory`
    * says what the engine holds.
@@ -411,8 +413,8 @@ export const errorCodes = {
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
   /**
    * A server of models could not answer a request, load a model or start: what the message says is what its clients are
-   * told, in Triton's words where Triton has any. A client has the server's text as its message, or why the server could
-   * not be asked.
+   * told, in Triton's words where Triton has any. A client has the server's text as its message, or why the server
+   * could not be asked.
    *
    * Message: `failed to load all models: load failed for model 'resnet50': Cannot read resnet50/config.pbtxt, line 1:
    * unknown field "max_batch_sise" for message inference.ModelConfig`
@@ -493,8 +495,8 @@ export const errorCodes = {
    */
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
   /**
-   * Videos are read and written by the programs ffmpeg and ffprobe, of version 5.1 or newer. They are not there, too old,
-   * or built without the encoder that is needed.
+   * Videos are read and written by the programs ffmpeg and ffprobe, of version 5.1 or newer. They are not there, too
+   * old, or built without the encoder that is needed.
    *
    * Message: `There is no program ffmpeg at /opt/ffmpeg, which the option ffmpeg names. What to do: …`
    *
@@ -510,9 +512,15 @@ export type ErrorCode = keyof typeof errorCodes
 export interface TensorRTErrorOptions {
   /** What led to this error. */
   cause?: unknown
-  /** The last lines that TensorRT logged before it, oldest first, each with its severity; without those that the message quotes. */
+  /**
+   * The last lines that TensorRT logged before it, oldest first, each with its severity; without those that the message
+   * quotes.
+   */
   log?: readonly string[]
-  /** Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code: with ERR_TRT_OUT_OF_MEMORY `bytes`, what was asked for, where that is known. */
+  /**
+   * Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code: with
+   * ERR_TRT_OUT_OF_MEMORY `bytes`, what was asked for, where that is known.
+   */
   details?: Readonly<Record<string, unknown>>
 }
 
@@ -537,17 +545,30 @@ export class TensorRTError extends Error {
   }
 }
 
-/** The same error in other words: what was known where it came up, and what is known where it arrives. `details` are added to its own. */
-export function reworded(error: TensorRTError, message: string, details: Readonly<Record<string, unknown>> = {}): TensorRTError {
+/**
+ * The same error in other words: what was known where it came up, and what is known where it arrives. `details` are
+ * added to its own.
+ */
+export function reworded(
+  error: TensorRTError,
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): TensorRTError {
   const { code, cause, log } = error
-  return new TensorRTError(code, message, { log, details: { ...error.details, ...details }, ...(cause !== undefined && { cause }) })
+  return new TensorRTError(code, message, {
+    log,
+    details: { ...error.details, ...details },
+    ...(cause !== undefined && { cause }),
+  })
 }
 
 /** `value` for a message: its type, and the value itself where that is short. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (typeof value === 'string') return `string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return `${typeof value} ${String(value)}`
+  if (typeof value === 'string')
+    return `string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return `${typeof value} ${String(value)}`
   return typeof value === 'object' ? describeObject(value) : typeof value
 }
 
@@ -570,5 +591,8 @@ function describeArray(value: readonly unknown[]): string {
 
 /** The one form of a message about an argument: "Expected X for NAME but received Y". */
 export function expected(what: string, name: string, received: unknown): TensorRTError {
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected ${what} for ${name} but received ${describe(received)}`)
+  return new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Expected ${what} for ${name} but received ${describe(received)}`,
+  )
 }

@@ -1,9 +1,9 @@
 /**
- * Engines, plans and tensors: loads ONNX models and TensorRT plans, runs them, builds plans, and tells what a machine has.
- * The other entry points have pictures ({@link "node-tensorrt/vision" | node-tensorrt/vision}), tasks
- * ({@link "node-tensorrt/tasks" | node-tensorrt/tasks}), ONNX ({@link "node-tensorrt/onnx" | node-tensorrt/onnx}), INT8
- * ({@link "node-tensorrt/quantization" | node-tensorrt/quantization}) and measuring
- * ({@link "node-tensorrt/benchmark" | node-tensorrt/benchmark}).
+ * Engines, plans and tensors: loads ONNX models and TensorRT plans, runs them, builds plans, and tells what a machine
+ * has. The other entry points have pictures ({@link "node-tensorrt/vision" | node-tensorrt/vision}), tasks ({@link
+ * "node-tensorrt/tasks" | node-tensorrt/tasks}), ONNX ({@link "node-tensorrt/onnx" | node-tensorrt/onnx}), INT8 ({@link
+ * "node-tensorrt/quantization" | node-tensorrt/quantization}) and measuring ({@link "node-tensorrt/benchmark" |
+ * node-tensorrt/benchmark}).
  * @module node-tensorrt
  */
 export type { Abortable } from './base/options.js'

@@ -74,8 +74,8 @@ export interface PlanInspection extends PlanReport {
   /** What the source is. */
   readonly kind: 'plan'
   /**
-   * What an engine of the plan tells, or why none could be opened; present where layers were asked for, or where nothing
-   * else tells inputs and outputs.
+   * What an engine of the plan tells, or why none could be opened; present where layers were asked for, or where
+   * nothing else tells inputs and outputs.
    */
   readonly engine?:
     | OpenedPlan
@@ -114,7 +114,10 @@ export interface OpenedPlan {
  * else console.log(found.info.library, found.size)
  * ```
  */
-export async function inspect(source: ModelSource, options?: InspectOptions): Promise<ModelInspection | PlanInspection> {
+export async function inspect(
+  source: ModelSource,
+  options?: InspectOptions,
+): Promise<ModelInspection | PlanInspection> {
   const given = readOptions(options, ['tensorrt', 'device', 'shapes', 'layers', 'signal'], 'inspect')
   const signal = checkedSignal(given.signal)
   signal?.throwIfAborted()
@@ -128,7 +131,8 @@ export async function inspect(source: ModelSource, options?: InspectOptions): Pr
       throw withoutEffect('shapes', `${opened.label} is a TensorRT plan: its shapes were decided when it was built`)
     return inspectPlan(from, { ...place, layers, signal })
   }
-  if (layers) throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
+  if (layers)
+    throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
   return inspectModel(from, { ...place, shapes: given.shapes as InferenceOptions['shapes'], signal })
 }
 
@@ -174,7 +178,8 @@ async function parserVerdict(
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
     const { code, message: reason, details } = error
-    if (code === 'ERR_TRT_ONNX_PARSE' || code === 'ERR_TRT_UNSUPPORTED_OPERATOR') return { takes: false, code, reason, details }
+    if (code === 'ERR_TRT_ONNX_PARSE' || code === 'ERR_TRT_UNSUPPORTED_OPERATOR')
+      return { takes: false, code, reason, details }
     if (nothingHere.has(code)) return { takes: undefined, code, reason }
     throw error
   }
@@ -195,7 +200,12 @@ async function openedPlan(
   { tensorrt, device, signal }: Place,
 ): Promise<PlanInspection['engine'] & object> {
   try {
-    await using engine = await Engine.load(source, { backend: 'tensorrt', device, signal, ...(tensorrt !== undefined && { tensorrt }) })
+    await using engine = await Engine.load(source, {
+      backend: 'tensorrt',
+      device,
+      signal,
+      ...(tensorrt !== undefined && { tensorrt }),
+    })
     const { description, inputs, outputs } = engine
     return { description, inputs, outputs, ...(layers && { audit: await engine.audit({ signal }) }) }
   } catch (error) {

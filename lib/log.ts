@@ -19,8 +19,8 @@ export interface LogLine {
 }
 
 /**
- * Calls back with each line that any TensorRT of this process logs, down to `level` ('warning' unless given). TensorRT's log never goes to stdout or stderr.
- * Calling the result ends it; it does not keep the process alive.
+ * Calls back with each line that any TensorRT of this process logs, down to `level` ('warning' unless given).
+ * TensorRT's log never goes to stdout or stderr. Calling the result ends it; it does not keep the process alive.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_logger.html
  */

@@ -1,6 +1,12 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
-import { checkedOverwrite, type OverwriteOptions, refuseOverwriting, rememberedFiles, rememberFiles } from './base/overwriting.js'
+import {
+  checkedOverwrite,
+  type OverwriteOptions,
+  refuseOverwriting,
+  rememberedFiles,
+  rememberFiles,
+} from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
 import { checkedPath, isThere, pointed } from './base/files.js'
 import { expected } from './errors.js'
@@ -47,8 +53,10 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   #sha256: string | undefined
 
   /**
-   * A plan from its bytes, which are not copied and are not to be changed. Of such a plan is known what its header says; {@link Plan.load} knows more where there is a sidecar.
-   * @throws TensorRTError ERR_TRT_PLAN when they do not begin as a plan does, or are fewer than their header says; ERR_TRT_INVALID_ARGUMENT
+   * A plan from its bytes, which are not copied and are not to be changed. Of such a plan is known what its header
+   * says; {@link Plan.load} knows more where there is a sidecar.
+   * @throws TensorRTError ERR_TRT_PLAN when they do not begin as a plan does, or are fewer than their header says;
+   * ERR_TRT_INVALID_ARGUMENT
    */
   constructor(bytes: Uint8Array | ArrayBuffer, ...none: PlanInfo extends Info ? [] : [never])
   /** @internal {@link Builder} and {@link Plan.load} know how it came about. */
@@ -130,7 +138,11 @@ function labelOf(bytes: Uint8Array): string {
 }
 
 /** A plan of bytes that TensorRT gave. `source`: the path of what it was made of, where it has one. */
-export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Info, source?: unknown): Promise<Plan<Info>> {
+export async function planOf<Info extends PlanInfo>(
+  bytes: Uint8Array,
+  info: Info,
+  source?: unknown,
+): Promise<Plan<Info>> {
   const plan = new Plan(bytes, info, await sha256Of(bytes))
   if (typeof source === 'string') rememberFiles(plan, source)
   return plan

@@ -32,8 +32,8 @@ export interface WeightsInfo {
   /** How many elements the weights have; absent where TensorRT does not tell. */
   readonly count?: number
   /**
-   * Whether {@link Refitter.refit} needs them and they were not set: all of a plan that has none (which a bare plan of a TensorRT before 10.14 does not tell), and those that
-   * TensorRT fused with others that were set.
+   * Whether {@link Refitter.refit} needs them and they were not set: all of a plan that has none (which a bare plan of
+   * a TensorRT before 10.14 does not tell), and those that TensorRT fused with others that were set.
    */
   readonly missing: boolean
 }
@@ -76,7 +76,8 @@ export class Refitter implements AsyncDisposable {
   #closing: Promise<void> | undefined
 
   /**
-   * Begins to load: a Plan, or a path, `file:` URL or the bytes of one, which are copied here. What goes wrong with it is told by each call.
+   * Begins to load: a Plan, or a path, `file:` URL or the bytes of one, which are copied here. What goes wrong with it
+   * is told by each call.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   constructor(plan: Plan | ModelSource, options?: RefitterOptions) {
@@ -90,9 +91,11 @@ export class Refitter implements AsyncDisposable {
 
   /**
    * All weights that can be replaced.
-   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS where the plan was not built to be refitted; ERR_TRT_CLOSED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DEVICE_LOST;
-   * and what loading the plan gave: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_CUDA
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html getAllWeights, getMissingWeights, getWeightsPrototype
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS where the plan was not built to be refitted; ERR_TRT_CLOSED,
+   * ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DEVICE_LOST; and what loading the plan gave: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT,
+   * ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_CUDA
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
+   * getAllWeights, getMissingWeights, getWeightsPrototype
    */
   async weights(options?: Abortable): Promise<WeightsInfo[]> {
     const signal = checkedAbort(options, 'weights')
@@ -100,9 +103,12 @@ export class Refitter implements AsyncDisposable {
   }
 
   /**
-   * Gives weights their new values, for the next {@link refit}: a tensor of their data type and count; its shape does not matter. The data is copied here.
-   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS for an unknown name, ERR_TRT_DTYPE, ERR_TRT_SHAPE for another count, ERR_TRT_DETACHED, and as {@link weights}
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html setNamedWeights
+   * Gives weights their new values, for the next {@link refit}: a tensor of their data type and count; its shape does
+   * not matter. The data is copied here.
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS for an unknown name, ERR_TRT_DTYPE, ERR_TRT_SHAPE for
+   * another count, ERR_TRT_DETACHED, and as {@link weights}
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
+   * setNamedWeights
    */
   async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'set')
@@ -113,14 +119,17 @@ export class Refitter implements AsyncDisposable {
   }
 
   /**
-   * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found from there) or bytes, which are copied here.
-   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it, and
-   * converted as that was, where the plan was built with half precision by types (`plan.info.conversion`): where these
-   * weights would convert otherwise (a number beyond float16), that is ERR_TRT_WEIGHTS.
+   * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found
+   * from there) or bytes, which are copied here. The model is the one that the plan was built from, but for its
+   * weights. It is checked as a build checks it, and converted as that was, where the plan was built with half
+   * precision by types (`plan.info.conversion`): where these weights would convert otherwise (a number beyond float16),
+   * that is ERR_TRT_WEIGHTS.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of
    * its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit, ERR_TRT_PRECISION where it cannot be converted,
    * and as {@link weights}
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
+   * @see
+   * https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
+   * refitFromBytes, refitFromFile
    */
   async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'setFromOnnx')
@@ -130,9 +139,12 @@ export class Refitter implements AsyncDisposable {
 
   /**
    * A plan with the weights that were set, and the old ones for the rest. What was set stays set.
-   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS, which names those that are missing (`details.missing`: one a line); ERR_TRT_UNSUPPORTED, and as {@link weights}
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html refitCudaEngine
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html serializeWithConfig
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS, which names those that are missing (`details.missing`: one
+   * a line); ERR_TRT_UNSUPPORTED, and as {@link weights}
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
+   * refitCudaEngine
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html
+   * serializeWithConfig
    */
   async refit(options?: RefitOptions): Promise<Plan> {
     const given = readOptions(options, ['signal', 'refittable'], 'refit')
@@ -185,13 +197,20 @@ interface Opened {
   readonly info: PlanInfo
 }
 
-async function open(source: Plan | string | Uint8Array, options: { readonly tensorrt: string; readonly device: number }): Promise<Opened> {
+async function open(
+  source: Plan | string | Uint8Array,
+  options: { readonly tensorrt: string; readonly device: number },
+): Promise<Opened> {
   const model = await openModel(source)
-  if (model.kind !== 'plan') throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected a TensorRT plan in ${model.label} but found ONNX`)
+  if (model.kind !== 'plan')
+    throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected a TensorRT plan in ${model.label} but found ONNX`)
   try {
     const { info } = model.plan
     const given = { ...options, origin: checkedOrigin(model.plan), stripped: isStripped(info) ? 1 : 0 }
-    return { refitter: await withContent(model.plan, (plan) => native(() => loadAddon().openRefitter(plan, given))), info }
+    return {
+      refitter: await withContent(model.plan, (plan) => native(() => loadAddon().openRefitter(plan, given))),
+      info,
+    }
   } finally {
     await closeModel(model)
   }

@@ -74,7 +74,11 @@ export interface TensorConstructor {
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the bytes do not begin at a multiple of the element's
    * size; ERR_TRT_SHAPE when their number is not that of `shape`
    */
-  fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer | Uint8Array<ArrayBuffer>, shape: readonly number[]): Tensor<D>
+  fromBytes<D extends DType>(
+    dtype: D,
+    buffer: ArrayBuffer | Uint8Array<ArrayBuffer>,
+    shape: readonly number[],
+  ): Tensor<D>
   /**
    * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link
    * HostTensor.toFloat32}. A number beyond the largest of float16 or bfloat16 becomes infinity; fp8 (E4M3) has none,
@@ -82,7 +86,11 @@ export interface TensorConstructor {
    * @throws TensorRTError as the constructor
    * @see https://onnx.ai/onnx/technical/float8.html
    */
-  fromFloat32<D extends FloatDType>(dtype: D, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor<D>
+  fromFloat32<D extends FloatDType>(
+    dtype: D,
+    numbers: Float32Array | readonly number[],
+    shape?: readonly number[],
+  ): Tensor<D>
   /** Whether `value` is a Tensor. */
   is(value: unknown): value is Tensor
   /** `value instanceof Tensor`: as {@link is}. */
@@ -109,7 +117,10 @@ class HostTensor<D extends DType> {
   readonly data: DTypeArrays[D]
   /** The size of the data in bytes, as data type and shape say it. */
   readonly byteLength: number
-  /** Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently each time it is asked. */
+  /**
+   * Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently
+   * each time it is asked.
+   */
   readonly #genuine = true
 
   constructor(dtype: D, data: unknown, shape: readonly number[], mark?: symbol) {
@@ -174,7 +185,8 @@ class HostTensor<D extends DType> {
 
   static fromFloat32(dtype: FloatDType, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor {
     checkedDType(dtype, floatDTypes)
-    if (!(numbers instanceof Float32Array) && !Array.isArray(numbers)) throw expected('a Float32Array or an array', 'numbers', numbers)
+    if (!(numbers instanceof Float32Array) && !Array.isArray(numbers))
+      throw expected('a Float32Array or an array', 'numbers', numbers)
     return new HostTensor(dtype, roundedTo(dtype, numbers), shape ?? [numbers.length]) as Tensor
   }
 

@@ -2,7 +2,17 @@
 // A bare root file system of the release that this machine's apt archive has, and commands in it: for test-machine.mjs.
 // Each command has mounts of its own, which end with it, whatever ends it.
 import { spawn } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pythonWithPip } from './wheels.mjs'
 import { collect, Failure, root, runQuietly, say } from './support.mjs'
@@ -14,10 +24,14 @@ export const user = { id: 1000, name: 'user', home: '/home/user' }
 export const archive = () => {
   const [, suite = ''] = /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8')) ?? []
   const folder = '/etc/apt/sources.list.d'
-  const files = ['/etc/apt/sources.list', ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [])]
+  const files = [
+    '/etc/apt/sources.list',
+    ...(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []),
+  ]
   for (const text of files.filter((path) => existsSync(path)).map((path) => readFileSync(path, 'utf8'))) {
     for (const block of text.split(/\n\s*\n/)) {
-      const field = (/** @type {string} */ name) => new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(block)?.[1]?.split(/\s+/) ?? []
+      const field = (/** @type {string} */ name) =>
+        new RegExp(`^${name}:\\s*(.+)$`, 'm').exec(block)?.[1]?.split(/\s+/) ?? []
       const [mirror] = field('URIs')
       if (mirror && field('Suites').includes(suite)) return { mirror, suite }
     }
@@ -32,7 +46,9 @@ export const makeBase = async (/** @type {string} */ base) => {
   if (process.getuid?.() !== 0) throw new Failure('a root file system is made by root alone')
   if ((await collect('debootstrap', ['--version'])).code !== 0) {
     await runQuietly('apt-get', ['update', '-qq'], { what: 'asking for packages' })
-    await runQuietly('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'debootstrap'], { what: 'installing debootstrap' })
+    await runQuietly('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'debootstrap'], {
+      what: 'installing debootstrap',
+    })
   }
   const { mirror, suite } = archive()
   say(`making a bare ${suite} …`)
@@ -41,7 +57,8 @@ export const makeBase = async (/** @type {string} */ base) => {
   const entry = `${user.name}:x:${user.id}:${user.id}::${user.home}:/bin/bash\n`
   writeFileSync(join(base, 'etc/passwd'), readFileSync(join(base, 'etc/passwd'), 'utf8') + entry)
   writeFileSync(join(base, 'etc/group'), `${readFileSync(join(base, 'etc/group'), 'utf8')}${user.name}:x:${user.id}:\n`)
-  for (const name of ['resolv.conf', 'hosts']) if (existsSync(`/etc/${name}`)) copyFileSync(`/etc/${name}`, join(base, 'etc', name))
+  for (const name of ['resolv.conf', 'hosts'])
+    if (existsSync(`/etc/${name}`)) copyFileSync(`/etc/${name}`, join(base, 'etc', name))
   await giveSettings(base)
   return suite
 }
@@ -49,14 +66,19 @@ export const makeBase = async (/** @type {string} */ base) => {
 /** Where certificates lie that npm and pip are to trust: no package of the system writes there. */
 const certificates = '/usr/local/etc/certificates.crt'
 
-/** How packages are got here, by npm and by pip: the registry, a proxy, certificates. What is not set has their defaults. */
+/**
+ * How packages are got here, by npm and by pip: the registry, a proxy, certificates. What is not set has their
+ * defaults.
+ */
 const giveSettings = async (/** @type {string} */ base) => {
   const { output } = await collect('npm', ['config', 'list', '--json'])
   const npm = JSON.parse(output)
   const set = (/** @type {string} */ key) => typeof npm[key] === 'string' && npm[key] !== ''
   const python = pythonWithPip()
   const pip = python === undefined ? '' : (await collect(python, ['-m', 'pip', 'config', 'list'])).output
-  const pairs = [...pip.matchAll(/\.(index-url|extra-index-url|cert|proxy)='(.*)'$/gm)].map(([, key = '', value = '']) => [key, value])
+  const pairs = [...pip.matchAll(/\.(index-url|extra-index-url|cert|proxy)='(.*)'$/gm)].map(
+    ([, key = '', value = '']) => [key, value],
+  )
   const given = Object.fromEntries(pairs)
   const keys = ['registry', 'proxy', 'https-proxy', 'noproxy'].filter(set)
   const npmrc = [...keys.map((key) => `${key}=${npm[key]}`), ...(set('cafile') ? [`cafile=${certificates}`] : [])]
@@ -101,8 +123,14 @@ const argumentsFor = (/** @type {Place} */ { root, folder, as, env, writable }, 
     `mount -o remount,bind,ro ${at('/')}`,
     `mount -t tmpfs tmpfs ${at('/tmp')}`,
   ]
-  const mounts = [...(writable ? readOnly : []), `mount -t proc proc ${at('/proc')}`, `mount -t tmpfs tmpfs ${at('/dev/shm')}`]
-  const variables = Object.entries({ ...Object.fromEntries(proxies()), ...env }).map(([name, value]) => quoted(`${name}=${value}`))
+  const mounts = [
+    ...(writable ? readOnly : []),
+    `mount -t proc proc ${at('/proc')}`,
+    `mount -t tmpfs tmpfs ${at('/dev/shm')}`,
+  ]
+  const variables = Object.entries({ ...Object.fromEntries(proxies()), ...env }).map(([name, value]) =>
+    quoted(`${name}=${value}`),
+  )
   const [uid, gid = uid] = as === 'root' ? ['0', '0'] : as.split(':')
   const inside = `cd ${quoted(folder)} && exec ${command.map(quoted).join(' ')}`
   const enter = `exec chroot --userspec=${uid}:${gid} ${quoted(root)} /usr/bin/env -i ${variables.join(' ')} /bin/bash -c ${quoted(inside)}`
@@ -143,6 +171,8 @@ const endOf = (/** @type {ReturnType<typeof beginHeld>} */ child) => {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   return new Promise((/** @type {(ended: Ended) => void} */ resolve) => {
     child.once('error', (error) => resolve({ code: error.message, output, seconds: 0 }))
-    child.once('close', (code, signal) => resolve({ code: code ?? signal ?? 1, output, seconds: (Date.now() - begun) / 1000 }))
+    child.once('close', (code, signal) =>
+      resolve({ code: code ?? signal ?? 1, output, seconds: (Date.now() - begun) / 1000 }),
+    )
   })
 }

@@ -78,7 +78,20 @@ const buildBare = (name) =>
     if (modified(addon) > Math.max(modified(source), modified(join(root, 'bench', 'native', 'driver_addon.h')))) return
     mkdirSync(dirname(addon), { recursive: true })
     const { include_dir: headers } = createRequire(import.meta.url)('node-api-headers')
-    const args = ['-std=c++20', '-O2', '-shared', '-fPIC', '-pthread', '-Wall', '-Wextra', '-isystem', headers, '-o', addon, source]
+    const args = [
+      '-std=c++20',
+      '-O2',
+      '-shared',
+      '-fPIC',
+      '-pthread',
+      '-Wall',
+      '-Wextra',
+      '-isystem',
+      headers,
+      '-o',
+      addon,
+      source,
+    ]
     await runQuietly(process.env['CXX'] || 'g++', args, { what: `building the bare addon ${name}` })
   })
 

@@ -1,15 +1,30 @@
 // @ts-check
-// npm run build [-- --addon | --lib | --cases] [--sanitize=address|thread|undefined]
-// The addon (CMake, through cmake-js) and the TypeScript, both at once. What is up to date is left alone; nothing is printed unless it takes long or fails.
-// npm run build -- --separate
-// A check, which makes nothing: each file of native/, of the C++ cases and of the fakes goes through the compiler by itself, with the same flags but without
-// code being made, so that each includes what it uses. All builds compile a room, or a library, as one file (scripts/units.mjs, scripts/compile.cmake), where
-// a missing include is not seen. To build from single files: cmake's option SEPARATE=ON, or NODE_TENSORRT_SEPARATE=1 for node-gyp.
+// npm run build [-- --addon | --lib | --cases] [--sanitize=address|thread|undefined] The addon (CMake, through
+// cmake-js) and the TypeScript, both at once. What is up to date is left alone; nothing is printed unless it takes long
+// or fails. npm run build -- --separate A check, which makes nothing: each file of native/, of the C++ cases and of the
+// fakes goes through the compiler by itself, with the same flags but without code being made, so that each includes
+// what it uses. All builds compile a room, or a library, as one file (scripts/units.mjs, scripts/compile.cmake), where
+// a missing include is not seen. To build from single files: cmake's option SEPARATE=ON, or NODE_TENSORRT_SEPARATE=1
+// for node-gyp.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { atOnce, bin, collect, Failure, filesUnder, main, modified, root, runQuietly, say, together, tsc, withLock } from './support.mjs'
+import {
+  atOnce,
+  bin,
+  collect,
+  Failure,
+  filesUnder,
+  main,
+  modified,
+  root,
+  runQuietly,
+  say,
+  together,
+  tsc,
+  withLock,
+} from './support.mjs'
 
 const sourceFolders = ['lib', 'test', 'examples', 'bench']
 /** How native code is compiled, beside its own sources. */
@@ -95,7 +110,12 @@ export const buildLib = () =>
     const sources = sourceFolders.flatMap((folder) => filesUnder(join(root, folder)))
     const newest = Math.max(...[...sources, join(root, 'tsconfig.json'), join(root, 'package.json')].map(modified))
     const listing = `${String(newest)} ${String(sources.length)}`
-    if (existsSync(libStamp) && readFileSync(libStamp, 'utf8') === listing && existsSync(join(root, 'dist', 'lib', 'index.js'))) return
+    if (
+      existsSync(libStamp) &&
+      readFileSync(libStamp, 'utf8') === listing &&
+      existsSync(join(root, 'dist', 'lib', 'index.js'))
+    )
+      return
     mkdirSync(dirname(libStamp), { recursive: true })
     removeOrphans()
     await runQuietly(process.execPath, [tsc, '-p', root], { what: 'compiling the TypeScript' })
@@ -128,7 +148,12 @@ export const checkSeparately = () =>
     const what = 'preparing the compilation of single files'
     const addon = join(root, 'build', 'separate', 'addon')
     const fakes = join(root, 'build', 'separate', 'fakes')
-    const options = ['-DSEPARATE=ON', '-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON', '-DCCACHE=OFF']
+    const options = [
+      '-DSEPARATE=ON',
+      '-DCMAKE_BUILD_TYPE=Release',
+      '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON',
+      '-DCCACHE=OFF',
+    ]
     const configure = (/** @type {string} */ source, /** @type {string} */ folder, /** @type {string[]} */ ...more) => {
       forgetMovedBuild(folder, source)
       return runQuietly('cmake', ['-S', source, '-B', folder, ...options, ...more], { what })
@@ -137,7 +162,9 @@ export const checkSeparately = () =>
     await configure(join(root, 'test', 'fake'), fakes)
     await runQuietly('cmake', ['--build', fakes, '--target', 'abi'], { what })
     /** @type {{ directory: string, command: string, file: string }[]} */
-    const commands = [addon, fakes].flatMap((folder) => JSON.parse(readFileSync(join(folder, 'compile_commands.json'), 'utf8')))
+    const commands = [addon, fakes].flatMap((folder) =>
+      JSON.parse(readFileSync(join(folder, 'compile_commands.json'), 'utf8')),
+    )
     const outcomes = await atOnce(commands, async ({ directory, command, file }) => {
       const { code, output } = await collect('/bin/sh', ['-c', `${command} -fsyntax-only -Werror`], { cwd: directory })
       if (code !== 0) say(`${relative(root, file)} does not compile by itself:\n${output.trimEnd()}`)
@@ -157,8 +184,18 @@ export const buildAll = (...beside) => together(buildAddon(), buildLib(), ...bes
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
   await main(async () => {
-    const sanitize = /** @type {Sanitizer | undefined} */ (argv.find((word) => word.startsWith('--sanitize='))?.split('=')[1])
-    const known = ['--addon', '--lib', '--cases', '--separate', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
+    const sanitize = /** @type {Sanitizer | undefined} */ (
+      argv.find((word) => word.startsWith('--sanitize='))?.split('=')[1]
+    )
+    const known = [
+      '--addon',
+      '--lib',
+      '--cases',
+      '--separate',
+      '--sanitize=address',
+      '--sanitize=thread',
+      '--sanitize=undefined',
+    ]
     const unknown = argv.slice(2).find((word) => !known.includes(word))
     if (unknown) throw new Failure(`unknown option ${unknown}; known: ${known.join(', ')}`)
     if (argv.includes('--cases')) return console.log(await buildCases(sanitize))

@@ -1,7 +1,8 @@
 // @ts-check
-// node scripts/commands.mjs: how either build system would build the addon, as JSON, without building it: { cmake, gyp }, each with its units (the sources that
-// are compiled together), the compiler's defines, flags and folders of headers, and the linker's flags. What lies in the checkout begins with "./".
-// test/package/sources.test.ts holds the developers' build against the one that is shipped.
+// node scripts/commands.mjs: how either build system would build the addon, as JSON, without building it: { cmake, gyp
+// }, each with its units (the sources that are compiled together), the compiler's defines, flags and folders of
+// headers, and the linker's flags. What lies in the checkout begins with "./". test/package/sources.test.ts holds the
+// developers' build against the one that is shipped.
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { argv, execPath } from 'node:process'
@@ -16,7 +17,9 @@ const what = 'asking the build systems what they would do'
 
 /** The sources of a unit, or of what is none. */
 const sourcesOf = (/** @type {string} */ path) => {
-  const included = [...readFileSync(path, 'utf8').matchAll(/^#include "(native\/.*\.cc)"$/gm)].map(([, source]) => source ?? '')
+  const included = [...readFileSync(path, 'utf8').matchAll(/^#include "(native\/.*\.cc)"$/gm)].map(
+    ([, source]) => source ?? '',
+  )
   return included.length > 0 ? included : [path.slice(path.lastIndexOf('/native/') + 1)]
 }
 
@@ -47,7 +50,16 @@ const sorted = (words, base) => {
 /** @returns {Promise<Commands>} */
 const cmake = async () => {
   const at = join(folder, 'cmake')
-  const options = ['--out', at, '-G', 'Unix Makefiles', '--log-level', 'error', '--CDCMAKE_EXPORT_COMPILE_COMMANDS=ON', '--CDCCACHE=OFF']
+  const options = [
+    '--out',
+    at,
+    '-G',
+    'Unix Makefiles',
+    '--log-level',
+    'error',
+    '--CDCMAKE_EXPORT_COMPILE_COMMANDS=ON',
+    '--CDCCACHE=OFF',
+  ]
   await runQuietly(bin('cmake-js'), ['configure', ...options], { what })
   /** @type {{ command: string, file: string }[]} */
   const commands = JSON.parse(readFileSync(join(at, 'compile_commands.json'), 'utf8'))
@@ -73,7 +85,10 @@ const gyp = async () => {
   const at = join(folder, 'gyp')
   stage(at)
   const headers = nodedir()
-  await runQuietly(execPath, [bin('node-gyp'), 'configure', ...(headers ? [`--nodedir=${headers}`] : [])], { what, cwd: at })
+  await runQuietly(execPath, [bin('node-gyp'), 'configure', ...(headers ? [`--nodedir=${headers}`] : [])], {
+    what,
+    cwd: at,
+  })
   const makefile = readFileSync(join(at, 'build', 'node_tensorrt.target.mk'), 'utf8')
   const variable = (/** @type {string} */ name) => {
     const [, lines = ''] = new RegExp(`^${name} :=((?:.*\\\\\\n)*.*)$`, 'm').exec(makefile) ?? []
@@ -86,5 +101,7 @@ const gyp = async () => {
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  await main(() => withLock('commands', async () => console.log(JSON.stringify({ cmake: await cmake(), gyp: await gyp() }, null, 2))))
+  await main(() =>
+    withLock('commands', async () => console.log(JSON.stringify({ cmake: await cmake(), gyp: await gyp() }, null, 2))),
+  )
 }

@@ -1,6 +1,6 @@
 // @ts-check
-// The gate on the coverage of lib/: lines of code only (comments, blank lines and types can't run), and files that no test loaded count as not covered at
-// all. Read from what V8 itself counts in each process of a run (NODE_V8_COVERAGE).
+// The gate on the coverage of lib/: lines of code only (comments, blank lines and types can't run), and files that no
+// test loaded count as not covered at all. Read from what V8 itself counts in each process of a run (NODE_V8_COVERAGE).
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -10,7 +10,10 @@ import ts from 'typescript'
 import { Failure, filesUnder, root } from './support.mjs'
 
 const least = 95
-const generated = ['lib/onnx/onnx_pb.ts', ...['grpc_service', 'health', 'model_config'].map((name) => `lib/kserve/messages/${name}_pb.ts`)]
+const generated = [
+  'lib/onnx/onnx_pb.ts',
+  ...['grpc_service', 'health', 'model_config'].map((name) => `lib/kserve/messages/${name}_pb.ts`),
+]
 
 /**
  * @typedef {object} FileCoverage
@@ -20,7 +23,10 @@ const generated = ['lib/onnx/onnx_pb.ts', ...['grpc_service', 'health', 'model_c
  * @property {number[]} missed line numbers
  */
 
-/** @typedef {{ url: string, functions: { ranges: { startOffset: number, endOffset: number, count: number }[] }[] }} Script as V8 tells of it */
+/**
+ * @typedef {{ url: string, functions: { ranges: { startOffset: number, endOffset: number, count: number }[] }[] }}
+ * Script as V8 tells of it
+ */
 
 /** Of each file of dist/lib that was loaded, which characters ran: 1. */
 const ran = /** @type {Map<string, Uint8Array>} */ (new Map())
@@ -83,7 +89,9 @@ const linesRun = (/** @type {string} */ source) => {
 /** @returns {FileCoverage[]} */
 const measure = () =>
   filesUnder(join(root, 'lib'))
-    .filter((source) => source.endsWith('.ts') && !source.endsWith('.d.ts') && !generated.includes(relative(root, source)))
+    .filter(
+      (source) => source.endsWith('.ts') && !source.endsWith('.d.ts') && !generated.includes(relative(root, source)),
+    )
     .sort()
     .map((source) => {
       const run = linesRun(source)

@@ -1,7 +1,8 @@
 // @ts-check
-// node scripts/defects.mjs [--group A] [--ids 1,5] [--at COMMIT] [--into FOLDER] [--json] [-- COMMAND...]: puts defects on purpose (test/defects) into a
-// clone of this checkout, runs the command there (npm test, unless given), and says which of them were found, and by which test files.
-// --into: keeps the clone there, and uses it again, so that only what differs is compiled.   --check: only whether each can be put in.
+// node scripts/defects.mjs [--group A] [--ids 1,5] [--at COMMIT] [--into FOLDER] [--json] [-- COMMAND...]: puts defects
+// on purpose (test/defects) into a clone of this checkout, runs the command there (npm test, unless given), and says
+// which of them were found, and by which test files. --into: keeps the clone there, and uses it again, so that only
+// what differs is compiled.   --check: only whether each can be put in.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +25,10 @@ import { Failure, main, root, say } from './support.mjs'
  * @property {string[]} [today] those that found it, see README.md
  */
 
-/** @typedef {{ id: number, what: string, found: boolean, by: string[], not: string[] }} Outcome `not`: expected, and did not fail */
+/**
+ * @typedef {{ id: number, what: string, found: boolean, by: string[], not: string[] }} Outcome `not`: expected, and did
+ * not fail
+ */
 
 const most = 8
 /** The defects that a clone has: there they cannot be put in once more. */
@@ -73,7 +77,9 @@ function checkAll(all) {
 /** @param {Defect[]} all */
 function chosen(all) {
   const ids = given.ids?.split(',').map(Number)
-  const defects = all.filter(({ id, group }) => (given.group === undefined || group === given.group) && (!ids || ids.includes(id)))
+  const defects = all.filter(
+    ({ id, group }) => (given.group === undefined || group === given.group) && (!ids || ids.includes(id)),
+  )
   if (given.group === undefined && !ids)
     throw new Failure('name a group (--group A) or defects (--ids 1,5): together they would hide each other')
   if (defects.length === 0 || (ids && defects.length < ids.length))
@@ -86,7 +92,9 @@ function mended({ id, file, find, replace }, /** @type {string} */ folder) {
   const path = join(folder, file)
   const parts = existsSync(path) ? readFileSync(path, 'utf8').split(find) : []
   if (parts.length === 2) return { path, text: parts.join(replace) }
-  throw new Failure(`defect ${id}: what it replaces stands ${Math.max(parts.length - 1, 0)} times in ${file}, and has to once:\n${find}`)
+  throw new Failure(
+    `defect ${id}: what it replaces stands ${Math.max(parts.length - 1, 0)} times in ${file}, and has to once:\n${find}`,
+  )
 }
 
 function putIn(/** @type {Defect} */ defect, /** @type {string} */ folder) {
@@ -96,20 +104,24 @@ function putIn(/** @type {Defect} */ defect, /** @type {string} */ folder) {
 
 /** The commit, with the dependencies of this checkout; what was built there before stays. */
 function cloneInto(/** @type {string} */ folder) {
-  const git = (/** @type {string} */ cwd, /** @type {string[]} */ ...args) => execFileSync('git', args, { cwd, encoding: 'utf8' }).trim()
+  const git = (/** @type {string} */ cwd, /** @type {string[]} */ ...args) =>
+    execFileSync('git', args, { cwd, encoding: 'utf8' }).trim()
   const commit = git(root, 'rev-parse', `${given.at}^{commit}`)
-  if (folder === root || folder.startsWith(`${root}/`)) throw new Failure(`${folder} lies in this checkout: defects belong outside of it`)
+  if (folder === root || folder.startsWith(`${root}/`))
+    throw new Failure(`${folder} lies in this checkout: defects belong outside of it`)
   if (existsSync(join(folder, '.git')))
     git(folder, 'fetch', '-q', root, '+refs/heads/*:refs/heads-of-checkout/*', '+HEAD:refs/head-of-checkout')
   else git(root, 'clone', '-q', '--local', '--no-checkout', root, folder)
   git(folder, 'checkout', '-q', '--force', '--detach', commit)
   git(folder, 'clean', '-fdq')
   const lock = join('node_modules', '.package-lock.json')
-  const installed = (/** @type {string} */ at) => (existsSync(join(at, lock)) ? readFileSync(join(at, lock), 'utf8') : '')
+  const installed = (/** @type {string} */ at) =>
+    existsSync(join(at, lock)) ? readFileSync(join(at, lock), 'utf8') : ''
   if (installed(folder) !== installed(root)) rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
   // links to the files: they are not written to
   for (const name of ['node_modules', '.cache'])
-    if (existsSync(join(root, name)) && !existsSync(join(folder, name))) execFileSync('cp', ['-al', join(root, name), join(folder, name)])
+    if (existsSync(join(root, name)) && !existsSync(join(folder, name)))
+      execFileSync('cp', ['-al', join(root, name), join(folder, name)])
   rmSync(join(folder, '.cache', 'locks'), { recursive: true, force: true })
 }
 

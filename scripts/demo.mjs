@@ -1,5 +1,6 @@
 // @ts-check
-// npm run demo [-- PHOTO... --out DIR --json]: builds what is missing, sees to a TensorRT, then blurs faces. Only the demo itself writes to stdout.
+// npm run demo [-- PHOTO... --out DIR --json]: builds what is missing, sees to a TensorRT, then blurs faces. Only the
+// demo itself writes to stdout.
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { buildAll } from './build.mjs'

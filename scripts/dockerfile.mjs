@@ -43,7 +43,10 @@ export const readDockerfile = (content) => {
       continue
     }
     if (!known.includes(keyword)) throw new Failure(`${keyword} is not known here`)
-    const all = /** @type {{ getFlags?: () => { getName(): string, getValue(): string | null }[] }} */ (instruction).getFlags?.() ?? []
+    const all =
+      /** @type {{ getFlags?: () => { getName(): string, getValue(): string | null }[] }} */ (
+        instruction
+      ).getFlags?.() ?? []
     const flags = Object.fromEntries(all.map((flag) => [flag.getName(), flag.getValue() ?? '']))
     const text = instruction.getRawArgumentsContent() ?? ''
     const step = { keyword, text, words, flags, list: listOf(text) }

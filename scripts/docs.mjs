@@ -1,6 +1,7 @@
 // @ts-check
-// npm run docs [-- --check] [--out DIR]   the API reference and the guides as a static site in build/docs: typedoc over what package.json exports. A public
-// name without a docstring, a type that is not exported, a link or an anchor that leads nowhere are errors. --check makes the site, and keeps nothing.
+// npm run docs [-- --check] [--out DIR]   the API reference and the guides as a static site in build/docs: typedoc over
+// what package.json exports. A public name without a docstring, a type that is not exported, a link or an anchor that
+// leads nowhere are errors. --check makes the site, and keeps nothing.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,8 +16,11 @@ const out = values.out ?? join(root, 'build', values.check ? 'docs-check' : 'doc
 const pagesFolder = `${out}-pages`
 
 /** The public name of each entry point of the package, and its source. @type {[string, string][]} */
-const entries = Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports).flatMap(([name, { types }]) =>
-  types === undefined ? [] : [[name.replace(/^\./, 'node-tensorrt'), join(root, types.replace('/dist/', '/').replace(/\.d\.ts$/, '.ts'))]],
+const entries = Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports).flatMap(
+  ([name, { types }]) =>
+    types === undefined
+      ? []
+      : [[name.replace(/^\./, 'node-tensorrt'), join(root, types.replace('/dist/', '/').replace(/\.d\.ts$/, '.ts'))]],
 )
 
 await main(async () => {
@@ -65,11 +69,26 @@ await main(async () => {
       'Property',
       'Reference',
     ],
-    highlightLanguages: [...OptionDefaults.highlightLanguages, 'cpp', 'diff', 'docker', 'ini', 'mermaid', 'python', 'toml'],
+    highlightLanguages: [
+      ...OptionDefaults.highlightLanguages,
+      'cpp',
+      'diff',
+      'docker',
+      'ini',
+      'mermaid',
+      'python',
+      'toml',
+    ],
     searchInDocuments: true,
     searchInComments: true,
     includeVersion: true,
-    validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true, unusedMergeModuleWith: true },
+    validation: {
+      notExported: true,
+      invalidLink: true,
+      rewrittenLink: true,
+      notDocumented: true,
+      unusedMergeModuleWith: true,
+    },
     treatWarningsAsErrors: true,
     logLevel: 'Warn',
   })
@@ -97,14 +116,17 @@ await main(async () => {
   app.validate(project)
   const names = entries.map(([name]) => name)
   const told = project.children?.filter(({ variant }) => variant === 'declaration').map(({ name }) => name) ?? []
-  for (const name of names) if (!told.includes(name)) app.logger.error(`lib/ lacks "@module ${name}" at the head of an entry point`)
+  for (const name of names)
+    if (!told.includes(name)) app.logger.error(`lib/ lacks "@module ${name}" at the head of an entry point`)
   if (app.logger.hasErrors() || app.logger.hasWarnings())
     throw new Failure(`docs: ${app.logger.errorCount + app.logger.warningCount} findings`)
   await app.generateOutputs(project)
   if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new Failure('docs: see above')
   const { links, broken } = checkLinks(out)
   if (broken.length > 0) throw new Failure(`docs: links that lead nowhere:\n${broken.join('\n')}`)
-  say(`docs: ${links} links lead somewhere${values.check ? '' : `; ${relative(process.cwd(), join(out, 'index.html'))}`}`)
+  say(
+    `docs: ${links} links lead somewhere${values.check ? '' : `; ${relative(process.cwd(), join(out, 'index.html'))}`}`,
+  )
 })
 rmSync(pagesFolder, { recursive: true, force: true })
 if (values.check && existsSync(out)) rmSync(out, { recursive: true, force: true })

@@ -1,6 +1,7 @@
 // @ts-check
-// node scripts/error-page.mjs [--check]: the part of docs/guides/errors.md between its two marks, made of the comments of errorCodes in lib/errors.ts, and of
-// lib/base/remedies.ts (as it was compiled: after npm run build). --check writes nothing, and fails where the page has another text.
+// node scripts/error-page.mjs [--check]: the part of docs/guides/errors.md between its two marks, made of the comments
+// of errorCodes in lib/errors.ts, and of lib/base/remedies.ts (as it was compiled: after npm run build). --check writes
+// nothing, and fails where the page has another text.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv, env } from 'node:process'
@@ -14,7 +15,9 @@ const marks = [
   '<!-- the end of what is made -->',
 ]
 
-/** @typedef {{ code: string, meaning: string, when: string, message: string, remedy: string, details: string }} Entry */
+/**
+ * @typedef {{ code: string, meaning: string, when: string, message: string, remedy: string, details: string }} Entry
+ */
 
 /** The groups of codes, in their order, each with its codes. */
 const groupsOf = (/** @type {string} */ source) => {
@@ -30,7 +33,9 @@ const groupsOf = (/** @type {string} */ source) => {
   const found = groups.flatMap(({ entries }) => entries).length
   const there = body.match(/^ {2}ERR_TRT_\w+:/gm)?.length ?? 0
   if (found !== there)
-    throw new Failure(`lib/errors.ts: ${there - found} codes have no comment of the form that errorCodes tells, or no group`)
+    throw new Failure(
+      `lib/errors.ts: ${there - found} codes have no comment of the form that errorCodes tells, or no group`,
+    )
   return groups
 }
 
@@ -38,7 +43,8 @@ const groupsOf = (/** @type {string} */ source) => {
 const partsOf = (/** @type {string} */ comment, /** @type {string} */ code) => {
   const text = comment.replace(/^ {3}\* ?/gm, '').trim()
   const [when = '', ...others] = text.split(/\n\n+/).map((part) => part.replaceAll('\n', ' '))
-  const part = (/** @type {string} */ label) => others.find((each) => each.startsWith(`${label}: `))?.slice(label.length + 2) ?? ''
+  const part = (/** @type {string} */ label) =>
+    others.find((each) => each.startsWith(`${label}: `))?.slice(label.length + 2) ?? ''
   const [, message = ''] = /^`(.+)`$/.exec(part('Message')) ?? []
   if (when === '' || message === '') throw new Failure(`lib/errors.ts: ${code} lacks when it comes, or a message`)
   return { when, message, remedy: part('Remedy'), details: part('Details') }
@@ -55,7 +61,8 @@ const remediesOf = async () => {
   const orBuild = remedyOf('ERR_TRT_NO_GPU', { need: 'building' })
     .slice(gpu.length)
     .replace(/^; or /, '')
-  const driver = (/** @type {boolean} */ inContainer, /** @type {boolean} */ hasDevices) => driverRemedy({ inContainer, hasDevices })
+  const driver = (/** @type {boolean} */ inContainer, /** @type {boolean} */ hasDevices) =>
+    driverRemedy({ inContainer, hasDevices })
   /** @type {Record<string, [when: string, remedy: string][]>} */
   const remedies = {
     ERR_TRT_PLATFORM: [['', remedyOf('ERR_TRT_PLATFORM')]],
@@ -79,9 +86,15 @@ const remediesOf = async () => {
     ],
     ERR_TRT_NO_ONNXRUNTIME: [
       ['It is not installed', remedyOf('ERR_TRT_NO_ONNXRUNTIME')],
-      ['It is installed and cannot be loaded', remedyOf('ERR_TRT_NO_ONNXRUNTIME', { package: 'node_modules/onnxruntime-node' })],
+      [
+        'It is installed and cannot be loaded',
+        remedyOf('ERR_TRT_NO_ONNXRUNTIME', { package: 'node_modules/onnxruntime-node' }),
+      ],
       ['A path was given', remedyOf('ERR_TRT_NO_ONNXRUNTIME', { path: '/opt/onnxruntime' })],
-      ['Another one is loaded', remedyOf('ERR_TRT_NO_ONNXRUNTIME', { path: '/opt/onnxruntime', loaded: '/usr/lib/libonnxruntime.so.1' })],
+      [
+        'Another one is loaded',
+        remedyOf('ERR_TRT_NO_ONNXRUNTIME', { path: '/opt/onnxruntime', loaded: '/usr/lib/libonnxruntime.so.1' }),
+      ],
     ],
     ERR_TRT_VIDEO_PROGRAM: [
       ['It is missing or too old', remedyOf('ERR_TRT_VIDEO_PROGRAM')],
@@ -108,14 +121,16 @@ const wrapped = (/** @type {string} */ text, first = '', rest = first) => {
   return [...lines, line]
 }
 
-const sentence = (/** @type {string} */ text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.…]$/.test(text) ? '' : '.'}`
+const sentence = (/** @type {string} */ text) =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.…]$/.test(text) ? '' : '.'}`
 
 const entryText = (
   /** @type {Entry} */ { code, meaning, when, message, remedy, details },
   /** @type {Awaited<ReturnType<typeof remediesOf>>} */ remedies,
 ) => {
   const found = remedies[code] ?? (remedy === '' ? [] : [['', remedy]])
-  if (found.length === 0) throw new Failure(`${code} has neither a remedy in lib/errors.ts nor one in lib/base/remedies.ts`)
+  if (found.length === 0)
+    throw new Failure(`${code} has neither a remedy in lib/errors.ts nor one in lib/base/remedies.ts`)
   return [
     `### ${code}`,
     '',
@@ -125,7 +140,9 @@ const entryText = (
     ...wrapped(message),
     '```',
     '',
-    ...found.flatMap(([on, text = '']) => wrapped(on === '' ? `**What mends it**: ${text}` : `**${on}**: ${text}`, '- ', '  ')),
+    ...found.flatMap(([on, text = '']) =>
+      wrapped(on === '' ? `**What mends it**: ${text}` : `**${on}**: ${text}`, '- ', '  '),
+    ),
     ...(details === '' ? [] : wrapped(`**Details**: ${details}`, '- ', '  ')),
     '',
   ]
@@ -134,14 +151,21 @@ const entryText = (
 await main(async () => {
   const groups = groupsOf(readFileSync(join(root, 'lib', 'errors.ts'), 'utf8'))
   const remedies = await remediesOf()
-  const lines = groups.flatMap(({ title, entries }) => [`## ${title}`, '', ...entries.flatMap((entry) => entryText(entry, remedies))])
+  const lines = groups.flatMap(({ title, entries }) => [
+    `## ${title}`,
+    '',
+    ...entries.flatMap((entry) => entryText(entry, remedies)),
+  ])
   const before = readFileSync(page, 'utf8')
   const [from, to] = marks.map((mark) => before.indexOf(mark))
-  if (from === undefined || to === undefined || from < 0 || to < from) throw new Failure(`${page} lacks its two marks: ${marks.join(' ')}`)
+  if (from === undefined || to === undefined || from < 0 || to < from)
+    throw new Failure(`${page} lacks its two marks: ${marks.join(' ')}`)
   const after = [before.slice(0, from) + marks[0], '', ...lines, before.slice(to)].join('\n')
   if (after === before) return
   if (argv.includes('--check'))
-    throw new Failure('docs/guides/errors.md is not what lib/errors.ts and lib/base/remedies.ts make: run node scripts/error-page.mjs')
+    throw new Failure(
+      'docs/guides/errors.md is not what lib/errors.ts and lib/base/remedies.ts make: run node scripts/error-page.mjs',
+    )
   writeFileSync(page, after)
   say('docs/guides/errors.md is written')
 })

@@ -1,6 +1,6 @@
 // @ts-check
-// node scripts/fakes.mjs: builds the fakes of the CUDA driver and of TensorRT (test/fake), and prints their folder. Once for what they are made of,
-// however many tests ask for them.
+// node scripts/fakes.mjs: builds the fakes of the CUDA driver and of TensorRT (test/fake), and prints their folder.
+// Once for what they are made of, however many tests ask for them.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -14,8 +14,13 @@ const source = join(root, 'test', 'fake')
 
 const fingerprint = () => {
   const hash = createHash('sha256')
-  const files = [...filesUnder(source), ...filesUnder(join(root, 'test', 'facts')), join(root, 'scripts', 'compile.cmake')]
-  for (const path of files.filter((path) => !path.endsWith('.ts')).sort()) hash.update(relative(root, path)).update(readFileSync(path))
+  const files = [
+    ...filesUnder(source),
+    ...filesUnder(join(root, 'test', 'facts')),
+    join(root, 'scripts', 'compile.cmake'),
+  ]
+  for (const path of files.filter((path) => !path.endsWith('.ts')).sort())
+    hash.update(relative(root, path)).update(readFileSync(path))
   return hash.digest('hex')
 }
 

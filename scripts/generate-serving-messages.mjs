@@ -1,6 +1,7 @@
 // @ts-check
-// node scripts/generate-serving-messages.mjs: lib/kserve/messages/*_pb.ts, made of the files *.proto beside them by buf and protoc-gen-es, which are fetched
-// into a temporary folder. The generated enumerations become objects: `erasableSyntaxOnly` forbids TypeScript's own.
+// node scripts/generate-serving-messages.mjs: lib/kserve/messages/*_pb.ts, made of the files *.proto beside them by buf
+// and protoc-gen-es, which are fetched into a temporary folder. The generated enumerations become objects:
+// `erasableSyntaxOnly` forbids TypeScript's own.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,9 @@ const messages = 'lib/kserve/messages'
 await main(async () => {
   const tools = mkdtempSync(join(tmpdir(), 'protogen-'))
   try {
-    execFileSync('npm', ['install', '--silent', '--prefix', tools, '@bufbuild/buf', '@bufbuild/protoc-gen-es@2.17.0'], { stdio: 'inherit' })
+    execFileSync('npm', ['install', '--silent', '--prefix', tools, '@bufbuild/buf', '@bufbuild/protoc-gen-es@2.17.0'], {
+      stdio: 'inherit',
+    })
     const template = {
       version: 'v2',
       plugins: [{ local: 'protoc-gen-es', out: messages, opt: ['target=ts', 'import_extension=js'] }],

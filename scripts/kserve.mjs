@@ -1,7 +1,8 @@
 // @ts-check
-// node scripts/kserve.mjs: KServe's own Python package in an environment of its own in the user's cache, with which a long test asks our server; prints the
-// path of its Python, or why there is none, as JSON. TRT_TEST_KSERVE names one that has it already.
-// To make kserve-requirements.txt anew: `pip freeze` of an environment into which `pip install kserve` was done.
+// node scripts/kserve.mjs: KServe's own Python package in an environment of its own in the user's cache, with which a
+// long test asks our server; prints the path of its Python, or why there is none, as JSON. TRT_TEST_KSERVE names one
+// that has it already. To make kserve-requirements.txt anew: `pip freeze` of an environment into which `pip install
+// kserve` was done.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +16,8 @@ const ensureKServe = async () => {
   const given = process.env['TRT_TEST_KSERVE']
   if (given) return { path: given }
   const python = pythonWithPip()
-  if (!python) return { reason: "KServe's clients need Python 3 with pip and venv (Debian: apt-get install python3-venv)" }
+  if (!python)
+    return { reason: "KServe's clients need Python 3 with pip and venv (Debian: apt-get install python3-venv)" }
   const digest = createHash('sha256')
     .update(`${findPython()?.version}\n${readFileSync(listing, 'utf8')}`)
     .digest('hex')

@@ -1,6 +1,6 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the API reference, eslint,
-// hadolint. All of them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the API reference,
+// eslint, hadolint. All of them are run, then it fails if one did.
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
@@ -18,12 +18,16 @@ const prettierFiles = [
 const cppFiles = () =>
   ['native', 'test/fake', 'test/native']
     .flatMap((folder) => filesUnder(join(root, folder)))
-    .filter((path) => /\.(cc|cpp|h|hpp)$/.test(path))
+    .filter((path) => /\.(cc|h|inc)$/.test(path))
     .map((path) => relative(root, path))
 
 /** @type {[string, string, string[]][]} */
 const checks = [
-  ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
+  [
+    'prettier',
+    bin('prettier'),
+    [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles],
+  ],
   ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
   ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
   ['docs', execPath, [join(root, 'scripts', 'docs.mjs'), '--check']],
@@ -31,14 +35,23 @@ const checks = [
 ]
 const cpp = cppFiles()
 if (cpp.length > 0)
-  checks.splice(1, 0, ['clang-format', bin('clang-format'), [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp]])
+  checks.splice(1, 0, [
+    'clang-format',
+    bin('clang-format'),
+    [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp],
+  ])
 
 /** Where it cannot be fetched, only CI insists on it. */
 const addHadolint = async () => {
   const { path, reason } = await ensureHadolint()
   const folder = join(root, 'docker')
   const files = readdirSync(folder).filter((name) => name.startsWith('Dockerfile'))
-  if (path) checks.push(['hadolint', path, ['--config', join(folder, '.hadolint.yaml'), ...files.map((name) => join(folder, name))]])
+  if (path)
+    checks.push([
+      'hadolint',
+      path,
+      ['--config', join(folder, '.hadolint.yaml'), ...files.map((name) => join(folder, name))],
+    ])
   else if (env['CI']) throw new Failure(`lint: ${reason}`)
   else say(`lint: no Dockerfile is checked: ${reason}`)
 }
@@ -53,6 +66,7 @@ await main(async () => {
   // two that mend would write the same files
   const found = await atOnce(checks, check, fix ? 1 : 2)
   const failed = found.filter((name) => name !== undefined)
-  if (failed.length > 0) throw new Failure(`lint: ${failed.join(', ')} failed${fix ? '' : '; npm run lint -- --fix mends what it can'}`)
+  if (failed.length > 0)
+    throw new Failure(`lint: ${failed.join(', ')} failed${fix ? '' : '; npm run lint -- --fix mends what it can'}`)
   say(`lint: ${checks.map(([name]) => name).join(', ')} found nothing`)
 })

@@ -1,5 +1,6 @@
 // @ts-check
-// Other versions of Node for test:long: the oldest that package.json allows of each line, and newer ones. From their npm packages, once, into the user's cache.
+// Other versions of Node for test:long: the oldest that package.json allows of each line, and newer ones. From their
+// npm packages, once, into the user's cache.
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFolder, collect, Failure, withLock } from './support.mjs'
@@ -29,7 +30,8 @@ export const ensureNode = async (/** @type {string} */ version) => {
     if (code !== 0) throw new Failure(`Node ${version} could not be fetched:\n${output}`)
     const lock = JSON.parse(readFileSync(join(temporary, 'package-lock.json'), 'utf8'))
     const got = lock.packages[`node_modules/${name}`]?.integrity
-    if (got !== digest) throw new Failure(`Node ${version} is not the one that is known: expected ${digest} but received ${got}`)
+    if (got !== digest)
+      throw new Failure(`Node ${version} is not the one that is known: expected ${digest} but received ${got}`)
     rmSync(folder, { recursive: true, force: true })
     renameSync(temporary, folder)
   }

@@ -1,6 +1,7 @@
 // @ts-check
-// What links the prebuilt binary for older systems. The machine's own compiler makes the objects, so that they are as fast as a build on the machine itself;
-// zig, of PyPI's wheel `ziglang`, links them with the symbols of an older glibc than the machine's, and libstdc++ statically. The wheel is fetched once.
+// What links the prebuilt binary for older systems. The machine's own compiler makes the objects, so that they are as
+// fast as a build on the machine itself; zig, of PyPI's wheel `ziglang`, links them with the symbols of an older glibc
+// than the machine's, and libstdc++ statically. The wheel is fetched once.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,8 +15,16 @@ const version = '0.15.2'
 
 /** By Node's names of the architectures: what zig calls the machine, and the wheel. */
 const machines = {
-  x64: { machine: 'x86_64', megabytes: 94, sha256: ['806316453d1ede7174ed3fefb8e5348154629089c3bb5fe812dfd0e172fac130'] },
-  arm64: { machine: 'aarch64', megabytes: 94, sha256: ['edc0aa60ec964a4cf462d40f68d7de242ddf37fd9a80f2afaee6397059463230'] },
+  x64: {
+    machine: 'x86_64',
+    megabytes: 94,
+    sha256: ['806316453d1ede7174ed3fefb8e5348154629089c3bb5fe812dfd0e172fac130'],
+  },
+  arm64: {
+    machine: 'aarch64',
+    megabytes: 94,
+    sha256: ['edc0aa60ec964a4cf462d40f68d7de242ddf37fd9a80f2afaee6397059463230'],
+  },
 }
 
 /** Symbols that Node brings, and what the linker defines. */
@@ -28,7 +37,8 @@ const brought = /^(napi_|node_api_|_GLOBAL_OFFSET_TABLE_$)/
  */
 export const linkerForOlderSystems = async () => {
   const known = machines[/** @type {keyof typeof machines} */ (process.arch)]
-  if (process.platform !== 'linux' || !known) throw new Failure(`zig ${version} is known for Linux on x64 and arm64 only`)
+  if (process.platform !== 'linux' || !known)
+    throw new Failure(`zig ${version} is known for Linux on x64 and arm64 only`)
   const { machine, megabytes, sha256 } = known
   const wheel = {
     what: 'zig, which links for older systems,',
@@ -68,7 +78,8 @@ const isNewer = (/** @type {string} */ version) => {
 }
 
 /**
- * What a binary needs that a system with the oldest glibc lacks: symbols of newer versions, and symbols that no library is known to have. By `objdump`.
+ * What a binary needs that a system with the oldest glibc lacks: symbols of newer versions, and symbols that no library
+ * is known to have. By `objdump`.
  *
  * @param {string} binary
  * @returns {Promise<string[]>} such as "pthread_create (GLIBC_2.34)"

@@ -122,7 +122,9 @@ export const ensurePythonOnnx = async () => withTools(await ensure('numpy', nump
 const withTools = async (/** @type {{ path?: string, reason?: string }} */ had) => {
   const paths = [had.path]
   for (const [name, wheel] of Object.entries(tools)) {
-    const { path, reason } = had.path ? await ensure(name, wheel, fileOf[/** @type {keyof typeof tools} */ (name)]) : had
+    const { path, reason } = had.path
+      ? await ensure(name, wheel, fileOf[/** @type {keyof typeof tools} */ (name)])
+      : had
     if (!path) return { reason: reason ?? `there is no ${name}` }
     paths.push(path)
   }

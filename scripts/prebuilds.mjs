@@ -1,6 +1,6 @@
 // @ts-check
-// npm run prebuilds: prebuilds/<platform>-<arch>/, the binary that `npm run pack` puts into the tarball. prebuildify drives node-gyp, which clears its
-// build folder first: it works beside the developers' one, in build/prebuild.
+// npm run prebuilds: prebuilds/<platform>-<arch>/, the binary that `npm run pack` puts into the tarball. prebuildify
+// drives node-gyp, which clears its build folder first: it works beside the developers' one, in build/prebuild.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -66,7 +66,16 @@ const prebuild = async () => {
   if (existsSync(prebuilt) && existsSync(stamp) && readFileSync(stamp, 'utf8') === current) return
   stage(staging)
   const headers = nodedir()
-  const args = ['--napi', '--strip', '--target', `node@${process.versions.node}`, '--name', 'node-tensorrt', '--out', root]
+  const args = [
+    '--napi',
+    '--strip',
+    '--target',
+    `node@${process.versions.node}`,
+    '--name',
+    'node-tensorrt',
+    '--out',
+    root,
+  ]
   const output = await runQuietly(bin('prebuildify'), args, {
     what: 'building the prebuilt binary',
     cwd: staging,
@@ -83,7 +92,9 @@ const prebuild = async () => {
   const lacking = await lackingOnOlderSystems(prebuilt)
   if (lacking.length > 0) {
     rmSync(prebuilt)
-    throw new Failure(`the prebuilt binary would not load with glibc ${oldestGlibc}, for it needs ${lacking.join(', ')}`)
+    throw new Failure(
+      `the prebuilt binary would not load with glibc ${oldestGlibc}, for it needs ${lacking.join(', ')}`,
+    )
   }
   writeFileSync(stamp, current)
 }

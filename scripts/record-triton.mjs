@@ -1,7 +1,8 @@
 // @ts-check
-// TRITON=DIR node scripts/record-triton.mjs [PART…]: asks a real Triton what test/serve/recorded has as requests (over HTTP and over gRPC), as configs and as
-// ensembles, and keeps its answers there; all parts, or those that are named.
-// DIR has start.sh, and in include/ the headers of triton-inference-server/core; a C++ compiler makes the backend of record-triton.cc.
+// TRITON=DIR node scripts/record-triton.mjs [PART…]: asks a real Triton what test/serve/recorded has as requests (over
+// HTTP and over gRPC), as configs and as ensembles, and keeps its answers there; all parts, or those that are named.
+// DIR has start.sh, and in include/ the headers of triton-inference-server/core; a C++ compiler makes the backend of
+// record-triton.cc.
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +21,8 @@ const backends = { tensorrt: 'model.plan', onnxruntime: 'model.onnx' }
 const kept = join(root, 'test', 'serve', 'recorded')
 
 /** An entry is a line, so that a change of one is seen as one. */
-const linesOf = (/** @type {readonly unknown[]} */ entries) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+const linesOf = (/** @type {readonly unknown[]} */ entries) =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
 
 /**
  * @param {string} triton
@@ -61,7 +63,12 @@ async function withTriton(triton, folder, models, ask) {
   )
   const ports = { http: await freePort(), grpc: await freePort() }
   const loads = models.filter(({ loaded }) => loaded).map(({ name }) => `--load-model=${name}`)
-  const flags = [`--grpc-port=${ports.grpc}`, '--allow-metrics=false', '--disable-auto-complete-config', '--exit-on-error=false']
+  const flags = [
+    `--grpc-port=${ports.grpc}`,
+    '--allow-metrics=false',
+    '--disable-auto-complete-config',
+    '--exit-on-error=false',
+  ]
   const log = openSync(join(folder, 'log'), 'w')
   const child = spawn(script, [`--http-port=${ports.http}`, ...flags, ...loads], { stdio: ['ignore', log, log] })
   try {
@@ -145,7 +152,11 @@ const partsIn = (dist) => {
     const { callAll, recordOfCall } = await from('grpc/ask.js')
     /** @type {unknown[]} */
     const records = []
-    await callAll(asks, ports.grpc, (/** @type {unknown} */ ask, /** @type {unknown} */ of) => void records.push(recordOfCall(ask, of)))
+    await callAll(
+      asks,
+      ports.grpc,
+      (/** @type {unknown} */ ask, /** @type {unknown} */ of) => void records.push(recordOfCall(ask, of)),
+    )
     return records
   }
   const models = async () => (await from('repository.js')).models
@@ -181,7 +192,12 @@ const recordConfigs = (dist, file) => async (/** @type {Ports} */ ports, /** @ty
   const records = []
   for (const config of configs) {
     const answer = await configAnswer(config, ports.http)
-    records.push({ name: config.name, text: config.config, ...answer, ...pollFailure(config.name, readFileSync(log, 'utf8')) })
+    records.push({
+      name: config.name,
+      text: config.config,
+      ...answer,
+      ...pollFailure(config.name, readFileSync(log, 'utf8')),
+    })
   }
   return records
 }

@@ -1,6 +1,7 @@
 // @ts-check
-// node scripts/record.mjs [--replace]: records what the TensorRT at $TENSORRT_PATH, or the TensorRT-RTX of the tests, does on this machine, into
-// test/recordings. Without a GPU that is TensorRT-RTX's builder alone. What is recorded already is compared, and replaced where one says so.
+// node scripts/record.mjs [--replace]: records what the TensorRT at $TENSORRT_PATH, or the TensorRT-RTX of the tests,
+// does on this machine, into test/recordings. Without a GPU that is TensorRT-RTX's builder alone. What is recorded
+// already is compared, and replaced where one says so.
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { buildAll } from './build.mjs'

@@ -1,6 +1,6 @@
 // @ts-check
-// Runs test files, each as `node FILE`, two at a time and the long ones first, and tells of each as it ends. A file that does not end is ended, with all
-// processes that it started, and named with its last output.
+// Runs test files, each as `node FILE`, two at a time and the long ones first, and tells of each as it ends. A file
+// that does not end is ended, with all processes that it started, and named with its last output.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,10 @@ import { Report } from './tap.mjs'
  * @property {string} [node] another Node than this one
  */
 
-/** Seconds of the files that take more than two: who starts them first waits for none of them in the end. Written by `--seconds=keep`. */
+/**
+ * Seconds of the files that take more than two: who starts them first waits for none of them in the end. Written by
+ * `--seconds=keep`.
+ */
 const secondsFile = join(root, 'test', 'seconds.json')
 
 /** The processes that run now: each leads a group of its own, which its children belong to. */
@@ -34,7 +37,9 @@ const running = /** @type {Set<import('node:child_process').ChildProcess>} */ (n
  */
 export const runFiles = async (files, options) => {
   if (files.length === 0) throw new Failure('no test file matches')
-  const seconds = /** @type {Record<string, number>} */ (existsSync(secondsFile) ? JSON.parse(readFileSync(secondsFile, 'utf8')) : {})
+  const seconds = /** @type {Record<string, number>} */ (
+    existsSync(secondsFile) ? JSON.parse(readFileSync(secondsFile, 'utf8')) : {}
+  )
   const order = files.toSorted((a, b) => (seconds[nameOf(b)] ?? 0) - (seconds[nameOf(a)] ?? 0) || a.localeCompare(b))
   const interrupted = endWithUs()
   const outcomes = await atOnce(order, async (file) => {
@@ -43,12 +48,18 @@ export const runFiles = async (files, options) => {
     return outcome
   }).finally(interrupted)
   if (options.keepSeconds) keepSeconds(seconds, outcomes)
-  const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) => outcomes.reduce((all, outcome) => all + outcome[key], 0)
-  const skips = outcomes.flatMap(({ file, skips }) => skips.map(({ title, reason }) => ({ title: `${nameOf(file)}: ${title}`, reason })))
+  const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
+    outcomes.reduce((all, outcome) => all + outcome[key], 0)
+  const skips = outcomes.flatMap(({ file, skips }) =>
+    skips.map(({ title, reason }) => ({ title: `${nameOf(file)}: ${title}`, reason })),
+  )
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), skips }
 }
 
-/** @typedef {import('./tap.mjs').Counts & { file: string, lines: string[], skips: import('./tap.mjs').Skip[], seconds: number, why?: string, stderr: string }} Outcome */
+/**
+ * @typedef {import('./tap.mjs').Counts & { file: string, lines: string[], skips: import('./tap.mjs').Skip[], seconds:
+ * number, why?: string, stderr: string }} Outcome
+ */
 
 /**
  * @param {string} file
@@ -77,10 +88,21 @@ const runFile = async (file, { timeoutSeconds, env = {}, coverage = false, node 
   running.delete(child)
   covered?.keep()
   const { ok, whole, ...counts } = report.end()
-  const outcome = { file, lines: report.lines, skips: report.skips, seconds: (performance.now() - begun) / 1000, stderr, ...counts }
+  const outcome = {
+    file,
+    lines: report.lines,
+    skips: report.skips,
+    seconds: (performance.now() - begun) / 1000,
+    stderr,
+    ...counts,
+  }
   const why = wrongWith(end, counts, ok, whole)
   if (why === undefined) return outcome
-  return { ...outcome, failed: counts.failed + 1, why: 'text' in end || !whole ? `${why}; its last output:\n${last}` : why }
+  return {
+    ...outcome,
+    failed: counts.failed + 1,
+    why: 'text' in end || !whole ? `${why}; its last output:\n${last}` : why,
+  }
 }
 
 /**

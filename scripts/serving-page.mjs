@@ -1,6 +1,7 @@
 // @ts-check
-// node scripts/serving-page.mjs [--check]: the tables of docs/serving.md, each between its two marks, made of lib/serve (as it was compiled: after npm run
-// build) and of what differs from the answers of a real Triton. --check writes nothing, and fails where the page has another text.
+// node scripts/serving-page.mjs [--check]: the tables of docs/serving.md, each between its two marks, made of lib/serve
+// (as it was compiled: after npm run build) and of what differs from the answers of a real Triton. --check writes
+// nothing, and fails where the page has another text.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
@@ -65,12 +66,22 @@ const metrics = async () => {
 /** The reasons, each with what it is about: the names of the first requests or configs that differ for it. */
 const differences = async () => {
   const file = join(root, 'test', 'serve', 'recorded', 'differences.json')
-  /** @type {Record<'requests' | 'configs' | 'calls' | 'ensembleRequests' | 'ensembleCalls' | 'ensembleConfigs', { reason: string, ours: Record<string, unknown> }[]> & { types: { reason: string, theirs: string, ours: string }[], logged?: string }} */
+  /**
+   * @type {Record<'requests' | 'configs' | 'calls' | 'ensembleRequests' | 'ensembleCalls' | 'ensembleConfigs', {
+   * reason: string, ours: Record<string, unknown> }[]> & { types: { reason: string, theirs: string, ours: string }[],
+   * logged?: string }}
+   */
   const { types, logged, requests, ...others } = JSON.parse(readFileSync(file, 'utf8'))
   const rowsOf = (/** @type {typeof requests} */ list) =>
     list.map(({ reason, ours }) => {
       const names = Object.keys(ours)
-      return [reason, `${names.slice(0, 2).map((name) => `\`${name.replaceAll('`', "'")}\``).join(', ')}${names.length > 2 ? ` and ${names.length - 2} more` : ''}`] // prettier-ignore
+      return [
+        reason,
+        `${names
+          .slice(0, 2)
+          .map((name) => `\`${name.replaceAll('`', "'")}\``)
+          .join(', ')}${names.length > 2 ? ` and ${names.length - 2} more` : ''}`,
+      ]
     })
   const general = [
     ...types.map(({ reason, theirs, ours }) => [reason, `\`${theirs}\` becomes \`${ours}\``]),
@@ -80,7 +91,10 @@ const differences = async () => {
     ...table(['difference, and its reason', 'requests of the record'], [...general, ...rowsOf(requests)]),
     '',
     ...Object.entries(recorded).flatMap(([list, what]) => [
-      ...table(['difference, and its reason', `${what} of the record`], rowsOf(others[/** @type {keyof typeof others} */ (list)])),
+      ...table(
+        ['difference, and its reason', `${what} of the record`],
+        rowsOf(others[/** @type {keyof typeof others} */ (list)]),
+      ),
       '',
     ]),
   ]
@@ -107,7 +121,8 @@ await main(async () => {
     after = `${after.slice(0, from)}${begin}\n${(await make()).join('\n')}\n${after.slice(to)}`
   }
   if (after === before) return
-  if (argv.includes('--check')) throw new Failure('docs/serving.md is not what its sources make: run node scripts/serving-page.mjs')
+  if (argv.includes('--check'))
+    throw new Failure('docs/serving.md is not what its sources make: run node scripts/serving-page.mjs')
   writeFileSync(page, after)
   say('docs/serving.md is written')
 })

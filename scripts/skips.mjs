@@ -1,5 +1,6 @@
 // @ts-check
-// The reasons for which a test may be skipped where CI is set. Whatever else is skipped there is a failure: nobody would see that it no longer runs.
+// The reasons for which a test may be skipped where CI is set. Whatever else is skipped there is a failure: nobody
+// would see that it no longer runs.
 
 /** @type {readonly (readonly [reason: RegExp, why: string])[]} */
 const allowed = [
@@ -8,7 +9,10 @@ const allowed = [
   [/^no real headers: /, 'cargo brings them: the facts were held against them when they were last changed'],
   [/^this machine has TensorRT$/, 'what is said where there is none'],
   [/^the page says: \S/, 'a fence of a page that is not run, for the reason that stands above it'],
-  [/^ffmpeg is not installed here$/, '.ci/run installs it, and fails where it cannot: this is for machines where CI has no right to'],
+  [
+    /^ffmpeg is not installed here$/,
+    '.ci/run installs it, and fails where it cannot: this is for machines where CI has no right to',
+  ],
   [/^there is a GPU: /, 'what is said where there is none'],
 ]
 

@@ -1,7 +1,17 @@
 // @ts-check
 // What the scripts share: the root, a quiet way to run a command, and a lock between processes.
 import { execFileSync, spawn } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,7 +36,8 @@ export const main = async (/** @type {() => Promise<void>} */ body) => {
 }
 
 /**
- * Runs a command and waits for it. Its output is kept back and told only if it fails; while it takes long, a line says that it goes on.
+ * Runs a command and waits for it. Its output is kept back and told only if it fails; while it takes long, a line says
+ * that it goes on.
  *
  * @param {string} command
  * @param {string[]} args
@@ -72,8 +83,8 @@ export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStd
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number, killSignal?: NodeJS.Signals }} [options] `timeout`: milliseconds, after
- * which it is ended, by SIGKILL or that signal
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number, killSignal?: NodeJS.Signals }}
+ * [options] `timeout`: milliseconds, after which it is ended, by SIGKILL or that signal
  */
 export const collect = async (command, args, { cwd = root, env = {}, timeout, killSignal = 'SIGKILL' } = {}) => {
   const child = spawn(command, args, {
@@ -109,7 +120,8 @@ export const atOnce = async (list, body, width = 2) => {
 }
 
 /**
- * Waits for all of what runs at the same time, so that none goes on unheard of once another has failed; then it throws what failed.
+ * Waits for all of what runs at the same time, so that none goes on unheard of once another has failed; then it throws
+ * what failed.
  *
  * @param {Promise<unknown>[]} jobs
  */
@@ -140,7 +152,8 @@ export const bin = (/** @type {string} */ name) => {
 export const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc')
 
 /**
- * Holds a lock, a folder with its owner's process id, while `body` runs: several processes may build or fetch the same thing at once.
+ * Holds a lock, a folder with its owner's process id, while `body` runs: several processes may build or fetch the same
+ * thing at once.
  *
  * @template T
  * @param {string} name
@@ -192,7 +205,8 @@ const abandoned = (/** @type {string} */ lock) => {
 let sharedCache
 
 /**
- * Where what is fetched once for all checkouts lies: in the user's cache, or where that can't be written in this checkout's own.
+ * Where what is fetched once for all checkouts lies: in the user's cache, or where that can't be written in this
+ * checkout's own.
  *
  * @returns {string}
  */
@@ -206,7 +220,9 @@ const usersCache = () => {
     accessSync(folder, constants.W_OK | constants.X_OK)
     return folder
   } catch (error) {
-    say(`what is fetched lies in .cache of this checkout: the user's cache cannot be written (${/** @type {Error} */ (error).message})`)
+    say(
+      `what is fetched lies in .cache of this checkout: the user's cache cannot be written (${/** @type {Error} */ (error).message})`,
+    )
     return undefined
   }
 }

@@ -46,7 +46,10 @@ export class Report {
       subtests.add(child.name)
       this.#follow(child, [...path, child.name])
     })
-    parser.on('extra', (/** @type {string} */ text) => void (this.lines.length < 200 && this.lines.push(`| ${text.trimEnd()}`)))
+    parser.on(
+      'extra',
+      (/** @type {string} */ text) => void (this.lines.length < 200 && this.lines.push(`| ${text.trimEnd()}`)),
+    )
     parser.on('assert', (/** @type {any} */ { ok, name, skip, todo, diag }) => {
       const title = [...path, name].join(' > ')
       if (path.length === 0) this.#top[skip || todo ? 'skipped' : ok ? 'passed' : 'failed']++
@@ -80,5 +83,7 @@ const inTypeScript = (/** @type {string} */ stack) =>
     if (!existsSync(`${file}.map`)) return all
     const map = new TraceMap(readFileSync(`${file}.map`, 'utf8'))
     const found = originalPositionFor(map, { line: Number(line), column: Math.max(0, Number(column) - 1) })
-    return found.source === null ? all : `${relative(root, join(dirname(file), found.source))}:${found.line}:${found.column + 1}`
+    return found.source === null
+      ? all
+      : `${relative(root, join(dirname(file), found.source))}:${found.line}:${found.column + 1}`
   })

@@ -1,6 +1,6 @@
 // @ts-check
-// The one set-up step of demo and tests: TensorRT-RTX from its Python wheel, once, into the user's cache. Its builder works without a GPU.
-// Benches also get NVIDIA's own Python bindings of the same version.
+// The one set-up step of demo and tests: TensorRT-RTX from its Python wheel, once, into the user's cache. Its builder
+// works without a GPU. Benches also get NVIDIA's own Python bindings of the same version.
 import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { Failure, main } from './support.mjs'
@@ -38,13 +38,14 @@ const bindings = {
 }
 
 /** @type {<T>(of: { x64: T, arm64: T }) => T | undefined} */
-const ofThisMachine = (of) => (process.platform === 'linux' ? of[/** @type {keyof typeof of} */ (process.arch)] : undefined)
+const ofThisMachine = (of) =>
+  process.platform === 'linux' ? of[/** @type {keyof typeof of} */ (process.arch)] : undefined
 
 const noWheel = { reason: `TensorRT-RTX ${version} has no wheel for ${process.platform} ${process.arch}` }
 
 /**
- * Sees to a TensorRT: the one that `TENSORRT_PATH` names, or the cached one, which is fetched first where it has to be. Where it can't be had, the
- * reason is told instead, and callers go on.
+ * Sees to a TensorRT: the one that `TENSORRT_PATH` names, or the cached one, which is fetched first where it has to be.
+ * Where it can't be had, the reason is told instead, and callers go on.
  *
  * @param {{ quiet?: boolean }} [options]
  * @returns {Promise<{ path?: string, reason?: string }>}
@@ -67,7 +68,8 @@ export const ensureTensorRT = async (options) => {
 }
 
 /**
- * Sees to NVIDIA's Python bindings of that version; `path` is for Python's module path. They find the libraries by LD_LIBRARY_PATH.
+ * Sees to NVIDIA's Python bindings of that version; `path` is for Python's module path. They find the libraries by
+ * LD_LIBRARY_PATH.
  *
  * @returns {Promise<{ path?: string, reason?: string }>}
  */

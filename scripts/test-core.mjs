@@ -1,6 +1,6 @@
 // @ts-check
-// The execution core with a sanitizer, without Node: on the fakes, and on the real onnxruntime. npm run test:tsan and npm run test:asan begin with it; alone:
-// node scripts/test-core.mjs [--sanitize=address]
+// The execution core with a sanitizer, without Node: on the fakes, and on the real onnxruntime. npm run test:tsan and
+// npm run test:asan begin with it; alone: node scripts/test-core.mjs [--sanitize=address]
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -10,14 +10,18 @@ import { buildCases } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
 import { atOnce, collect, Failure, main, say } from './support.mjs'
 
-/** What the thread sanitizer reports of glibc and is none: it hands the thread-local memory of a thread that ended to the next one. */
+/**
+ * What the thread sanitizer reports of glibc and is none: it hands the thread-local memory of a thread that ended to
+ * the next one.
+ */
 export const glibcRaces = ['race:_dl_deallocate_tls']
 
 /** @typedef {'address' | 'thread'} Sanitizer */
 
 /**
  * @param {Sanitizer} sanitize
- * @param {{ whole?: boolean }} [options] `whole`: all cases on each family, where the thread sanitizer otherwise has a part of them
+ * @param {{ whole?: boolean }} [options] `whole`: all cases on each family, where the thread sanitizer otherwise has a
+ * part of them
  */
 export async function testCore(sanitize, { whole = sanitize === 'address' } = {}) {
   if (process.platform !== 'linux') throw new Failure('the execution core is built on Linux only')
@@ -51,7 +55,8 @@ export async function testCore(sanitize, { whole = sanitize === 'address' } = {}
 }
 
 function checks(/** @type {string} */ suppressions) {
-  // GCC's runtimes misread thread-local memory of a library that dlopen brought, once many threads have come and gone: the search for leaks then dies of it ("Tracer caught signal 11").
+  // GCC's runtimes misread thread-local memory of a library that dlopen brought, once many threads have come and gone:
+  // the search for leaks then dies of it ("Tracer caught signal 11").
   const tls = 'intercept_tls_get_addr=0'
   return {
     ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${tls}`,

@@ -1,7 +1,8 @@
 // @ts-check
-// npm run test:long [-- STEP...] [--anew]   everything at the large sizes, a room of test/ after the other, then the gate on coverage, both sanitizers over all
-// that they can carry, native files each by itself, a bare machine, and other versions of Node. What has passed is not done again after an interruption, as long as no source
-// has changed: build/test-long.json. Each step's output lies in build/test-long/.
+// npm run test:long [-- STEP...] [--anew]   everything at the large sizes, a room of test/ after the other, then the
+// gate on coverage, both sanitizers over all that they can carry, native files each by itself, a bare machine, and
+// other versions of Node. What has passed is not done again after an interruption, as long as no source has changed:
+// build/test-long.json. Each step's output lies in build/test-long/.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -32,7 +33,10 @@ const steps = () => ({
   tsan: async () => [script('test-tsan'), '--long'],
   machine: async () => [script('test-machine')],
   ...Object.fromEntries(
-    Object.keys(nodes).map((version) => [`node-${version}`, async () => [script('test'), `--node=${await ensureNode(version)}`]]),
+    Object.keys(nodes).map((version) => [
+      `node-${version}`,
+      async () => [script('test'), `--node=${await ensureNode(version)}`],
+    ]),
   ),
 })
 
@@ -64,13 +68,21 @@ const doneBefore = (/** @type {string} */ key) => {
 const run = async (name, args) => {
   const begun = Date.now()
   // by SIGTERM the runner ends what it runs
-  const { code, output } = await collect(execPath, args, { env: { CI: '1' }, timeout: limitMinutes * 60_000, killSignal: 'SIGTERM' })
+  const { code, output } = await collect(execPath, args, {
+    env: { CI: '1' },
+    timeout: limitMinutes * 60_000,
+    killSignal: 'SIGTERM',
+  })
   writeFileSync(join(logs, `${name}.log`), output)
   const last = [...output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1)
   const [passed = 0, failed = 0, skipped = 0] = last?.slice(1).map((text) => Number(text ?? 0)) ?? []
   const minutes = Math.round((Date.now() - begun) / 6000) / 10
   if (code !== 0)
-    say(Date.now() - begun >= limitMinutes * 60_000 ? `${name} took longer than ${limitMinutes} minutes, and was ended` : failures(output))
+    say(
+      Date.now() - begun >= limitMinutes * 60_000
+        ? `${name} took longer than ${limitMinutes} minutes, and was ended`
+        : failures(output),
+    )
   return { minutes, code, passed, failed: code === 0 ? failed : Math.max(failed, 1), skipped }
 }
 
@@ -89,7 +101,11 @@ await main(async () => {
   mkdirSync(logs, { recursive: true })
   const key = fingerprint()
   const done = doneBefore(key)
-  const row = (/** @type {string} */ name, /** @type {Done} */ { minutes, code, passed, failed, skipped }, /** @type {string} */ note) =>
+  const row = (
+    /** @type {string} */ name,
+    /** @type {Done} */ { minutes, code, passed, failed, skipped },
+    /** @type {string} */ note,
+  ) =>
     say(
       `${code === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(14)} ${minutes.toFixed(1).padStart(5)} min  ${passed} passed, ${failed} failed, ${skipped} skipped${note}`,
     )
@@ -105,7 +121,8 @@ await main(async () => {
     row(name, done[name], '')
   }
   const results = names.map((name) => done[name]).filter((result) => result !== undefined)
-  const sum = (/** @type {'minutes' | 'passed' | 'failed' | 'skipped'} */ key) => results.reduce((all, result) => all + result[key], 0)
+  const sum = (/** @type {'minutes' | 'passed' | 'failed' | 'skipped'} */ key) =>
+    results.reduce((all, result) => all + result[key], 0)
   console.log(`${Math.round(sum('minutes'))} minutes`)
   console.log(`${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
   process.exitCode = results.some(({ code }) => code !== 0) ? 1 : 0

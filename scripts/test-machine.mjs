@@ -1,8 +1,8 @@
 // @ts-check
-// npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu on a machine that has
-// nothing: a root file system made for it by debootstrap, with Node and npm, and the package as it is packed. `bare`: with
-// nothing else installed; `tools`: with Python, cmake and a compiler, where README's commands of the repository run, too.
-// A table of commands, seconds and exit codes; it fails where one of them did.
+// npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu on a machine that
+// has nothing: a root file system made for it by debootstrap, with Node and npm, and the package as it is packed.
+// `bare`: with nothing else installed; `tools`: with Python, cmake and a compiler, where README's commands of the
+// repository run, too. A table of commands, seconds and exit codes; it fails where one of them did.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,9 +29,15 @@ const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** @type {Row[]} */
 const rows = []
 
-const took = (/** @type {string} */ where, /** @type {string} */ command, /** @type {Omit<Row, 'where' | 'command'>} */ ended) => {
+const took = (
+  /** @type {string} */ where,
+  /** @type {string} */ command,
+  /** @type {Omit<Row, 'where' | 'command'>} */ ended,
+) => {
   rows.push({ where, command, ...ended })
-  say(`${ended.code === 0 ? 'ok    ' : 'FAILED'} ${ended.seconds.toFixed(1).padStart(6)} s  ${where}: ${command.replaceAll(/\s+/g, ' ')}`)
+  say(
+    `${ended.code === 0 ? 'ok    ' : 'FAILED'} ${ended.seconds.toFixed(1).padStart(6)} s  ${where}: ${command.replaceAll(/\s+/g, ' ')}`,
+  )
   if (ended.code !== 0) say(ended.output.trimEnd().split('\n').slice(-30).join('\n'))
   return ended.code === 0
 }
@@ -54,7 +60,9 @@ const ofRepository = /\bnpm (?:ci|run)\b/
 
 /** The package's name where it is installed: the tarball. */
 const withTarball = (/** @type {string} */ line, /** @type {string} */ tarball) =>
-  /\bnpm (?:i|install|add)\b/.test(line) ? line.replaceAll(/(^|\s)node-tensorrt(?:@\S+)?(?=\s|$)/g, `$1${tarball}`) : line
+  /\bnpm (?:i|install|add)\b/.test(line)
+    ? line.replaceAll(/(^|\s)node-tensorrt(?:@\S+)?(?=\s|$)/g, `$1${tarball}`)
+    : line
 
 /** Lines of a fence; one that ends with a backslash goes on. */
 const linesOf = (/** @type {string} */ text) =>
@@ -87,13 +95,20 @@ const followReadme = async (where, machine, { tarball, hasPython }) => {
   let isAnswered = false
   for (const [index, { language, text, machine: on, notRun }] of (await fencesOfReadme()).entries()) {
     const lacks = readersFiles.exec(text)?.[0] ?? (!hasPython && ofPython.test(text) ? 'Python' : undefined)
-    if (on !== 'cpu' || ofRepository.test(text) || (notRun !== undefined && !/install|PyPI/.test(notRun)) || lacks !== undefined) {
+    if (
+      on !== 'cpu' ||
+      ofRepository.test(text) ||
+      (notRun !== undefined && !/install|PyPI/.test(notRun)) ||
+      lacks !== undefined
+    ) {
       if (lacks !== undefined) say(`         ${where}: a fence is left out that needs ${lacks}`)
       continue
     }
     const file = `program-${index}.mjs`
     if (language === 'js') writeFileSync(join(seen, file), text)
-    for (const line of language === 'js' ? [`node ${file}`] : linesOf(text).map((line) => withTarball(line, `../${basename(tarball)}`))) {
+    for (const line of language === 'js'
+      ? [`node ${file}`]
+      : linesOf(text).map((line) => withTarball(line, `../${basename(tarball)}`))) {
       const ended = await runIn(place, ['bash', '-c', line])
       took(where, line, ended)
       if (!isAnswered) first += ended.seconds
@@ -108,7 +123,9 @@ const followReadme = async (where, machine, { tarball, hasPython }) => {
 
 /** What lies in a folder of a root file system is the user's. */
 const own = async (/** @type {string} */ machine, /** @type {string} */ folder) => {
-  await runQuietly('chown', ['-R', `${user.id}:${user.id}`, join(machine, folder)], { what: 'giving files to the user' })
+  await runQuietly('chown', ['-R', `${user.id}:${user.id}`, join(machine, folder)], {
+    what: 'giving files to the user',
+  })
 }
 
 const copyOf = async (/** @type {string} */ from, /** @type {string} */ to) => {
@@ -117,8 +134,8 @@ const copyOf = async (/** @type {string} */ from, /** @type {string} */ to) => {
 }
 
 /**
- * The steps of docker/Dockerfile.cpu, each stage in a root file system of its own; then its container: the health check and the
- * server, by the user of the image and on a read-only root file system, as compose.yaml has it.
+ * The steps of docker/Dockerfile.cpu, each stage in a root file system of its own; then its container: the health check
+ * and the server, by the user of the image and on a read-only root file system, as compose.yaml has it.
  *
  * @param {string} where
  * @param {string} base
@@ -216,7 +233,9 @@ const copy = async (words, flags, { from, to }) => {
   }
 }
 
-/** The container of the image: its health check, and its server, which is asked about a photograph and ended by SIGTERM. */
+/**
+ * The container of the image: its health check, and its server, which is asked about a photograph and ended by SIGTERM.
+ */
 const useContainer = async (/** @type {string} */ where, /** @type {Container} */ { place, command, health }) => {
   took(where, `HEALTHCHECK ${health.join(' ')}`, await runIn(place, health))
   const begun = Date.now()
@@ -233,11 +252,19 @@ const useContainer = async (/** @type {string} */ where, /** @type {Container} *
   })
   const port = await Promise.race([listening, ended.then(() => undefined)])
   const since = () => (Date.now() - begun) / 1000
-  if (typeof port !== 'string') return void took(where, `CMD ${command.join(' ')}`, { seconds: since(), code: 'no server', output })
-  const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: readFileSync(join(photos, 'sample1.jpg')) })
+  if (typeof port !== 'string')
+    return void took(where, `CMD ${command.join(' ')}`, { seconds: since(), code: 'no server', output })
+  const answer = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    body: readFileSync(join(photos, 'sample1.jpg')),
+  })
   const body = await answer.text()
   const isWell = answer.status === 200 && Array.isArray(JSON.parse(body).found)
-  took(where, `CMD ${command.join(' ')}, and a photograph`, { seconds: since(), code: isWell ? 0 : answer.status, output: output + body })
+  took(where, `CMD ${command.join(' ')}, and a photograph`, {
+    seconds: since(),
+    code: isWell ? 0 : answer.status,
+    output: output + body,
+  })
   // its process in the root file system; the one that was begun made the mounts
   const pids = (await collect('pgrep', ['-g', String(server.pid)])).output.trim().split('\n').map(Number)
   process.kill(Math.max(...pids), 'SIGTERM')
@@ -278,7 +305,12 @@ const machines = {
   tools: async (where, base, tarball) => {
     const machine = `${base}-tools`
     await copyOf(base, machine)
-    const place = { root: machine, folder: '/', as: 'root', env: { HOME: '/root', PATH: path, DEBIAN_FRONTEND: 'noninteractive' } }
+    const place = {
+      root: machine,
+      folder: '/',
+      as: 'root',
+      env: { HOME: '/root', PATH: path, DEBIAN_FRONTEND: 'noninteractive' },
+    }
     const install = `apt-get update -qq && apt-get install -y -qq --no-install-recommends ${tools.join(' ')}`
     if (!took(where, install, await runIn(place, ['bash', '-c', install]))) return
     await followReadme(where, machine, { tarball, hasPython: true })
@@ -308,12 +340,15 @@ await main(async () => {
     const tarball = await packed(folder)
     const suite = await makeBase(base)
     giveNode(base, await ensureNode(nodeVersion))
-    for (const name of wanted.length > 0 ? wanted : Object.keys(machines)) await machines[name]?.(`${name} ${suite}`, base, tarball)
+    for (const name of wanted.length > 0 ? wanted : Object.keys(machines))
+      await machines[name]?.(`${name} ${suite}`, base, tarball)
   } finally {
     clear()
   }
   for (const { where, command, seconds, code } of rows)
-    console.log(`${where.padEnd(16)} ${seconds.toFixed(1).padStart(7)} s  exit ${code}  ${command.replaceAll(/\s+/g, ' ')}`)
+    console.log(
+      `${where.padEnd(16)} ${seconds.toFixed(1).padStart(7)} s  exit ${code}  ${command.replaceAll(/\s+/g, ' ')}`,
+    )
   const failed = rows.filter(({ code }) => code !== 0).length
   console.log(`${rows.length - failed} passed, ${failed} failed, 0 skipped`)
   if (failed > 0 || rows.length === 0) process.exitCode = 1

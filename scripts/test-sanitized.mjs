@@ -1,7 +1,7 @@
 // @ts-check
-// npm run test:asan [-- --long]: tests on an addon with the address and undefined behaviour sanitizers.
-// Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here:
-// that does the core without Node, which runs first (test-core.mjs).
+// npm run test:asan [-- --long]: tests on an addon with the address and undefined behaviour sanitizers. Node itself is
+// not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here: that
+// does the core without Node, which runs first (test-core.mjs).
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv } from 'node:process'
@@ -13,24 +13,61 @@ import { testCore } from './test-core.mjs'
 
 /** What crosses into native memory, and one file of each kind of end: `.ci/run` has these. */
 const crossing = [
-  ...['infer', 'batching', 'device-tensors', 'misuse', 'misuse-native', 'host-memory', 'pinned-memory', 'sharing', 'plan-files'].map(
-    (name) => `lanes/${name}`,
-  ),
+  ...[
+    'infer',
+    'batching',
+    'device-tensors',
+    'misuse',
+    'misuse-native',
+    'host-memory',
+    'pinned-memory',
+    'sharing',
+    'plan-files',
+  ].map((name) => `lanes/${name}`),
   ...['into', 'tensor', 'masks', 'native-masks', 'candidates', 'blur', 'draw', 'painting', 'misuse', 'hostile'].map(
     (name) => `vision/${name}`,
   ),
-  ...['audit/engine', 'benchmark/engine', 'builder/calibration', 'cache/engine', 'engine/life', 'native/plan', 'refit/life', 'refit/refit'],
+  ...[
+    'audit/engine',
+    'benchmark/engine',
+    'builder/calibration',
+    'cache/engine',
+    'engine/life',
+    'native/plan',
+    'refit/life',
+    'refit/refit',
+  ],
 ]
 
-/** Folders of dist/test, or files in them, that `--long` has: those that do not need the real TensorRT-RTX, or processes that are killed again and again. */
+/**
+ * Folders of dist/test, or files in them, that `--long` has: those that do not need the real TensorRT-RTX, or processes
+ * that are killed again and again.
+ */
 const all = [
   ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
   // what the addon does to pixels
-  ...['into', 'tensor', 'pil', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
-    (name) => `vision/${name}`,
-  ),
+  ...[
+    'into',
+    'tensor',
+    'pil',
+    'turned',
+    'native-masks',
+    'masks',
+    'instance-masks',
+    'components',
+    'polygons',
+    'candidates',
+  ].map((name) => `vision/${name}`),
   ...['blur', 'deep', 'draw', 'overlay', 'painting', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
-  ...['builder/calibration', 'builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
+  ...[
+    'builder/calibration',
+    'builder/options',
+    'builder/timing-cache',
+    'refit/build',
+    'refit/engine',
+    'refit/life',
+    'refit/refit',
+  ],
 ]
 const parts = argv.includes('--long') ? all : crossing
 const reports = join(root, 'build', 'asan', 'reports')

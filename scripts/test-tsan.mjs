@@ -1,6 +1,6 @@
 // @ts-check
-// npm run test:tsan [-- --long]: the execution core with the thread sanitizer, first without Node, then as the addon in Node. Node itself is not instrumented: what it
-// does by itself is suppressed, by name and with the reason.
+// npm run test:tsan [-- --long]: the execution core with the thread sanitizer, first without Node, then as the addon in
+// Node. Node itself is not instrumented: what it does by itself is suppressed, by name and with the reason.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
@@ -10,16 +10,27 @@ import { compilerLibrary, filesUnder, main, root } from './support.mjs'
 import { glibcRaces, testCore } from './test-core.mjs'
 
 /**
- * Those that start no processes: under this sanitizer Node can't. `.ci/run` has the first. Without engine/life: what onnxruntime does in Node's own thread
- * takes ten minutes here and is reported as races of onnxruntime with itself; lanes/cpu has our threads over it.
+ * Those that start no processes: under this sanitizer Node can't. `.ci/run` has the first. Without engine/life: what
+ * onnxruntime does in Node's own thread takes ten minutes here and is reported as races of onnxruntime with itself;
+ * lanes/cpu has our threads over it.
  */
 const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing', 'lanes/sharing-queue']
 const more = [
-  ...['cpu', 'device', 'device-tensors', 'host-memory', 'misuse', 'misuse-native', 'pinned-memory', 'profiles', 'telling'].map(
-    (name) => `lanes/${name}`,
-  ),
+  ...[
+    'cpu',
+    'device',
+    'device-tensors',
+    'host-memory',
+    'misuse',
+    'misuse-native',
+    'pinned-memory',
+    'profiles',
+    'telling',
+  ].map((name) => `lanes/${name}`),
   ...['audit/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
-  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map((name) => `vision/${name}`),
+  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map(
+    (name) => `vision/${name}`,
+  ),
 ]
 const long = argv.includes('--long')
 const files = long ? [...few, ...more] : few

@@ -1,10 +1,9 @@
 // @ts-check
-// npm test [-- NAMES...]   the first tier, or the files (of any tier) with these words in their path
-// npm run test:all         the first and the second tier, as .ci/run has them
-// npm run test:gpu         what needs a GPU
-// --room=NAME              all files of a folder of test/, of all tiers;   --long: with the large sizes;   both are how test:long runs it
-// --coverage               and checks that of lib/;   --seconds=keep: writes down how long the files took, which orders the next runs
-// docs/testing.md tells what the tiers hold.
+// npm test [-- NAMES...]   the first tier, or the files (of any tier) with these words in their path npm run test:all
+// the first and the second tier, as .ci/run has them npm run test:gpu         what needs a GPU --room=NAME
+// all files of a folder of test/, of all tiers;   --long: with the large sizes;   both are how test:long runs it
+// --coverage               and checks that of lib/;   --seconds=keep: writes down how long the files took, which orders
+// the next runs docs/testing.md tells what the tiers hold.
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
@@ -27,7 +26,9 @@ const wanted = argv.slice(2).filter((word) => !word.startsWith('--'))
 const coverage = wanted.length === 0 && argv.includes('--coverage')
 
 await main(async () => {
-  const unknown = argv.slice(2).find((word) => word.startsWith('--') && !known.includes(word) && !/^--(room|node)=./.test(word))
+  const unknown = argv
+    .slice(2)
+    .find((word) => word.startsWith('--') && !known.includes(word) && !/^--(room|node)=./.test(word))
   if (unknown) throw new Failure(`unknown option ${unknown}; known: ${known.join(', ')}, --room=NAME, --node=PATH`)
   if (tier === 'gpu' && !hasGpu())
     throw new Failure(

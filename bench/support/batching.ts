@@ -15,7 +15,10 @@ const plan = (): Uint8Array => identityPlan([-1, 16], { profiles: [{ dims: { x: 
 const [maxBatch, callers, batchMs] = [16, 64, 5]
 const single = (): Tensor => new Tensor('float32', new Float32Array(16), [1, 16])
 
-/** Rows a second of a batcher that costs nothing: callers that ask again at once, batches as full as can be, one after the other. */
+/**
+ * Rows a second of a batcher that costs nothing: callers that ask again at once, batches as full as can be, one after
+ * the other.
+ */
 function perfectBatcher(count: number): number {
   let [ms, done, waiting] = [0, 0, callers]
   while (done < count) {
@@ -40,7 +43,16 @@ export async function saturated(device: FakeDevice): Promise<Row[]> {
   await engine.close()
   device.driver.set({ computeMs: 0 })
   const told = `peer: a perfect batcher, simulated; mean batch ${(rows / executions).toFixed(2)} of ${maxBatch}; 5 rounds`
-  return [row('64 callers, 5 ms a batch', 'rows/s', ours, perfectBatcher(count), { of: 'ratio', sign: '>=', value: 0.95 }, told)]
+  return [
+    row(
+      '64 callers, 5 ms a batch',
+      'rows/s',
+      ours,
+      perfectBatcher(count),
+      { of: 'ratio', sign: '>=', value: 0.95 },
+      told,
+    ),
+  ]
 }
 
 /** How many batches have a preferred size, while 64 callers keep rows waiting. */
@@ -56,7 +68,16 @@ export async function preferred(device: FakeDevice): Promise<Row[]> {
   device.driver.set({ computeMs: 0 })
   const hits = batchSizes.filter(({ rows }) => sizes.includes(rows)).reduce((sum, each) => sum + each.executions, 0)
   const told = `64 callers of one row; batches by rows: ${batchSizes.map((each) => `${each.rows}: ${each.executions}`).join(', ')}`
-  return [row('batches of a preferred size (4 or 8)', '%', (hits / executions) * 100, null, { of: 'ours', sign: '>=', value: 95 }, told)]
+  return [
+    row(
+      'batches of a preferred size (4 or 8)',
+      '%',
+      (hits / executions) * 100,
+      null,
+      { of: 'ours', sign: '>=', value: 95 },
+      told,
+    ),
+  ]
 }
 
 /** What a request of the first level waits for, alone and while 64 callers of the second keep the device busy. */
@@ -93,7 +114,16 @@ export async function levels(device: FakeDevice): Promise<Row[]> {
   device.driver.set({ computeMs: 0 })
   const bound = 1.3 * time.alone + batchMs
   const told = `peer: 1.3 x the same alone (${time.alone.toFixed(2)} ms) and one batch of ${batchMs} ms; medians of 3 rounds of 300`
-  return [row('p99 of priority 1 under full load of priority 2', 'ms', time.loaded, bound, { of: 'ratio', sign: '<=', value: 1 }, told)]
+  return [
+    row(
+      'p99 of priority 1 under full load of priority 2',
+      'ms',
+      time.loaded,
+      bound,
+      { of: 'ratio', sign: '<=', value: 1 },
+      told,
+    ),
+  ]
 }
 
 /** So many requests for each read: ten reads a second at 10,000 requests a second. */
@@ -137,7 +167,10 @@ export async function counters(device: FakeDevice): Promise<Row[]> {
   ]
 }
 
-/** Requests that wait and are all given up by one signal: what each native call takes, which holds the queue's lock for a part of that. */
+/**
+ * Requests that wait and are all given up by one signal: what each native call takes, which holds the queue's lock for
+ * a part of that.
+ */
 export async function cancels(device: FakeDevice): Promise<Row[]> {
   note('4,096 cancels …')
   const count = 4096
@@ -168,7 +201,8 @@ export async function cancels(device: FakeDevice): Promise<Row[]> {
     const all = performance.now() - begun
     await Promise.all([...first, settled])
     const gone = engine.counters().failures.cancelledWaiting - before
-    if (gone !== count || calls !== count) throw new Error(`${gone} of ${count} were cancelled while they waited, by ${calls} calls`)
+    if (gone !== count || calls !== count)
+      throw new Error(`${gone} of ${count} were cancelled while they waited, by ${calls} calls`)
     return { longest: Math.max(...times), all }
   }
   await round()

@@ -1,6 +1,6 @@
 /**
- * A program of bench quantize: calibrates a model, and prints a line of JSON as calibrate.py does. Its arguments: the model, and a folder of files `*.f32` of [1, 3, 320, 320], or
- * the number of pictures that are made as they are needed.
+ * A program of bench quantize: calibrates a model, and prints a line of JSON as calibrate.py does. Its arguments: the
+ * model, and a folder of files `*.f32` of [1, 3, 320, 320], or the number of pictures that are made as they are needed.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,11 @@ export interface Calibrated {
 function* files(folder: string): Generator<Tensor> {
   for (const file of readdirSync(folder).sort()) {
     const bytes = readFileSync(join(folder, file))
-    yield new Tensor('float32', new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4), [1, 3, 320, 320])
+    yield new Tensor(
+      'float32',
+      new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4),
+      [1, 3, 320, 320],
+    )
   }
 }
 

@@ -31,7 +31,10 @@ export async function fakeDevice(): Promise<FakeDevice> {
   }
 }
 
-/** What the fakes count as alive, and only engines can have made: 0 once all of them are closed. The driver's pool of pinned memory stays. */
+/**
+ * What the fakes count as alive, and only engines can have made: 0 once all of them are closed. The driver's pool of
+ * pinned memory stays.
+ */
 export function liveObjects({ driver, tensorrt }: FakeDevice): number {
   const { deviceAllocations, streams, events, graphs, graphExecs } = driver.stats()
   return [deviceAllocations, streams, events, graphs, graphExecs, ...Object.values(tensorrt.stats().live)].reduce(

@@ -11,7 +11,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? NaN) : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2
 }
 
-/** Measures in turns (A B C A B C …), after a round that does not count, so that what disturbs the machine disturbs all of them; gives the medians. */
+/**
+ * Measures in turns (A B C A B C …), after a round that does not count, so that what disturbs the machine disturbs all
+ * of them; gives the medians.
+ */
 export async function interleaved<K extends string>(
   rounds: number,
   measurements: Readonly<Record<K, Measurement>>,

@@ -11,7 +11,9 @@ import { median } from './measure.js'
 const require = createRequire(import.meta.url)
 
 export function onnxruntimeVersion(): string {
-  const { version } = JSON.parse(readFileSync(require.resolve('onnxruntime-node/package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(require.resolve('onnxruntime-node/package.json'), 'utf8')) as {
+    version: string
+  }
   return `onnxruntime-node ${version}`
 }
 
@@ -30,7 +32,9 @@ export async function onnxruntimeIdentity(size: number): Promise<Peer> {
 /** A model on one thread, with one input of such a shape; its values differ, for kernels may take zeros faster. */
 export async function onnxruntimeModel(model: Uint8Array | string, shape: readonly number[]): Promise<Peer> {
   const options = { intraOpNumThreads: 1 }
-  const session = await (typeof model === 'string' ? InferenceSession.create(model, options) : InferenceSession.create(model, options))
+  const session = await (typeof model === 'string'
+    ? InferenceSession.create(model, options)
+    : InferenceSession.create(model, options))
   const [input = ''] = session.inputNames
   const feeds = { [input]: new Tensor('float32', wave(shape), shape) }
   return { run: () => session.run(feeds), release: () => session.release() }
@@ -42,7 +46,9 @@ export function wave(shape: readonly number[]): Float32Array {
 }
 
 /** PP-OCR's text detector, on a picture of such a size that it takes about so many milliseconds here. */
-export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { readonly ms: number; readonly size: number }> {
+export async function onnxruntimeDetector(
+  wantedMs: number,
+): Promise<Peer & { readonly ms: number; readonly size: number }> {
   const session = await InferenceSession.create(realModels.detector)
   const [input = ''] = session.inputNames
   for (let size = 64; ; size += 32) {
@@ -54,11 +60,15 @@ export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { re
       times.push(performance.now() - begun)
     }
     const ms = median(times)
-    if (ms >= wantedMs || size >= 640) return { run: () => session.run(feeds), release: () => session.release(), ms, size }
+    if (ms >= wantedMs || size >= 640)
+      return { run: () => session.run(feeds), release: () => session.release(), ms, size }
   }
 }
 
-/** Microseconds of each turn of a loop that has the driver copy so many bytes in and out, and asks until they are: bench/native/driver_loop.cc. */
+/**
+ * Microseconds of each turn of a loop that has the driver copy so many bytes in and out, and asks until they are:
+ * bench/native/driver_loop.cc.
+ */
 export function driverLoop(libcuda: string, bytes: number, count: number): number {
   const addon = require(join(packageRoot(), 'build', 'bench', 'driver_loop.node')) as {
     run(library: string, bytes: number, count: number): number
@@ -66,7 +76,10 @@ export function driverLoop(libcuda: string, bytes: number, count: number): numbe
   return addon.run(libcuda, bytes, count)
 }
 
-/** Microseconds of each query of trtexec's loop with nothing around it, on the fake driver: bench/native/trtexec_loop.cc. */
+/**
+ * Microseconds of each query of trtexec's loop with nothing around it, on the fake driver:
+ * bench/native/trtexec_loop.cc.
+ */
 export function trtexecLoop(libcuda: string, bytes: number, queries: number): number {
   const addon = require(join(packageRoot(), 'build', 'bench', 'trtexec_loop.node')) as {
     run(library: string, bytes: number, queries: number): number

@@ -1,4 +1,7 @@
-/** Pictures as PP-OCR's detector takes them, [1, 3, 320, 320]: parts of photographs, and lines of text, as many as are wanted. The same for the same number. */
+/**
+ * Pictures as PP-OCR's detector takes them, [1, 3, 320, 320]: parts of photographs, and lines of text, as many as are
+ * wanted. The same for the same number.
+ */
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { packageRoot } from '../../lib/base/package.js'
@@ -9,7 +12,16 @@ const size = 320
 const photographs = Array.from({ length: 6 }, (_, i) =>
   join(packageRoot(), `node_modules/@vladmandic/face-api/demo/sample${String(i + 1)}.jpg`),
 )
-const words = ['invoice', 'Total 1 024.50', 'Gate B12', 'TensorRT', 'no smoking', '14:22 UTC', 'Hauptstraße 7', 'calibration']
+const words = [
+  'invoice',
+  'Total 1 024.50',
+  'Gate B12',
+  'TensorRT',
+  'no smoking',
+  '14:22 UTC',
+  'Hauptstraße 7',
+  'calibration',
+]
 
 /** Mean and deviation of each channel, from 0 to 1, by which the model was trained. */
 const channels = [
@@ -46,7 +58,8 @@ async function text(random: Random): Promise<Buffer> {
 function tensorOf(pixels: Buffer): Tensor<'float32'> {
   const data = new Float32Array(3 * size * size)
   channels.forEach(([mean, deviation], channel) => {
-    for (let i = 0; i < size * size; i++) data[channel * size * size + i] = ((pixels[3 * i + channel] ?? 0) / 255 - mean) / deviation
+    for (let i = 0; i < size * size; i++)
+      data[channel * size * size + i] = ((pixels[3 * i + channel] ?? 0) / 255 - mean) / deviation
   })
   return new Tensor('float32', data, [1, 3, size, size])
 }

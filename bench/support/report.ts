@@ -88,7 +88,14 @@ function table(rows: readonly Row[]): string {
   })
   for (const { what, unit, ours, peer, ratio, goal, ok, note } of rows) {
     const figure = (value: number | null): string => (value === null ? '-' : `${digits(value)} ${unit}`)
-    table.push([`${what}\n${note}`, figure(ours), figure(peer), ratio === null ? '-' : `${digits(ratio)} x`, goal, ok ? 'yes' : 'NO'])
+    table.push([
+      `${what}\n${note}`,
+      figure(ours),
+      figure(peer),
+      ratio === null ? '-' : `${digits(ratio)} x`,
+      goal,
+      ok ? 'yes' : 'NO',
+    ])
   }
   return table.toString()
 }

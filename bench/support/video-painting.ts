@@ -26,7 +26,10 @@ async function processorMilliseconds(work: () => Promise<unknown>): Promise<numb
   return (user + system) / 1000
 }
 
-/** Three faces hidden and boxes with labels around them. The peer stops at RGB: the way back to Y, U and V would be added to it. */
+/**
+ * Three faces hidden and boxes with labels around them. The peer stops at RGB: the way back to Y, U and V would be
+ * added to it.
+ */
 export async function paintingRows(): Promise<Row[]> {
   const rows: Row[] = []
   for (const format of ['i420', 'nv12'] as const) {

@@ -49,7 +49,16 @@ export async function streamsRows(): Promise<Row[]> {
     const share = { of: 'ours', sign: '>=', value: 0.9 } as const
     const ofAge = `age of frames when given, p99 of the slowest stream: ${p99.toFixed(0)} ms`
     rows.push(row('mean batch across streams', 'rows', inferred / batches, null, mean, `${about}; by draw ${means}`))
-    rows.push(row('least share of its frames that a stream got', '', Math.min(...drawn.map((one) => one.share)), null, share, ofAge))
+    rows.push(
+      row(
+        'least share of its frames that a stream got',
+        '',
+        Math.min(...drawn.map((one) => one.share)),
+        null,
+        share,
+        ofAge,
+      ),
+    )
   }
   device.driver.set({ computeMs: 0 })
   return rows

@@ -12,7 +12,8 @@ const calls = 20
 /** Boxes by chance in a picture of 640 x 640. */
 function candidates(classes: number): Candidates & { readonly classes: Int32Array } {
   const random = new Random(9)
-  const column = (factor: number, least = 0): number[] => Array.from({ length: boxCount }, () => least + random.next() * factor)
+  const column = (factor: number, least = 0): number[] =>
+    Array.from({ length: boxCount }, () => least + random.next() * factor)
   const columns = [column(560), column(560), column(120, 8), column(120, 8)]
   const scores = Float32Array.from(column(1))
   const boxes = Float32Array.from({ length: boxCount * 4 }, (_, i) => columns[i % 4]?.[i >> 2] as number)
@@ -40,7 +41,8 @@ async function rowsOf(torchvision: PythonPeer, classes: number): Promise<Row[]> 
       classIndex: labels[i] as number,
     }
   })
-  const ask = async (): Promise<{ ms: number; kept: number }> => (await torchvision.ask({ classes, count: calls })) as never
+  const ask = async (): Promise<{ ms: number; kept: number }> =>
+    (await torchvision.ask({ classes, count: calls })) as never
   const kept = suppress(typed).length
   const theirs = (await ask()).kept
   if (Math.abs(kept - theirs) > 1) throw new Error(`${kept} boxes are kept here, ${theirs} by torchvision`)

@@ -33,12 +33,19 @@ export async function strokesRows(): Promise<Row[]> {
   note('hiding faces, drawing boxes …')
   const image = picture()
   const peer = await PythonPeer.start(required('TRT_BENCH_PYTHON'), 'vision_strokes.py')
-  const asked = async (question: object): Promise<number> => ((await peer.ask({ width, height, ...question })) as { ms: number }).ms
+  const asked = async (question: object): Promise<number> =>
+    ((await peer.ask({ width, height, ...question })) as { ms: number }).ms
   try {
     const time = await interleaved(rounds, {
       blur: () => milliseconds(() => blurRegions(image, faces)),
       blurPeer: () => asked({ what: 'blur', boxes: faces, sigma: side / 10 }),
-      draw: () => milliseconds(() => drawBoxes(image, boxes.map((box, i) => ({ box, label: `face ${i}` })))), // prettier-ignore
+      draw: () =>
+        milliseconds(() =>
+          drawBoxes(
+            image,
+            boxes.map((box, i) => ({ box, label: `face ${i}` })),
+          ),
+        ),
       drawPeer: () => asked({ what: 'draw', boxes }),
     })
     const about = `peer: ${peer.about}; ${width} x ${height}, the copy of the picture included; median of ${rounds} rounds`
@@ -51,7 +58,14 @@ export async function strokesRows(): Promise<Row[]> {
         { of: 'ratio', sign: '<=', value: 1.5 },
         `shrink, blur, enlarge; ${about}`,
       ),
-      row('five boxes with labels drawn in 12 MP', 'ms', time.draw, time.drawPeer, { of: 'ratio', sign: '<=', value: 2 }, about),
+      row(
+        'five boxes with labels drawn in 12 MP',
+        'ms',
+        time.draw,
+        time.drawPeer,
+        { of: 'ratio', sign: '<=', value: 2 },
+        about,
+      ),
     ]
   } finally {
     peer.end()

@@ -1,4 +1,7 @@
-/** From pictures to a model's input, beside OpenCV, PIL with torchvision, and sharp; and what the event loop feels of it. */
+/**
+ * From pictures to a model's input, beside OpenCV, PIL with torchvision, and sharp; and what the event loop feels of
+ * it.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,7 +16,13 @@ import { interleaved, loopDelay, median } from './measure.js'
 import { PythonPeer, required } from './python.js'
 import { note, row, type Row } from './report.js'
 
-const imagenet = { filter: 'triangle', round: true, range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+const imagenet = {
+  filter: 'triangle',
+  round: true,
+  range: '0-1',
+  mean: [0.485, 0.456, 0.406],
+  std: [0.229, 0.224, 0.225],
+} as const
 
 interface Answer {
   readonly ms: number
@@ -49,17 +58,37 @@ async function letterboxRows(peer: PythonPeer): Promise<Row[]> {
   const image = noise(640, 480)
   const count = 30
   const ms = await interleaved(9, {
-    ours: () => milliseconds(count, () => toTensor(image, letterbox(image, 640, { fill: 114 }), { range: '0-1', into })),
+    ours: () =>
+      milliseconds(count, () => toTensor(image, letterbox(image, 640, { fill: 114 }), { range: '0-1', into })),
     peer: async () => ((await peer.ask({ what: 'letterbox', count })) as Answer).ms,
   })
   const about = `peer: ${peer.about}: copyMakeBorder, blobFromImage; 9 rounds of ${count}`
-  return [row('VGA letterbox 640 into memory of allocate()', 'ms', ms.ours, ms.peer, { of: 'ratio', sign: '<=', value: 1.2 }, about)]
+  return [
+    row(
+      'VGA letterbox 640 into memory of allocate()',
+      'ms',
+      ms.ours,
+      ms.peer,
+      { of: 'ratio', sign: '<=', value: 1.2 },
+      about,
+    ),
+  ]
 }
 
 /** A grainy photograph of 12 megapixels, 4:2:0, as a phone makes it. */
 async function photograph(folder: string): Promise<{ readonly path: string; readonly megabytes: number }> {
-  const faces = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo', 'sample1.jpg')
-  const grain = { width: 4000, height: 3000, channels: 3, background: 'grey', noise: { type: 'gaussian', mean: 128, sigma: 12 } } as const
+  const faces = join(
+    dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')),
+    'demo',
+    'sample1.jpg',
+  )
+  const grain = {
+    width: 4000,
+    height: 3000,
+    channels: 3,
+    background: 'grey',
+    noise: { type: 'gaussian', mean: 128, sigma: 12 },
+  } as const
   const overlay = await sharp({ create: grain }).png({ compressionLevel: 1 }).toBuffer()
   const large = sharp(faces).resize(4000, 3000, { fit: 'cover' })
   const bytes = await large
@@ -95,7 +124,8 @@ async function classificationRows(peer: PythonPeer, folder: string): Promise<Row
   const { path, megabytes } = await photograph(folder)
   note(`a photograph of 12 megapixels, ${megabytes.toFixed(1)} MB …`)
   const count = 3
-  const bySharp = (): Promise<unknown> => sharp(path).resize(341, 256, { fit: 'fill', kernel: 'linear' }).removeAlpha().raw().toBuffer()
+  const bySharp = (): Promise<unknown> =>
+    sharp(path).resize(341, 256, { fit: 'fill', kernel: 'linear' }).removeAlpha().raw().toBuffer()
   const { sample } = (await peer.ask({ what: 'classification', path, count: 1 })) as Answer
   const here = (await exact(path)).data
   const theirs = differences(
@@ -112,8 +142,22 @@ async function classificationRows(peer: PythonPeer, folder: string): Promise<Row
   })
   const rounds = `7 rounds of ${count}`
   return [
-    row('12 MP JPEG to a 224 ImageNet tensor, exact', 'ms', ms.exact, ms.peer, { of: 'ratio', sign: '<=', value: 0.75 }, `peer: ${peer.about}: PIL, IMAGENET1K_V1.transforms(); differs from it by ${theirs.most.toFixed(4)} at most; ${rounds}`), // prettier-ignore
-    row('12 MP JPEG to a 224 ImageNet tensor, shrunk on load', 'ms', ms.fast, ms.sharp, { of: 'ratio', sign: '<=', value: 1.1 }, `peer: sharp decodes and resizes to 341 x 256; differs from the exact way by ${quick.most.toFixed(3)} at most, ${quick.mean.toFixed(4)} in the mean (a step of a pixel is 0.017); ${rounds}`), // prettier-ignore
+    row(
+      '12 MP JPEG to a 224 ImageNet tensor, exact',
+      'ms',
+      ms.exact,
+      ms.peer,
+      { of: 'ratio', sign: '<=', value: 0.75 },
+      `peer: ${peer.about}: PIL, IMAGENET1K_V1.transforms(); differs from it by ${theirs.most.toFixed(4)} at most; ${rounds}`,
+    ),
+    row(
+      '12 MP JPEG to a 224 ImageNet tensor, shrunk on load',
+      'ms',
+      ms.fast,
+      ms.sharp,
+      { of: 'ratio', sign: '<=', value: 1.1 },
+      `peer: sharp decodes and resizes to 341 x 256; differs from the exact way by ${quick.most.toFixed(3)} at most, ${quick.mean.toFixed(4)} in the mean (a step of a pixel is 0.017); ${rounds}`,
+    ),
   ]
 }
 
@@ -123,11 +167,15 @@ async function loopRows(folder: string): Promise<Row[]> {
   writeFileSync(jpeg, await sharp(join(folder, 'photograph.jpg')).resize(640, 480).jpeg({ quality: 85 }).toBuffer())
   const image = noise(640, 480)
   const frame = letterbox(image, 640)
-  const fifty = <T>(work: (index: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
+  const fifty = <T>(work: (index: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
   await using engine = await engineOf(640, 50)
   const into = engine.allocate('x', [50, 3, 640, 640]) as Tensor<'float32'>
   const works: readonly (readonly [string, () => Promise<unknown>])[] = [
-    ['50 pictures to rows of a tensor of allocate() at once', () => fifty((at) => toTensor(image, frame, { into, at }))],
+    [
+      '50 pictures to rows of a tensor of allocate() at once',
+      () => fifty((at) => toTensor(image, frame, { into, at })),
+    ],
     ['50 pictures to tensors at once', () => fifty(() => toTensor(image, frame))],
     ['50 JPEGs decoded and to tensors at once', () => fifty(() => toTensor(jpeg, (size) => letterbox(size, 640)))],
   ]
@@ -135,7 +183,16 @@ async function loopRows(folder: string): Promise<Row[]> {
   for (const [what, work] of works) {
     const idle = median([await idleDelay(), await idleDelay(), await idleDelay()])
     const busy = median([await loopDelay(3000, work), await loopDelay(3000, work), await loopDelay(3000, work)])
-    rows.push(row(`${what}: event loop p99`, 'ms', busy, idle, { of: 'difference', sign: '<', value: 5 }, 'peer: the idle loop; VGA, letterbox 640; median of 3 times 3 s')) // prettier-ignore
+    rows.push(
+      row(
+        `${what}: event loop p99`,
+        'ms',
+        busy,
+        idle,
+        { of: 'difference', sign: '<', value: 5 },
+        'peer: the idle loop; VGA, letterbox 640; median of 3 times 3 s',
+      ),
+    )
   }
   return rows
 }

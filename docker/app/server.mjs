@@ -32,12 +32,14 @@ async function bodyOf(request) {
 const statusOf = ({ code, status = 500 }) => ({ ERR_TRT_IMAGE: 400, ERR_TRT_QUEUE_FULL: 503 })[code] ?? status
 
 async function answer(request) {
-  if (request.method === 'GET') return { backend: engine.backend, description: engine.description, reason: engine.backendReason }
+  if (request.method === 'GET')
+    return { backend: engine.backend, description: engine.description, reason: engine.backendReason }
   return { found: await detector.detect(await bodyOf(request)) }
 }
 
 const server = createServer(async (request, response) => {
-  const send = (status, body) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  const send = (status, body) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   await answer(request).then(
     (body) => send(200, body),
     (error) => send(statusOf(error), { error: error.message, code: error.code }),

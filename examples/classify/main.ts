@@ -21,7 +21,9 @@ run<ClassifyGiven>({
     return {
       answer: async (image) => {
         const classes = await classifier.classify(image)
-        const text = classes.map(({ classIndex, label = `class ${classIndex}`, score }) => `${label} ${score.toFixed(3)}`).join(', ')
+        const text = classes
+          .map(({ classIndex, label = `class ${classIndex}`, score }) => `${label} ${score.toFixed(3)}`)
+          .join(', ')
         return { found: { classes }, cells: [text] }
       },
       [Symbol.asyncDispose]: () => engine.close(),

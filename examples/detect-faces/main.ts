@@ -12,7 +12,10 @@ interface FacesGiven extends Given {
   readonly threshold?: number
 }
 
-/** A picture that is not as the seeded model's input keeps its proportions; what is beside it is 0 after the mean is taken. */
+/**
+ * A picture that is not as the seeded model's input keeps its proportions; what is beside it is 0 after the mean is
+ * taken.
+ */
 const proportions: DetectorOptions['input'] = { resize: 'letterbox', position: 'start', fill: [123, 117, 104] }
 
 run<FacesGiven>({
@@ -36,7 +39,11 @@ run<FacesGiven>({
       'RetinaFace with MobileNetV1 × 0.25',
       trained && 'CenterFace',
     )
-    const detector = await Detector.load(engine, { preset, scoreThreshold, ...(preset === 'retinaface' && { input: proportions }) })
+    const detector = await Detector.load(engine, {
+      preset,
+      scoreThreshold,
+      ...(preset === 'retinaface' && { input: proportions }),
+    })
     return {
       answer: async (image) => shown(image, await detector.detect(image), 'faces'),
       [Symbol.asyncDispose]: () => engine.close(),

@@ -19,7 +19,9 @@ run<ObjectsGiven>({
   name: 'detect-objects',
   description: 'Draws the things in photographs.',
   options: [
-    new Option('--family <NAME>', 'whose outputs the model has').choices(['yolov5', 'efficientdet-d1']).default('yolov5'),
+    new Option('--family <NAME>', 'whose outputs the model has')
+      .choices(['yolov5', 'efficientdet-d1'])
+      .default('yolov5'),
     new Option('--variant <LETTER>', 'which YOLOv5').choices(['n', 's']).default('n'),
     new Option('--threshold <SCORE>', 'a thing is what has a higher score').argParser(share),
     new Option('--labels <FILE>', "the classes' names, one in each line; without it COCO's"),

@@ -1,4 +1,7 @@
-/** Faces blurred by a segmentation network: padded to a square, normalized, a mask from a UNet, the padding removed, and what the mask names blurred. */
+/**
+ * Faces blurred by a segmentation network: padded to a square, normalized, a mask from a UNet, the padding removed, and
+ * what the mask names blurred.
+ */
 import { Segmenter } from '../../lib/tasks/index.js'
 import { blurMask } from '../../lib/vision/index.js'
 import { unet } from '../models/index.js'
@@ -19,7 +22,11 @@ run({
       answer: async (image) => {
         const mask = await segmenter.segment(image)
         const share = mask.data.reduce((sum, value) => sum + Number(value !== 0), 0) / mask.data.length
-        return { found: { blurred: share }, cells: [`${(share * 100).toFixed(1)} %`], picture: await blurMask(image, mask, { strength }) }
+        return {
+          found: { blurred: share },
+          cells: [`${(share * 100).toFixed(1)} %`],
+          picture: await blurMask(image, mask, { strength }),
+        }
       },
       [Symbol.asyncDispose]: () => engine.close(),
     }

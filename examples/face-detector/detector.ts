@@ -1,7 +1,25 @@
 import { TensorRTError } from '../../lib/errors.js'
 import type { Tensor } from '../../lib/tensor.js'
-import { decodeGrid, nonMaxSuppression, padToSquare, toTensor, type Box, type Image, type Size } from '../../lib/vision/index.js'
-import { anchors, gridSize, inputName, inputSize, iouThreshold, meanRgb, outputName, pixelScale, scoreThreshold } from './model.js'
+import {
+  decodeGrid,
+  nonMaxSuppression,
+  padToSquare,
+  toTensor,
+  type Box,
+  type Image,
+  type Size,
+} from '../../lib/vision/index.js'
+import {
+  anchors,
+  gridSize,
+  inputName,
+  inputSize,
+  iouThreshold,
+  meanRgb,
+  outputName,
+  pixelScale,
+  scoreThreshold,
+} from './model.js'
 
 /** As much of an engine as the detector needs. */
 export interface FaceEngine {
@@ -53,13 +71,16 @@ export class FaceDetector {
   decode(output: Tensor, size: Size): Face[] {
     // Of equal scores the package takes the last, nonMaxSuppression the first.
     const candidates = decodeGrid(output, { anchors, stride, scoreThreshold }).flat().reverse()
-    return nonMaxSuppression(candidates, { iouThreshold }).map(({ score, box }) => ({ score, box: toPhotograph(box, size) }))
+    return nonMaxSuppression(candidates, { iouThreshold }).map(({ score, box }) => ({
+      score,
+      box: toPhotograph(box, size),
+    }))
   }
 }
 
 /**
- * The package rounds the size that the photograph has within the model's input to whole pixels before it maps boxes back, and so do we:
- * for long, narrow photographs that moves them by several percent.
+ * The package rounds the size that the photograph has within the model's input to whole pixels before it maps boxes
+ * back, and so do we: for long, narrow photographs that moves them by several percent.
  */
 function toPhotograph([x, y, width, height]: Box, size: Size): Box {
   const toInput = inputSize / Math.max(size.width, size.height)

@@ -17,7 +17,10 @@ export const meanRgb = [117.001, 114.697, 97.404] as const
 
 export const pixelScale = 255
 
-/** Width and height of the anchor boxes, in cells of the grid; the output has five channels for each: x, y, width, height, score. */
+/**
+ * Width and height of the anchor boxes, in cells of the grid; the output has five channels for each: x, y, width,
+ * height, score.
+ */
 export const anchors = [
   [1.603231, 2.094468],
   [6.041143, 7.080126],
@@ -81,18 +84,29 @@ class Network {
     this.#value = this.#graph.input(inputName, 'float32', [batch, 3, inputSize, inputSize])
   }
 
-  /** Without padding, stride 1, with bias. TensorFlow stores height, width, input, output; ONNX has output, input, height, width. */
+  /**
+   * Without padding, stride 1, with bias. TensorFlow stores height, width, input, output; ONNX has output, input,
+   * height, width.
+   */
   convolution(layer: string, filters: string, output?: string): void {
     const weight = transposed(this.#weight(`${layer}/${filters}`), [3, 2, 0, 1])
     const bias = this.#weight(`${layer}/bias`)
     this.#size -= (weight.shape[2] as number) - 1
-    this.#add('Conv', [this.#graph.constant(`${layer}.${filters}`, weight), this.#graph.constant(`${layer}.bias`, bias)], {}, output)
+    this.#add(
+      'Conv',
+      [this.#graph.constant(`${layer}.${filters}`, weight), this.#graph.constant(`${layer}.bias`, bias)],
+      {},
+      output,
+    )
   }
 
   /** 3×3 over each channel of its own, padded by 1, without bias. TensorFlow stores height, width, channel, 1. */
   depthwise(layer: string): void {
     const weight = transposed(this.#weight(`${layer}/depthwise_filter`), [2, 3, 0, 1])
-    this.#add('Conv', [this.#graph.constant(`${layer}.depthwise_filter`, weight)], { group: weight.shape[0] as number, pads: [1, 1, 1, 1] })
+    this.#add('Conv', [this.#graph.constant(`${layer}.depthwise_filter`, weight)], {
+      group: weight.shape[0] as number,
+      pads: [1, 1, 1, 1],
+    })
   }
 
   leakyRelu(): void {
@@ -118,7 +132,8 @@ class Network {
 
   #weight(name: string): Tensor<'float32'> {
     const tensor = this.#weights.get(name)
-    if (tensor === undefined) throw new TensorRTError('ERR_TRT_FILE', `The weights of the face detector have no ${name}`)
+    if (tensor === undefined)
+      throw new TensorRTError('ERR_TRT_FILE', `The weights of the face detector have no ${name}`)
     return tensor
   }
 }
@@ -136,7 +151,9 @@ function packageModelDir(): string {
 
 /** All weights as TensorFlow has them: float = byte · scale + min. */
 async function readWeights(modelDir: string): Promise<Map<string, Tensor<'float32'>>> {
-  const manifest = JSON.parse((await read(join(modelDir, 'tiny_face_detector_model-weights_manifest.json'))).toString('utf8')) as {
+  const manifest = JSON.parse(
+    (await read(join(modelDir, 'tiny_face_detector_model-weights_manifest.json'))).toString('utf8'),
+  ) as {
     weights: ManifestWeight[]
   }[]
   const bytes = await read(join(modelDir, 'tiny_face_detector_model.bin'))
@@ -144,7 +161,10 @@ async function readWeights(modelDir: string): Promise<Map<string, Tensor<'float3
   let offset = 0
   for (const { name, shape, quantization } of manifest.flatMap((group) => group.weights)) {
     const end = offset + elementCount(shape)
-    const values = Float32Array.from(bytes.subarray(offset, end), (byte) => byte * quantization.scale + quantization.min)
+    const values = Float32Array.from(
+      bytes.subarray(offset, end),
+      (byte) => byte * quantization.scale + quantization.min,
+    )
     weights.set(name, new Tensor('float32', values, shape))
     offset = end
   }
@@ -155,7 +175,9 @@ async function read(path: string): Promise<Buffer> {
   try {
     return await readFile(path)
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}, a file of the npm package @vladmandic/face-api`, { cause })
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}, a file of the npm package @vladmandic/face-api`, {
+      cause,
+    })
   }
 }
 
@@ -168,6 +190,7 @@ function transposed(tensor: Tensor<'float32'>, order: readonly [number, number, 
   let next = 0
   for (let i = 0; i < a; i++)
     for (let j = 0; j < b; j++)
-      for (let k = 0; k < c; k++) for (let l = 0; l < d; l++) data[next++] = tensor.data[i * sa + j * sb + k * sc + l * sd] as number
+      for (let k = 0; k < c; k++)
+        for (let l = 0; l < d; l++) data[next++] = tensor.data[i * sa + j * sb + k * sc + l * sd] as number
   return new Tensor('float32', data, [a, b, c, d])
 }

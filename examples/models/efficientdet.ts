@@ -6,7 +6,10 @@ export interface EfficientDetOptions extends ModelOptions {
   readonly classes?: number
 }
 
-/** Kernel, expansion, channels, blocks and the first one's stride of EfficientNet-B1; its squeeze keeps a quarter of a block's input channels. */
+/**
+ * Kernel, expansion, channels, blocks and the first one's stride of EfficientNet-B1; its squeeze keeps a quarter of a
+ * block's input channels.
+ */
 const stages = [
   [3, 1, 16, 2, 1],
   [3, 6, 24, 3, 2],
@@ -32,11 +35,12 @@ const activation = 'silu'
 const same = { padding: 'same', epsilon: 1e-3 } as const
 
 /**
- * EfficientDet-D1 (6,625,898 parameters) as google/automl and effdet (`tf_efficientdet_d1`) have it, with seeded weights.
+ * EfficientDet-D1 (6,625,898 parameters) as google/automl and effdet (`tf_efficientdet_d1`) have it, with seeded
+ * weights.
  *
  * Input `images`: float32 [batch, 3, 640, 640], RGB by ImageNet's mean and deviation; sides must be multiples of 128.
- * Outputs, by level from an 8th of the size to a 128th: `class0` … `class4` [batch, 9 · 90, H, W], logits, and `box0` … `box4` [batch, 9 · 4, H, W].
- * The classes' biases are raised so that a few anchors pass a threshold of 0.3.
+ * Outputs, by level from an 8th of the size to a 128th: `class0` … `class4` [batch, 9 · 90, H, W], logits, and `box0` …
+ * `box4` [batch, 9 · 4, H, W]. The classes' biases are raised so that a few anchors pass a threshold of 0.3.
  */
 export function modelOf(options: EfficientDetOptions = {}): ModelProto {
   const { classes = 90 } = options
@@ -45,8 +49,10 @@ export function modelOf(options: EfficientDetOptions = {}): ModelProto {
   for (let cell = 0; cell < cells; cell++) levels = bifpn(net, `bifpn${cell}`, levels)
   const scores = head(net, 'class', levels, anchors * classes, { gain: 4.5, offset: () => -6.5 })
   const boxes = head(net, 'box', levels, anchors * 4, {})
-  for (const [i, { value, channels, width, height }] of scores.entries()) net.output(`class${i}`, value, [channels, height, width])
-  for (const [i, { value, channels, width, height }] of boxes.entries()) net.output(`box${i}`, value, [channels, height, width])
+  for (const [i, { value, channels, width, height }] of scores.entries())
+    net.output(`class${i}`, value, [channels, height, width])
+  for (const [i, { value, channels, width, height }] of boxes.entries())
+    net.output(`box${i}`, value, [channels, height, width])
   return net.toModel()
 }
 
@@ -55,7 +61,11 @@ function backbone(net: Network, input: Feature): Feature[] {
   let x = net.convolution('stem', input, 32, { kernel: 3, stride: 2, activation, ...same })
   const features = stages.map(([kernel, expansion, channels, blocks, first], stage) => {
     for (let block = 0; block < blocks; block++)
-      x = mobileBlock(net, `blocks.${stage}.${block}`, x, channels, { kernel, expansion, stride: block === 0 ? first : 1 })
+      x = mobileBlock(net, `blocks.${stage}.${block}`, x, channels, {
+        kernel,
+        expansion,
+        stride: block === 0 ? first : 1,
+      })
     return x
   })
   return taken.map((stage) => features[stage]!)
@@ -71,8 +81,19 @@ function mobileBlock(
 ): Feature {
   const hidden = input.channels * expansion
   const wide = expansion === 1 ? input : net.convolution(`${name}.expand`, input, hidden, { activation, ...same })
-  const deep = net.convolution(`${name}.depthwise`, wide, hidden, { kernel, stride, groups: hidden, activation, ...same })
-  const narrow = net.convolution(`${name}.project`, excited(net, name, deep, Math.floor(input.channels / 4)), channels, same)
+  const deep = net.convolution(`${name}.depthwise`, wide, hidden, {
+    kernel,
+    stride,
+    groups: hidden,
+    activation,
+    ...same,
+  })
+  const narrow = net.convolution(
+    `${name}.project`,
+    excited(net, name, deep, Math.floor(input.channels / 4)),
+    channels,
+    same,
+  )
   return stride === 1 && input.channels === channels ? net.add(input, narrow) : narrow
 }
 
@@ -112,7 +133,10 @@ function bifpn(net: Network, name: string, inputs: readonly Feature[]): Feature[
   return up
 }
 
-/** The fast normalized fusion: Σ wᵢ · xᵢ / (Σ wᵢ + 0.0001) of weights that are not negative, then the activation and a separable convolution. */
+/**
+ * The fast normalized fusion: Σ wᵢ · xᵢ / (Σ wᵢ + 0.0001) of weights that are not negative, then the activation and a
+ * separable convolution.
+ */
 function fused(net: Network, name: string, inputs: readonly Feature[]): Feature {
   const { graph } = net
   const weights = graph.node('Relu', [net.weights(`${name}.edges`, new Float32Array(inputs.length).fill(1))])
@@ -132,11 +156,21 @@ function separable(net: Network, name: string, input: Feature, channels: number,
   const { shared = name } = options
   const own = { kernel: 3, groups: input.channels, norm: false, bias: false, shared: `${shared}.depthwise`, ...same }
   const depthwise = net.convolution(`${name}.depthwise`, input, input.channels, own)
-  return net.convolution(`${name}.pointwise`, depthwise, channels, { ...same, ...options, shared: `${shared}.pointwise` })
+  return net.convolution(`${name}.pointwise`, depthwise, channels, {
+    ...same,
+    ...options,
+    shared: `${shared}.pointwise`,
+  })
 }
 
 /** The same convolutions on all levels, each level with BatchNorms of its own. */
-function head(net: Network, name: string, levels: readonly Feature[], channels: number, last: ConvolutionOptions): Feature[] {
+function head(
+  net: Network,
+  name: string,
+  levels: readonly Feature[],
+  channels: number,
+  last: ConvolutionOptions,
+): Feature[] {
   return levels.map((level, i) => {
     let x = level
     for (let layer = 0; layer < repeats; layer++)

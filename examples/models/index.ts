@@ -1,8 +1,9 @@
 /**
- * The architectures of the examples, each with a function `modelOf(options)`; weights are seeded, not trained. With `batchNorm: 'nodes'` initializers come in the order of the original's parameters (but EfficientDet's
- * necks and heads); with them, torchvision's mobilenet_v2, segmentation_models_pytorch's Unet and effdet's tf_efficientdet_d1 gave the same answers to 4e-5.
- * YOLOv8's and YOLOX's have their originals' names: ultralytics' yolov8n-seg and YOLOX's own code gave the same answers with them to 1e-5 of the greatest.
- * CenterFace alone is a file of trained weights.
+ * The architectures of the examples, each with a function `modelOf(options)`; weights are seeded, not trained. With
+ * `batchNorm: 'nodes'` initializers come in the order of the original's parameters (but EfficientDet's necks and
+ * heads); with them, torchvision's mobilenet_v2, segmentation_models_pytorch's Unet and effdet's tf_efficientdet_d1
+ * gave the same answers to 4e-5. YOLOv8's and YOLOX's have their originals' names: ultralytics' yolov8n-seg and YOLOX's
+ * own code gave the same answers with them to 1e-5 of the greatest. CenterFace alone is a file of trained weights.
  */
 export { anySizeCenterFace } from './centerface.js'
 export * as efficientDet from './efficientdet.js'

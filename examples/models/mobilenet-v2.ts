@@ -18,11 +18,16 @@ const classes = 1000
 /**
  * MobileNetV2 as torchvision has it (3,504,872 parameters), with seeded weights.
  *
- * Input `images`: float32 [batch, 3, 224, 224], RGB by ImageNet's mean and deviation. Output `logits`: float32 [batch, 1000].
+ * Input `images`: float32 [batch, 3, 224, 224], RGB by ImageNet's mean and deviation. Output `logits`: float32 [batch,
+ * 1000].
  */
 export function modelOf(options: ModelOptions = {}): ModelProto {
   const net = new Network('mobilenet_v2', options)
-  let x = net.convolution('stem', net.input('images', sizeOf(options.size, 224)), 32, { kernel: 3, stride: 2, activation: 'relu6' })
+  let x = net.convolution('stem', net.input('images', sizeOf(options.size, 224)), 32, {
+    kernel: 3,
+    stride: 2,
+    activation: 'relu6',
+  })
   for (const [stage, [expansion, channels, blocks, first]] of stages.entries())
     for (let block = 0; block < blocks; block++)
       x = invertedResidual(net, `stage${stage}.${block}`, x, channels, { expansion, stride: block === 0 ? first : 1 })
@@ -33,7 +38,10 @@ export function modelOf(options: ModelOptions = {}): ModelProto {
   return net.toModel()
 }
 
-/** Wider by a 1 × 1 convolution, depthwise, narrow again without an activation; with a way around where it keeps the shape. */
+/**
+ * Wider by a 1 × 1 convolution, depthwise, narrow again without an activation; with a way around where it keeps the
+ * shape.
+ */
 function invertedResidual(
   net: Network,
   name: string,

@@ -12,7 +12,10 @@ export interface ModelOptions {
   readonly batch?: number | 'N'
   /** Weights of the same seed are the same. 1 when not given. */
   readonly seed?: number
-  /** `'folded'` (default): in the convolution before it, as exporters write it. `'nodes'`: as BatchNormalization, with the parameters that were trained. */
+  /**
+   * `'folded'` (default): in the convolution before it, as exporters write it. `'nodes'`: as BatchNormalization, with
+   * the parameters that were trained.
+   */
   readonly batchNorm?: 'folded' | 'nodes'
 }
 
@@ -35,7 +38,10 @@ export interface ConvolutionOptions {
   readonly groups?: number
   /** 1 when not given. */
   readonly dilation?: number
-  /** `'half'` (default) is PyTorch's (k − 1) / 2 on each side, `'same'` TensorFlow's, which has the odd pixel at the end; or pixels on each side. */
+  /**
+   * `'half'` (default) is PyTorch's (k − 1) / 2 on each side, `'same'` TensorFlow's, which has the odd pixel at the
+   * end; or pixels on each side.
+   */
   readonly padding?: 'half' | 'same' | number
   /** Whether a BatchNorm follows (default), whose bias takes the convolution's place. */
   readonly norm?: boolean
@@ -52,7 +58,10 @@ export interface ConvolutionOptions {
   readonly shared?: string
 }
 
-/** The mean square that weights give to what an activation takes, and what it leaves of it: He's initialisation, told for each. */
+/**
+ * The mean square that weights give to what an activation takes, and what it leaves of it: He's initialisation, told
+ * for each.
+ */
 const moments: Readonly<Record<Activation, { readonly before: number; readonly after: number }>> = {
   none: { before: 1, after: 1 },
   relu: { before: 2, after: 1 },
@@ -73,8 +82,8 @@ interface Norm {
 }
 
 /**
- * Layers with seeded weights, on a GraphBuilder. Each filter sums to zero before it is scaled (but depthwise ones): else the mean of what the
- * activations leave grows from layer to layer until the network answers every picture alike.
+ * Layers with seeded weights, on a GraphBuilder. Each filter sums to zero before it is scaled (but depthwise ones):
+ * else the mean of what the activations leave grows from layer to layer until the network answers every picture alike.
  */
 export class Network {
   readonly graph: GraphBuilder
@@ -93,12 +102,27 @@ export class Network {
 
   /** Three channels, with the mean square of what is fed to them. */
   input(name: string, { width, height }: Size, moment = 1): Feature {
-    return { value: this.graph.input(name, 'float32', [this.batch, 3, height, width]), channels: 3, width, height, moment }
+    return {
+      value: this.graph.input(name, 'float32', [this.batch, 3, height, width]),
+      channels: 3,
+      width,
+      height,
+      moment,
+    }
   }
 
   /** A convolution, its BatchNorm and its activation. */
   convolution(name: string, input: Feature, channels: number, options: ConvolutionOptions = {}): Feature {
-    const { kernel = 1, stride = 1, groups = 1, dilation = 1, norm = true, bias = !norm, activation = 'none', shared = name } = options
+    const {
+      kernel = 1,
+      stride = 1,
+      groups = 1,
+      dilation = 1,
+      norm = true,
+      bias = !norm,
+      activation = 'none',
+      shared = name,
+    } = options
     const factor = (options.gain ?? 1) ** 2
     const gain = (moments[activation].before * factor) / input.moment
     const weight = this.#weightOf(shared, channels, input.channels / groups, kernel, gain, groups === 1)
@@ -109,7 +133,10 @@ export class Network {
     const epsilon = options.epsilon ?? 1e-5
     const inside = normal !== undefined && this.#folded ? folded(weight, own, normal, epsilon) : { weight, bias: own }
     const stored = inside.weight === weight ? shared : name
-    const inputs = [input.value, this.#constant(`${stored}.weight`, inside.weight, [channels, input.channels / groups, kernel, kernel])]
+    const inputs = [
+      input.value,
+      this.#constant(`${stored}.weight`, inside.weight, [channels, input.channels / groups, kernel, kernel]),
+    ]
     if (inside.bias !== undefined) inputs.push(this.#constant(`${stored}.bias`, inside.bias, [channels]))
     const attributes: Attributes = {
       kernel_shape: [kernel, kernel],
@@ -137,7 +164,12 @@ export class Network {
       this.#constant(`${name}.weight`, weight, [input.channels, channels, 2, 2]),
       this.#constant(`${name}.bias`, this.#biasOf(name, channels), [channels]),
     ]
-    const value = this.graph.node('ConvTranspose', inputs, { kernel_shape: [2, 2], strides: [2, 2] }, { name: `${name}/ConvTranspose` })
+    const value = this.graph.node(
+      'ConvTranspose',
+      inputs,
+      { kernel_shape: [2, 2], strides: [2, 2] },
+      { name: `${name}/ConvTranspose` },
+    )
     return { value, channels, width: input.width * 2, height: input.height * 2, moment: 1 }
   }
 
@@ -153,7 +185,9 @@ export class Network {
   linear(name: string, value: Value, channels: number, units: number, gain = 1): Value {
     const weight = this.#weightOf(name, units, channels, 1, gain ** 2, true)
     const inputs = [value, this.#constant(`${name}.weight`, weight, [units, channels])]
-    return this.graph.node('Gemm', [...inputs, this.#constant(`${name}.bias`, this.#biasOf(name, units), [units])], { transB: 1 })
+    return this.graph.node('Gemm', [...inputs, this.#constant(`${name}.bias`, this.#biasOf(name, units), [units])], {
+      transB: 1,
+    })
   }
 
   add(a: Feature, b: Feature, activation: Activation = 'none'): Feature {
@@ -182,12 +216,23 @@ export class Network {
     }
   }
 
-  maxPool(input: Feature, kernel: number, stride: number, padding: ConvolutionOptions['padding'] = 'half', ceil = false): Feature {
+  maxPool(
+    input: Feature,
+    kernel: number,
+    stride: number,
+    padding: ConvolutionOptions['padding'] = 'half',
+    ceil = false,
+  ): Feature {
     const width = padded(input.width, kernel, stride, 1, padding, ceil)
     const height = padded(input.height, kernel, stride, 1, padding, ceil)
     const pads = [height.before, width.before, height.after, width.after]
     const attributes = { kernel_shape: [kernel, kernel], strides: [stride, stride], pads, ceil_mode: ceil ? 1 : 0 }
-    return { ...input, value: this.graph.node('MaxPool', [input.value], attributes), width: width.size, height: height.size }
+    return {
+      ...input,
+      value: this.graph.node('MaxPool', [input.value], attributes),
+      width: width.size,
+      height: height.size,
+    }
   }
 
   /** The mean of each channel: [batch, channels, 1, 1]. */
@@ -195,21 +240,34 @@ export class Network {
     return { ...input, value: this.graph.node('GlobalAveragePool', [input.value]), width: 1, height: 1 }
   }
 
-  /** To the size of another, by the nearest pixel or bilinear (half-pixel centres). With a dynamic batch the size must be a whole multiple. */
+  /**
+   * To the size of another, by the nearest pixel or bilinear (half-pixel centres). With a dynamic batch the size must
+   * be a whole multiple.
+   */
   resize(input: Feature, { width, height }: Size, mode: 'nearest' | 'linear' = 'nearest'): Feature {
-    const coordinates = mode === 'nearest' ? { coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' } : {}
+    const coordinates =
+      mode === 'nearest' ? { coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' } : {}
     // sizes say what they mean; factors that are no whole numbers may come out a pixel short
     const target =
       this.batch === 'N'
         ? [this.constant('scales', Float32Array.of(1, 1, height / input.height, width / input.width))]
         : ['', this.constant('sizes', BigInt64Array.from([this.batch, input.channels, height, width], BigInt))]
-    return { ...input, value: this.graph.node('Resize', [input.value, '', ...target], { mode, ...coordinates }), width, height }
+    return {
+      ...input,
+      value: this.graph.node('Resize', [input.value, '', ...target], { mode, ...coordinates }),
+      width,
+      height,
+    }
   }
 
   /** Channels last, as rows of `length` numbers: [batch, height · width · channels / length, length]. */
   rows(input: Feature, length: number): Value {
     const last = this.graph.node('Transpose', [input.value], { perm: [0, 2, 3, 1] })
-    return this.reshape(last, [this.batch === 'N' ? -1 : this.batch, (input.height * input.width * input.channels) / length, length])
+    return this.reshape(last, [
+      this.batch === 'N' ? -1 : this.batch,
+      (input.height * input.width * input.channels) / length,
+      length,
+    ])
   }
 
   reshape(value: Value, shape: readonly number[]): Value {
@@ -242,19 +300,28 @@ export class Network {
     return this.graph.toModel()
   }
 
-  #weightOf(name: string, outputs: number, inputs: number, kernel: number, gain: number, centred: boolean): Float32Array {
+  #weightOf(
+    name: string,
+    outputs: number,
+    inputs: number,
+    kernel: number,
+    gain: number,
+    centred: boolean,
+  ): Float32Array {
     const known = this.#weights.get(name)
     if (known !== undefined) return known
     const fan = inputs * kernel * kernel
     const weight = this.#seeded.values(outputs * fan, Math.sqrt(gain / fan))
-    if (centred && fan > 1) for (let start = 0; start < weight.length; start += fan) centre(weight.subarray(start, start + fan))
+    if (centred && fan > 1)
+      for (let start = 0; start < weight.length; start += fan) centre(weight.subarray(start, start + fan))
     this.#weights.set(name, weight)
     return weight
   }
 
   #biasOf(name: string, channels: number, offset: (channel: number) => number = () => 0): Float32Array {
     const key = `${name}.bias`
-    const bias = this.#weights.get(key) ?? this.#seeded.values(channels, 0.05).map((value, channel) => value + offset(channel))
+    const bias =
+      this.#weights.get(key) ?? this.#seeded.values(channels, 0.05).map((value, channel) => value + offset(channel))
     this.#weights.set(key, bias)
     return bias
   }

@@ -18,21 +18,30 @@ const classes = 1000
 /**
  * ResNet-50 as torchvision has it (25,557,032 parameters), with seeded weights.
  *
- * Input `images`: float32 [batch, 3, 224, 224], RGB by ImageNet's mean and deviation. Output `logits`: float32 [batch, 1000].
+ * Input `images`: float32 [batch, 3, 224, 224], RGB by ImageNet's mean and deviation. Output `logits`: float32 [batch,
+ * 1000].
  */
 export function modelOf(options: ModelOptions = {}): ModelProto {
   const net = new Network('resnet50', options)
-  const stem = net.convolution('conv1', net.input('images', sizeOf(options.size, 224)), 64, { kernel: 7, stride: 2, activation: 'relu' })
+  const stem = net.convolution('conv1', net.input('images', sizeOf(options.size, 224)), 64, {
+    kernel: 7,
+    stride: 2,
+    activation: 'relu',
+  })
   let x = net.maxPool(stem, 3, 2)
   for (const [stage, [channels, blocks, first]] of stages.entries())
-    for (let block = 0; block < blocks; block++) x = bottleneck(net, `layer${stage + 1}.${block}`, x, channels, block === 0 ? first : 1)
+    for (let block = 0; block < blocks; block++)
+      x = bottleneck(net, `layer${stage + 1}.${block}`, x, channels, block === 0 ? first : 1)
   const pooled = net.graph.node('Flatten', [net.globalAverage(x).value])
   // The mean over a picture varies far less than its pixels do.
   net.output('logits', net.linear('fc', pooled, x.channels, classes, 8), [classes])
   return net.toModel()
 }
 
-/** Narrow, 3 × 3, wide again; the way around is a convolution where the shape changes. The stride is the second one's, as in torchvision ("v1.5"). */
+/**
+ * Narrow, 3 × 3, wide again; the way around is a convolution where the shape changes. The stride is the second one's,
+ * as in torchvision ("v1.5").
+ */
 function bottleneck(net: Network, name: string, input: Feature, channels: number, stride: number): Feature {
   const activation = 'relu'
   const narrow = net.convolution(`${name}.conv1`, input, channels, { activation })

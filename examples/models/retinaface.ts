@@ -1,7 +1,10 @@
 import type { ModelProto, Value } from '../../lib/onnx/index.js'
 import { type ConvolutionOptions, type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
-/** Channels and stride of the separable convolutions of MobileNetV1 × 0.25, by stage; the stages end at an 8th, 16th and 32nd of the input's size. */
+/**
+ * Channels and stride of the separable convolutions of MobileNetV1 × 0.25, by stage; the stages end at an 8th, 16th and
+ * 32nd of the input's size.
+ */
 const stages = [
   [
     [16, 1],
@@ -36,10 +39,12 @@ const deviation = 60
 const activation = 'leaky'
 
 /**
- * RetinaFace with MobileNetV1 × 0.25, as biubug6/Pytorch_Retinaface has it, exported for answering, with seeded weights.
+ * RetinaFace with MobileNetV1 × 0.25, as biubug6/Pytorch_Retinaface has it, exported for answering, with seeded
+ * weights.
  *
- * Input `input`: float32 [batch, 3, 640, 640], BGR less (104, 117, 123). Outputs: `loc` [batch, N, 4], `conf` [batch, N, 2], softmaxed, the face second,
- * `landms` [batch, N, 10]; N is 16,800 at 640 × 640. The face's bias is raised so that a few priors pass a threshold of 0.5.
+ * Input `input`: float32 [batch, 3, 640, 640], BGR less (104, 117, 123). Outputs: `loc` [batch, N, 4], `conf` [batch,
+ * N, 2], softmaxed, the face second, `landms` [batch, N, 10]; N is 16,800 at 640 × 640. The face's bias is raised so
+ * that a few priors pass a threshold of 0.5.
  */
 export function modelOf(options: ModelOptions = {}): ModelProto {
   const net = new Network('retinaface_mobilenet0.25', options)
@@ -69,11 +74,9 @@ function backbone(net: Network, input: Feature): Feature[] {
 
 /** All levels with as many channels; what the coarser ones found is added to the finer ones. */
 function pyramid(net: Network, features: readonly Feature[]): Feature[] {
-  const [fine, middle, coarse] = features.map((feature, i) => net.convolution(`fpn.output${i + 1}`, feature, width, { activation })) as [
-    Feature,
-    Feature,
-    Feature,
-  ]
+  const [fine, middle, coarse] = features.map((feature, i) =>
+    net.convolution(`fpn.output${i + 1}`, feature, width, { activation }),
+  ) as [Feature, Feature, Feature]
   const merged = (name: string, to: Feature, from: Feature) =>
     net.convolution(name, net.add(to, net.resize(from, to)), width, { kernel: 3, activation })
   const second = merged('fpn.merge2', middle, coarse)
@@ -93,7 +96,13 @@ function context(net: Network, name: string, input: Feature): Feature {
 }
 
 /** One 1 × 1 convolution for each level, as rows of `values` for each prior. */
-function heads(net: Network, name: string, levels: readonly Feature[], values: number, options: ConvolutionOptions): Value {
+function heads(
+  net: Network,
+  name: string,
+  levels: readonly Feature[],
+  values: number,
+  options: ConvolutionOptions,
+): Value {
   const rows = levels.map((level, i) =>
     net.rows(net.convolution(`${name}${i}`, level, priors * values, { norm: false, ...options }), values),
   )

@@ -12,7 +12,8 @@ const depths = [7, 6, 5, 4] as const
 const dilations = [1, 2, 4, 8] as const
 
 /**
- * U²-Net's small network (U2NETP, 1,131,181 parameters), as xuebinqin/U-2-Net has it, with seeded weights: what stands in front, from 0 to 1.
+ * U²-Net's small network (U2NETP, 1,131,181 parameters), as xuebinqin/U-2-Net has it, with seeded weights: what stands
+ * in front, from 0 to 1.
  *
  * Input `input`: float32 [batch, 3, 320, 320], RGB by the picture's own maximum, then ImageNet's mean and deviation.
  * Output `d0`: float32 [batch, 1, 320, 320], of all six sides; and `d1` to `d6`, the sides.
@@ -72,7 +73,12 @@ function residualU(net: Network, name: string, input: Feature, depth: number): F
   for (let i = depth - 1; i >= 1; i--) {
     const beside = down[i - 1]!
     const same = x.width === beside.width && x.height === beside.height
-    x = layer(net, `${name}.${i}d`, net.concat(same ? x : net.resize(x, beside, 'linear'), beside), i === 1 ? outer : inner)
+    x = layer(
+      net,
+      `${name}.${i}d`,
+      net.concat(same ? x : net.resize(x, beside, 'linear'), beside),
+      i === 1 ? outer : inner,
+    )
   }
   return net.add(x, start)
 }

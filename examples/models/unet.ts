@@ -18,7 +18,8 @@ const encoder = [
 const decoder = [256, 128, 64, 32, 16] as const
 
 /**
- * UNet with a ResNet-34 as its encoder, as `segmentation_models_pytorch.Unet('resnet34', classes=2)` has it (24,436,514 parameters), with seeded weights.
+ * UNet with a ResNet-34 as its encoder, as `segmentation_models_pytorch.Unet('resnet34', classes=2)` has it (24,436,514
+ * parameters), with seeded weights.
  *
  * Input `images`: float32 [batch, 3, 512, 512], RGB by ImageNet's mean and deviation; sides must be multiples of 32.
  * Output `logits`: float32 [batch, classes, 512, 512].
@@ -33,7 +34,8 @@ export function modelOf(options: UNetOptions = {}): ModelProto {
     const skip = skips[step]
     const larger = net.resize(x, { width: x.width * 2, height: x.height * 2 })
     x = skip === undefined ? larger : net.concat(larger, skip)
-    for (const part of [1, 2]) x = net.convolution(`decoder${step}.conv${part}`, x, channels, { kernel: 3, activation: 'relu' })
+    for (const part of [1, 2])
+      x = net.convolution(`decoder${step}.conv${part}`, x, channels, { kernel: 3, activation: 'relu' })
   }
   const logits = net.convolution('head', x, classes, { kernel: 3, norm: false, gain: 3 })
   net.output('logits', logits.value, [classes, size.height, size.width])
@@ -57,6 +59,9 @@ function encoded(net: Network, input: Feature): Feature[] {
 function basicBlock(net: Network, name: string, input: Feature, channels: number, stride: number): Feature {
   const first = net.convolution(`${name}.conv1`, input, channels, { kernel: 3, stride, activation: 'relu' })
   const second = net.convolution(`${name}.conv2`, first, channels, { kernel: 3 })
-  const around = stride === 1 && input.channels === channels ? input : net.convolution(`${name}.downsample`, input, channels, { stride })
+  const around =
+    stride === 1 && input.channels === channels
+      ? input
+      : net.convolution(`${name}.downsample`, input, channels, { stride })
   return net.add(second, around, 'relu')
 }

@@ -16,9 +16,9 @@ const widths = { n: 0.25, s: 0.5 } as const
 /**
  * Classic YOLOv5 (6.x, with anchors), as ultralytics/yolov5 exports it, with seeded weights.
  *
- * Input `images`: float32 [batch, 3, 640, 640], RGB from 0 to 1; sides must be multiples of 32.
- * Output `output0`: float32 [batch, 25200, 85]: centre, width and height in pixels, objectness, and each class; rows by level, anchor, row and column.
- * Objectness and classes are raised so that a few rows pass a threshold of 0.25.
+ * Input `images`: float32 [batch, 3, 640, 640], RGB from 0 to 1; sides must be multiples of 32. Output `output0`:
+ * float32 [batch, 25200, 85]: centre, width and height in pixels, objectness, and each class; rows by level, anchor,
+ * row and column. Objectness and classes are raised so that a few rows pass a threshold of 0.25.
  */
 export function modelOf(options: YoloV5Options = {}): ModelProto {
   const { variant = 'n', classes = 80 } = options
@@ -47,8 +47,20 @@ function neck(layers: YoloLayers, [fine, middle, coarse]: [Feature, Feature, Fea
   const joined = layers.csp('model.13', layers.doubledBeside(first, middle), 512, 3, false)
   const second = layers.convolution('model.14', joined, 256, 1)
   const small = layers.csp('model.17', layers.doubledBeside(second, fine), 256, 3, false)
-  const medium = layers.csp('model.20', layers.beside(layers.convolution('model.18', small, 256, 3, 2), second), 512, 3, false)
-  const large = layers.csp('model.23', layers.beside(layers.convolution('model.21', medium, 512, 3, 2), first), 1024, 3, false)
+  const medium = layers.csp(
+    'model.20',
+    layers.beside(layers.convolution('model.18', small, 256, 3, 2), second),
+    512,
+    3,
+    false,
+  )
+  const large = layers.csp(
+    'model.23',
+    layers.beside(layers.convolution('model.21', medium, 512, 3, 2), first),
+    1024,
+    3,
+    false,
+  )
   return [small, medium, large]
 }
 
@@ -65,11 +77,18 @@ function decoded(net: Network, level: Feature, index: number, classes: number): 
   const [xy, wh, scores] = net.graph.nodeWithOutputs('Split', [last, parts], 3, { axis: -1 }) as [Value, Value, Value]
   const stride = yoloStrides[index]!
   const corner = net.constant('cells', cells(width, height), [1, 1, height, width, 2])
-  const centre = net.graph.node('Mul', [net.graph.node('Add', [net.graph.node('Mul', [xy, net.scalar(2)]), corner]), net.scalar(stride)])
+  const centre = net.graph.node('Mul', [
+    net.graph.node('Add', [net.graph.node('Mul', [xy, net.scalar(2)]), corner]),
+    net.scalar(stride),
+  ])
   const doubled = net.graph.node('Mul', [wh, net.scalar(2)])
   const anchors = net.constant('anchors', Float32Array.from(yoloAnchors.v5[index]!.flat()), [1, 3, 1, 1, 2])
   const size = net.graph.node('Mul', [net.graph.node('Mul', [doubled, doubled]), anchors])
-  return net.reshape(net.graph.node('Concat', [centre, size, scores], { axis: -1 }), [batch, 3 * width * height, values])
+  return net.reshape(net.graph.node('Concat', [centre, size, scores], { axis: -1 }), [
+    batch,
+    3 * width * height,
+    values,
+  ])
 }
 
 /** Column and row of each cell, less a half. */

@@ -15,11 +15,12 @@ const bins = 16
 const prototypeCount = 32
 
 /**
- * YOLOv8n with masks (3,409,968 parameters, 3,404,320 with BatchNorm folded), as ultralytics exports `yolov8n-seg`, with seeded weights.
+ * YOLOv8n with masks (3,409,968 parameters, 3,404,320 with BatchNorm folded), as ultralytics exports `yolov8n-seg`,
+ * with seeded weights.
  *
- * Input `images`: float32 [batch, 3, 640, 640], RGB from 0 to 1; sides must be multiples of 32.
- * Outputs: `output0` float32 [batch, 4 + 80 + 32, 8400]: centre, width and height in pixels, probabilities, mask coefficients; cells by level, row and column. `output1` float32
- * [batch, 32, 160, 160]: prototypes, of a quarter of the input's sides.
+ * Input `images`: float32 [batch, 3, 640, 640], RGB from 0 to 1; sides must be multiples of 32. Outputs: `output0`
+ * float32 [batch, 4 + 80 + 32, 8400]: centre, width and height in pixels, probabilities, mask coefficients; cells by
+ * level, row and column. `output1` float32 [batch, 32, 160, 160]: prototypes, of a quarter of the input's sides.
  * Classes are lowered so that a few dozen boxes pass a threshold of 0.25.
  */
 export function modelOf(options: YoloV8SegOptions = {}): ModelProto {
@@ -32,9 +33,14 @@ export function modelOf(options: YoloV8SegOptions = {}): ModelProto {
   const cells = cellsOf(size)
   const count = cells.length / 3
   const boxes = boxesOf(net, branch(net, layers, 'cv2', levels, 64, 4 * bins, { gain: 12 }), cells)
-  const scores = net.graph.node('Sigmoid', [branch(net, layers, 'cv3', levels, 80, classes, { gain: 10, offset: () => -8 })])
+  const scores = net.graph.node('Sigmoid', [
+    branch(net, layers, 'cv3', levels, 80, classes, { gain: 10, offset: () => -8 }),
+  ])
   const coefficients = branch(net, layers, 'cv4', levels, 32, prototypeCount, {})
-  net.output('output0', net.graph.node('Concat', [boxes, scores, coefficients], { axis: 1 }), [4 + classes + prototypeCount, count])
+  net.output('output0', net.graph.node('Concat', [boxes, scores, coefficients], { axis: 1 }), [
+    4 + classes + prototypeCount,
+    count,
+  ])
   const prototypes = prototypesOf(net, layers, levels[0])
   net.output('output1', prototypes.value, [prototypeCount, prototypes.height, prototypes.width])
   return net.toModel()
@@ -56,8 +62,20 @@ function backbone(layers: YoloLayers, input: Feature): Levels {
 function neck(layers: YoloLayers, [fine, middle, coarse]: Levels): Levels {
   const joined = layers.c2f('model.12', layers.doubledBeside(coarse, middle), 512, 3, false)
   const small = layers.c2f('model.15', layers.doubledBeside(joined, fine), 256, 3, false)
-  const medium = layers.c2f('model.18', layers.beside(layers.convolution('model.16', small, 256, 3, 2), joined), 512, 3, false)
-  const large = layers.c2f('model.21', layers.beside(layers.convolution('model.19', medium, 512, 3, 2), coarse), 1024, 3, false)
+  const medium = layers.c2f(
+    'model.18',
+    layers.beside(layers.convolution('model.16', small, 256, 3, 2), joined),
+    512,
+    3,
+    false,
+  )
+  const large = layers.c2f(
+    'model.21',
+    layers.beside(layers.convolution('model.19', medium, 512, 3, 2), coarse),
+    1024,
+    3,
+    false,
+  )
   return [small, medium, large]
 }
 
@@ -80,18 +98,28 @@ function branch(
   return net.graph.node('Concat', parts, { axis: 2 })
 }
 
-/** How far the sides are from the cell's centre, as expected lengths, and from there centre and sides in pixels: [batch, 4, cells]. */
+/**
+ * How far the sides are from the cell's centre, as expected lengths, and from there centre and sides in pixels: [batch,
+ * 4, cells].
+ */
 function boxesOf(net: Network, sides: Value, cells: Float32Array): Value {
   const { graph } = net
   const batch = net.batch === 'N' ? -1 : net.batch
   const count = cells.length / 3
   const byBin = graph.node('Transpose', [net.reshape(sides, [batch, 4, bins, count])], { perm: [0, 2, 1, 3] })
-  const lengths = net.weights('model.22.dfl.conv.weight', Float32Array.from({ length: bins }, (_, i) => i), [1, bins, 1, 1]) // prettier-ignore
+  const lengths = net.weights(
+    'model.22.dfl.conv.weight',
+    Float32Array.from({ length: bins }, (_, i) => i),
+    [1, bins, 1, 1],
+  )
   const expected = graph.node('Conv', [graph.node('Softmax', [byBin], { axis: 1 }), lengths], { kernel_shape: [1, 1] })
   const distances = net.reshape(expected, [batch, 4, count])
   const halves = net.constant('halves', BigInt64Array.of(2n, 2n))
   const [before, after] = graph.nodeWithOutputs('Split', [distances, halves], 2, { axis: 1 }) as [Value, Value]
-  const centres = Float32Array.from({ length: 2 * count }, (_, i) => cells[(i % count) * 3 + Math.floor(i / count)]! + 0.5)
+  const centres = Float32Array.from(
+    { length: 2 * count },
+    (_, i) => cells[(i % count) * 3 + Math.floor(i / count)]! + 0.5,
+  )
   const strides = Float32Array.from({ length: count }, (_, i) => cells[i * 3 + 2]!)
   const shift = graph.node('Mul', [graph.node('Sub', [after, before]), net.scalar(0.5)])
   const middle = graph.node('Add', [net.constant('centres', centres, [1, 2, count]), shift])

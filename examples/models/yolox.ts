@@ -8,7 +8,10 @@ export interface YoloXOptions extends ModelOptions {
   readonly classes?: number
 }
 
-/** By what the channels of the largest are multiplied, and whether 3 × 3 convolutions are depthwise ones with a 1 × 1 behind them. */
+/**
+ * By what the channels of the largest are multiplied, and whether 3 × 3 convolutions are depthwise ones with a 1 × 1
+ * behind them.
+ */
 const variants = { nano: { width: 0.25, depthwise: true }, tiny: { width: 0.375, depthwise: false } } as const
 
 type Levels = readonly [Feature, Feature, Feature]
@@ -16,9 +19,9 @@ type Levels = readonly [Feature, Feature, Feature]
 /**
  * YOLOX, as Megvii-BaseDetection/YOLOX exports it (not decoded), with seeded weights.
  *
- * Input `images`: float32 [batch, 3, 416, 416], BGR from 0 to 255; sides must be multiples of 32.
- * Output `output`: float32 [batch, 3549, 85]: centre and logarithm of sides in cells, from their own cell, objectness, and each class; rows by level, row and column.
- * Objectness and classes are lowered so that a few dozen rows pass a threshold of 0.3.
+ * Input `images`: float32 [batch, 3, 416, 416], BGR from 0 to 255; sides must be multiples of 32. Output `output`:
+ * float32 [batch, 3549, 85]: centre and logarithm of sides in cells, from their own cell, objectness, and each class;
+ * rows by level, row and column. Objectness and classes are lowered so that a few dozen rows pass a threshold of 0.3.
  */
 export function modelOf(options: YoloXOptions = {}): ModelProto {
   const { variant = 'nano', classes = 80 } = options
@@ -50,7 +53,12 @@ class Layers {
     const int = (values: readonly number[]) => this.net.constant('focus', BigInt64Array.from(values, BigInt))
     const [end, axes, steps] = [int([2 ** 31, 2 ** 31]), int([2, 3]), int([2, 2])]
     // upper left, lower left, upper right, lower right
-    const parts = [[0, 0], [1, 0], [0, 1], [1, 1]].map((from) => graph.node('Slice', [input.value, int(from), end, axes, steps])) // prettier-ignore
+    const parts = [
+      [0, 0],
+      [1, 0],
+      [0, 1],
+      [1, 1],
+    ].map((from) => graph.node('Slice', [input.value, int(from), end, axes, steps]))
     const value = graph.node('Concat', parts, { axis: 1 })
     const half = { ...input, value, channels: input.channels * 4, width: input.width / 2, height: input.height / 2 }
     return this.base(`${name}.conv`, half, channels, 3)
@@ -72,7 +80,11 @@ class Layers {
     let x = this.base(`${name}.conv1`, input, channels / 2, 1)
     const around = this.base(`${name}.conv2`, input, channels / 2, 1)
     for (let i = 0; i < repeats; i++) {
-      const inside = this.spatial(`${name}.m.${i}.conv2`, this.base(`${name}.m.${i}.conv1`, x, channels / 2, 1), channels / 2)
+      const inside = this.spatial(
+        `${name}.m.${i}.conv2`,
+        this.base(`${name}.m.${i}.conv1`, x, channels / 2, 1),
+        channels / 2,
+      )
       x = shortcut ? this.net.add(x, inside) : inside
     }
     return this.base(`${name}.conv3`, this.net.concat(x, around), channels, 1)
@@ -81,10 +93,20 @@ class Layers {
   /** SPP: what the largest values are in 5 × 5, 9 × 9 and 13 × 13. */
   pyramidPooling(name: string, input: Feature, channels: number): Feature {
     const x = this.base(`${name}.conv1`, input, channels / 2, 1)
-    return this.base(`${name}.conv2`, this.net.concat(x, ...[5, 9, 13].map((kernel) => this.net.maxPool(x, kernel, 1))), channels, 1)
+    return this.base(
+      `${name}.conv2`,
+      this.net.concat(x, ...[5, 9, 13].map((kernel) => this.net.maxPool(x, kernel, 1))),
+      channels,
+      1,
+    )
   }
 
-  #layer(name: string, input: Feature, channels: number, options: { kernel: number; stride?: number; groups?: number }): Feature {
+  #layer(
+    name: string,
+    input: Feature,
+    channels: number,
+    options: { kernel: number; stride?: number; groups?: number },
+  ): Feature {
     return this.net.convolution(name, input, channels, { activation: 'silu', epsilon: 1e-3, ...options })
   }
 }
@@ -107,8 +129,20 @@ function neck(layers: Layers, [fine, middle, coarse]: Levels): Levels {
   const joined = layers.csp('backbone.C3_p4', net.concat(net.resize(first, middle), middle), 512, 1, false)
   const second = layers.base('backbone.reduce_conv1', joined, 256, 1)
   const small = layers.csp('backbone.C3_p3', net.concat(net.resize(second, fine), fine), 256, 1, false)
-  const medium = layers.csp('backbone.C3_n3', net.concat(layers.spatial('backbone.bu_conv2', small, 256, 2), second), 512, 1, false)
-  const large = layers.csp('backbone.C3_n4', net.concat(layers.spatial('backbone.bu_conv1', medium, 512, 2), first), 1024, 1, false)
+  const medium = layers.csp(
+    'backbone.C3_n3',
+    net.concat(layers.spatial('backbone.bu_conv2', small, 256, 2), second),
+    512,
+    1,
+    false,
+  )
+  const large = layers.csp(
+    'backbone.C3_n4',
+    net.concat(layers.spatial('backbone.bu_conv1', medium, 512, 2), first),
+    1024,
+    1,
+    false,
+  )
   return [small, medium, large]
 }
 
@@ -116,13 +150,17 @@ function neck(layers: Layers, [fine, middle, coarse]: Levels): Levels {
 function head(layers: Layers, level: Feature, index: number, classes: number): Value {
   const { net } = layers
   const stem = layers.base(`head.stems.${index}`, level, 256, 1)
-  const branch = (name: string) => layers.spatial(`head.${name}.${index}.1`, layers.spatial(`head.${name}.${index}.0`, stem, 256), 256)
+  const branch = (name: string) =>
+    layers.spatial(`head.${name}.${index}.1`, layers.spatial(`head.${name}.${index}.0`, stem, 256), 256)
   const predicted = (name: string, x: Feature, channels: number, gain: number, offset: (channel: number) => number) =>
     net.convolution(`head.${name}.${index}`, x, channels, { norm: false, gain, offset })
   const ofClasses = predicted('cls_preds', branch('cls_convs'), classes, 6, () => -2)
   const boxes = branch('reg_convs')
   const ofBoxes = predicted('reg_preds', boxes, 4, 4, (channel) => (channel < 2 ? 0.5 : 1))
   const ofObject = predicted('obj_preds', boxes, 1, 6, () => -2)
-  const [object, all] = [ofObject, ofClasses].map((part) => ({ ...part, value: net.graph.node('Sigmoid', [part.value]) })) as [Feature, Feature] // prettier-ignore
+  const [object, all] = [ofObject, ofClasses].map((part) => ({
+    ...part,
+    value: net.graph.node('Sigmoid', [part.value]),
+  })) as [Feature, Feature]
   return net.rows(net.concat(ofBoxes, object, all), 5 + classes)
 }

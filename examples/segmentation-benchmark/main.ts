@@ -1,4 +1,7 @@
-/** How long a segmentation network takes, from 160 to 1024 pixels, in FP32 and FP16: by this package, beside onnxruntime-node and PyTorch. */
+/**
+ * How long a segmentation network takes, from 160 to 1024 pixels, in FP32 and FP16: by this package, beside
+ * onnxruntime-node and PyTorch.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Table from 'cli-table3'
@@ -78,9 +81,18 @@ async function modelsOf({ model: path }: Given, size: number): Promise<Models> {
   const model = path === undefined ? unet.modelOf({ size }) : await readModel(path)
   const [input, ...rest] = modelInfo(model).inputs
   if (input === undefined || rest.length > 0 || input.shape?.length !== 4)
-    throw new TensorRTError('ERR_TRT_SHAPE', 'Expected a model with one input of four dimensions, [1, 3, height, width]')
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      'Expected a model with one input of four dimensions, [1, 3, height, width]',
+    )
   const fp32 = writeModel(model)
-  return { size, input: input.name, shape: [1, 3, size, size], fp32, fp16: writeModel(convertPrecision(model, 'fp16').model) }
+  return {
+    size,
+    input: input.name,
+    shape: [1, 3, size, size],
+    fp32,
+    fp16: writeModel(convertPrecision(model, 'fp16').model),
+  }
 }
 
 /** On a GPU FP16 is a wish to the builder, on the CPU the model that was converted. */
@@ -102,7 +114,11 @@ async function backendHere(): Promise<'cpu' | 'tensorrt'> {
 }
 
 /** The same model by onnxruntime-node, one call at a time, on the CPU. */
-async function beside(given: Given, { size, input, shape, ...models }: Models, precision: Precision): Promise<OtherMeasurement> {
+async function beside(
+  given: Given,
+  { size, input, shape, ...models }: Models,
+  precision: Precision,
+): Promise<OtherMeasurement> {
   const timing = { input, shape, warmUpMs: given.warmUp, durationMs: given.duration }
   const { median, percentiles } = await timeOnnxRuntime(models[precision], timing)
   return { series: `onnxruntime-node, CPU, ${precision.toUpperCase()}`, value: size, medianMs: median, percentiles }
@@ -117,7 +133,12 @@ function saidOf(runs: readonly Run[]): string[] {
     : []
 }
 
-async function write(given: Given, runs: readonly Run[], others: readonly OtherMeasurement[], notes: readonly string[]): Promise<void> {
+async function write(
+  given: Given,
+  runs: readonly Run[],
+  others: readonly OtherMeasurement[],
+  notes: readonly string[],
+): Promise<void> {
   await mkdir(given.out, { recursive: true })
   const [html, json] = [join(given.out, 'segmentation.html'), join(given.out, 'segmentation.json')]
   const sweep = {
@@ -128,12 +149,20 @@ async function write(given: Given, runs: readonly Run[], others: readonly OtherM
   }
   const title = 'Segmentation: what a picture takes, by its side'
   const versions = { node: process.versions.node }
-  await writeFile(html, benchmarkReport(runs.map(({ benchmark }) => benchmark), { title, date: given.date, versions, notes, sweep, others })) // prettier-ignore
+  await writeFile(
+    html,
+    benchmarkReport(
+      runs.map(({ benchmark }) => benchmark),
+      { title, date: given.date, versions, notes, sweep, others },
+    ),
+  )
   const plain = { notes, runs, others }
   await writeFile(json, `${JSON.stringify(plain, null, 2)}\n`)
   notes.forEach(note)
   note(`written to ${html} and ${json}`)
-  process.stdout.write(`${given.json ? JSON.stringify({ ...plain, runs: runs.map(withoutTrace) }, null, 2) : tableOf(runs, others)}\n`)
+  process.stdout.write(
+    `${given.json ? JSON.stringify({ ...plain, runs: runs.map(withoutTrace) }, null, 2) : tableOf(runs, others)}\n`,
+  )
 }
 
 /** A line for each query is for files. */
@@ -142,10 +171,19 @@ function withoutTrace({ benchmark: { trace: _trace, ...benchmark }, ...run }: Ru
 }
 
 function tableOf(runs: readonly Run[], others: readonly OtherMeasurement[]): string {
-  const table = new Table({ head: ['', 'pixels', 'median ms', '99 % ms', 'queries/s'], style: { head: [], border: [] } })
+  const table = new Table({
+    head: ['', 'pixels', 'median ms', '99 % ms', 'queries/s'],
+    style: { head: [], border: [] },
+  })
   for (const { size, precision, benchmark } of runs) {
     const { median, percentiles } = benchmark.endToEnd ?? benchmark.latency
-    table.push([`${benchmark.runtime}, ${precision.toUpperCase()}`, size, median.toFixed(2), (percentiles['99'] ?? NaN).toFixed(2), benchmark.throughput.toFixed(1)]) // prettier-ignore
+    table.push([
+      `${benchmark.runtime}, ${precision.toUpperCase()}`,
+      size,
+      median.toFixed(2),
+      (percentiles['99'] ?? NaN).toFixed(2),
+      benchmark.throughput.toFixed(1),
+    ])
   }
   for (const { series, value, medianMs, percentiles } of others)
     table.push([series, value, medianMs.toFixed(2), (percentiles?.['99'] ?? NaN).toFixed(2), ''])
@@ -154,18 +192,26 @@ function tableOf(runs: readonly Run[], others: readonly OtherMeasurement[]): str
 
 function readArguments(): Omit<Given, 'backend'> & { readonly backend: Given['backend'] | 'auto' } {
   const listOf = (text: string): number[] => text.split(',').map(wholeNumber)
-  const precisionsOf = new Option('--precisions <NAMES...>', 'which precisions').choices(['fp32', 'fp16']).default(['fp32', 'fp16'])
+  const precisionsOf = new Option('--precisions <NAMES...>', 'which precisions')
+    .choices(['fp32', 'fp16'])
+    .default(['fp32', 'fp16'])
   const command = new Command('npm run example -- segmentation-benchmark')
     .description('Measures a segmentation network over the size of its input, and writes a report.')
     .option('--model <FILE>', 'an ONNX model of your own: one input [1, 3, height, width], both dynamic')
     .option('--sizes <PIXELS>', 'sides of the input', listOf, defaultSizes)
     .addOption(precisionsOf)
-    .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
+    .addOption(
+      new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'),
+    )
     .option('--out <DIR>', 'the folder to write to', 'out')
     .option('--warm-up <MS>', 'what is not counted', wholeNumber, 500)
     .option('--duration <MS>', 'how long each is measured at least', wholeNumber, 3000)
     .option('--python <FILE>', 'a Python that has torch: eager, TorchScript and torch.compile are measured too')
-    .option('--date <TEXT>', 'what the report says of when it was', new Date().toISOString().slice(0, 16).replace('T', ' '))
+    .option(
+      '--date <TEXT>',
+      'what the report says of when it was',
+      new Date().toISOString().slice(0, 16).replace('T', ' '),
+    )
     .option('--json', 'print the results as JSON', false)
   return command.parse().opts()
 }

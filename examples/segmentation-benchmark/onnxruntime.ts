@@ -11,10 +11,15 @@ interface Timing {
 }
 
 /** Calls one after the other, each until its answer is there, for so long and three times at least. */
-export async function timeOnnxRuntime(model: Uint8Array, { input, shape, warmUpMs, durationMs }: Timing): Promise<Summary> {
+export async function timeOnnxRuntime(
+  model: Uint8Array,
+  { input, shape, warmUpMs, durationMs }: Timing,
+): Promise<Summary> {
   const session = await InferenceSession.create(model)
   try {
-    const feeds = { [input]: new Tensor('float32', randomTensor({ dtype: 'float32' }, shape, 1).data as Float32Array, shape) }
+    const feeds = {
+      [input]: new Tensor('float32', randomTensor({ dtype: 'float32' }, shape, 1).data as Float32Array, shape),
+    }
     const call = async (): Promise<number> => {
       const begun = performance.now()
       await session.run(feeds)

@@ -77,7 +77,11 @@ export function batchingChart(points: readonly BatchingPoint[], title: string): 
       const own = points.filter(({ batching }) => batching === on)
       return {
         series,
-        points: own.map((point) => ({ at: point.clients, value: value(point), words: `${series}, ${point.clients}: ${value(point).toFixed(2)} ${unit}` })), // prettier-ignore
+        points: own.map((point) => ({
+          at: point.clients,
+          value: value(point),
+          words: `${series}, ${point.clients}: ${value(point).toFixed(2)} ${unit}`,
+        })),
       }
     }),
   })

@@ -1,4 +1,7 @@
-/** A JPEG becomes a label by one call: a repository as Triton has it, asked by all kinds of clients, with dynamic batching and without, a step of it replaced under load. */
+/**
+ * A JPEG becomes a label by one call: a repository as Triton has it, asked by all kinds of clients, with dynamic
+ * batching and without, a step of it replaced under load.
+ */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -82,7 +85,15 @@ function tablesOf({ photos, witnesses, batching }: Results): string {
   const heads = ['dynamic batching', 'at a time', 'requests', 'requests/s', 'median ms', 'p95 ms', 'mean batch']
   const points = new Table({ head: heads, style })
   for (const { batching: on, clients, requests, rate, median, p95, meanBatch } of batching)
-    points.push([on ? 'on' : 'off', clients, requests, rate.toFixed(1), median.toFixed(1), p95.toFixed(1), meanBatch.toFixed(2)])
+    points.push([
+      on ? 'on' : 'off',
+      clients,
+      requests,
+      rate.toFixed(1),
+      median.toFixed(1),
+      p95.toFixed(1),
+      meanBatch.toFixed(2),
+    ])
   return `${said.toString()}\n${points.toString()}`
 }
 
@@ -95,7 +106,10 @@ function readArguments(): { given: Given; photos: readonly string[] } {
   const command = new Command('npm run example -- serve-ensemble')
     .description('A JPEG becomes a label by one call: an ensemble of JavaScript, ResNet-50 and JavaScript.')
     .argument('[PHOTO...]', 'JPEG files')
-    .option('--model <FILE>', 'an ONNX model of your own: [batch, 3, side, side] to [batch, classes], the batch dynamic')
+    .option(
+      '--model <FILE>',
+      'an ONNX model of your own: [batch, 3, side, side] to [batch, classes], the batch dynamic',
+    )
     .option('--labels <FILE>', 'the names of its classes, one in each line')
     .option('--size <PIXELS>', "the side of the seeded model's input", wholeNumber)
     .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['cpu', 'tensorrt']).default('cpu'))

@@ -24,7 +24,17 @@ const header = 'Inference-Header-Content-Length'
 /** The picture as it is, as the body: an only input needs no words about it, and the answer is binary as well. */
 export async function curlPicture(url: string, photo: string, folder: string): Promise<Label> {
   const [body, head] = [join(folder, 'curl-answer.bin'), join(folder, 'curl-answer.txt')]
-  await curl('--data-binary', `@${photo}`, '--header', `${header}: 0`, '--output', body, '--dump-header', head, inferUrl(url))
+  await curl(
+    '--data-binary',
+    `@${photo}`,
+    '--header',
+    `${header}: 0`,
+    '--output',
+    body,
+    '--dump-header',
+    head,
+    inferUrl(url),
+  )
   const words = new RegExp(`^${header}: (\\d+)`, 'im').exec(await readFile(head, 'utf8'))?.[1]
   return readBinary(await readFile(body), Number(words))
 }
@@ -32,12 +42,19 @@ export async function curlPicture(url: string, photo: string, folder: string): P
 /** JSON, then the picture: of several inputs each may be binary, and the answer is JSON. */
 export async function curlJson(url: string, photo: string, folder: string): Promise<Label> {
   const bytes = await readFile(photo)
-  const input = { name: 'jpeg', datatype: 'UINT8', shape: [1, bytes.length], parameters: { binary_data_size: bytes.length } }
+  const input = {
+    name: 'jpeg',
+    datatype: 'UINT8',
+    shape: [1, bytes.length],
+    parameters: { binary_data_size: bytes.length },
+  }
   const head = Buffer.from(JSON.stringify({ inputs: [input] }))
   const body = join(folder, 'curl-request.bin')
   await writeFile(body, Buffer.concat([head, bytes]))
   const printed = await curl('--data-binary', `@${body}`, '--header', `${header}: ${head.length}`, inferUrl(url))
-  const { outputs } = JSON.parse(printed) as { readonly outputs: readonly { readonly name: string; readonly data: readonly unknown[] }[] }
+  const { outputs } = JSON.parse(printed) as {
+    readonly outputs: readonly { readonly name: string; readonly data: readonly unknown[] }[]
+  }
   const value = (name: string): unknown => outputs.find((output) => output.name === name)?.data[0]
   return { label: String(value('label')), score: Math.fround(Number(value('score'))) }
 }
@@ -56,9 +73,13 @@ interface BinaryOutput {
 
 /** JSON of so many bytes, then the outputs in its order; of BYTES each element begins with its length. */
 function readBinary(answer: Buffer, jsonLength: number): Label {
-  const { outputs } = JSON.parse(answer.toString('utf8', 0, jsonLength)) as { readonly outputs: readonly BinaryOutput[] }
+  const { outputs } = JSON.parse(answer.toString('utf8', 0, jsonLength)) as {
+    readonly outputs: readonly BinaryOutput[]
+  }
   let at = jsonLength
-  const parts = new Map(outputs.map(({ name, parameters }) => [name, answer.subarray(at, (at += parameters.binary_data_size))]))
+  const parts = new Map(
+    outputs.map(({ name, parameters }) => [name, answer.subarray(at, (at += parameters.binary_data_size))]),
+  )
   return { label: parts.get('label')?.toString('utf8', 4) ?? '', score: parts.get('score')?.readFloatLE() ?? NaN }
 }
 

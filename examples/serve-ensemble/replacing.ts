@@ -1,4 +1,7 @@
-/** A new version of a step while clients ask the ensemble: nothing fails, and from some request on the answers are the new one's. */
+/**
+ * A new version of a step while clients ask the ensemble: nothing fails, and from some request on the answers are the
+ * new one's.
+ */
 import { HttpClient } from '../../lib/client/index.js'
 import { TensorRTError } from '../../lib/errors.js'
 import type { ServerAddresses } from '../../lib/serve/index.js'
@@ -81,7 +84,10 @@ const isOneOf =
 /** @throws TensorRTError where a request failed, or was answered by neither version */
 export function checkReplaced({ failures, ofNeither }: Replaced): void {
   if (failures.length > 0)
-    throw new TensorRTError('ERR_TRT_SERVER', `${failures.length} requests failed while the model was replaced: ${failures[0] ?? ''}`)
+    throw new TensorRTError(
+      'ERR_TRT_SERVER',
+      `${failures.length} requests failed while the model was replaced: ${failures[0] ?? ''}`,
+    )
   if (ofNeither > 0) throw new TensorRTError('ERR_TRT_SERVER', `${ofNeither} answers were of neither version`)
 }
 

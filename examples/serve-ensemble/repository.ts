@@ -1,4 +1,7 @@
-/** The models of this folder as a repository that a server takes: their files as they are, but for the size and names of a model of the user's. */
+/**
+ * The models of this folder as a repository that a server takes: their files as they are, but for the size and names of
+ * a model of the user's.
+ */
 import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -27,7 +30,13 @@ interface Facts {
 
 const seeded: Facts = { input: 'images', output: 'logits', side: 224, classes: 1000 }
 /** Those whose text names the size, the classes or a tensor of the model. */
-const texts = ['preprocess/config.pbtxt', 'preprocess/1/model.js', 'resnet50/config.pbtxt', 'postprocess/config.pbtxt', 'classify/config.pbtxt'] // prettier-ignore
+const texts = [
+  'preprocess/config.pbtxt',
+  'preprocess/1/model.js',
+  'resnet50/config.pbtxt',
+  'postprocess/config.pbtxt',
+  'classify/config.pbtxt',
+]
 
 export class Repository {
   readonly folder: string
@@ -52,13 +61,20 @@ export class Repository {
     return repository
   }
 
-  /** A version of the ResNet-50, with a seed of its own; of a file the same again. Written beside and renamed, so that nobody sees half of it. */
+  /**
+   * A version of the ResNet-50, with a seed of its own; of a file the same again. Written beside and renamed, so that
+   * nobody sees half of it.
+   */
   async putVersion(version: number): Promise<void> {
     const { model, size } = this.#options
     const beside = join(this.folder, `resnet50/.${version}`)
     await mkdir(beside)
     if (model !== undefined) await copyFile(model, join(beside, 'model.onnx'))
-    else await writeFile(join(beside, 'model.onnx'), writeModel(resnet50.modelOf({ batch: 'N', seed: version, ...(size !== undefined && { size }) }))) // prettier-ignore
+    else
+      await writeFile(
+        join(beside, 'model.onnx'),
+        writeModel(resnet50.modelOf({ batch: 'N', seed: version, ...(size !== undefined && { size }) })),
+      )
     await rename(beside, join(this.folder, `resnet50/${version}`))
   }
 
@@ -123,5 +139,6 @@ async function factsOf({ model, size }: RepositoryOptions): Promise<Facts> {
   return { input: input?.name ?? '', output: output?.name ?? '', side: width, classes }
 }
 
-const shapesOf = (values: readonly { readonly name: string; readonly shape?: readonly unknown[] | undefined }[]): string =>
-  values.map(({ name, shape }) => `${name} [${shape?.join(', ') ?? '?'}]`).join(', ')
+const shapesOf = (
+  values: readonly { readonly name: string; readonly shape?: readonly unknown[] | undefined }[],
+): string => values.map(({ name, shape }) => `${name} [${shape?.join(', ') ?? '?'}]`).join(', ')

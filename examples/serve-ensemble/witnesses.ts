@@ -51,5 +51,8 @@ function checkAlike(all: readonly Witness[]): void {
   const words = (witness: Witness | undefined): string => JSON.stringify(witness?.answers)
   const other = others.find((witness) => words(witness) !== words(first))
   if (other === undefined) return
-  throw new TensorRTError('ERR_TRT_SERVER', `${first?.who} and ${other.who} got different answers: ${words(first)} and ${words(other)}`)
+  throw new TensorRTError(
+    'ERR_TRT_SERVER',
+    `${first?.who} and ${other.who} got different answers: ${words(first)} and ${words(other)}`,
+  )
 }

@@ -10,7 +10,11 @@ export function chartOf(measured: readonly Measured[]): string {
     level: { value: modelMs, words: `the model itself: ${modelMs.toFixed(2)} ms` },
     groups: Object.entries(figures).map(([name, figure]) => ({
       name,
-      bars: calls.map(({ way, times }) => ({ series: way, value: times[figure], words: `${way}, ${name}: ${times[figure].toFixed(2)} ms` })), // prettier-ignore
+      bars: calls.map(({ way, times }) => ({
+        series: way,
+        value: times[figure],
+        words: `${way}, ${name}: ${times[figure].toFixed(2)} ms`,
+      })),
     })),
   }))
   return draw({ title: 'What a call takes, from the tensor to the answer', series: ways, panels })

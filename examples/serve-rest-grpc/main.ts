@@ -1,4 +1,7 @@
-/** What a call takes by JSON over REST, by binary tensors over REST, and by gRPC: the same two models, the same pictures, the same server. */
+/**
+ * What a call takes by JSON over REST, by binary tensors over REST, and by gRPC: the same two models, the same
+ * pictures, the same server.
+ */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +40,9 @@ async function main(): Promise<void> {
   await mkdir(given.out, { recursive: true })
   const repository = join(given.out, 'rest-grpc-models')
   const cases = await putModels(repository, { ...given, photo })
-  note('MobileNetV2 and EfficientDet-D1 with seeded weights: their answers mean nothing, what they take is what trained ones take.')
+  note(
+    'MobileNetV2 and EfficientDet-D1 with seeded weights: their answers mean nothing, what they take is what trained ones take.',
+  )
   await using server = await startServer(repository)
   const measured: Measured[] = []
   for (const each of cases) {
@@ -59,7 +64,20 @@ async function write({ out, json }: Given, results: Results): Promise<void> {
 
 function tableOf(measured: readonly Measured[]): string {
   const style = { head: [], border: [] }
-  const table = new Table({ head: ['model', 'input', 'by', 'average ms', 'P90 ms', 'P95 ms', 'less than JSON', 'request KB', 'of it the model ms'], style }) // prettier-ignore
+  const table = new Table({
+    head: [
+      'model',
+      'input',
+      'by',
+      'average ms',
+      'P90 ms',
+      'P95 ms',
+      'less than JSON',
+      'request KB',
+      'of it the model ms',
+    ],
+    style,
+  })
   for (const { what, form, calls, modelMs } of measured)
     for (const { way, times, lessThanJson, requestBytes } of calls)
       table.push([

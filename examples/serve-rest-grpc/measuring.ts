@@ -32,7 +32,11 @@ export interface Measured {
 type Outputs = Readonly<Record<string, Tensor>>
 
 /** @throws TensorRTError (as a rejection) where two ways give different numbers */
-export async function measure({ http, grpc }: ServerAddresses, { name, what, form, input }: Case, count: number): Promise<Measured> {
+export async function measure(
+  { http, grpc }: ServerAddresses,
+  { name, what, form, input }: Case,
+  count: number,
+): Promise<Measured> {
   await using rest = new HttpClient(http?.url ?? '')
   await using rpc = new GrpcClient(grpc?.url ?? '')
   const inputs = { images: input }
@@ -52,7 +56,8 @@ export async function measure({ http, grpc }: ServerAddresses, { name, what, for
   const json = timesOf(times['JSON over REST'])
   const calls = ways.map((way) => {
     const own = timesOf(times[way])
-    const requestBytes = way === 'JSON over REST' ? JSON.stringify(Array.from<unknown>(input.data)).length : input.data.byteLength
+    const requestBytes =
+      way === 'JSON over REST' ? JSON.stringify(Array.from<unknown>(input.data)).length : input.data.byteLength
     return { way, times: own, lessThanJson: 1 - own.average / json.average, requestBytes }
   })
   return { what, form, shape: input.shape, count, modelMs: await modelMsOf(rest, name), calls }
@@ -62,7 +67,10 @@ export async function measure({ http, grpc }: ServerAddresses, { name, what, for
 async function checkAlike(name: string, callBy: Readonly<Record<Way, () => Promise<Outputs>>>): Promise<void> {
   const answers: Outputs[] = []
   for (const way of ways) answers.push(await callBy[way]())
-  const words = (answer: Outputs): string[] => Object.entries(answer).map(([output, { data }]) => `${output}: ${data.join()}`).sort() // prettier-ignore
+  const words = (answer: Outputs): string[] =>
+    Object.entries(answer)
+      .map(([output, { data }]) => `${output}: ${data.join()}`)
+      .sort()
   const [first, ...others] = answers.map(words)
   if (others.some((other) => String(other) !== String(first)))
     throw new TensorRTError('ERR_TRT_SERVER', `${name} answered differently over ${ways.join(', ')}`)

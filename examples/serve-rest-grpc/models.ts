@@ -1,4 +1,7 @@
-/** Two networks with seeded weights as a repository: for each the picture's bytes, or the float32 that the network computes with, as its input. */
+/**
+ * Two networks with seeded weights as a repository: for each the picture's bytes, or the float32 that the network
+ * computes with, as its input.
+ */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ModelProto, withPostprocessing, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
@@ -27,8 +30,14 @@ export interface CaseOptions {
 /** What the networks were trained with. */
 const normalization = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
 
-/** Puts the models into a folder, in place of what was there. Configurations are not needed: the server takes them from the models. */
-export async function putModels(folder: string, { classifierSize, detectorSize, forms, photo }: CaseOptions): Promise<readonly Case[]> {
+/**
+ * Puts the models into a folder, in place of what was there. Configurations are not needed: the server takes them from
+ * the models.
+ */
+export async function putModels(
+  folder: string,
+  { classifierSize, detectorSize, forms, photo }: CaseOptions,
+): Promise<readonly Case[]> {
   await rm(folder, { recursive: true, force: true })
   const networks = [
     { name: 'mobilenet_v2', what: 'MobileNetV2', size: classifierSize, model: classifier(classifierSize) },
@@ -39,7 +48,10 @@ export async function putModels(folder: string, { classifierSize, detectorSize, 
     for (const form of forms) {
       const name = `${base}_${form}`
       await mkdir(join(folder, name, '1'), { recursive: true })
-      await writeFile(join(folder, name, '1', 'model.onnx'), writeModel(form === 'bytes' ? takingBytes(model, size) : model))
+      await writeFile(
+        join(folder, name, '1', 'model.onnx'),
+        writeModel(form === 'bytes' ? takingBytes(model, size) : model),
+      )
       cases.push({ name, what, form, input: await inputOf(photo, size, form) })
     }
   return cases
@@ -50,7 +62,12 @@ const classifier = (size: number): ModelProto => withPostprocessing(mobileNetV2.
 
 /** Boxes, classes and scores of the best hundred. */
 const detector = (size: number): ModelProto =>
-  withPostprocessing(efficientDet.modelOf({ size }), { kind: 'detections', decoder: 'efficientdet', size, maxDetections: 100 })
+  withPostprocessing(efficientDet.modelOf({ size }), {
+    kind: 'detections',
+    decoder: 'efficientdet',
+    size,
+    maxDetections: 100,
+  })
 
 const takingBytes = (model: ModelProto, size: number): ModelProto =>
   withPreprocessing(model, { picture: { width: size, height: size }, steps: normalization })
@@ -59,5 +76,7 @@ const takingBytes = (model: ModelProto, size: number): ModelProto =>
 async function inputOf(photo: string, size: number, form: Form): Promise<Tensor> {
   const image = await readImage(photo)
   const frame = stretch(image, size)
-  return form === 'bytes' ? await toTensor(image, frame, { layout: 'NHWC', dtype: 'uint8' }) : await toTensor(image, frame, normalization)
+  return form === 'bytes'
+    ? await toTensor(image, frame, { layout: 'NHWC', dtype: 'uint8' })
+    : await toTensor(image, frame, normalization)
 }

@@ -12,7 +12,11 @@ export interface Asked<T> {
 }
 
 /** @param more whether one more request is sent, after so many */
-export async function askAll<T>(clients: number, more: (sent: number) => boolean, ask: () => Promise<T>): Promise<Asked<T>> {
+export async function askAll<T>(
+  clients: number,
+  more: (sent: number) => boolean,
+  ask: () => Promise<T>,
+): Promise<Asked<T>> {
   const answers: T[] = []
   const failures: Error[] = []
   const times: number[] = []

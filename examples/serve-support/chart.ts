@@ -47,7 +47,11 @@ export function draw({ title, series, panels }: Drawing): string {
   const height = top + Math.ceil(panels.length / 2) * panelHeight
   const placed = panels.map((panel, i) => {
     const [x, y] = [(i % 2) * (width - panelWidth), top + Math.floor(i / 2) * panelHeight]
-    return element('g', { transform: `translate(${x} ${y})` }, 'lines' in panel ? linePanel(panel, series) : barPanel(panel, series))
+    return element(
+      'g',
+      { transform: `translate(${x} ${y})` },
+      'lines' in panel ? linePanel(panel, series) : barPanel(panel, series),
+    )
   })
   const attributes = {
     xmlns: 'http://www.w3.org/2000/svg',
@@ -87,16 +91,34 @@ function barPanel({ title, groups, level }: BarPanel, series: readonly string[])
   const drawn = groups.flatMap(({ name, bars }, i) => {
     const left = plot.left + i * groupWidth
     const barWidth = (groupWidth * 0.8) / bars.length
-    const label = element('text', { x: left + groupWidth / 2, y: plot.bottom + 18, 'text-anchor': 'middle' }, text(name))
-    return [...bars.map((bar, at) => barOf(bar, { x: left + groupWidth * 0.1 + at * barWidth, width: barWidth, plot, y }, series)), label]
+    const label = element(
+      'text',
+      { x: left + groupWidth / 2, y: plot.bottom + 18, 'text-anchor': 'middle' },
+      text(name),
+    )
+    return [
+      ...bars.map((bar, at) =>
+        barOf(bar, { x: left + groupWidth * 0.1 + at * barWidth, width: barWidth, plot, y }, series),
+      ),
+      label,
+    ]
   })
   const axis = element('line', { x1: plot.left, x2: plot.right, y1: plot.bottom, y2: plot.bottom, class: 'axis' })
-  return joined([...leftAxis(plot, y, title), ...drawn, axis, ...(level === undefined ? [] : [levelOf(level, plot, y)])])
+  return joined([
+    ...leftAxis(plot, y, title),
+    ...drawn,
+    axis,
+    ...(level === undefined ? [] : [levelOf(level, plot, y)]),
+  ])
 }
 
 function levelOf({ value, words }: Mark, { left, right }: Plot, scale: Scale): Markup {
   const y = scale.at(value)
-  return element('line', { x1: left, x2: right, y1: y, y2: y, stroke: '#16202b', 'stroke-dasharray': '4 4' }, hint(words))
+  return element(
+    'line',
+    { x1: left, x2: right, y1: y, y2: y, stroke: '#16202b', 'stroke-dasharray': '4 4' },
+    hint(words),
+  )
 }
 
 interface Place {
@@ -113,7 +135,13 @@ function barOf(
   series: readonly string[],
 ): Markup {
   const top = place.y.at(value)
-  const bar = { x: place.x + 1, width: place.width - 2, y: top, height: Math.max(place.plot.bottom - top, 0.5), class: 'bar' }
+  const bar = {
+    x: place.x + 1,
+    width: place.width - 2,
+    y: top,
+    height: Math.max(place.plot.bottom - top, 0.5),
+    class: 'bar',
+  }
   const label = { x: place.x + place.width / 2, y: top - 4, 'text-anchor': 'middle', 'font-size': 10 }
   return element(
     'g',
@@ -126,13 +154,19 @@ function barOf(
 const fromZero = (marks: readonly Mark[], { top, bottom }: Plot): Scale =>
   linearScale([0, Math.max(...marks.map(({ value }) => value)) || 1], [bottom, top], { count: 5 })
 
-const classOf = (name: string, series: readonly string[]): string => `series-${(series.indexOf(name) % colours.length) + 1}`
+const classOf = (name: string, series: readonly string[]): string =>
+  `series-${(series.indexOf(name) % colours.length) + 1}`
 
 function legend(series: readonly string[]): Markup {
   let x = 0
   const entries = series.map((name) => {
     const swatch = element('rect', { x: 0, y: -4, width: 18, height: 4, class: 'bar' })
-    const entry = element('g', { class: classOf(name, series), transform: `translate(${x} 46)` }, swatch, element('text', { x: 26, y: 3 }, text(name))) // prettier-ignore
+    const entry = element(
+      'g',
+      { class: classOf(name, series), transform: `translate(${x} 46)` },
+      swatch,
+      element('text', { x: 26, y: 3 }, text(name)),
+    )
     x += 26 + textWidth(name) + 18
     return entry
   })

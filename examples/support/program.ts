@@ -59,7 +59,9 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Runs an example as a program; what the machine or the user can mend is told without a stack, and the exit code is 1. */
+/**
+ * Runs an example as a program; what the machine or the user can mend is told without a stack, and the exit code is 1.
+ */
 export function run<G extends Given>(example: Example<G>): void {
   answerAll(example).catch((error: unknown) => {
     const known = error instanceof TensorRTError || (error instanceof Error && 'syscall' in error)
@@ -68,8 +70,16 @@ export function run<G extends Given>(example: Example<G>): void {
   })
 }
 
-/** The engine of a model that is the user's file, or else one that is built here. `trained` is what that one is called if its weights are no seeded ones. */
-export async function openModel(given: Given, build: () => ModelProto, what: string, trained?: string): Promise<Engine> {
+/**
+ * The engine of a model that is the user's file, or else one that is built here. `trained` is what that one is called
+ * if its weights are no seeded ones.
+ */
+export async function openModel(
+  given: Given,
+  build: () => ModelProto,
+  what: string,
+  trained?: string,
+): Promise<Engine> {
   const source = given.model ?? writeModel(build())
   const seeded = `${what} with seeded weights: its answers mean nothing. --model FILE takes a trained one.`
   note(given.model === undefined && trained === undefined ? seeded : `The model is ${trained ?? given.model}`)
@@ -100,7 +110,8 @@ export function facePhoto(number: number): string {
 async function answerAll<G extends Given>(example: Example<G>): Promise<void> {
   const { given, photos: named } = readArguments(example)
   await mkdir(given.out, { recursive: true })
-  if (given.model !== undefined && !existsSync(given.model)) throw new TensorRTError('ERR_TRT_FILE', `There is no file ${given.model}`)
+  if (given.model !== undefined && !existsSync(given.model))
+    throw new TensorRTError('ERR_TRT_FILE', `There is no file ${given.model}`)
   const photos = named.length > 0 ? named : ((await example.photos?.(given)) ?? [facePhoto(1)])
   await using worker = await example.open(given, note)
   const results = await withProgress(
@@ -135,7 +146,9 @@ function readArguments<G extends Given>(example: Example<G>): { given: G; photos
     .argument('[PHOTO...]', 'picture files')
     .option('--model <FILE>', 'an ONNX model or a plan of your own')
     .option('--out <DIR>', 'the folder to write to', 'out')
-    .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
+    .addOption(
+      new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'),
+    )
     .option('--json', 'print the results as JSON', false)
   if (example.seeded !== false)
     command.addOption(new Option('--size <PIXELS>', "the side of the seeded model's input").argParser(wholeNumber))
@@ -144,13 +157,21 @@ function readArguments<G extends Given>(example: Example<G>): { given: G; photos
   return { given: command.opts<G>(), photos: command.args }
 }
 
-/** Shows how far it is, where stderr is a terminal. A picture that cannot be read is told, the others are done, and the exit code is 1. */
+/**
+ * Shows how far it is, where stderr is a terminal. A picture that cannot be read is told, the others are done, and the
+ * exit code is 1.
+ */
 async function withProgress(
   photos: readonly string[],
   work: (photo: string, target: string) => Promise<Result>,
   targets: readonly string[],
 ): Promise<Result[]> {
-  const bar = new SingleBar({ stream: process.stderr, clearOnComplete: true, hideCursor: true, format: '{bar} {value}/{total} {photo}' })
+  const bar = new SingleBar({
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    format: '{bar} {value}/{total} {photo}',
+  })
   bar.start(photos.length, 0, { photo: '' })
   const results: Result[] = []
   const failures: string[] = []
@@ -174,6 +195,7 @@ async function withProgress(
 
 function tableOf(columns: readonly string[], results: readonly Result[]): string {
   const table = new Table({ head: ['picture', ...columns, 'ms', 'written to'], style: { head: [], border: [] } })
-  for (const { photo, cells, ms, written = '-' } of results) table.push([basename(photo), ...cells, ms.toFixed(1), written])
+  for (const { photo, cells, ms, written = '-' } of results)
+    table.push([basename(photo), ...cells, ms.toFixed(1), written])
   return table.toString()
 }

@@ -12,11 +12,22 @@ const photos = [1, 2, 6]
 /** What a photograph is moved by while it is shown, in pixels. */
 const moved = 120
 
-/** Photographs that are moved as by a camera, each for so long, with a tone. @throws TensorRTError ERR_TRT_VIDEO_PROGRAM */
+/**
+ * Photographs that are moved as by a camera, each for so long, with a tone. @throws TensorRTError ERR_TRT_VIDEO_PROGRAM
+ */
 export async function madeClip(folder: string, seconds: number, fps: number): Promise<string> {
   const { ffmpeg } = await findPrograms()
   const path = join(folder, 'clip.mp4')
-  const inputs = photos.flatMap((photo) => ['-loop', '1', '-framerate', String(fps), '-t', String(seconds), '-i', facePhoto(photo)])
+  const inputs = photos.flatMap((photo) => [
+    '-loop',
+    '1',
+    '-framerate',
+    String(fps),
+    '-t',
+    String(seconds),
+    '-i',
+    facePhoto(photo),
+  ])
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${photos.length * seconds}`]
   const size = `scale=${width + moved}:${height + moved}:force_original_aspect_ratio=increase,setsar=1`
   const part = `crop=${width}:${height}:(in_w-${width})*t/${seconds}:(in_h-${height})/3`

@@ -46,13 +46,19 @@ async function main(): Promise<void> {
   const source = video ?? (await madeClip(given.out, given.seconds, given.fps))
   const done = await hidden(source, given)
   process.stdout.write(`${given.json ? JSON.stringify(done, null, 2) : text(done)}\n`)
-  if (done.faces === 0) note(`No face was found in any of the ${done.frames} frames: ${done.written} shows all that the video does`)
+  if (done.faces === 0)
+    note(`No face was found in any of the ${done.frames} frames: ${done.written} shows all that the video does`)
 }
 
 async function hidden(video: string, { out, backend, maxSide }: Given): Promise<Done> {
   const written = join(out, `${basename(video, extname(video))}-blurred.mp4`)
   await using faces = await FaceBlur.load(await centerFace(), { preset: 'centerface', input: { maxSide }, backend })
-  const bar = new SingleBar({ stream: process.stderr, clearOnComplete: true, hideCursor: true, format: '{bar} {value} frames, {fps} fps' })
+  const bar = new SingleBar({
+    stream: process.stderr,
+    clearOnComplete: true,
+    hideCursor: true,
+    format: '{bar} {value} frames, {fps} fps',
+  })
   bar.start(1, 0, { fps: '-' })
   const begun = performance.now()
   const { frames, framesWithRegions, regions, sounds } = await faces
@@ -67,7 +73,10 @@ async function hidden(video: string, { out, backend, maxSide }: Given): Promise<
   const fps = (frames * 1000) / (performance.now() - begun)
   const picture = join(out, 'before-and-after.jpg')
   const shown = Math.floor((frames * 7) / 15) // about the middle, and at 5 frames a second the same as at 25
-  await writeImage(sideBySide(await frameOf(video, shown), await frameOf(written, shown)), picture, { quality: 74, optimize: true })
+  await writeImage(sideBySide(await frameOf(video, shown), await frameOf(written, shown)), picture, {
+    quality: 74,
+    optimize: true,
+  })
   return { video, written, picture, frames, framesWithFaces: framesWithRegions, faces: regions, sounds, fps }
 }
 
@@ -98,7 +107,10 @@ function sideBySide(left: Image, right: Image): Image {
 }
 
 function text({ video, written, picture, frames, framesWithFaces, faces, sounds, fps }: Done): string {
-  const table = new Table({ head: ['video', 'frames', 'with faces', 'faces hidden', 'sounds', 'fps'], style: { head: [], border: [] } })
+  const table = new Table({
+    head: ['video', 'frames', 'with faces', 'faces hidden', 'sounds', 'fps'],
+    style: { head: [], border: [] },
+  })
   table.push([basename(video), frames, framesWithFaces, faces, sounds, fps.toFixed(1)])
   return `${table.toString()}\nWritten: ${written}\nBefore and after: ${picture}`
 }
@@ -108,9 +120,17 @@ function readArguments(): { readonly video: string | undefined; readonly given: 
     .description('Hides the faces of a video; without a VIDEO, of a clip that is made of photographs.')
     .argument('[VIDEO]', 'a video file')
     .option('--out <DIR>', 'the folder to write to', 'out')
-    .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
-    .addOption(new Option('--max-side <PIXELS>', 'the longer side of what the model sees').argParser(wholeNumber).default(640))
-    .addOption(new Option('--seconds <NUMBER>', 'how long each photograph of the made clip is shown').argParser(wholeNumber).default(1))
+    .addOption(
+      new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'),
+    )
+    .addOption(
+      new Option('--max-side <PIXELS>', 'the longer side of what the model sees').argParser(wholeNumber).default(640),
+    )
+    .addOption(
+      new Option('--seconds <NUMBER>', 'how long each photograph of the made clip is shown')
+        .argParser(wholeNumber)
+        .default(1),
+    )
     .addOption(new Option('--fps <NUMBER>', 'frames of the made clip in a second').argParser(wholeNumber).default(25))
     .option('--json', 'print the results as JSON', false)
     .parse()

@@ -15,7 +15,8 @@ export async function gridOf(pictures: readonly RawImage[]): Promise<Image> {
     const options = { dtype: 'uint8', layout: 'NHWC', filter: 'triangle' } as const
     const small = await toTensor(picture, stretch(picture, { width: across, height: down }), options)
     const [left, top] = [(index % columns) * (across + gap), Math.floor(index / columns) * (down + gap)]
-    for (let y = 0; y < down; y++) data.set(small.data.subarray(y * across * 3, (y + 1) * across * 3), ((top + y) * size.width + left) * 3)
+    for (let y = 0; y < down; y++)
+      data.set(small.data.subarray(y * across * 3, (y + 1) * across * 3), ((top + y) * size.width + left) * 3)
   }
   return { ...size, channels: 3, data }
 }

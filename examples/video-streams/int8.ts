@@ -34,7 +34,10 @@ export interface Int8Engine {
   readonly plan: number | undefined
 }
 
-/** Quantized by ranges that were measured on the pictures, built where there is a TensorRT that builds, and run by it where there is a GPU for it: else on the CPU. */
+/**
+ * Quantized by ranges that were measured on the pictures, built where there is a TensorRT that builds, and run by it
+ * where there is a GPU for it: else on the CPU.
+ */
 export async function int8Engine(
   { name, model, input, picture }: Int8Model,
   pictures: readonly Tensor[],
@@ -47,7 +50,9 @@ export async function int8Engine(
   const plan = options.backend === 'cpu' ? undefined : await built(bytes, { [input]: range })
   const { gpus, tensorrt } = await capabilities()
   const onGpu = plan !== undefined && gpus.length > 0 && tensorrt.some(({ canRun }) => canRun)
-  const engine = onGpu ? await Engine.load(plan.bytes, options) : await Engine.load(bytes, { ...options, backend: 'cpu' })
+  const engine = onGpu
+    ? await Engine.load(plan.bytes, options)
+    : await Engine.load(bytes, { ...options, backend: 'cpu' })
   note(`${name}, INT8, runs on ${engine.description}`)
   return { engine, name, share: quantized.report.multiplyAdds.share, plan: plan?.bytes.length }
 }

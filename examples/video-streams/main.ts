@@ -1,4 +1,7 @@
-/** Four streams, one engine: faces in boxes, painted where the frames lie, a grid of four as one picture; then two INT8 models on each frame, measured. */
+/**
+ * Four streams, one engine: faces in boxes, painted where the frames lie, a grid of four as one picture; then two INT8
+ * models on each frame, measured.
+ */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import Table from 'cli-table3'
@@ -62,7 +65,11 @@ async function drawn(clips: readonly string[], { out, backend, seconds, fps }: G
   await using all = streams(clips, detector)
   for await (const { source, frame, result } of all) {
     faces[source.index]! += result.length
-    await drawBoxes(frame, result.map(({ box, score, landmarks }) => ({ box, landmarks, label: score.toFixed(2) })), { inPlace: true }) // prettier-ignore
+    await drawBoxes(
+      frame,
+      result.map(({ box, score, landmarks }) => ({ box, landmarks, label: score.toFixed(2) })),
+      { inPlace: true },
+    )
     if (frame.number === Math.floor((seconds * fps) / 2)) kept[source.index] = copyOf(frame)
     frame.close()
   }
@@ -92,11 +99,23 @@ async function timed(clips: readonly string[], given: Given): Promise<Timed> {
   const picture = [3, size, size]
   const asFaces = { resize: 'letterbox', position: 'start', size, fill: [123, 117, 104] } as const
   const asObjects = { resize: 'letterbox', size, fill: 114 } as const
-  const forFaces = await samples(clips, (frame) => toTensor(frame, letterbox(frame, size, { position: 'start', fill: [123, 117, 104] }), { order: 'BGR', mean: [123, 117, 104] })) // prettier-ignore
-  const forObjects = await samples(clips, (frame) => toTensor(frame, letterbox(frame, size, { fill: 114 }), { std: 255 }))
+  const forFaces = await samples(clips, (frame) =>
+    toTensor(frame, letterbox(frame, size, { position: 'start', fill: [123, 117, 104] }), {
+      order: 'BGR',
+      mean: [123, 117, 104],
+    }),
+  )
+  const forObjects = await samples(clips, (frame) =>
+    toTensor(frame, letterbox(frame, size, { fill: 114 }), { std: 255 }),
+  )
   const models = [
     await int8Engine(
-      { name: 'RetinaFace with MobileNetV1 × 0.25', model: retinaFace.modelOf({ size, batch: 'N' }), input: 'input', picture },
+      {
+        name: 'RetinaFace with MobileNetV1 × 0.25',
+        model: retinaFace.modelOf({ size, batch: 'N' }),
+        input: 'input',
+        picture,
+      },
       forFaces,
       batching.maxBatch,
       options,
@@ -146,7 +165,10 @@ async function samples(clips: readonly string[], prepare: (frame: VideoFrame) =>
 }
 
 function text({ written = '-', faces, models, stats, fps, meanBatch }: Drawn & Timed): string {
-  const table = new Table({ head: ['camera', 'frames', 'faces', 'ms, p50', 'p95', 'p99'], style: { head: [], border: [] } })
+  const table = new Table({
+    head: ['camera', 'frames', 'faces', 'ms, p50', 'p95', 'p99'],
+    style: { head: [], border: [] },
+  })
   const ms = (value: number | undefined): string => value?.toFixed(0) ?? '-'
   for (const { index, delivered, p50, p95, p99 } of stats.sources)
     table.push([index + 1, delivered, faces?.[index] ?? '-', ms(p50), ms(p95), ms(p99)])
@@ -154,19 +176,26 @@ function text({ written = '-', faces, models, stats, fps, meanBatch }: Drawn & T
     const built = plan === undefined ? 'no plan' : `plan of ${(plan / 1e6).toFixed(2)} MB`
     return `${name}: ${(share * 100).toFixed(0)} % in INT8, ${built}, ${meanBatch[i]!.toFixed(2)} frames a batch`
   })
-  return [table.toString(), ...about, `${fps.toFixed(1)} frames a second through both models (seeded weights)`, `Written: ${written}`].join(
-    '\n',
-  )
+  return [
+    table.toString(),
+    ...about,
+    `${fps.toFixed(1)} frames a second through both models (seeded weights)`,
+    `Written: ${written}`,
+  ].join('\n')
 }
 
 function readArguments(): Given {
   return new Command('npm run example -- video-streams')
     .description('Four streams into one engine: faces in boxes, a grid of four, and two INT8 models measured.')
     .option('--out <DIR>', 'the folder to write to', 'out')
-    .addOption(new Option('--backend <NAME>', 'what runs the models').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
+    .addOption(
+      new Option('--backend <NAME>', 'what runs the models').choices(['auto', 'cpu', 'tensorrt']).default('auto'),
+    )
     .addOption(new Option('--seconds <NUMBER>', 'how long a clip is').argParser(wholeNumber).default(2))
     .addOption(new Option('--fps <NUMBER>', 'frames of a clip in a second').argParser(wholeNumber).default(10))
-    .addOption(new Option('--size <PIXELS>', "the side of the seeded models' input").argParser(wholeNumber).default(320))
+    .addOption(
+      new Option('--size <PIXELS>', "the side of the seeded models' input").argParser(wholeNumber).default(320),
+    )
     .option('--json', 'print the results as JSON', false)
     .parse()
     .opts<Given>()

@@ -13,7 +13,8 @@ export interface CornerOptions {
 }
 
 /**
- * Anchors that a model has as corners in parts of its input's sides (0 to 1), such as face-api's `Output/extra_dim`, in the form of all anchors here.
+ * Anchors that a model has as corners in parts of its input's sides (0 to 1), such as face-api's `Output/extra_dim`, in
+ * the form of all anchors here.
  * @returns four numbers for each: its centre's x and y, its width and height, in pixels of the model's input
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
@@ -27,7 +28,10 @@ export function anchorsOfCorners(corners: Float32Array, options: CornerOptions):
   for (let at = 0; at < corners.length; at += 4) {
     const [a, b, c, d] = [corners[at]!, corners[at + 1]!, corners[at + 2]!, corners[at + 3]!]
     const [left, top, right, bottom] = isDown ? [b, a, d, c] : [a, b, c, d]
-    anchors.set([((left + right) / 2) * width, ((top + bottom) / 2) * height, (right - left) * width, (bottom - top) * height], at)
+    anchors.set(
+      [((left + right) / 2) * width, ((top + bottom) / 2) * height, (right - left) * width, (bottom - top) * height],
+      at,
+    )
   }
   return anchors
 }

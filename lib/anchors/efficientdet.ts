@@ -17,7 +17,8 @@ export interface EfficientDetAnchorOptions {
   /** Anchors of each form, each 2^(1 / octaves) times the one before; default 3. */
   readonly octaves?: number | undefined
   /**
-   * Forms: width over height, or two factors of the sides [width, height]; default [1, 2, 0.5], as google/automl has them. effdet's are [[1, 1], [1.4, 0.7], [0.7, 1.4]].
+   * Forms: width over height, or two factors of the sides [width, height]; default [1, 2, 0.5], as google/automl has
+   * them. effdet's are [[1, 1], [1.4, 0.7], [0.7, 1.4]].
    */
   readonly aspects?: readonly (number | readonly [width: number, height: number])[] | undefined
 }
@@ -25,7 +26,8 @@ export interface EfficientDetAnchorOptions {
 const names = ['size', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects'] as const
 
 /**
- * The anchors of an EfficientDet, as google/automl (efficientdet/tf2/anchors.py) and effdet lay them out: by level, row, column, octave and form.
+ * The anchors of an EfficientDet, as google/automl (efficientdet/tf2/anchors.py) and effdet lay them out: by level,
+ * row, column, octave and form.
  * @returns four numbers for each: its centre's x and y, its width and height, in pixels of the model's input
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
@@ -65,10 +67,15 @@ function levelOf(width: number, height: number, level: number): Level {
 
 type Write = ReturnType<typeof writer>
 
-function writeLevel(write: Write, { columns, rows, across, down }: Level, forms: readonly (readonly [number, number])[]): void {
+function writeLevel(
+  write: Write,
+  { columns, rows, across, down }: Level,
+  forms: readonly (readonly [number, number])[],
+): void {
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++)
-      for (const [width, height] of forms) write((column + 0.5) * across, (row + 0.5) * down, width * across, height * down)
+      for (const [width, height] of forms)
+        write((column + 0.5) * across, (row + 0.5) * down, width * across, height * down)
 }
 
 /** Each level has half the cells of the one before, rounded up. */
@@ -79,7 +86,10 @@ function cellsAlong(side: number, level: number): number {
 }
 
 /** The cells of a level of an input of this size. */
-export function levelArea({ width, height }: { readonly width: number; readonly height: number }, level: number): LevelArea {
+export function levelArea(
+  { width, height }: { readonly width: number; readonly height: number },
+  level: number,
+): LevelArea {
   return { columns: cellsAlong(width, level), rows: cellsAlong(height, level) }
 }
 

@@ -8,7 +8,9 @@ export type Variances = readonly [centre: number, size: number]
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedVariances(given: unknown = [0.1, 0.2]): Variances {
-  const numbers = checkedArray(given, 'variances', '[of centres, of sizes]').map((number, i) => checkedNumber(number, `variances[${i}]`, 0))
+  const numbers = checkedArray(given, 'variances', '[of centres, of sizes]').map((number, i) =>
+    checkedNumber(number, `variances[${i}]`, 0),
+  )
   if (numbers.length !== 2) throw expected('[of centres, of sizes]', 'variances', given)
   return [numbers[0]!, numbers[1]!]
 }
@@ -33,7 +35,8 @@ function checkedLevelAnchor(anchor: unknown, name: string): readonly [number, nu
 
 /** Anchors that are a model's own, as numbers, which JSON has, too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAnchors(anchors: unknown): Float32Array {
-  const numbers = Array.isArray(anchors) && anchors.every(Number.isFinite) ? Float32Array.from(anchors as number[]) : anchors
+  const numbers =
+    Array.isArray(anchors) && anchors.every(Number.isFinite) ? Float32Array.from(anchors as number[]) : anchors
   if (numbers instanceof Float32Array && numbers.length > 0 && numbers.length % 4 === 0) return numbers
   throw expected('a Float32Array, or an array of numbers, of (cx, cy, w, h) of each anchor', 'anchors', anchors)
 }

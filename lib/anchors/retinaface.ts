@@ -13,8 +13,9 @@ export interface RetinaFacePriorOptions {
 }
 
 /**
- * The priors of a RetinaFace (biubug6/Pytorch_Retinaface: layers/functions/prior_box.py), of ResNet-50 and of MobileNet: by level, row, column and side. None is clipped to
- * the picture. That code has them as parts of the input's sides: these are pixels.
+ * The priors of a RetinaFace (biubug6/Pytorch_Retinaface: layers/functions/prior_box.py), of ResNet-50 and of
+ * MobileNet: by level, row, column and side. None is clipped to the picture. That code has them as parts of the input's
+ * sides: these are pixels.
  * @param size of the model's input, which may be any; a level has ceil(side / step) cells
  * @returns four numbers for each: its centre's x and y, its width and height, in pixels of the model's input
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
@@ -24,7 +25,8 @@ export function retinaFacePriors(size: Sides, options?: RetinaFacePriorOptions):
   const given = readOptions(options, ['steps', 'minSizes'], 'retinaFacePriors')
   const steps = checkedSteps(given.steps ?? [8, 16, 32], 'steps')
   const sides = checkedArray(given.minSizes ?? [[16, 32], [64, 128], [256, 512]], 'minSizes') // prettier-ignore
-  if (sides.length !== steps.length) throw expected(`${steps.length} lists, one for each step`, 'minSizes', sides.length)
+  if (sides.length !== steps.length)
+    throw expected(`${steps.length} lists, one for each step`, 'minSizes', sides.length)
   const levels = steps.map((step, level) => {
     return {
       step,

@@ -26,7 +26,10 @@ export function checkedPositive(value: unknown, name: string): number {
 /** What is laid out, four times as many numbers as the largest EfficientDet has. */
 const mostCells = 2 ** 21
 
-/** Room for `count` cells or anchors of so many numbers. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where no model has so many */
+/**
+ * Room for `count` cells or anchors of so many numbers. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where no model
+ * has so many
+ */
 export function roomFor(count: number, numbers: number): Float32Array {
   if (count > mostCells) throw expected(`what has at most ${mostCells} anchors`, 'size', count)
   return new Float32Array(count * numbers)

@@ -51,7 +51,10 @@ export function ssdAnchors(options: SsdAnchorOptions): Float32Array {
     const stride = firstStride * 2 ** level
     return { columns: Math.ceil(width / stride), rows: Math.ceil(height / stride), shapes: shapesOf(level, scaleOf) }
   })
-  const anchors = roomFor(levels.reduce((sum, { columns, rows, shapes }) => sum + columns * rows * shapes.length, 0), 4) // prettier-ignore
+  const anchors = roomFor(
+    levels.reduce((sum, { columns, rows, shapes }) => sum + columns * rows * shapes.length, 0),
+    4,
+  )
   const write = writer(anchors)
   for (const { columns, rows, shapes } of levels)
     for (let row = 0; row < rows; row++)
@@ -64,7 +67,8 @@ export function ssdAnchors(options: SsdAnchorOptions): Float32Array {
 /** Widths and heights in parts of the input's sides. */
 function shapesOf(level: number, scaleOf: (level: number) => number): (readonly [number, number])[] {
   const scale = scaleOf(level)
-  const formed = (aspects: readonly number[]) => aspects.map((aspect) => [scale * Math.sqrt(aspect), scale / Math.sqrt(aspect)] as const)
+  const formed = (aspects: readonly number[]) =>
+    aspects.map((aspect) => [scale * Math.sqrt(aspect), scale / Math.sqrt(aspect)] as const)
   if (level === 0) return [[scale / 2, scale / 2], ...formed(firstForms)]
   const between = Math.sqrt(scale * scaleOf(level + 1))
   return [[scale, scale], [between, between], ...formed(forms)]

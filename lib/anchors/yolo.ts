@@ -20,7 +20,8 @@ export const yoloAnchors: Readonly<Record<'v5' | 'v7', readonly LevelAnchors[]>>
 export const yoloStrides: readonly number[] = [8, 16, 32]
 
 /**
- * The cells of a model without anchors, in the order of its outputs: by level, row and column. A level has ceil(side / stride) cells.
+ * The cells of a model without anchors, in the order of its outputs: by level, row and column. A level has ceil(side /
+ * stride) cells.
  * @param size of the model's input
  * @param strides pixels between the cells of each level
  * @returns three numbers for each: its column, its row, and the stride of its level

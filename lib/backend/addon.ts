@@ -55,8 +55,15 @@ export async function openAddonEngine(
   })
 }
 
-/** Lanes of one's own, or the owner's, on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and what the making of lanes throws */
-export async function attachEngine(name: string, queue: 'own' | 'shared', lanes: NativeSessionOptions): Promise<Backend> {
+/**
+ * Lanes of one's own, or the owner's, on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and
+ * what the making of lanes throws
+ */
+export async function attachEngine(
+  name: string,
+  queue: 'own' | 'shared',
+  lanes: NativeSessionOptions,
+): Promise<Backend> {
   return openAddonEngine((addon) => (queue === 'shared' ? addon.joinEngine(name) : addon.attachEngine(name, lanes)))
 }
 
@@ -213,7 +220,11 @@ export class AddonBackend implements Backend {
     return this.#besideLanes(running, cut)
   }
 
-  async benchmark(run: BenchmarkRun, cut: Cut | undefined, listener: BenchmarkListener | undefined): Promise<BenchmarkFacts> {
+  async benchmark(
+    run: BenchmarkRun,
+    cut: Cut | undefined,
+    listener: BenchmarkListener | undefined,
+  ): Promise<BenchmarkFacts> {
     const running = nativeSync(() => this.#engine.benchmark(nativeBenchmark(run)))
     const watched = listener === undefined ? undefined : watch(running, listener)
     try {
@@ -239,7 +250,10 @@ export class AddonBackend implements Backend {
     await native(() => this.#engine.close())
   }
 
-  /** What was compiled since the last time. Nothing that goes wrong there is an error of the engine: it would be compiled again. */
+  /**
+   * What was compiled since the last time. Nothing that goes wrong there is an error of the engine: it would be
+   * compiled again.
+   */
   #keepCompiled(): Promise<void> {
     const keep = this.#keep
     if (keep === undefined) return this.#kept
@@ -261,7 +275,10 @@ function nativeBenchmark({ inputs, ...run }: BenchmarkRun): NativeBenchmarkOptio
 }
 
 /** Tells a listener of a benchmark; when that throws, it is cancelled, and end() throws the same. */
-function watch(running: Pick<ReturnType<NativeEngine['benchmark']>, 'progress' | 'cancel'>, listener: BenchmarkListener): { end(): void } {
+function watch(
+  running: Pick<ReturnType<NativeEngine['benchmark']>, 'progress' | 'cancel'>,
+  listener: BenchmarkListener,
+): { end(): void } {
   let failure: { readonly error: unknown } | undefined
   const timer = setInterval(() => {
     const { phase, elapsedMs } = running.progress()

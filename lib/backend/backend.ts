@@ -26,15 +26,22 @@ export interface TensorInfo<D extends DType = DType> {
   readonly dtype: D
   /** Its dimensions, the outermost first; -1 where a size is known only at run time. */
   readonly shape: readonly number[]
-  /** The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry for each dimension. */
+  /**
+   * The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry
+   * for each dimension.
+   */
   readonly dimensionNames: readonly (string | undefined)[]
-  /** One entry per optimization profile; empty for outputs, for static inputs, and on the CPU unless the engine was given `shapes`. */
+  /**
+   * One entry per optimization profile; empty for outputs, for static inputs, and on the CPU unless the engine was
+   * given `shapes`.
+   */
   readonly profiles: readonly ProfileShapes[]
   /**
    * Of an input whose values decide shapes (a shape tensor): the values that each optimization profile takes, in the
    * order of its elements. Empty for all others, where
    * TensorRT does not tell them, and on the CPU unless the engine was given `shapes` with them.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Core/Engine.html get_tensor_profile_values
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Core/Engine.html
+   * get_tensor_profile_values
    */
   readonly profileValues: readonly ProfileShapes[]
   /** TensorRT's description of the memory layout, `linear` for row-major. */
@@ -278,8 +285,8 @@ export interface BenchmarkFacts {
   /** The GPU's name; empty for the CPU. */
   readonly device: string
   /**
-   * Of each query of all streams, in no order, eight numbers of milliseconds: the begin and end of its enqueue by the host's clock, then begin and duration of copy in,
-   * computation and copy out; begins are since the start.
+   * Of each query of all streams, in no order, eight numbers of milliseconds: the begin and end of its enqueue by the
+   * host's clock, then begin and duration of copy in, computation and copy out; begins are since the start.
    */
   readonly queries: Float64Array
   /** Milliseconds of each query that was alone. */
@@ -293,8 +300,9 @@ export interface BenchmarkFacts {
 export type BenchmarkListener = (part: 'queries' | 'end-to-end', elapsedMs: number) => void
 
 /**
- * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are checked already
- * (all there, in the order of `inputs`, right data type, shape that fits), and has copied their data when `run` returns.
+ * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are
+ * checked already (all there, in the order of `inputs`, right data type, shape that fits), and has copied their data
+ * when `run` returns.
  */
 export interface Backend {
   readonly kind: 'tensorrt' | 'cpu'
@@ -311,22 +319,34 @@ export interface Backend {
   /** Lets running work end, then frees everything. Twice without harm. */
   close(): Promise<void>
 
-  /** Where it has none of what follows that not only a GPU could have: why, as the end of a sentence that begins with the name of what is lacking. */
+  /**
+   * Where it has none of what follows that not only a GPU could have: why, as the end of a sentence that begins with
+   * the name of what is lacking.
+   */
   readonly lacks?: string
 
   // what not every backend has
   runSync?(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results
-  /** The number of the GPU, -1 for the CPU, on which tensors may stay; nothing where none can: then it is given no such inputs and options. */
+  /**
+   * The number of the GPU, -1 for the CPU, on which tensors may stay; nothing where none can: then it is given no such
+   * inputs and options.
+   */
   readonly device?: number
   /** A copy on that device; `data` is read before this returns, unless it is memory of allocate(). */
   upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
   allocate?(bytes: number): ArrayBuffer
-  /** Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does any more. Of a closed one, too. */
+  /**
+   * Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does
+   * any more. Of a closed one, too.
+   */
   onReleased?(memory: Uint8Array, callback: () => void): boolean
   stats?(): EngineStats
   counters?(): EngineCounters
   memory?(): EngineMemory
-  /** Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then captures them. */
+  /**
+   * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then
+   * captures them.
+   */
   prepared?(): Promise<void>
   /** The name by which other threads of the process find the engine. */
   share?(): string
@@ -334,7 +354,10 @@ export interface Backend {
   shareQueue?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
   audit?(options: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts>
-  /** Measures the engine, beside its lanes; once cut short it ends before the next query. What the listener throws ends it, too. */
+  /**
+   * Measures the engine, beside its lanes; once cut short it ends before the next query. What the listener throws ends
+   * it, too.
+   */
   benchmark?(run: BenchmarkRun, cut: Cut | undefined, listener: BenchmarkListener | undefined): Promise<BenchmarkFacts>
   /** The precisions that the plan was built for, where that is known. */
   readonly precisions?: readonly string[]

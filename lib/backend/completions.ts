@@ -8,8 +8,8 @@ import { fromNative, loadAddon } from './native.js'
 import type { NativeTensor } from './native-types.js'
 
 /**
- * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand small results cost one call.
- * native/node/completions.h is the other side, and says what stands where.
+ * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand
+ * small results cost one call. native/node/completions.h is the other side, and says what stands where.
  */
 const dims = new Float64Array(16_384)
 const meta = new Float64Array(16_384)
@@ -40,7 +40,10 @@ export interface Pending {
   readonly fail: (failure: Promise<never>) => void
 }
 
-/** What is published on the diagnostics channel for each inference. Times in milliseconds; negative where this one was not measured. */
+/**
+ * What is published on the diagnostics channel for each inference. Times in milliseconds; negative where this one was
+ * not measured.
+ */
 export interface InferMessage {
   /** What runs the model, as {@link Engine.description} says it. */
   readonly engine: string
@@ -71,7 +74,10 @@ export function connect(): void {
   connected = true
 }
 
-/** Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own; -1: the limits of its level do not hold. */
+/**
+ * Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own; -1: the
+ * limits of its level do not hold.
+ */
 export function writeCall(inputs: readonly AnyTensor[], options?: RunOptions): void {
   dims[0] = options?.priority ?? 0
   dims[1] = options?.unlimited === true ? -1 : (options?.queueTimeoutMs ?? 0)
@@ -104,8 +110,8 @@ interface Told {
 }
 
 /**
- * Called by native code: `count` completions stand in `meta`. All are read before any is told, since whoever hears of one at once (a subscriber, a getter
- * named `then`) may call inferSync, which writes there too.
+ * Called by native code: `count` completions stand in `meta`. All are read before any is told, since whoever hears of
+ * one at once (a subscriber, a getter named `then`) may call inferSync, which writes there too.
  */
 function settleAll(count: number, objects: unknown[]): void {
   const told: Told[] = []
@@ -180,7 +186,12 @@ export function readSync(outputs: readonly ModelTensor[], into: Pending['into'],
   return readResults(outputs, into, 0, objects)
 }
 
-function readResults(outputs: readonly ModelTensor[], into: Pending['into'], start: number, objects: unknown[]): Results {
+function readResults(
+  outputs: readonly ModelTensor[],
+  into: Pending['into'],
+  start: number,
+  objects: unknown[],
+): Results {
   let at = start + 7
   const results: (AnyTensor | undefined)[] = []
   for (let i = 0; i < outputs.length; i++) {
@@ -207,7 +218,9 @@ function readResults(outputs: readonly ModelTensor[], into: Pending['into'], sta
     const array = arrayOf(dtype)
     const begin = where / array.BYTES_PER_ELEMENT
     const data =
-      place === small ? scratchViews[dtype].slice(begin, begin + bytes / array.BYTES_PER_ELEMENT) : new array(objects[where] as ArrayBuffer)
+      place === small
+        ? scratchViews[dtype].slice(begin, begin + bytes / array.BYTES_PER_ELEMENT)
+        : new array(objects[where] as ArrayBuffer)
     results.push(trustedTensor(dtype, data, shape))
   }
   return results

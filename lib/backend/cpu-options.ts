@@ -23,16 +23,24 @@ export interface OpenCpuOptions {
   readonly lanes: NativeSessionOptions
   /** The shapes that inferences are held to; none: any that the model takes. */
   readonly profiles: readonly NativeProfile[]
-  /** The names of the engine's options that were given: `lanes` does not tell a default from the same value that was asked for. */
+  /**
+   * The names of the engine's options that were given: `lanes` does not tell a default from the same value that was
+   * asked for.
+   */
   readonly given: readonly string[]
 }
 
-/** How many threads one inference has: all lanes together as many as there are cores, unless the user says otherwise. */
+/**
+ * How many threads one inference has: all lanes together as many as there are cores, unless the user says otherwise.
+ */
 export function threadsFor({ threads }: CpuOptions, lanes: number): number {
   return threads ?? Math.max(1, Math.floor(availableParallelism() / lanes))
 }
 
-/** The entries of onnxruntime's session configuration: threads that have nothing to do sleep, unless the user says otherwise. */
+/**
+ * The entries of onnxruntime's session configuration: threads that have nothing to do sleep, unless the user says
+ * otherwise.
+ */
 export function sessionConfig({ config }: CpuOptions): Readonly<Record<string, string>> {
   return { 'session.intra_op.allow_spinning': '0', ...config }
 }

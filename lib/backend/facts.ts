@@ -55,7 +55,10 @@ export interface ParsedFacts {
   readonly parseMs: number
 }
 
-/** What was counted of one output of a model over all inferences. It depends neither on their order nor on how many ran at once. */
+/**
+ * What was counted of one output of a model over all inferences. It depends neither on their order nor on how many ran
+ * at once.
+ */
 export interface Observed {
   readonly name: string
   /** In the inference that came to its end first. */
@@ -68,8 +71,8 @@ export interface Observed {
   readonly min: number
   readonly max: number
   /**
-   * Bin i of `counts` has the |x| from i · width to below (i + 1) · width. The smallest power of two for which all fit into 4096 bins; 0 where all elements are zero:
-   * they are in bin 0 then too.
+   * Bin i of `counts` has the |x| from i · width to below (i + 1) · width. The smallest power of two for which all fit
+   * into 4096 bins; 0 where all elements are zero: they are in bin 0 then too.
    */
   readonly width: number
   /** How many elements each bin has, up to the last one that has any. */

@@ -5,11 +5,14 @@ import { loadAddon, native, nativeSync } from './native.js'
 import type { NativeFileLock } from './native-types.js'
 
 /**
- * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec and its like included. What is
- * locked is `<path>.lock`, which stays; its folder must exist. The kernel frees the lock when its holder dies. Not re-entrant.
+ * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec
+ * and its like included. What is locked is `<path>.lock`, which stays; its folder must exist. The kernel frees the lock
+ * when its holder dies. Not re-entrant.
  *
- * The limits are those of waiting; once it runs, the body is left to itself. Abort rejects at once with the signal's reason.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_TIMEOUT, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
+ * The limits are those of waiting; once it runs, the body is left to itself. Abort rejects at once with the signal's
+ * reason.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_TIMEOUT, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON,
+ * ERR_TRT_PLATFORM
  */
 export async function withFileLock<T>(path: string, limits: Limits, body: () => Promise<T>): Promise<T> {
   checkedText(path, 'path', 'a path')

@@ -1,4 +1,7 @@
-/** What native/node gives and takes. Nothing of this is public: users see the interfaces of backend.ts, facts.ts and of the rooms above. */
+/**
+ * What native/node gives and takes. Nothing of this is public: users see the interfaces of backend.ts, facts.ts and of
+ * the rooms above.
+ */
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
 import type {
@@ -63,7 +66,10 @@ export interface NativeBuildRequest extends NativeBuildOptions {
   readonly parseOnly?: 0 | 1
 }
 
-/** A build under way. Of a calibration, `answer` is called once after each `ask`: with text, a batch, which is copied, or nothing where there is none. */
+/**
+ * A build under way. Of a calibration, `answer` is called once after each `ask`: with text, a batch, which is copied,
+ * or nothing where there is none.
+ */
 export interface NativeBuild {
   readonly promise: Promise<NativeBuildResult>
   cancel(): void
@@ -123,7 +129,10 @@ export interface NativePlanOrigin {
   /** Of the GPU that it was built for. */
   readonly gpu: string
   readonly computeCapability: string
-  /** Where it runs too: on GPUs of that model and with a warning of that compute capability, of that compute capability, from Ampere on, or as TensorRT says. */
+  /**
+   * Where it runs too: on GPUs of that model and with a warning of that compute capability, of that compute capability,
+   * from Ampere on, or as TensorRT says.
+   */
   readonly reach: 'model' | 'computeCapability' | 'ampere' | 'any'
 }
 
@@ -213,27 +222,45 @@ export interface NativeEngine {
    * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts); the
    * data is copied before this returns. Then the request's ticket stands in the first place of that array.
    */
-  submit(request: number, outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): void
+  submit(
+    request: number,
+    outputs: number | Uint8Array,
+    destinations: NativeDestinations | undefined,
+    ...data: readonly NativeData[]
+  ): void
   /** Runs on this thread; the completion stands in the shared array. */
-  runSync(outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): unknown[]
+  runSync(
+    outputs: number | Uint8Array,
+    destinations: NativeDestinations | undefined,
+    ...data: readonly NativeData[]
+  ): unknown[]
   /** Whether the request was taken out of the queue: then no completion comes. */
   cancel(ticket: number): boolean
   /** The data is read before this returns, unless it is memory of allocate(). */
   upload(data: NodeJS.TypedArray): Promise<NativeTensor>
   allocate(bytes: number): ArrayBuffer
-  /** Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does any more. Of a closed engine, too. */
+  /**
+   * Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does
+   * any more. Of a closed engine, too.
+   */
   onReleased(memory: Uint8Array, callback: () => void): boolean
   stats(): EngineStats
   counters(): EngineCounters
   memory(): Omit<EngineMemory, 'host'>
-  /** All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call gave; nothing on other runtimes. */
+  /**
+   * All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call
+   * gave; nothing on other runtimes.
+   */
   runtimeCache(): Promise<ArrayBuffer | undefined>
   /** Until all is there that the lanes have had made in the background. */
   prepared(): Promise<void>
   share(): string
   /** The same for its own lanes and queue, whoever shared the engine first. */
   shareQueue(): string
-  /** Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has computed. */
+  /**
+   * Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has
+   * computed.
+   */
   observed?(): readonly Observed[]
   audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {
     readonly promise: Promise<EngineAuditFacts>
@@ -292,7 +319,9 @@ export interface NativeModel {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   /** Once. `profiles`: those of each input, as many for each dynamic one; none: any shape. */
-  open(options: NativeSessionOptions & { readonly profiles?: readonly (readonly ProfileShapes[])[] }): Promise<NativeEngine>
+  open(
+    options: NativeSessionOptions & { readonly profiles?: readonly (readonly ProfileShapes[])[] },
+  ): Promise<NativeEngine>
   /** Lets go of a model that is not to be opened: else the garbage collector would, some day. */
   discard(): void
 }
@@ -351,13 +380,20 @@ export interface NativeAddon extends NativeVision, NativeVideo {
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */
   ortTable(): { name: string; index: number; since: number }[]
-  /** The file of the one that would be used, as far as that is known without loading it; empty: none. Throws ERR_TRT_NO_ONNXRUNTIME. */
+  /**
+   * The file of the one that would be used, as far as that is known without loading it; empty: none. Throws
+   * ERR_TRT_NO_ONNXRUNTIME.
+   */
   locateOnnxruntime(path: string, packageFolder: string): string
   /**
-   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
-   * libonnxruntime.so.1, empty: the package is not installed. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
+   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one;
+   * `packageFolder`: of onnxruntime-node's libonnxruntime.so.1, empty: the package is not installed. Rejected with
+   * ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
    */
-  findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
+  findOnnxruntime(
+    path: string,
+    packageFolder: string,
+  ): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */
   chooseBuilder(options: {
@@ -372,21 +408,33 @@ export interface NativeAddon extends NativeVision, NativeVideo {
     ask?: (question: CalibrationQuestion) => void,
   ): NativeBuild
   /**
-   * Checks ONNX as a build does before it parses it, on a thread. Of a file weights are passed over; bytes are not copied, and are not to be changed meanwhile.
-   * The files that it keeps tensors in are those that it names, paths from its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
+   * Checks ONNX as a build does before it parses it, on a thread. Of a file weights are passed over; bytes are not
+   * copied, and are not to be changed meanwhile. The files that it keeps tensors in are those that it names, paths from
+   * its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
    */
   inspectModel(source: OnnxSource): Promise<{ readonly externalFiles: readonly string[] }>
   /** Detaches it: its memory goes back at once. Nobody may be at work with it. Throws ERR_TRT_INVALID_ARGUMENT. */
   releaseMemory(buffer: ArrayBuffer): void
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
-  /** `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`: bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache}; what is of no use is told to the log. */
+  /**
+   * `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`:
+   * bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache};
+   * what is of no use is told to the log.
+   */
   openEngine(
     plan: Uint8Array | number,
     options: NativeSessionOptions &
-      NativePlanPlace & { readonly weights?: OnnxSource; readonly memoryLimit?: number; readonly runtimeCache?: Uint8Array },
+      NativePlanPlace & {
+        readonly weights?: OnnxSource
+        readonly memoryLimit?: number
+        readonly runtimeCache?: Uint8Array
+      },
   ): Promise<NativeEngine>
-  /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
+  /**
+   * Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME,
+   * ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
+   */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
   /**
    * For the listener of `exit`: lets go of what is under way in this thread's environment, and waits until none of its
@@ -404,9 +452,18 @@ export interface NativeAddon extends NativeVision, NativeVideo {
   shareTensor(tensor: NativeTensor): NativeTensor
   /** Twice without harm. */
   disposeTensor(tensor: NativeTensor): void
-  /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
-  connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
-  /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */
+  /**
+   * Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them.
+   */
+  connect(
+    dims: Float64Array,
+    meta: Float64Array,
+    scratch: ArrayBuffer,
+    settle: (count: number, objects: unknown[]) => void,
+  ): void
+  /**
+   * Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called.
+   */
   subscribeLog(level: number, listener: (severity: number, line: string) => void): () => void
   /** Tells all subscribers of this process, in any of its threads, a line that TensorRT logged in a child process. */
   tellLog(severity: number, line: string): void

@@ -1,4 +1,7 @@
-/** What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is until a promise settles. */
+/**
+ * What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is
+ * until a promise settles.
+ */
 import type { Taps, WholeTaps } from '../pixels/taps.js'
 
 /** Pixels that were made at once, or on a thread: none where the picture itself was painted. */
@@ -11,20 +14,41 @@ export interface NativePainted extends NativePixels {
 
 export interface NativeVision {
   /**
-   * Memory for what is to be filled whole. It is kept for the next one when it is collected: memory that the system gives anew for each tensor of 5 MB is written with zeros first, which holds up the event loop longer than all else here. Throws ERR_TRT_OUT_OF_MEMORY.
+   * Memory for what is to be filled whole. It is kept for the next one when it is collected: memory that the system
+   * gives anew for each tensor of 5 MB is written with zeros first, which holds up the event loop longer than all else
+   * here. Throws ERR_TRT_OUT_OF_MEMORY.
    */
   pixelMemory(bytes: number): ArrayBuffer
-  /** Reads the picture and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`. Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT. */
+  /**
+   * Reads the picture and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`.
+   * Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT.
+   */
   resample(job: NativeResampling, picture: NativePixels, sync: boolean): Promise<void> | undefined
   /** The same of a turned part. */
   warp(job: NativeWarp, picture: NativePixels, sync: boolean): Promise<void> | undefined
   /**
-   * A picture with regions hidden: [left, top, right, bottom] of each, one after the other, within a billion pixels. `style`: the method (0 blur, 1 pixelate, 2 fill), 1 for ellipses,
-   * strength, feather, red, green, blue. The picture's bytes are used where they are until the promise is settled; ERR_TRT_BUFFER_IN_USE where an inference uses those that are painted.
+   * A picture with regions hidden: [left, top, right, bottom] of each, one after the other, within a billion pixels.
+   * `style`: the method (0 blur, 1 pixelate, 2 fill), 1 for ellipses, strength, feather, red, green, blue. The
+   * picture's bytes are used where they are until the promise is settled; ERR_TRT_BUFFER_IN_USE where an inference uses
+   * those that are painted.
    */
-  hideRegions<S extends boolean>(sync: S, picture: NativePainted, regions: Float64Array, style: Float64Array): Painted<S>
-  /** The same of the pixels that are not zero in a mask: a byte for each pixel of an area [left, top, right, bottom] of the picture. */
-  hideMask<S extends boolean>(sync: S, picture: NativePainted, mask: Uint8Array, area: Float64Array, style: Float64Array): Painted<S>
+  hideRegions<S extends boolean>(
+    sync: S,
+    picture: NativePainted,
+    regions: Float64Array,
+    style: Float64Array,
+  ): Painted<S>
+  /**
+   * The same of the pixels that are not zero in a mask: a byte for each pixel of an area [left, top, right, bottom] of
+   * the picture.
+   */
+  hideMask<S extends boolean>(
+    sync: S,
+    picture: NativePainted,
+    mask: Uint8Array,
+    area: Float64Array,
+    style: Float64Array,
+  ): Painted<S>
   /** The same with the mask's pixels coloured by class. `palette`: 256 times red, green, blue; `opacity`: 0 to 1. */
   overlayMask<S extends boolean>(
     sync: S,
@@ -34,7 +58,10 @@ export interface NativeVision {
     palette: Uint8Array,
     opacity: number,
   ): Painted<S>
-  /** A copy as RGBA, alpha by the mask; or as RGB before a background of one colour (3 bytes) or of a picture of the same size. */
+  /**
+   * A copy as RGBA, alpha by the mask; or as RGB before a background of one colour (3 bytes) or of a picture of the
+   * same size.
+   */
   cutOut(
     sync: false,
     picture: NativePainted,
@@ -43,23 +70,36 @@ export interface NativeVision {
     background: Uint8Array,
   ): Promise<ArrayBuffer>
   /**
-   * As {@link hideRegions}, with strokes drawn, nine numbers each: 0 a frame, 1 a filled rectangle (left, top, right, bottom), 2 a line (x and y of its ends), 3 a tile (left, top, width, height); then the line's
-   * width or the tile's offset in `tiles`, where its RGBA is; red, green, blue.
+   * As {@link hideRegions}, with strokes drawn, nine numbers each: 0 a frame, 1 a filled rectangle (left, top, right,
+   * bottom), 2 a line (x and y of its ends), 3 a tile (left, top, width, height); then the line's width or the tile's
+   * offset in `tiles`, where its RGBA is; red, green, blue.
    */
   drawStrokes<S extends boolean>(sync: S, picture: NativePainted, strokes: Float64Array, tiles: Uint8Array): Painted<S>
-  /** Reads `values` and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`. Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT. */
+  /**
+   * Reads `values` and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`.
+   * Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT.
+   */
   makeMask(job: NativeMask, sync: boolean): Promise<void> | undefined
   /** As {@link makeMask}, of values that are made first. */
   makeInstanceMask(job: NativeInstanceMask, sync: boolean): Promise<void> | undefined
-  /** As {@link makeMask}; writes `labels`, which are 0 before. Of each part its area, left, top, width, height, and the sums of its pixels' x and y. */
+  /**
+   * As {@link makeMask}; writes `labels`, which are 0 before. Of each part its area, left, top, width, height, and the
+   * sums of its pixels' x and y.
+   */
   labelComponents(job: NativeComponents, sync: boolean): Promise<Float64Array> | Float64Array
   /** As {@link makeMask}, of what {@link labelComponents} has written. */
   traceOutlines(job: Omit<NativeComponents, 'data' | 'only'>, sync: boolean): Promise<NativeOutlines> | NativeOutlines
-  /** The boxes whose scores are above a threshold, at once: the best first, of equal scores that of the lower number, then of the lower class. Throws ERR_TRT_INVALID_ARGUMENT. */
+  /**
+   * The boxes whose scores are above a threshold, at once: the best first, of equal scores that of the lower number,
+   * then of the lower class. Throws ERR_TRT_INVALID_ARGUMENT.
+   */
   findCandidates(parts: readonly NativeScores[], rule: NativeCandidateRule): NativeCandidates
 }
 
-/** The scores of `count` boxes, values[i * step + c * classStep], each times objectness[i * objectnessStep] where there is one. Box i is number first + i * firstStep. */
+/**
+ * The scores of `count` boxes, values[i * step + c * classStep], each times objectness[i * objectnessStep] where there
+ * is one. Box i is number first + i * firstStep.
+ */
 export interface NativeScores {
   readonly values: Float32Array
   readonly count: number
@@ -142,7 +182,10 @@ export interface NativeMask {
   readonly stride: number
 }
 
-/** The values: the sum of `prototypes` (`count` planes of width x height), each times its coefficient; of the part at `left` and `top`, `across` x `down`, which the axes count from. */
+/**
+ * The values: the sum of `prototypes` (`count` planes of width x height), each times its coefficient; of the part at
+ * `left` and `top`, `across` x `down`, which the axes count from.
+ */
 export interface NativeInstanceMask extends Pick<NativeMask, 'columns' | 'rows' | 'threshold' | 'out' | 'stride'> {
   readonly prototypes: Float32Array
   readonly coefficients: Float32Array

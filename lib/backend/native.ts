@@ -40,7 +40,9 @@ function openAddon(): NativeAddon {
     return (require('node-gyp-build') as (folder: string) => NativeAddon)(root)
   } catch (cause) {
     if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
-      throw lacking('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}`, { cause })
+      throw lacking('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}`, {
+        cause,
+      })
     }
     throw lacking(
       'ERR_TRT_NO_ADDON',
@@ -59,7 +61,10 @@ export function tensorrtPath(option: string | undefined): string {
   return option ?? process.env['TENSORRT_PATH'] ?? ''
 }
 
-/** A native failure as a TensorRTError; anything else as it is. The failure itself is no cause: it says the same, and its stack says nothing. */
+/**
+ * A native failure as a TensorRTError; anything else as it is. The failure itself is no cause: it says the same, and
+ * its stack says nothing.
+ */
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
   const { code, details, log } = error as Error & { code: unknown; details?: Record<string, unknown>; log?: string[] }

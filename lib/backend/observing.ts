@@ -24,8 +24,9 @@ export interface ObservationOptions {
 }
 
 /**
- * A model on the CPU whose outputs of float32 are counted where they are computed, on the thread of the lane, and given to nobody: one whose every activation was made
- * an output is measured in one pass over the data. What is kept is a histogram for each output, 32 KiB; an inference takes what onnxruntime does for all its outputs.
+ * A model on the CPU whose outputs of float32 are counted where they are computed, on the thread of the lane, and given
+ * to nobody: one whose every activation was made an output is measured in one pass over the data. What is kept is a
+ * histogram for each output, 32 KiB; an inference takes what onnxruntime does for all its outputs.
  */
 export class Observation implements AsyncDisposable {
   readonly #model: ObservedModel
@@ -35,16 +36,19 @@ export class Observation implements AsyncDisposable {
   }
 
   /**
-   * Bytes are not copied, and not to be changed until it is open; of a path, onnxruntime finds weights in files beside it.
-   * @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY; ERR_TRT_DTYPE for an
-   * input that no Tensor can hold; ERR_TRT_INVALID_ARGUMENT where no output is of float32; the signal's reason
+   * Bytes are not copied, and not to be changed until it is open; of a path, onnxruntime finds weights in files beside
+   * it.
+   * @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE,
+   * ERR_TRT_OUT_OF_MEMORY; ERR_TRT_DTYPE for an input that no Tensor can hold; ERR_TRT_INVALID_ARGUMENT where no output
+   * is of float32; the signal's reason
    */
   static open(model: Uint8Array | string, options: ObservationOptions = {}): Promise<Observation> {
     return within({ signal: options.signal }, async (cut) => {
       refuseWithoutAddon()
       const { openToObserve } = await import('./onnxruntime.js')
       const opened = await openToObserve(model, { cpu: cpuOptions(options), lanes: laneOptions(options), profiles: [] })
-      const refused = cut?.happened === true ? new TensorRTError('ERR_TRT_CLOSED', 'Nobody waits for it') : whyNotRun(opened.backend)
+      const refused =
+        cut?.happened === true ? new TensorRTError('ERR_TRT_CLOSED', 'Nobody waits for it') : whyNotRun(opened.backend)
       if (refused === undefined) return new Observation(opened)
       await opened.backend.close()
       throw refused
@@ -57,9 +61,11 @@ export class Observation implements AsyncDisposable {
   }
 
   /**
-   * Runs the model on inputs in its own order; their data was copied when this returns. It is settled once all is counted; an inference that fails or is given up
-   * has counted nothing, unless it was at its end already. More than `lanes` at once wait in a queue, which is bounded: ERR_TRT_QUEUE_FULL.
-   * @throws TensorRTError ERR_TRT_CLOSED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY; the signal's reason
+   * Runs the model on inputs in its own order; their data was copied when this returns. It is settled once all is
+   * counted; an inference that fails or is given up has counted nothing, unless it was at its end already. More than
+   * `lanes` at once wait in a queue, which is bounded: ERR_TRT_QUEUE_FULL.
+   * @throws TensorRTError ERR_TRT_CLOSED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
+   * ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY; the signal's reason
    */
   run(inputs: readonly Tensor[], { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     return within({ signal }, async (cut) => {
@@ -68,7 +74,10 @@ export class Observation implements AsyncDisposable {
     })
   }
 
-  /** What was counted so far, of each output that some inference has computed, in the model's order. @throws TensorRTError ERR_TRT_CLOSED */
+  /**
+   * What was counted so far, of each output that some inference has computed, in the model's order. @throws
+   * TensorRTError ERR_TRT_CLOSED
+   */
   observed(): readonly Observed[] {
     return nativeSync(() => this.#model.observed())
   }
@@ -99,7 +108,13 @@ function codeWithoutAddon(): 'ERR_TRT_PLATFORM' | 'ERR_TRT_NO_ADDON' {
 }
 
 function cpuOptions({ threads, onnxruntime }: ObservationOptions): CpuOptions {
-  return { optimization: 'all', deterministic: false, config: {}, ...onnxruntime, ...(threads !== undefined && { threads }) }
+  return {
+    optimization: 'all',
+    deterministic: false,
+    config: {},
+    ...onnxruntime,
+    ...(threads !== undefined && { threads }),
+  }
 }
 
 function laneOptions({ lanes = 1 }: ObservationOptions): NativeSessionOptions {
@@ -127,7 +142,8 @@ function checkInputs(given: readonly Tensor[], inputs: readonly ModelTensor[]): 
 function checkInput(tensor: unknown, { name, dtype, shape }: ModelTensor): void {
   const label = `input ${JSON.stringify(name)}`
   if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', label, tensor)
-  if (tensor.dtype !== dtype) throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${dtype} for ${label} but received ${tensor.dtype}`)
+  if (tensor.dtype !== dtype)
+    throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${dtype} for ${label} but received ${tensor.dtype}`)
   if (!fitsDims(tensor.shape, shape)) {
     const found = `but received one of ${shapeText(tensor.shape)}`
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected a tensor of shape ${shapeText(shape)} for ${label} ${found}`)

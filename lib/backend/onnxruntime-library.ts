@@ -16,7 +16,10 @@ export function locateOnnxRuntime(): string | undefined {
   }
 }
 
-/** What says, in the details of an error, where the library was looked for: the path that was asked for, or the package's folder. */
+/**
+ * What says, in the details of an error, where the library was looked for: the path that was asked for, or the
+ * package's folder.
+ */
 export function lookedForIn(): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(place(undefined)).filter(([, where]) => where !== ''))
 }
@@ -28,8 +31,9 @@ export function place(option: string | undefined): Pick<NativeCpuOptions, 'path'
 }
 
 /**
- * Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. It is in the package itself; no script has to
- * run. Where it is not there, the place is named all the same, since that is what an error has to say.
+ * Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API.
+ * It is in the package itself; no script has to run. Where it is not there, the place is named all the same, since that
+ * is what an error has to say.
  */
 function packageFolder(): string {
   const bin = packageBin()

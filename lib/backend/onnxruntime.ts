@@ -14,8 +14,10 @@ import { profilesFor } from './profiles.js'
 const levels: { readonly [O in Optimization]: number } = { disabled: 0, basic: 1, extended: 2, layout: 3, all: 99 }
 
 /**
- * Opens an ONNX model on the CPU through the addon: onnxruntime's library on lanes of the same core as TensorRT's. Bytes are not copied, and not to be changed until then.
- * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT and those of profilesFor
+ * Opens an ONNX model on the CPU through the addon: onnxruntime's library on lanes of the same core as TensorRT's.
+ * Bytes are not copied, and not to be changed until then.
+ * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY,
+ * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT and those of profilesFor
  * @see https://onnxruntime.ai/docs/api/c/struct_ort_api.html CreateSession, CreateSessionFromArray
  */
 export async function openOnnxRuntime(
@@ -32,8 +34,14 @@ export interface ObservedModel {
   observed(): readonly Observed[]
 }
 
-/** The same for a model whose outputs are counted, and given to nobody. @throws TensorRTError also ERR_TRT_INVALID_ARGUMENT where it has none of float32 */
-export async function openToObserve(model: Uint8Array | string, options: Omit<OpenCpuOptions, 'given'>): Promise<ObservedModel> {
+/**
+ * The same for a model whose outputs are counted, and given to nobody. @throws TensorRTError also
+ * ERR_TRT_INVALID_ARGUMENT where it has none of float32
+ */
+export async function openToObserve(
+  model: Uint8Array | string,
+  options: Omit<OpenCpuOptions, 'given'>,
+): Promise<ObservedModel> {
   let engine: NativeEngine | undefined
   const backend = await open(model, options, 1, {}, (opened) => (engine = opened))
   return { backend, observed: () => engine?.observed?.() ?? [] }
@@ -48,7 +56,9 @@ async function open(
 ): Promise<Backend> {
   turnOffTelemetry()
   if (typeof model === 'string') await refuseOddWeights(model)
-  const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
+  const loaded = await native(() =>
+    loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }),
+  )
   const byInput = profilesOrDiscard(profiles, loaded)
   const valuesOf = (name: string): readonly ProfileShapes[] | undefined =>
     byInput[loaded.inputs.findIndex((input) => input.name === name)]?.values

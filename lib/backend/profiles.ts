@@ -3,7 +3,8 @@ import { TensorRTError } from '../errors.js'
 import { elementCount } from '../tensor.js'
 import type { ModelTensor, NamedShapes, ProfileShapes } from './backend.js'
 
-// What native/building/profiles.cc demands of shapes where TensorRT builds, in the same words, where nothing is built: an app that names shapes gets the same answers.
+// What native/building/profiles.cc demands of shapes where TensorRT builds, in the same words, where nothing is built:
+// an app that names shapes gets the same answers.
 
 /** What the profiles say of one input. */
 export interface InputProfiles {
@@ -14,11 +15,15 @@ export interface InputProfiles {
 }
 
 /**
- * The profiles of each input, in the order of `inputs`: one for each entry of `shapes`; none for static inputs, and none at all where no shapes were given.
- * `shapes` are those that a user gave, each already a shape or a range of integers.
+ * The profiles of each input, in the order of `inputs`: one for each entry of `shapes`; none for static inputs, and
+ * none at all where no shapes were given. `shapes` are those that a user gave, each already a shape or a range of
+ * integers.
  * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE
  */
-export function profilesFor(shapes: readonly (readonly NamedShapes[])[], inputs: readonly ModelTensor[]): readonly InputProfiles[] {
+export function profilesFor(
+  shapes: readonly (readonly NamedShapes[])[],
+  inputs: readonly ModelTensor[],
+): readonly InputProfiles[] {
   const ranges = shapes.map((profile) => rangesOf(profile, inputs))
   return inputs.map((input) => {
     const own = ranges.map((byInput) => byInput.get(input.name))
@@ -45,8 +50,9 @@ function isDynamic({ shape }: ModelTensor): boolean {
 }
 
 /**
- * Whether a range is of the values of an input and not of its shapes, as TensorRT wants it of a shape tensor. Which inputs are some, only its parser knows; here every
- * static one of whole numbers can be, and as many numbers as it has elements are then its values.
+ * Whether a range is of the values of an input and not of its shapes, as TensorRT wants it of a shape tensor. Which
+ * inputs are some, only its parser knows; here every static one of whole numbers can be, and as many numbers as it has
+ * elements are then its values.
  */
 function isValues(input: ModelTensor, { min, opt, max }: ProfileShapes): boolean {
   if (isDynamic(input) || (input.dtype !== 'int32' && input.dtype !== 'int64')) return false
@@ -62,7 +68,8 @@ function checkShapes(input: ModelTensor, range: ProfileShapes): void {
   }
   checkOrder(input, range, 'dimension')
   const fixed = shape.findIndex((dim, i) => dim >= 0 && (range.min[i] !== dim || range.max[i] !== dim))
-  if (fixed >= 0) throw wrong(`Expected ${shape[fixed] ?? 0}, which the model fixes, in dimension ${fixed}`, input, range)
+  if (fixed >= 0)
+    throw wrong(`Expected ${shape[fixed] ?? 0}, which the model fixes, in dimension ${fixed}`, input, range)
 }
 
 function checkOrder(input: ModelTensor, range: ProfileShapes, element: 'dimension' | 'value'): void {
@@ -78,11 +85,17 @@ function wrong(what: string, input: ModelTensor, { min, opt, max }: ProfileShape
 
 function unknown(name: string, inputs: readonly ModelTensor[]): never {
   const known = inputs.map(inputText).join(', ')
-  throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input '${name}' to give shapes for; it has ${known}`)
+  throw new TensorRTError(
+    'ERR_TRT_UNKNOWN_INPUT',
+    `The model has no input '${name}' to give shapes for; it has ${known}`,
+  )
 }
 
 function missing(input: ModelTensor): never {
-  throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input ${inputText(input)} is dynamic: give its min, opt and max shapes`)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPES_REQUIRED',
+    `Input ${inputText(input)} is dynamic: give its min, opt and max shapes`,
+  )
 }
 
 function inputText({ name, shape }: ModelTensor): string {

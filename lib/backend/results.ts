@@ -18,7 +18,10 @@ export function placed(result: AnyTensor | undefined, into: AnyTensor | undefine
 
 function bytesOf({ data, byteLength }: Tensor): Uint8Array {
   if (data.byteLength !== byteLength) {
-    throw new TensorRTError('ERR_TRT_DETACHED', 'The buffer of a tensor given for an output was transferred away or resized')
+    throw new TensorRTError(
+      'ERR_TRT_DETACHED',
+      'The buffer of a tensor given for an output was transferred away or resized',
+    )
   }
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }

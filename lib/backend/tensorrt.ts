@@ -36,10 +36,13 @@ export interface PlanFacts {
 }
 
 /**
- * Opens a plan on a GPU, off the main thread: its bytes, or the descriptor of the open file that has them, which TensorRT reads then.
- * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY,
- * ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST, ERR_TRT_WEIGHTS; with weights ERR_TRT_ONNX_PARSE, ERR_TRT_FILE; with plugins ERR_TRT_FILE
- * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html deserializeCudaEngine
+ * Opens a plan on a GPU, off the main thread: its bytes, or the descriptor of the open file that has them, which
+ * TensorRT reads then.
+ * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED,
+ * ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST, ERR_TRT_WEIGHTS; with weights
+ * ERR_TRT_ONNX_PARSE, ERR_TRT_FILE; with plugins ERR_TRT_FILE
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html
+ * deserializeCudaEngine
  */
 export async function openTensorRT(
   plan: Uint8Array | number,
@@ -99,7 +102,9 @@ export async function chooseTensorRT({ device, tensorrt }: Place): Promise<Nativ
 export async function whyNoTensorRT(place: Place): Promise<Obstacle | undefined> {
   try {
     const { doubt, name } = await chooseTensorRT(place)
-    return doubt === undefined ? undefined : { why: lacking('ERR_TRT_NO_LIBRARY', doubt, { details: { loaded: name } }), isDoubt: true }
+    return doubt === undefined
+      ? undefined
+      : { why: lacking('ERR_TRT_NO_LIBRARY', doubt, { details: { loaded: name } }), isDoubt: true }
   } catch (error) {
     if (error instanceof TensorRTError && isLack(error.code)) return { why: error, isDoubt: false }
     throw error

@@ -18,7 +18,9 @@ export function checkedTimeout(timeoutMs: unknown): number | undefined {
   throw expected(`milliseconds above 0 and at most ${longestTimeout}`, 'timeoutMs', timeoutMs)
 }
 
-/** Of a wait in the queue, which native code counts to the microsecond. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * Of a wait in the queue, which native code counts to the microsecond. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedQueueTimeout(timeoutMs: unknown, name = 'queueTimeoutMs'): number | undefined {
   if (timeoutMs === undefined) return undefined
   if (typeof timeoutMs === 'number' && timeoutMs >= 0.001 && timeoutMs <= longestTimeout) return timeoutMs
@@ -64,8 +66,9 @@ class Waiters {
 const nothing = (): void => {}
 
 /**
- * Calls back, once, when the signal is aborted, at once where it is already, never without a signal. The result forgets it: whoever is done calls that, so that
- * a signal that outlives thousands of calls keeps nothing of them. They share one listener. `callback` is a function of its own for each call, and does not throw.
+ * Calls back, once, when the signal is aborted, at once where it is already, never without a signal. The result forgets
+ * it: whoever is done calls that, so that a signal that outlives thousands of calls keeps nothing of them. They share
+ * one listener. `callback` is a function of its own for each call, and does not throw.
  */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return nothing
@@ -79,7 +82,10 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
   return () => waiters.delete(callback)
 }
 
-/** How work learns that nobody waits for it any more. An AbortSignal for each inference would cost more than the rest of a call. */
+/**
+ * How work learns that nobody waits for it any more. An AbortSignal for each inference would cost more than the rest of
+ * a call.
+ */
 export class Cut {
   #callback = nothing
   #reason: { readonly given: unknown } | undefined
@@ -93,7 +99,10 @@ export class Cut {
     return this.#reason?.given
   }
 
-  /** Calls back when it happens, at once where it has. There is one callback, the last that was given; it does not throw. */
+  /**
+   * Calls back when it happens, at once where it has. There is one callback, the last that was given; it does not
+   * throw.
+   */
   onCut(callback: () => void): void {
     this.#callback = callback
     if (this.#reason !== undefined) callback()
@@ -111,9 +120,9 @@ export class Cut {
 }
 
 /**
- * Starts work that the limits may cut short: its promise is then rejected at once with `signal.reason` or ERR_TRT_TIMEOUT, the cut that the work was given has
- * happened, and what becomes of the work is nobody's concern. With a signal that is aborted already nothing is started. However it ends, neither a listener
- * nor a timer is left.
+ * Starts work that the limits may cut short: its promise is then rejected at once with `signal.reason` or
+ * ERR_TRT_TIMEOUT, the cut that the work was given has happened, and what becomes of the work is nobody's concern. With
+ * a signal that is aborted already nothing is started. However it ends, neither a listener nor a timer is left.
  */
 export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => Promise<T>): Promise<T> {
   if (signal === undefined && timeoutMs === undefined) return start()

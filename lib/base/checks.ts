@@ -1,6 +1,7 @@
 /**
- * The checks of arguments, each in one place. All give the value with its type, or throw ERR_TRT_INVALID_ARGUMENT in one form: "Expected X for NAME but
- * received Y". Where the usual words for X would say too little, `what` has better ones.
+ * The checks of arguments, each in one place. All give the value with its type, or throw ERR_TRT_INVALID_ARGUMENT in
+ * one form: "Expected X for NAME but received Y". Where the usual words for X would say too little, `what` has better
+ * ones.
  */
 import { expected } from '../errors.js'
 
@@ -9,7 +10,13 @@ export function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_IN
   return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 }
 
-export function checkedWhole(value: unknown, name: string, least: number, most = Number.MAX_SAFE_INTEGER, what?: string): number {
+export function checkedWhole(
+  value: unknown,
+  name: string,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+  what?: string,
+): number {
   if (isWhole(value, least, most)) return value
   throw expected(
     what ?? (most === Number.MAX_SAFE_INTEGER ? `an integer from ${least}` : `an integer from ${least} to ${most}`),
@@ -54,7 +61,12 @@ export function isOneOf<T extends string>(value: unknown, choices: readonly T[])
   return typeof value === 'string' && (choices as readonly string[]).includes(value)
 }
 
-export function checkedChoice<const T extends string>(value: unknown, name: string, choices: readonly T[], what?: string): T {
+export function checkedChoice<const T extends string>(
+  value: unknown,
+  name: string,
+  choices: readonly T[],
+  what?: string,
+): T {
   if (isOneOf(value, choices)) return value
   throw expected(what ?? choiceOf(choices), name, value)
 }
@@ -72,7 +84,12 @@ export function checkedArray(value: unknown, name: string, what = 'an array'): u
 }
 
 /** Elements that are each as they should be, and none of them twice. */
-export function checkedList<T>(value: unknown, name: string, what: string, isElement: (element: unknown) => element is T): T[] {
+export function checkedList<T>(
+  value: unknown,
+  name: string,
+  what: string,
+  isElement: (element: unknown) => element is T,
+): T[] {
   const elements = checkedArray(value, name, what)
   const wrong = elements.findIndex((element) => !isElement(element))
   if (wrong >= 0) throw expected(what, `${name}[${wrong}]`, elements[wrong])

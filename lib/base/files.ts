@@ -8,13 +8,19 @@ import { localPath } from './source.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { expected, TensorRTError } from '../errors.js'
 
-/** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedPath(path: unknown, name = 'path'): string {
   if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
   throw expected('a path or a file: URL', name, path)
 }
 
-/** Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they are. */
+/**
+ * Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they
+ * are.
+ */
 export async function onFile<T>(what: string, path: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
@@ -114,7 +120,8 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
   }
   if ((await make()) === undefined) return
   if (dirname(folder) !== folder) await makeFolder(dirname(folder), mode)
-  if ((await make()) !== undefined) throw new TensorRTError('ERR_TRT_FILE', `no folder can be made in ${dirname(folder)}`)
+  if ((await make()) !== undefined)
+    throw new TensorRTError('ERR_TRT_FILE', `no folder can be made in ${dirname(folder)}`)
 }
 
 /**
@@ -193,7 +200,10 @@ export async function replaceFile(path: string, chunks: Chunks, temporary = temp
   })
 }
 
-/** Writes a file, the one that links lead to, whole or not at all, whatever ends the work before. @throws TensorRTError ERR_TRT_FILE, or it is what `chunks` throws */
+/**
+ * Writes a file, the one that links lead to, whole or not at all, whatever ends the work before. @throws TensorRTError
+ * ERR_TRT_FILE, or it is what `chunks` throws
+ */
 export async function saveFile(path: string, chunks: Chunks): Promise<void> {
   await onFile('write', path, async () => replaceFile(await writeTarget(path), chunks))
 }

@@ -18,8 +18,9 @@ export class Repeatable<T> implements AsyncIterable<T> {
 }
 
 /**
- * Whether it can be iterated more than once. A generator, which is its own iterator, cannot. Of what is asynchronous nobody can tell (a stream's iterator is another object, and the
- * stream ends all the same): it counts as something that cannot, unless it is ours.
+ * Whether it can be iterated more than once. A generator, which is its own iterator, cannot. Of what is asynchronous
+ * nobody can tell (a stream's iterator is another object, and the stream ends all the same): it counts as something
+ * that cannot, unless it is ours.
  */
 export function isRepeatable(data: Iterable<unknown> | AsyncIterable<unknown>): boolean {
   if (Symbol.asyncIterator in data) return data instanceof Repeatable

@@ -1,4 +1,7 @@
-/** How the file begins that Git leaves in place of one that Git LFS keeps, until it is fetched. @see https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md */
+/**
+ * How the file begins that Git leaves in place of one that Git LFS keeps, until it is fetched. @see
+ * https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
+ */
 const start = 'version https://git-lfs.'
 
 /** For messages about such a file, or its bytes. */

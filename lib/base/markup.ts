@@ -1,6 +1,9 @@
 declare const made: unique symbol
 
-/** HTML or SVG that is well-formed XML too, in which every text is escaped. Only this file makes it, so that no plain text is taken for it. */
+/**
+ * HTML or SVG that is well-formed XML too, in which every text is escaped. Only this file makes it, so that no plain
+ * text is taken for it.
+ */
 export type Markup = string & { readonly [made]: true }
 
 type Attributes = Readonly<Record<string, string | number | undefined>>
@@ -13,7 +16,9 @@ export function text(value: string | number): Markup {
 
 /** An element; a number among its attributes has two decimals at most. */
 export function element(name: string, attributes: Attributes = {}, ...children: Child[]): Markup {
-  const given = Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [` ${key}="${attributeText(value)}"`]))
+  const given = Object.entries(attributes).flatMap(([key, value]) =>
+    value === undefined ? [] : [` ${key}="${attributeText(value)}"`],
+  )
   const content = joined(children.flatMap((child) => child ?? []))
   const end = content === '' && empty.has(name) ? '/>' : `>${content}</${name}>`
   return `<${name}${given.join('')}${end}` as Markup
@@ -34,10 +39,24 @@ export function coordinate(value: number): string {
 }
 
 /** What HTML or SVG closes without an end tag. */
-const empty: ReadonlySet<string> = new Set(['br', 'circle', 'col', 'hr', 'line', 'meta', 'path', 'polygon', 'polyline', 'rect'])
+const empty: ReadonlySet<string> = new Set([
+  'br',
+  'circle',
+  'col',
+  'hr',
+  'line',
+  'meta',
+  'path',
+  'polygon',
+  'polyline',
+  'rect',
+])
 
-const attributeText = (value: string | number): string => (typeof value === 'number' ? coordinate(value) : escaped(value))
+const attributeText = (value: string | number): string =>
+  typeof value === 'number' ? coordinate(value) : escaped(value)
 
 function escaped(value: string): string {
-  return value.replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
+  return value
+    .replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`)
+    .replace(/[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
 }

@@ -6,7 +6,11 @@ import { localPath } from './source.js'
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it is no object or has a name that is not among `known`.
  */
-export function readOptions<K extends string>(options: unknown, known: readonly K[], owner: string): Partial<Record<K, unknown>> {
+export function readOptions<K extends string>(
+  options: unknown,
+  known: readonly K[],
+  owner: string,
+): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
   const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
@@ -16,7 +20,10 @@ export function readOptions<K extends string>(options: unknown, known: readonly 
   return values
 }
 
-/** A copy of plain data, so that what was checked is what is used later: objects and arrays are copied, anything else (a URL, a function) is taken as it is. */
+/**
+ * A copy of plain data, so that what was checked is what is used later: objects and arrays are copied, anything else (a
+ * URL, a function) is taken as it is.
+ */
 export function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy)
   if (typeof value !== 'object' || value === null) return value
@@ -66,7 +73,10 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted already, so that such a call costs nothing */
+/**
+ * The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted
+ * already, so that such a call costs nothing
+ */
 export function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
   return unaborted(readOptions(options, ['signal'], owner).signal)
 }
@@ -87,7 +97,10 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
   return { tensorrt: checkedLibraryPath(tensorrt), device }
 }
 
-/** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedLibraryPath(tensorrt: unknown): string | undefined {
   if (tensorrt === undefined) return undefined
   return localPath(checkedText(tensorrt, 'tensorrt', 'a path'), 'tensorrt')

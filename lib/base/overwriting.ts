@@ -39,15 +39,26 @@ export function rememberedFiles(value: object): readonly string[] {
 }
 
 /** @throws TensorRTError ERR_TRT_FILE where one of the targets is a file that the value was read from, or made of */
-export async function refuseOverwriting(value: object, targets: readonly string[], more: readonly string[] = []): Promise<void> {
+export async function refuseOverwriting(
+  value: object,
+  targets: readonly string[],
+  more: readonly string[] = [],
+): Promise<void> {
   const sources = [...rememberedFiles(value), ...more]
   const found = await overwritten(targets, sources)
   if (found === undefined) return
   const { target, source } = found
-  const what = source === target ? 'what is written was read from it' : `what is written was read from ${source}, which is the same file`
-  throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${target}: ${what}. Name another file, or give the option overwrite: true`, {
-    details: { path: target, source },
-  })
+  const what =
+    source === target
+      ? 'what is written was read from it'
+      : `what is written was read from ${source}, which is the same file`
+  throw new TensorRTError(
+    'ERR_TRT_FILE',
+    `Cannot write ${target}: ${what}. Name another file, or give the option overwrite: true`,
+    {
+      details: { path: target, source },
+    },
+  )
 }
 
 /** The first target that is a source, too. One that is not there is none. */

@@ -15,7 +15,12 @@ export interface Readable {
   read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>
 }
 export interface Writable {
-  write(bytes: Uint8Array, offset: number, length: number, position: number | null): Promise<{ readonly bytesWritten: number }>
+  write(
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number | null,
+  ): Promise<{ readonly bytesWritten: number }>
 }
 
 export interface PieceOptions {
@@ -29,7 +34,12 @@ export interface PieceOptions {
  * Fills `bytes` with what the file has from `position` on.
  * @returns how many bytes there were: fewer where the file ends before
  */
-export async function readFully(file: Readable, bytes: Uint8Array, position = 0, options: PieceOptions = {}): Promise<number> {
+export async function readFully(
+  file: Readable,
+  bytes: Uint8Array,
+  position = 0,
+  options: PieceOptions = {},
+): Promise<number> {
   const { piece = mostAtOnce, signal } = options
   let done = 0
   while (done < bytes.length) {

@@ -2,19 +2,28 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../errors.js'
 
 /**
- * What mends it where a machine lacks what a job needs. The one place of these words: `trt doctor` and {@link capabilities} print them, and every error
- * about such a thing ends with them.
+ * What mends it where a machine lacks what a job needs. The one place of these words: `trt doctor` and {@link
+ * capabilities} print them, and every error about such a thing ends with them.
  */
 const remedies = {
   ERR_TRT_PLATFORM: () => "give ONNX to run on the CPU: { backend: 'cpu' }",
   ERR_TRT_NO_ADDON: () => 'install the package again (npm install node-tensorrt), or in a checkout: npm run build',
   ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
-  ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
+  ERR_TRT_NO_LIBRARY: ({ path, plan }) =>
+    path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install,
   ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder }) =>
-    path !== undefined ? onnxruntimeRemedy(path, loaded !== undefined) : folder !== undefined ? again : installOnnxRuntime,
+    path !== undefined
+      ? onnxruntimeRemedy(path, loaded !== undefined)
+      : folder !== undefined
+        ? again
+        : installOnnxRuntime,
   ERR_TRT_VIDEO_PROGRAM: ({ by, encoder }) =>
-    encoder !== undefined ? `${installFfmpeg}; or take another codec` : by !== undefined ? ffmpegPathRemedy(by) : installFfmpeg,
+    encoder !== undefined
+      ? `${installFfmpeg}; or take another codec`
+      : by !== undefined
+        ? ffmpegPathRemedy(by)
+        : installFfmpeg,
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
@@ -27,14 +36,16 @@ const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'
 const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; ${elsewhere}`
 
 /** Its install script downloads CUDA libraries, which nothing here uses, and fails the installation where it cannot. */
-const installOnnxRuntime = 'npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node'
+const installOnnxRuntime =
+  'npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node'
 
 const again =
   'remove the onnxruntime-node that is installed, which has no library that loads here, and install it again ' +
   `(${installOnnxRuntime}); or set ONNXRUNTIME_PATH`
 
 /** Debian 12, Ubuntu 23.04 and what came after them have 5.1 or newer, with every encoder that is asked for here. */
-const installFfmpeg = 'apt-get install ffmpeg (5.1 or newer: Debian 12, Ubuntu 24.04), or set FFMPEG_PATH to the program or its folder'
+const installFfmpeg =
+  'apt-get install ffmpeg (5.1 or newer: Debian 12, Ubuntu 24.04), or set FFMPEG_PATH to the program or its folder'
 
 /** For pictures, which sharp reads and writes. */
 export const installSharp = 'npm install sharp'
@@ -51,7 +62,10 @@ export function remedyOf(code: LackCode, details: Details = {}): string {
 /** An error about what this machine lacks: its message ends with the remedy, which `details.remedy` is too. */
 export function lacking(code: LackCode, message: string, options: TensorRTErrorOptions = {}): TensorRTError {
   const remedy = remedyOf(code, options.details)
-  return new TensorRTError(code, `${message}. What to do: ${remedy}`, { ...options, details: { ...options.details, remedy } })
+  return new TensorRTError(code, `${message}. What to do: ${remedy}`, {
+    ...options,
+    details: { ...options.details, remedy },
+  })
 }
 
 /** An error of any code that came from elsewhere (native code, another thread): what is lacking gets its remedy. */
@@ -71,7 +85,8 @@ export function driverRemedy({ inContainer, hasDevices }: Surroundings): string 
     return "this container has a GPU but not its driver's library: NVIDIA_DRIVER_CAPABILITIES has to name compute (docker run --gpus all)"
   if (inContainer)
     return 'this container was started without GPUs: docker run --gpus all, with the NVIDIA driver and its Container Toolkit on the host'
-  if (hasDevices) return "there is a GPU but not its driver's library: install libcuda.so.1, or put its folder on LD_LIBRARY_PATH"
+  if (hasDevices)
+    return "there is a GPU but not its driver's library: install libcuda.so.1, or put its folder on LD_LIBRARY_PATH"
   return 'install the NVIDIA driver; in a container: docker run --gpus all'
 }
 
@@ -97,7 +112,8 @@ function pathRemedy(path: unknown): string {
 
 function onnxruntimeRemedy(path: unknown, otherIsLoaded: boolean): string {
   const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option onnxruntime.path'
-  if (otherIsLoaded) return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
+  if (otherIsLoaded)
+    return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
   return `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`
 }
 
@@ -106,12 +122,16 @@ function ffmpegPathRemedy(by: unknown): string {
 }
 
 function surroundings(): Surroundings {
-  return { inContainer: isContainer(), hasDevices: ['/dev/nvidiactl', '/dev/nvidia0', '/dev/dxg', '/dev/nvhost-gpu'].some(existsSync) }
+  return {
+    inContainer: isContainer(),
+    hasDevices: ['/dev/nvidiactl', '/dev/nvidia0', '/dev/dxg', '/dev/nvhost-gpu'].some(existsSync),
+  }
 }
 
 /** Docker and Podman leave a file; Kubernetes a variable; with cgroups of version 1 the name stands in /proc too. */
 function isContainer(): boolean {
-  if (['/.dockerenv', '/run/.containerenv'].some(existsSync) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined) return true
+  if (['/.dockerenv', '/run/.containerenv'].some(existsSync) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined)
+    return true
   try {
     return /docker|containerd|kubepods|libpod|lxc/.test(readFileSync('/proc/1/cgroup', 'utf8'))
   } catch {

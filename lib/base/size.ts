@@ -12,13 +12,19 @@ export interface Size {
 /** A square's side, or two sides, in pixels. */
 export type Sides = number | Size
 
-/** The most pixels along a side, of a picture, of an input and of a box that is cut out: what is made for each of them is made on the event loop. */
+/**
+ * The most pixels along a side, of a picture, of an input and of a box that is cut out: what is made for each of them
+ * is made on the event loop.
+ */
 export const longest = 2 ** 20
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSize(value: unknown, name: string, most = longest, what?: string): Size {
   const { width, height } = checkedObject(value, name, what) as Size
-  return { width: checkedWhole(width, `${name}.width`, 1, most), height: checkedWhole(height, `${name}.height`, 1, most) }
+  return {
+    width: checkedWhole(width, `${name}.width`, 1, most),
+    height: checkedWhole(height, `${name}.height`, 1, most),
+  }
 }
 
 /** A size, or the side of a square. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

@@ -9,7 +9,10 @@ export type ModelSource = string | URL | Uint8Array | ArrayBuffer
 /** A source that was checked, as native code takes it. */
 export type OnnxSource = { readonly model: Uint8Array } | { readonly path: string }
 
-/** A path made absolute (a later chdir changes nothing), or a copy of the bytes (the caller may reuse its own). @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * A path made absolute (a later chdir changes nothing), or a copy of the bytes (the caller may reuse its own). @throws
+ * TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedSource(source: unknown, name = 'source'): string | Uint8Array {
   if ((typeof source === 'string' && source !== '') || source instanceof URL) return resolve(localPath(source, name))
   if (isUint8Array(source)) return new Uint8Array(source)
@@ -23,7 +26,10 @@ export function onnxSource(source: unknown, name: string): OnnxSource {
   return typeof checked === 'string' ? { path: checked } : { model: checked }
 }
 
-/** The path that text (a path, or a `file:` URL written out) or a URL names, as it stands. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is not on this machine */
+/**
+ * The path that text (a path, or a `file:` URL written out) or a URL names, as it stands. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT for what is not on this machine
+ */
 export function localPath(value: string | URL, name: string): string {
   const text = value instanceof URL ? value.href : value
   // "file:x" is the name of a file; with two letters and more before "://", no path of any system is meant

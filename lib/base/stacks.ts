@@ -1,8 +1,9 @@
 import { reworded, TensorRTError } from '../errors.js'
 
 /**
- * V8 writes the functions that wait for a promise into the stack of an error when that is made. Ours are often made where nobody's promise is near: by a native thread
- * or a worker, for a load or a build that several wait for, or in a timer. So they are made anew for each who waits, once something has failed.
+ * V8 writes the functions that wait for a promise into the stack of an error when that is made. Ours are often made
+ * where nobody's promise is near: by a native thread or a worker, for a load or a build that several wait for, or in a
+ * timer. So they are made anew for each who waits, once something has failed.
  */
 
 /** Errors that we were given: reasons of signals, and what listeners threw. */

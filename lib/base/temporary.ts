@@ -65,7 +65,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes the temporary files and folders that dead processes left in a folder; what cannot be looked at or removed stays. */
+/**
+ * Removes the temporary files and folders that dead processes left in a folder; what cannot be looked at or removed
+ * stays.
+ */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   await Promise.all(names.filter(isLeft).map((name) => removeLeft(join(folder, name)).catch(() => {})))

@@ -1,6 +1,9 @@
 import { type ErrorCode, TensorRTError } from '../errors.js'
 
-/** An error as data, for its way between threads and processes. Without a code: one that is no TensorRTError, which is a mistake of ours. */
+/**
+ * An error as data, for its way between threads and processes. Without a code: one that is no TensorRTError, which is a
+ * mistake of ours.
+ */
 export interface WireError {
   readonly message: string
   /** What it says; nothing where the message does already, since no more than that crosses. */
@@ -14,7 +17,13 @@ export function toWire(error: unknown): WireError {
   if (!(error instanceof TensorRTError))
     return { message: String((error as Error).stack ?? error), cause: undefined, code: undefined, details: {}, log: [] }
   const { message, code, details, log, cause } = error
-  return { message, cause: cause instanceof Error && !message.includes(cause.message) ? cause.message : undefined, code, details, log }
+  return {
+    message,
+    cause: cause instanceof Error && !message.includes(cause.message) ? cause.message : undefined,
+    code,
+    details,
+    log,
+  }
 }
 
 export function fromWire({ message, cause, code, details, log }: WireError): Error {

@@ -3,7 +3,10 @@ import type { Tensor } from '../tensor.js'
 import type { Benchmark } from './types.js'
 import { TensorRTError } from '../errors.js'
 
-/** What a file of trtexec's `--exportTimes` has: an array with an object for each query, those of the warm-up left out. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no benchmark */
+/**
+ * What a file of trtexec's `--exportTimes` has: an array with an object for each query, those of the warm-up left out.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no benchmark
+ */
 export function exportTimes(benchmark: Pick<Benchmark, 'trace'>): string {
   const { trace } = checkedBenchmark(benchmark)
   return listed(checkedArray(trace, 'the trace of the benchmark') as typeof trace)
@@ -16,12 +19,19 @@ export function exportTimes(benchmark: Pick<Benchmark, 'trace'>): string {
 export function exportProfile(benchmark: Pick<Benchmark, 'layers' | 'layerRuns'>): string {
   const { layers, layerRuns } = checkedBenchmark(benchmark)
   if (layers === undefined) throw lacking('layers')
-  const rows = layers.map(({ name, timeMs, averageMs, medianMs, percentage }) => ({ name, timeMs, averageMs, medianMs, percentage }))
+  const rows = layers.map(({ name, timeMs, averageMs, medianMs, percentage }) => ({
+    name,
+    timeMs,
+    averageMs,
+    medianMs,
+    percentage,
+  }))
   return listed([{ count: layerRuns }, ...rows])
 }
 
 /**
- * What a file of trtexec's `--exportOutput` has: name, dimensions (`"1x1000"`) and values of each output. What JSON has no number for (not a number, infinity) is null.
+ * What a file of trtexec's `--exportOutput` has: name, dimensions (`"1x1000"`) and values of each output. What JSON has
+ * no number for (not a number, infinity) is null.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `outputs: true`
  */
 export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
@@ -45,7 +55,8 @@ export function exportLayerInfo(benchmark: Pick<Benchmark, 'layerInfo'>): string
 }
 
 /** One, not the several that `sweep` resolves with. */
-const checkedBenchmark = <B extends object>(benchmark: B): B => checkedObject(benchmark, 'benchmark', 'a benchmark') as B
+const checkedBenchmark = <B extends object>(benchmark: B): B =>
+  checkedObject(benchmark, 'benchmark', 'a benchmark') as B
 
 /** Whole numbers of 64 bits as they are, all others as float32 has them. */
 function valuesText(tensor: Tensor): string {

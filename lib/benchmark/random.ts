@@ -19,12 +19,16 @@ const ranges: { readonly [D in Exclude<DType, FloatDType>]: readonly [from: numb
   fp4: [0, 255],
 }
 
-/** So many numbers are different; then they come again, since a large tensor of them would hold up the event loop. Even, as packed types need it. */
+/**
+ * So many numbers are different; then they come again, since a large tensor of them would hold up the event loop. Even,
+ * as packed types need it.
+ */
 const period = 2 ** 20
 
 /**
- * A tensor of evenly distributed numbers, as trtexec makes them: floating-point numbers from -1 to 1, signed integers from -128 to 127, unsigned ones from 0 to 255, booleans;
- * after the first 2^20 they come again. The same seed gives the same numbers.
+ * A tensor of evenly distributed numbers, as trtexec makes them: floating-point numbers from -1 to 1, signed integers
+ * from -128 to 127, unsigned ones from 0 to 255, booleans; after the first 2^20 they come again. The same seed gives
+ * the same numbers.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
 export function randomTensor({ dtype }: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
@@ -48,7 +52,8 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
   const { data } = tensor
   const [from, to] = ranges[dtype]
   const whole = (): number => from + Math.floor(next() * (to - from + 1))
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) for (let i = 0; i < count; i++) data[i] = BigInt(whole())
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+    for (let i = 0; i < count; i++) data[i] = BigInt(whole())
   else for (let i = 0; i < data.length; i++) data[i] = whole()
   return tensor
 }
@@ -57,7 +62,10 @@ const isFloat = (dtype: DType): dtype is FloatDType => (floatDTypes as readonly 
 
 const bytesOf = ({ data }: Tensor): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 
-/** Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be something, and for arrivals. */
+/**
+ * Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be
+ * something, and for arrivals.
+ */
 export function uniform(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -76,13 +84,24 @@ export interface RandomInputsOptions {
   readonly seed?: number | undefined
 }
 
-/** A random tensor for each input. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a shape is open and nothing says it; as {@link randomTensor} */
-export function randomInputs(inputs: readonly TensorInfo[], { shapes = {}, seed = 1 }: RandomInputsOptions = {}): Record<string, Tensor> {
-  return Object.fromEntries(inputs.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]))
+/**
+ * A random tensor for each input. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a shape is open and nothing says
+ * it; as {@link randomTensor}
+ */
+export function randomInputs(
+  inputs: readonly TensorInfo[],
+  { shapes = {}, seed = 1 }: RandomInputsOptions = {},
+): Record<string, Tensor> {
+  return Object.fromEntries(
+    inputs.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]),
+  )
 }
 
 function shapeFor({ name, shape, profiles }: TensorInfo, given: readonly number[] | undefined): readonly number[] {
   const known = given ?? (shape.includes(-1) ? profiles[0]?.opt : shape)
   if (known !== undefined) return known
-  throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${name}' [${shape.join(', ')}] leaves its shape open: give one`)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPES_REQUIRED',
+    `Input '${name}' [${shape.join(', ')}] leaves its shape open: give one`,
+  )
 }

@@ -38,10 +38,14 @@ export type TraceSummary = Pick<
 >
 
 /**
- * The queries of all streams, as trtexec sums them up: in the order in which their copies in began, from the first on whose computation began after the warm-up.
- * `queries` may be in any order, and one of them is after the warm-up.
+ * The queries of all streams, as trtexec sums them up: in the order in which their copies in began, from the first on
+ * whose computation began after the warm-up. `queries` may be in any order, and one of them is after the warm-up.
  */
-export function summarizeTrace(queries: readonly TraceRow[], warmUpMs: number, percentiles: readonly number[]): TraceSummary {
+export function summarizeTrace(
+  queries: readonly TraceRow[],
+  warmUpMs: number,
+  percentiles: readonly number[],
+): TraceSummary {
   const sorted = queries.toSorted((a, b) => a.startH2dMs - b.startH2dMs)
   const first = sorted.findIndex(({ startComputeMs }) => startComputeMs >= warmUpMs)
   const trace = Object.freeze(sorted.slice(first))
@@ -79,7 +83,9 @@ export function summarize(values: Float64Array, percentiles: readonly number[]):
     mean,
     median: medianOf(sorted),
     cv: mean === 0 ? 0 : (Math.sqrt(variance) / mean) * 100,
-    percentiles: Object.freeze(Object.fromEntries(percentiles.map((percent) => [String(percent), percentileOf(sorted, percent)]))),
+    percentiles: Object.freeze(
+      Object.fromEntries(percentiles.map((percent) => [String(percent), percentileOf(sorted, percent)])),
+    ),
   })
 }
 
@@ -90,8 +96,8 @@ export function medianOf(sorted: Float64Array): number {
 }
 
 /**
- * Of sorted values, by nearest rank: so many of them, rounded down, lie above it. What remains of 100 percent is computed in single precision, as trtexec does it: of a
- * hundred values it excludes ten for 90 and none for 99.
+ * Of sorted values, by nearest rank: so many of them, rounded down, lie above it. What remains of 100 percent is
+ * computed in single precision, as trtexec does it: of a hundred values it excludes ten for 90 and none for 99.
  */
 export function percentileOf(sorted: Float64Array, percent: number): number {
   const { fround } = Math
@@ -105,10 +111,15 @@ const unstableCv = 1
 /** What trtexec warns of, by the bounds of its sampleReporting.cpp. A stage that took no time bounds nothing. */
 export function warningsOf(
   { enqueue, copyIn, compute, copyOut }: Pick<TraceSummary, 'enqueue' | 'copyIn' | 'compute' | 'copyOut'>,
-  { streams, cudaGraph, backend }: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
+  {
+    streams,
+    cudaGraph,
+    backend,
+  }: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
 ): BenchmarkWarning[] {
   const warnings: BenchmarkWarning[] = []
-  const warn = (code: BenchmarkWarning['code'], message: string): unknown => warnings.push(Object.freeze({ code, message }))
+  const warn = (code: BenchmarkWarning['code'], message: string): unknown =>
+    warnings.push(Object.freeze({ code, message }))
   const below = 'rather than by the computation, and the GPU may have nothing to do at times'
   if (enqueue.median > 0.8 * compute.median)
     warn(
@@ -116,17 +127,27 @@ export function warningsOf(
       `Throughput may be bound by the time that the host takes to enqueue ${below}${cudaGraph ? '' : '. cudaGraph may raise it'}`,
     )
   if (copyIn.median > 0 && copyIn.median >= compute.median)
-    warn('copy-in-bound', `Throughput may be bound by copying inputs to the device ${below}. transfers: false leaves copies out`)
+    warn(
+      'copy-in-bound',
+      `Throughput may be bound by copying inputs to the device ${below}. transfers: false leaves copies out`,
+    )
   if (copyOut.median > 0 && copyOut.median >= compute.median)
-    warn('copy-out-bound', `Throughput may be bound by copying outputs from the device ${below}. transfers: false leaves copies out`)
+    warn(
+      'copy-out-bound',
+      `Throughput may be bound by copying outputs from the device ${below}. transfers: false leaves copies out`,
+    )
   if (compute.cv > unstableCv) {
-    const remedy = backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
+    const remedy =
+      backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
     warn(
       'unstable',
       `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(2)} %. ${remedy} may steady it`,
     )
   }
   if (streams > 1)
-    warn('several-streams', 'With several streams, queries compute side by side, and latencies say little: throughput is what counts')
+    warn(
+      'several-streams',
+      'With several streams, queries compute side by side, and latencies say little: throughput is what counts',
+    )
   return warnings
 }

@@ -22,7 +22,10 @@ export interface SweepPoint {
 export interface SweepOptions extends Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'streams' | 'onProgress'> {
   /** Each once; as {@link BenchmarkOptions.shapes}. */
   readonly shapes?: readonly Shapes[] | undefined
-  /** In place of `shapes`: sizes of dimension 0 of all inputs in which that is dynamic; the other dimensions are the profile's best. */
+  /**
+   * In place of `shapes`: sizes of dimension 0 of all inputs in which that is dynamic; the other dimensions are the
+   * profile's best.
+   */
   readonly batches?: readonly number[] | undefined
   /** Numbers of streams, each with each of the shapes. */
   readonly streams?: readonly number[] | undefined
@@ -30,15 +33,20 @@ export interface SweepOptions extends Omit<BenchmarkOptions, 'inputs' | 'shapes'
   readonly onProgress?: ((progress: BenchmarkProgress & { readonly point: SweepPoint }) => void) | undefined
 }
 
-/** An engine for all points; or what makes one for each (of another resolution, of another precision), which is closed when its point is measured. */
-export type SweepSource = Benchmarkable | ((point: SweepPoint) => ClosableBenchmarkable | Promise<ClosableBenchmarkable>)
+/**
+ * An engine for all points; or what makes one for each (of another resolution, of another precision), which is closed
+ * when its point is measured.
+ */
+export type SweepSource =
+  Benchmarkable | ((point: SweepPoint) => ClosableBenchmarkable | Promise<ClosableBenchmarkable>)
 
 /** What can be measured and then closed: an {@link Engine}. */
 export type ClosableBenchmarkable = Benchmarkable & Partial<AsyncDisposable>
 
 /**
  * Benchmarks of one model, one after the other, at several shapes or batches and numbers of streams.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, and as `benchmark` does; or it is the reason of the signal
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, and as `benchmark` does; or
+ * it is the reason of the signal
  */
 export async function sweep(source: SweepSource, options: SweepOptions = {}): Promise<Benchmark[]> {
   const { shapes, batches, streams, onProgress, ...rest } = options
@@ -75,13 +83,18 @@ function pointsOf(
   batches: readonly number[] | undefined,
   streams: readonly number[] | undefined,
 ): SweepPoint[] {
-  if (shapes !== undefined && batches !== undefined) throw expected('either shapes or batches, not both', 'batches', batches)
+  if (shapes !== undefined && batches !== undefined)
+    throw expected('either shapes or batches, not both', 'batches', batches)
   const whole = (value: unknown): value is number => isWhole(value, 1)
   const places: Pick<SweepPoint, 'shapes' | 'batch'>[] =
     (shapes === undefined ? undefined : checkedArray(shapes, 'shapes').map((each) => ({ shapes: each as Shapes }))) ??
-    (batches === undefined ? [{}] : checkedList(batches, 'batches', 'integers from 1', whole).map((batch) => ({ batch })))
+    (batches === undefined
+      ? [{}]
+      : checkedList(batches, 'batches', 'integers from 1', whole).map((batch) => ({ batch })))
   const widths: Pick<SweepPoint, 'streams'>[] =
-    streams === undefined ? [{}] : checkedList(streams, 'streams', 'integers from 1', whole).map((each) => ({ streams: each }))
+    streams === undefined
+      ? [{}]
+      : checkedList(streams, 'streams', 'integers from 1', whole).map((each) => ({ streams: each }))
   const points = places.flatMap((place) => widths.map((width) => ({ ...place, ...width })))
   return points.map((point, index) => Object.freeze({ ...point, index, count: points.length }))
 }
@@ -90,7 +103,10 @@ function shapesOf({ inputs }: Benchmarkable, { shapes, batch }: SweepPoint, prof
   if (batch === undefined) return shapes === undefined ? {} : { shapes }
   const dynamic = Object.entries(inputs).filter(([, { shape }]) => shape[0] === -1)
   if (dynamic.length === 0)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected a model with a dynamic dimension 0 for batches: that of no input is')
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'Expected a model with a dynamic dimension 0 for batches: that of no input is',
+    )
   const batched = dynamic.map(([name, { shape, profiles }]) => {
     const dims = (profiles[profile]?.opt ?? shape).with(0, batch)
     if (!dims.includes(-1)) return [name, dims] as const

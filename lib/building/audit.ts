@@ -17,7 +17,10 @@ export function networkAudit({ layers, weightBytes, ...found }: NativeNetworkAud
 }
 
 function quantizing(types: Readonly<Record<string, number>>): QuantizingLayers {
-  return Object.freeze({ layers: Object.values(types).reduce((sum, count) => sum + count, 0), types: frozenCounts(types) })
+  return Object.freeze({
+    layers: Object.values(types).reduce((sum, count) => sum + count, 0),
+    types: frozenCounts(types),
+  })
 }
 
 const frozenTensors = (tensors: readonly NetworkTensor[]): readonly NetworkTensor[] =>

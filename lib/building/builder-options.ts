@@ -131,7 +131,10 @@ export interface BuilderOptions extends TimingCacheOptions {
   readonly previewFeatures?: readonly PreviewFeature[]
   /** Whether equal layers are timed each by itself. BuilderFlag::kDISABLE_TIMING_CACHE */
   readonly disableTimingCache?: boolean
-  /** Whether compiled kernels go into the timing cache; TensorRT's default is true. false: BuilderFlag::kDISABLE_COMPILATION_CACHE */
+  /**
+   * Whether compiled kernels go into the timing cache; TensorRT's default is true. false:
+   * BuilderFlag::kDISABLE_COMPILATION_CACHE
+   */
   readonly compilationCache?: boolean
   /** Whether TensorRT reports the memory that it takes while it builds. BuilderFlag::kMONITOR_MEMORY (10.6) */
   readonly monitorMemory?: boolean
@@ -143,7 +146,10 @@ export interface BuilderOptions extends TimingCacheOptions {
 
   /** Whether later versions of TensorRT can load the plan. BuilderFlag::kVERSION_COMPATIBLE */
   readonly versionCompatible?: boolean
-  /** Whether the lean runtime is left out of a version-compatible plan. BuilderFlag::kEXCLUDE_LEAN_RUNTIME; needs `versionCompatible`. */
+  /**
+   * Whether the lean runtime is left out of a version-compatible plan. BuilderFlag::kEXCLUDE_LEAN_RUNTIME; needs
+   * `versionCompatible`.
+   */
   readonly excludeLeanRuntime?: boolean
   /**
    * The GPUs that the plan runs on: the model that built it (`none`), Ampere and later (`ampere+`), or those of the
@@ -162,17 +168,24 @@ export interface BuilderOptions extends TimingCacheOptions {
   /** Whether refittable weights are left out of the plan. BuilderFlag::kSTRIP_PLAN */
   readonly stripWeights?: boolean
   /**
-   * Whether weights can be replaced later: all (true: BuilderFlag::kREFIT), with the same weights again ('identical': kREFIT_IDENTICAL), or only
-   * `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2). TensorRT-RTX needs a GPU's driver for this, and for `stripWeights`, where a model has weights.
+   * Whether weights can be replaced later: all (true: BuilderFlag::kREFIT), with the same weights again ('identical':
+   * kREFIT_IDENTICAL), or only `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2). TensorRT-RTX needs a GPU's
+   * driver for this, and for `stripWeights`, where a model has weights.
    */
   readonly refit?: boolean | 'identical' | 'individual'
   /** The names of weights for refit 'individual'. INetworkDefinition::markWeightsRefittable (10.2) */
   readonly refittableWeights?: readonly string[]
 
-  /** Paths of plugin libraries to load; each exports getCreators(). IPluginRegistry::loadLibrary of the builder's registry */
+  /**
+   * Paths of plugin libraries to load; each exports getCreators(). IPluginRegistry::loadLibrary of the builder's
+   * registry
+   */
   readonly plugins?: readonly string[]
   /** Paths of plugin libraries that go into the plan. setPluginsToSerialize; needs `versionCompatible`. */
   readonly pluginsToSerialize?: readonly string[]
-  /** Whether InstanceNormalization becomes TensorRT's own layers and not a plugin; TensorRT's default is true. OnnxParserFlag::kNATIVE_INSTANCENORM (10.14) */
+  /**
+   * Whether InstanceNormalization becomes TensorRT's own layers and not a plugin; TensorRT's default is true.
+   * OnnxParserFlag::kNATIVE_INSTANCENORM (10.14)
+   */
   readonly nativeInstanceNorm?: boolean
 }

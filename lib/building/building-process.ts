@@ -8,7 +8,12 @@ import { join } from 'node:path'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAddon } from '../backend/native.js'
-import type { CalibrationAnswer, CalibrationQuestion, NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
+import type {
+  CalibrationAnswer,
+  CalibrationQuestion,
+  NativeBuildRequest,
+  NativeBuildResult,
+} from '../backend/native-types.js'
 import { TensorRTError } from '../errors.js'
 import { logLevels } from '../log.js'
 import { answering, type Feed } from './calibration.js'
@@ -23,7 +28,10 @@ const keptLogLines = 40
 const keptErrorBytes = 8192
 const keptErrorLines = 20
 
-/** How long after a death the rest of its stderr is waited for; more than this only where a process that it started holds it open. */
+/**
+ * How long after a death the rest of its stderr is waited for; more than this only where a process that it started
+ * holds it open.
+ */
 const stderrMs = 200
 
 /** Who answers what a calibration asks, and where it is told that this failed. */
@@ -40,11 +48,12 @@ interface Job {
 }
 
 /**
- * A process of ours that builds, one build at a time, until it dies. While idle it does not keep this process alive, and it ends with it.
+ * A process of ours that builds, one build at a time, until it dies. While idle it does not keep this process alive,
+ * and it ends with it.
  *
- * Model and plan go through a file that has no name, which both have open. So nothing is left whichever of the two is killed when, nobody
- * else can open it, and the event loop goes on: Node's own channel copies a model on it, which holds it up for as long as the copy takes
- * (measured, see docs/architecture.md).
+ * Model and plan go through a file that has no name, which both have open. So nothing is left whichever of the two is
+ * killed when, nobody else can open it, and the event loop goes on: Node's own channel copies a model on it, which
+ * holds it up for as long as the copy takes (measured, see docs/architecture.md).
  */
 export class BuildingProcess {
   readonly #process: ChildProcess
@@ -98,7 +107,11 @@ export class BuildingProcess {
    * One build, while no other is under way here.
    * @throws TensorRTError what the build failed with; ERR_TRT_CRASH when the process ended; ERR_TRT_FILE
    */
-  async run(request: NativeBuildRequest, onProgress: ProgressListener | undefined, calibrating?: Calibrating): Promise<NativeBuildResult> {
+  async run(
+    request: NativeBuildRequest,
+    onProgress: ProgressListener | undefined,
+    calibrating?: Calibrating,
+  ): Promise<NativeBuildResult> {
     this.#hold(true)
     try {
       const { model, ...rest } = request
@@ -265,8 +278,12 @@ async function passing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function notStarted(cause: unknown): TensorRTError {
-  return new TensorRTError('ERR_TRT_CRASH', `The process in which TensorRT is to build cannot be started: ${(cause as Error).message}`, {
-    cause,
-    details: { signal: null, exitCode: null, phase: undefined, stderr: [] },
-  })
+  return new TensorRTError(
+    'ERR_TRT_CRASH',
+    `The process in which TensorRT is to build cannot be started: ${(cause as Error).message}`,
+    {
+      cause,
+      details: { signal: null, exitCode: null, phase: undefined, stderr: [] },
+    },
+  )
 }

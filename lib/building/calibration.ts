@@ -1,6 +1,11 @@
 import { keepAsItIs } from '../base/stacks.js'
 import { checkedChoice, checkedListener, checkedObject } from '../base/checks.js'
-import type { CalibrationAnswer, CalibrationQuestion, NativeBuildResult, NativeCalibrationTensor } from '../backend/native-types.js'
+import type {
+  CalibrationAnswer,
+  CalibrationQuestion,
+  NativeBuildResult,
+  NativeCalibrationTensor,
+} from '../backend/native-types.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
@@ -44,14 +49,19 @@ interface CheckedCalibrator extends CalibrationSource {
   readonly algorithm: 'entropy' | 'minmax'
 }
 
-/** What a build asks of its calibration, one question at a time: the text of an earlier one, or the next batch; there may be none. */
+/**
+ * What a build asks of its calibration, one question at a time: the text of an earlier one, or the next batch; there
+ * may be none.
+ */
 export interface Feed {
   answer(question: CalibrationQuestion): Promise<CalibrationAnswer>
 }
 
 const what = 'a calibrator { algorithm, batches(), readCache?(), writeCache?() }'
 
-/** The parts of a calibrator, each read once, its methods bound to it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The parts of a calibrator, each read once, its methods bound to it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedCalibrator(value: unknown): CheckedCalibrator | undefined {
   if (value === undefined) return undefined
   const given = checkedObject(value, 'calibrator', what) as Partial<Record<keyof CalibrationSource, unknown>>
@@ -68,13 +78,26 @@ export function checkedCalibrator(value: unknown): CheckedCalibrator | undefined
 }
 
 /** Rules between a calibrator and what else a build is told. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkCalibrated({ precision, stronglyTyped, placeholderRanges }: Readonly<Record<string, unknown>>): void {
+export function checkCalibrated({
+  precision,
+  stronglyTyped,
+  placeholderRanges,
+}: Readonly<Record<string, unknown>>): void {
   if (placeholderRanges === true)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Option calibrator measures ranges: leave out placeholderRanges of the Builder')
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'Option calibrator measures ranges: leave out placeholderRanges of the Builder',
+    )
   if (stronglyTyped === true)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Option calibrator needs a weakly typed network, not stronglyTyped: true')
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'Option calibrator needs a weakly typed network, not stronglyTyped: true',
+    )
   if (!Array.isArray(precision) || !precision.includes('int8'))
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', "Option calibrator needs precision 'int8', alone or among others, of the Builder")
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      "Option calibrator needs precision 'int8', alone or among others, of the Builder",
+    )
 }
 
 /** The calibration of one build, as the thread of JavaScript sees it. */
@@ -150,7 +173,9 @@ function iteratorOf(batches: AsyncIterable<CalibrationBatch> | Iterable<Calibrat
 function tensorsOf(batch: unknown, n: number): NativeCalibrationTensor[] {
   const name = `batch ${n} of the calibrator`
   // a bare one is that of the input without a name: native code knows the inputs
-  const tensors = Tensor.is(batch) ? [['', batch] as const] : Object.entries(checkedObject(batch, name, 'an object of tensors by input'))
+  const tensors = Tensor.is(batch)
+    ? [['', batch] as const]
+    : Object.entries(checkedObject(batch, name, 'an object of tensors by input'))
   return tensors.map(([input, tensor]: readonly [string, unknown]) => {
     if (!Tensor.is(tensor)) throw expected('a Tensor', `input '${input}' in ${name}`, tensor)
     const { dtype, shape, data } = tensor

@@ -7,7 +7,15 @@ import { writeFully } from '../base/pieces.js'
 import { toWire } from '../base/wire.js'
 import { buildInProcess } from './in-process.js'
 import type { Feed } from './calibration.js'
-import { type Answer, type Exchange, exchangeDescriptor, type Given, type Order, readStart, received } from './messages.js'
+import {
+  type Answer,
+  type Exchange,
+  exchangeDescriptor,
+  type Given,
+  type Order,
+  readStart,
+  received,
+} from './messages.js'
 
 const read = promisify(readCallback)
 const write = promisify(writeCallback)
@@ -24,7 +32,10 @@ const leastLogLevel = 3
 let unsubscribe = (): void => {}
 let subscribed = -1
 
-/** When the parent is gone, or done with us: nothing of ours is on disk, and what TensorRT is doing has no end that could be waited for. */
+/**
+ * When the parent is gone, or done with us: nothing of ours is on disk, and what TensorRT is doing has no end that
+ * could be waited for.
+ */
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 
 process.on('message', (order: Order) => {

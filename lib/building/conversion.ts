@@ -24,8 +24,9 @@ const entry = new URL('./conversion-worker.js', import.meta.url)
 const information = 3
 
 /**
- * A way to build that first gives a model the types that are asked for, where TensorRT takes them from the model and has no flags for them: TensorRT 11, TensorRT-RTX, and
- * strongly typed networks of TensorRT 10. A model that has anything of the type already stays as its maker wanted it.
+ * A way to build that first gives a model the types that are asked for, where TensorRT takes them from the model and
+ * has no flags for them: TensorRT 11, TensorRT-RTX, and strongly typed networks of TensorRT 10. A model that has
+ * anything of the type already stays as its maker wanted it.
  */
 export function converting(build: Build): Build {
   return (request, ...rest) => {
@@ -45,11 +46,19 @@ function precisionOf({ options }: NativeBuildOptions): HalfPrecision | undefined
 }
 
 /** Whether this package converts the model for a build: what comes of it belongs to a version of this package. */
-export function isConverted(options: NativeBuildOptions, choice: Pick<NativeBuilderChoice, 'kind' | 'version'>): boolean {
+export function isConverted(
+  options: NativeBuildOptions,
+  choice: Pick<NativeBuilderChoice, 'kind' | 'version'>,
+): boolean {
   return precisionOf(options) !== undefined && needsTypes(options, choice)
 }
 
-function convertAndBuild(build: Build, precision: HalfPrecision, request: NativeBuildRequest, rest: Rest): RunningBuild {
+function convertAndBuild(
+  build: Build,
+  precision: HalfPrecision,
+  request: NativeBuildRequest,
+  rest: Rest,
+): RunningBuild {
   const [, signal] = rest
   const preparing = prepared(precision, request, signal)
   let running: RunningBuild | undefined
@@ -78,7 +87,11 @@ function withModel(request: NativeBuildRequest, model: Uint8Array): NativeBuildR
 }
 
 /** The model that is to be built instead; nothing where it stays as it is. */
-async function prepared(precision: HalfPrecision, request: NativeBuildRequest, signal: AbortSignal | undefined): Promise<ConversionAnswer> {
+async function prepared(
+  precision: HalfPrecision,
+  request: NativeBuildRequest,
+  signal: AbortSignal | undefined,
+): Promise<ConversionAnswer> {
   const source = request.model ?? request.path
   // where nothing can build, the build says why
   const choice = await loadAddon().chooseBuilder(request).catch(nothing)
@@ -90,12 +103,18 @@ async function prepared(precision: HalfPrecision, request: NativeBuildRequest, s
   return { model, report }
 }
 
-function needsTypes({ options }: NativeBuildOptions, { kind, version }: Pick<NativeBuilderChoice, 'kind' | 'version'>): boolean {
+function needsTypes(
+  { options }: NativeBuildOptions,
+  { kind, version }: Pick<NativeBuilderChoice, 'kind' | 'version'>,
+): boolean {
   return options.values['stronglyTyped'] === true || kind === 'rtx' || Number.parseInt(version, 10) >= 11
 }
 
 /** Rejected with what went wrong, or when the thread was ended for an abort; never before it is gone. */
-export async function convertedInWorker(order: ConversionOrder, signal: AbortSignal | undefined): Promise<ConversionAnswer> {
+export async function convertedInWorker(
+  order: ConversionOrder,
+  signal: AbortSignal | undefined,
+): Promise<ConversionAnswer> {
   const worker = new Worker(entry, { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
   const forget = onAbort(signal, () => void worker.terminate())
   let answer: ConversionAnswer | undefined

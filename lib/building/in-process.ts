@@ -37,7 +37,10 @@ export interface RunningBuild {
   readonly ended: Promise<void>
 }
 
-/** How a builder builds: on a thread of this process, or in another one. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
+/**
+ * How a builder builds: on a thread of this process, or in another one. @throws TensorRTError ERR_TRT_NO_ADDON,
+ * ERR_TRT_PLATFORM
+ */
 export type Build = (
   request: NativeBuildRequest,
   onProgress: ProgressListener | undefined,
@@ -45,7 +48,10 @@ export type Build = (
   feed?: Feed,
 ) => RunningBuild
 
-/** Builds on a thread of this process; what the listener or the feed of a calibration throws ends the build and rejects it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
+/**
+ * Builds on a thread of this process; what the listener or the feed of a calibration throws ends the build and rejects
+ * it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
+ */
 export function buildInProcess(
   request: NativeBuildRequest,
   onProgress: ProgressListener | undefined,

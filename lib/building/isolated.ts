@@ -17,7 +17,9 @@ class Places {
   #free = availableParallelism()
   readonly #waiting = new Set<() => void>()
 
-  /** Calls back when there is a place, at once if there is. The result takes the request back, if it is not granted yet. */
+  /**
+   * Calls back when there is a place, at once if there is. The result takes the request back, if it is not granted yet.
+   */
   take(granted: () => void): () => boolean {
     if (this.#free > 0) {
       this.#free--
@@ -47,7 +49,12 @@ export class IsolatedBuilds {
   #closed = false
 
   /** Builds in another process; an abort, or a listener or a feed that throws, rejects at once and kills it. */
-  build(request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined, feed?: Feed): RunningBuild {
+  build(
+    request: NativeBuildRequest,
+    onProgress: ProgressListener | undefined,
+    signal: AbortSignal | undefined,
+    feed?: Feed,
+  ): RunningBuild {
     const cut = new AbortController()
     const forget = onAbort(signal, () => cut.abort(signal?.reason))
     const report: ProgressListener = (progress) => {

@@ -9,7 +9,10 @@ import { type Readable, readFully, type Writable, writeFully } from '../base/pie
 import type { WireError } from '../base/wire.js'
 import type { BuildProgress } from './in-process.js'
 
-/** The file descriptor under which a building process has the file that model and plan go through: after stdin, stdout, stderr and the channel. */
+/**
+ * The file descriptor under which a building process has the file that model and plan go through: after stdin, stdout,
+ * stderr and the channel.
+ */
 export const exchangeDescriptor = 4
 
 /** To the building process. */
@@ -26,7 +29,10 @@ export type Order =
   | { readonly type: 'logLevel'; readonly logLevel: number }
   | Given
 
-/** The answer to what an `ask` asks: a text, or a batch, whose tensors lie behind one another at the beginning of the exchange file, or nothing. */
+/**
+ * The answer to what an `ask` asks: a text, or a batch, whose tensors lie behind one another at the beginning of the
+ * exchange file, or nothing.
+ */
 export interface Given {
   readonly type: 'given'
   readonly text: string | undefined
@@ -34,7 +40,10 @@ export interface Given {
 }
 export type GivenTensor = Omit<NativeCalibrationTensor, 'data'> & { readonly bytes: number }
 
-/** From it. After `built` the exchange file begins with the plan; without `planBytes` there is none, as only a parse was asked for. */
+/**
+ * From it. After `built` the exchange file begins with the plan; without `planBytes` there is none, as only a parse was
+ * asked for.
+ */
 export type Answer =
   | { readonly type: 'progress'; readonly progress: BuildProgress }
   | { readonly type: 'log'; readonly severity: number; readonly line: string }

@@ -1,7 +1,22 @@
-import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native-types.js'
+import type {
+  NativeBuildOptions,
+  NativeFormat,
+  NativeLayerTypes,
+  NativeOptions,
+  NativeOptionValue,
+} from '../backend/native-types.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedBoolean, checkedChoice, checkedList, checkedObject, checkedWhole, isOneOf, isText, quoted } from '../base/checks.js'
+import {
+  checkedBoolean,
+  checkedChoice,
+  checkedList,
+  checkedObject,
+  checkedWhole,
+  isOneOf,
+  isText,
+  quoted,
+} from '../base/checks.js'
 import { checkedPlace, readOptions } from '../base/options.js'
 import { tensorrtDTypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
@@ -13,7 +28,10 @@ type Check = (value: unknown, name: string) => NativeOptionValue
 
 const formatNames = ['chw', 'chw2', 'chw4', 'chw16', 'chw32', 'hwc', 'hwc8', 'hwc16', 'dhwc', 'dhwc8', 'cdhw32']
 
-/** Options that are one value each: what they may be. Native code knows them by the same names (native/building/configure.cc, precision.cc). */
+/**
+ * Options that are one value each: what they may be. Native code knows them by the same names
+ * (native/building/configure.cc, precision.cc).
+ */
 const checks = {
   workspace: checkedBytes,
   tacticSharedMemory: checkedBytes,
@@ -31,7 +49,12 @@ const checks = {
   maxTactics: integer(1, 1e6),
   auxiliaryStreams: integer(0, 1e3),
   tacticSources: namesOf('cublas', 'cublasLt', 'cudnn', 'edgeMaskConvolutions', 'jitConvolutions'),
-  previewFeatures: namesOf('profileSharing0806', 'aliasedPluginIO1003', 'runtimeActivationResize1010', 'multiDeviceRuntime1016'),
+  previewFeatures: namesOf(
+    'profileSharing0806',
+    'aliasedPluginIO1003',
+    'runtimeActivationResize1010',
+    'multiDeviceRuntime1016',
+  ),
   disableTimingCache: checkedBoolean,
   compilationCache: checkedBoolean,
   monitorMemory: checkedBoolean,
@@ -50,7 +73,15 @@ const checks = {
 } satisfies Partial<Record<keyof BuilderOptions, Check>>
 
 const known = [
-  ...(['tensorrt', 'device', 'isolation', 'inputFormats', 'outputFormats', 'layerPrecisions', 'layerOutputTypes'] as const),
+  ...([
+    'tensorrt',
+    'device',
+    'isolation',
+    'inputFormats',
+    'outputFormats',
+    'layerPrecisions',
+    'layerOutputTypes',
+  ] as const),
   ...timingCacheOptions,
   ...(Object.keys(checks) as (keyof typeof checks)[]),
 ]
@@ -88,7 +119,10 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
  * Engines run row-major tensors alone: whatever the build might choose has to be that, before it has begun.
  * @throws TensorRTError ERR_TRT_UNSUPPORTED
  */
-export function refuseVectorized({ inputFormats, outputFormats }: Pick<BuilderOptions, 'inputFormats' | 'outputFormats'>): void {
+export function refuseVectorized({
+  inputFormats,
+  outputFormats,
+}: Pick<BuilderOptions, 'inputFormats' | 'outputFormats'>): void {
   for (const [option, tensors] of Object.entries({ inputFormats, outputFormats }))
     for (const [name, { formats = ['chw'] }] of Object.entries(tensors ?? {}))
       if (formats.some((format) => format !== 'chw'))
@@ -107,20 +141,35 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
   const { precision, hardwareCompatibility: hardware = 'none', versionCompatible: compatible = false } = values
   const rules: [boolean, string][] = [
     [values['excludeLeanRuntime'] === true && compatible !== true, 'excludeLeanRuntime needs versionCompatible: true'],
-    [values['pluginsToSerialize'] !== undefined && compatible !== true, 'pluginsToSerialize needs versionCompatible: true'],
+    [
+      values['pluginsToSerialize'] !== undefined && compatible !== true,
+      'pluginsToSerialize needs versionCompatible: true',
+    ],
     [
       hasLayers && values['precisionConstraints'] === undefined,
       `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`,
     ],
     [hasLayers && strong, `${layers} needs a weakly typed network, not stronglyTyped: true`],
-    [values['precisionConstraints'] !== undefined && strong, 'precisionConstraints needs a weakly typed network, not stronglyTyped: true'],
-    [values['placeholderRanges'] === true && strong, 'placeholderRanges needs a weakly typed network, not stronglyTyped: true'],
+    [
+      values['precisionConstraints'] !== undefined && strong,
+      'precisionConstraints needs a weakly typed network, not stronglyTyped: true',
+    ],
+    [
+      values['placeholderRanges'] === true && strong,
+      'placeholderRanges needs a weakly typed network, not stronglyTyped: true',
+    ],
     [
       values['placeholderRanges'] === true && !(Array.isArray(precision) && precision.includes('int8')),
       "placeholderRanges needs precision 'int8', alone or among others",
     ],
-    [values['refit'] === 'individual' && values['refittableWeights'] === undefined, "refit: 'individual' needs refittableWeights"],
-    [values['refittableWeights'] !== undefined && values['refit'] !== 'individual', "refittableWeights needs refit: 'individual'"],
+    [
+      values['refit'] === 'individual' && values['refittableWeights'] === undefined,
+      "refit: 'individual' needs refittableWeights",
+    ],
+    [
+      values['refittableWeights'] !== undefined && values['refit'] !== 'individual',
+      "refittableWeights needs refit: 'individual'",
+    ],
     [
       values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'),
       'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility',
@@ -157,16 +206,20 @@ const precisions = ['fp32', 'fp16', 'bf16', 'int8', 'fp8', 'int4']
 
 function checkedPrecision(value: unknown, name: string): string[] {
   const what = `one or several of ${quoted(precisions)}`
-  const names = checkedList(typeof value === 'string' ? [value] : value, name, what, (element) => isOneOf(element, precisions))
+  const names = checkedList(typeof value === 'string' ? [value] : value, name, what, (element) =>
+    isOneOf(element, precisions),
+  )
   if (names.length === 0) throw expected(what, name, value)
-  if (names.includes('fp32') && names.length > 1) throw expected("'fp32' alone (it is always allowed), or others,", name, value)
+  if (names.includes('fp32') && names.length > 1)
+    throw expected("'fp32' alone (it is always allowed), or others,", name, value)
   return names.filter((each) => each !== 'fp32')
 }
 
 function checkedCapabilities(value: unknown, name: string): string[] {
   if (value === 'current') return ['current']
   const what = "'current', or an array of compute capabilities such as '8.6',"
-  const isCapability = (element: unknown): element is string => typeof element === 'string' && /^\d{1,2}\.\d$/.test(element)
+  const isCapability = (element: unknown): element is string =>
+    typeof element === 'string' && /^\d{1,2}\.\d$/.test(element)
   const names = checkedList(value, name, what, isCapability)
   if (names.length === 0) throw expected(what, name, value)
   return names
@@ -201,7 +254,9 @@ function checkedFormats(value: unknown, option: string): NativeFormat[] {
 }
 
 function checkedFormatNames(value: unknown, name: string): string[] {
-  const names = checkedList(value, name, `an array of ${quoted(formatNames)}`, (element) => isOneOf(element, formatNames))
+  const names = checkedList(value, name, `an array of ${quoted(formatNames)}`, (element) =>
+    isOneOf(element, formatNames),
+  )
   if (names.length === 0) throw expected('an array of one or more formats', name, value)
   return names
 }
@@ -217,13 +272,27 @@ function checkedLayerTypes(value: unknown, option: string, several: boolean): Na
   })
 }
 
-const byteUnits: Readonly<Record<string, number>> = { '': 1, B: 1, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, KB: 1e3, MB: 1e6, GB: 1e9 }
+const byteUnits: Readonly<Record<string, number>> = {
+  '': 1,
+  B: 1,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+}
 
 /** A number of bytes, or text such as "512MiB". @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBytes(value: unknown, name: string): number {
   const [, digits, unit] = typeof value === 'string' ? (/^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(value) ?? []) : []
   const factor = byteUnits[unit?.toUpperCase() ?? '']
-  const bytes = typeof value === 'number' ? value : digits !== undefined && factor !== undefined ? Math.round(Number(digits) * factor) : NaN
+  const bytes =
+    typeof value === 'number'
+      ? value
+      : digits !== undefined && factor !== undefined
+        ? Math.round(Number(digits) * factor)
+        : NaN
   if (Number.isSafeInteger(bytes) && bytes > 0) return bytes
   throw expected('a number of bytes, or text such as "512MiB" or "2GiB",', name, value)
 }

@@ -2,12 +2,23 @@ import type { NativeOptions } from '../backend/native-types.js'
 import type { BuildSettings } from '../plan/settings.js'
 
 /** What native code reports of a build, as users see it: by the options' names, frozen. */
-export function settingsOf({ values, inputFormats, outputFormats, layerPrecisions, layerOutputTypes }: NativeOptions): BuildSettings {
+export function settingsOf({
+  values,
+  inputFormats,
+  outputFormats,
+  layerPrecisions,
+  layerOutputTypes,
+}: NativeOptions): BuildSettings {
   const formats = (entries: NativeOptions['inputFormats']): unknown =>
-    frozenRecord(entries.map(({ name, dtype, formats }) => [name, Object.freeze({ dtype, formats: Object.freeze([...formats]) })]))
+    frozenRecord(
+      entries.map(({ name, dtype, formats }) => [name, Object.freeze({ dtype, formats: Object.freeze([...formats]) })]),
+    )
   const settings = {
     ...Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as string[])]) : value]),
+      Object.entries(values).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? Object.freeze([...(value as string[])]) : value,
+      ]),
     ),
     refit: values['refit'] === 'all' ? true : values['refit'],
     inputFormats: formats(inputFormats),

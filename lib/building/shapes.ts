@@ -16,7 +16,10 @@ export type InputShapes = readonly number[] | ProfileShapes
  */
 export type Shapes = Readonly<Record<string, InputShapes>>
 
-/** Profiles as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE */
+/**
+ * Profiles as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED,
+ * ERR_TRT_SHAPE
+ */
 export function checkedProfiles(shapes: unknown): NativeProfile[] {
   if (shapes === undefined) return []
   if (typeof shapes !== 'object' || shapes === null)
@@ -46,11 +49,16 @@ function checkedRange(value: unknown, input: string): ProfileShapes {
   }
 }
 
-/** Shapes or, of a shape tensor, values, which may be negative: which of them it is is known when the model is parsed. */
+/**
+ * Shapes or, of a shape tensor, values, which may be negative: which of them it is is known when the model is parsed.
+ */
 function checkedIntegers(value: unknown, name: string): number[] {
   const integers = checkedArray(value, name, 'an array of integers')
   const wrong = integers.findIndex((each) => !Number.isSafeInteger(each))
   if (wrong >= 0)
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`,
+    )
   return integers as number[]
 }

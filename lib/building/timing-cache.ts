@@ -6,21 +6,25 @@ import { TensorRTError } from '../errors.js'
 
 export interface TimingCacheOptions {
   /**
-   * The file in which TensorRT keeps what it measured, so that later builds need not measure it again; made where there is none, in a folder that
-   * exists. Builds in several processes may share it, and trtexec's `--timingCacheFile` too: it is read and merged under the lock of `<file>.lock`, and
-   * replaced whole. It belongs to one version of TensorRT and one model of GPU; for another the build fails with ERR_TRT_TIMING_CACHE. TensorRT 10 and 11; TensorRT-RTX
+   * The file in which TensorRT keeps what it measured, so that later builds need not measure it again; made where there
+   * is none, in a folder that exists. Builds in several processes may share it, and trtexec's `--timingCacheFile` too:
+   * it is read and merged under the lock of `<file>.lock`, and replaced whole. It belongs to one version of TensorRT
+   * and one model of GPU; for another the build fails with ERR_TRT_TIMING_CACHE. TensorRT 10 and 11; TensorRT-RTX
    * measures nothing.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_timing_cache.html
    */
   readonly timingCache?: string
   /**
    * What happens where the timing cache lacks something: it is measured (TensorRT's default), or the build fails.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html BuilderFlag::kERROR_ON_TIMING_CACHE_MISS
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
+   * BuilderFlag::kERROR_ON_TIMING_CACHE_MISS
    */
   readonly timingCacheMiss?: 'measure' | 'error'
   /**
-   * Whether tools may later look up and change single entries of the timing cache; TensorRT's default is false. TensorRT 10.8 and later.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html BuilderFlag::kEDITABLE_TIMING_CACHE
+   * Whether tools may later look up and change single entries of the timing cache; TensorRT's default is false.
+   * TensorRT 10.8 and later.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
+   * BuilderFlag::kEDITABLE_TIMING_CACHE
    */
   readonly editableTimingCache?: boolean
 }
@@ -37,7 +41,10 @@ export function checkedTimingCache(
   if (path === undefined) {
     if (miss === 'measure' && !editable) return {}
     const option = editable ? 'editableTimingCache: true' : 'timingCacheMiss: "error"'
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${option} says how to use a timing cache: give timingCache, the path of its file`)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `${option} says how to use a timing cache: give timingCache, the path of its file`,
+    )
   }
   if (options.disableTimingCache === true)
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'timingCache cannot go with disableTimingCache: true')

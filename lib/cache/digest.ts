@@ -26,7 +26,8 @@ interface HashedFile extends FileState {
 }
 
 /**
- * Checks a model, and hashes it: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part of it is used.
+ * Checks a model, and hashes it: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part
+ * of it is used.
  * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
  */
 export async function digestModel(model: string | Uint8Array, signal: AbortSignal | undefined): Promise<ModelDigest> {
@@ -44,14 +45,23 @@ export async function digestModel(model: string | Uint8Array, signal: AbortSigna
 }
 
 /** The hashes of files by their paths. @throws TensorRTError ERR_TRT_FILE */
-export async function digestFiles(paths: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
+export async function digestFiles(
+  paths: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, string>> {
   const digests = new Map<string, string>()
   for (const path of paths) digests.set(path, (await hashFile(resolve(path), signal)).hash)
   return digests
 }
 
-/** @throws TensorRTError ERR_TRT_FILE where a file is not what was hashed any more: then nobody knows what a build of it was made from */
-export async function refuseChanged(files: readonly FileState[], when = 'while an engine was built from it'): Promise<void> {
+/**
+ * @throws TensorRTError ERR_TRT_FILE where a file is not what was hashed any more: then nobody knows what a build of it
+ * was made from
+ */
+export async function refuseChanged(
+  files: readonly FileState[],
+  when = 'while an engine was built from it',
+): Promise<void> {
   for (const { path, state } of files) {
     if ((await stateOf(path)) === state) continue
     throw new TensorRTError('ERR_TRT_FILE', `${path} was changed ${when}: load it again`, { details: { path } })
@@ -74,12 +84,25 @@ async function stateOf(path: string): Promise<string> {
   return onFile('read', path, async () => describeState(await stat(path, { bigint: true })))
 }
 
-function describeState({ dev, ino, size, mtimeNs }: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
+function describeState({
+  dev,
+  ino,
+  size,
+  mtimeNs,
+}: {
+  dev: bigint
+  ino: bigint
+  size: bigint
+  mtimeNs: bigint
+}): string {
   return [dev, ino, size, mtimeNs].join(' ')
 }
 
 /** The chunks of a file, unless Git LFS left a pointer in its place. @throws TensorRTError ERR_TRT_FILE */
-async function* unlessPointer(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* unlessPointer(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   let isFirst = true
   for await (const chunk of chunks) {
     if (isFirst && isLfsPointer(chunk)) throw pointed(path)

@@ -37,7 +37,9 @@ export interface CachedPlan {
   readonly path?: string
 }
 
-/** What is published on the channel `node-tensorrt:cache` of node:diagnostics_channel when a plan was found or built. */
+/**
+ * What is published on the channel `node-tensorrt:cache` of node:diagnostics_channel when a plan was found or built.
+ */
 export interface CacheMessage {
   /** The key of the plan: 64 hexadecimal digits. */
   readonly key: string
@@ -125,7 +127,9 @@ export class EngineCache implements AsyncDisposable {
     const knowing = this.#track(know(request))
     const known = await awaited(within({ signal: request.signal }, () => knowing))
     const place = { folder: this.folder, maxBytes: this.maxBytes }
-    const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) => obtain(place, known, signal, report))
+    const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) =>
+      obtain(place, known, signal, report),
+    )
     void this.#track(ended)
     const { value, isFirst } = await awaited(result)
     const hit = !(value.isBuilt && isFirst)
@@ -220,7 +224,12 @@ async function chooseBuilder(
   return { choice, parser: path === undefined ? undefined : (await digestFiles([path], signal)).get(path) }
 }
 
-async function obtain(place: CachePlace, known: Known, signal: AbortSignal, report: (progress: BuildProgress) => void): Promise<Obtained> {
+async function obtain(
+  place: CachePlace,
+  known: Known,
+  signal: AbortSignal,
+  report: (progress: BuildProgress) => void,
+): Promise<Obtained> {
   const path = entryPath(place.folder, known.key)
   await inFolder(place.folder, () => refuseUntrusted(place.folder))
   const there = await readEntry(path, signal)
@@ -250,7 +259,9 @@ async function found(path: string, plan: Plan): Promise<Obtained> {
   return { plan, isBuilt: false, path }
 }
 
-/** With the library that the key speaks of, and no other; ends when nothing of it is under way any more, aborted or not. */
+/**
+ * With the library that the key speaks of, and no other; ends when nothing of it is under way any more, aborted or not.
+ */
 async function build(known: Known, signal: AbortSignal, onProgress: (progress: BuildProgress) => void): Promise<Plan> {
   await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
   const shapes = known.profiles.map((profile): Shapes =>
@@ -273,10 +284,18 @@ async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
   } catch (error) {
-    if (!(error instanceof Error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)) throw error
-    throw new TensorRTError('ERR_TRT_FILE', `The engine cache ${folder} cannot be used: ${error.message}. ${otherFolder}`, {
-      cause: error,
-      details: { folder },
-    })
+    if (
+      !(error instanceof Error) ||
+      !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)
+    )
+      throw error
+    throw new TensorRTError(
+      'ERR_TRT_FILE',
+      `The engine cache ${folder} cannot be used: ${error.message}. ${otherFolder}`,
+      {
+        cause: error,
+        details: { folder },
+      },
+    )
   }
 }

@@ -38,7 +38,10 @@ export function keyOfRuntimeCache(name: string): string | undefined {
 /** What became of reading an entry: the plan, or why there is none. */
 export type Reading = { readonly plan: Plan } | { readonly plan: undefined; readonly damage: TensorRTError | undefined }
 
-/** Reads an entry: all of it, and held against its SHA-256. @throws TensorRTError ERR_TRT_FILE where it is there and cannot be read */
+/**
+ * Reads an entry: all of it, and held against its SHA-256. @throws TensorRTError ERR_TRT_FILE where it is there and
+ * cannot be read
+ */
 export async function readEntry(path: string, signal: AbortSignal): Promise<Reading> {
   try {
     const plan = await Plan.load(path, { signal })
@@ -110,7 +113,10 @@ export async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Removes what there is of an entry but its lock; the plan goes first, so that none is ever there without its sidecar. For who holds the lock. */
+/**
+ * Removes what there is of an entry but its lock; the plan goes first, so that none is ever there without its sidecar.
+ * For who holds the lock.
+ */
 export async function removeEntry(path: string): Promise<void> {
   await rm(path, { force: true })
   await rm(sidecarPath(path), { force: true })
@@ -122,7 +128,9 @@ export async function removeEntry(path: string): Promise<void> {
 /** How long to wait for the lock of an entry that is to go: one that is in use is taken at once or not at all. */
 const patienceMs = 100
 
-/** Removes an entry and its locks, unless somebody is building or reading it: then it stays, and the answer is false. */
+/**
+ * Removes an entry and its locks, unless somebody is building or reading it: then it stays, and the answer is false.
+ */
 export async function removeIfFree({ path }: CacheEntry): Promise<boolean> {
   try {
     await withFileLock(path, { timeoutMs: patienceMs }, async () => {

@@ -8,8 +8,9 @@ import { keyOfRuntimeCache, listEntries, namesIn, removeIfFree, sizeOf } from '.
 import type { CachePlace } from './options.js'
 
 /**
- * Keeps a plan as an entry, once enough of those that were not used for longest are gone, so that all have `maxBytes` at most. One saver at a time in a folder: a
- * temporary file that another left there is a dead one's, and so is what belongs to a plan that is not there.
+ * Keeps a plan as an entry, once enough of those that were not used for longest are gone, so that all have `maxBytes`
+ * at most. One saver at a time in a folder: a temporary file that another left there is a dead one's, and so is what
+ * belongs to a plan that is not there.
  * @throws TensorRTError ERR_TRT_FILE
  */
 export async function store(place: CachePlace, path: string, plan: Plan, signal: AbortSignal): Promise<void> {
@@ -21,7 +22,8 @@ export async function store(place: CachePlace, path: string, plan: Plan, signal:
 }
 
 /**
- * Keeps a file beside an entry, in the place of the one that may be there, for who holds the entry's lock. It counts with the entry, and goes with it.
+ * Keeps a file beside an entry, in the place of the one that may be there, for who holds the entry's lock. It counts
+ * with the entry, and goes with it.
  * @throws TensorRTError ERR_TRT_FILE where the entry is gone, or would be larger than the cache
  */
 export async function storeBeside(
@@ -37,7 +39,10 @@ export async function storeBeside(
     if (own === undefined) throw new TensorRTError('ERR_TRT_FILE', `${entry} is not there any more`)
     const wanted = chunks.reduce((sum, { length }) => sum + length, 0) - (await sizeOf(path))
     if (own.bytes + wanted > place.maxBytes)
-      throw new TensorRTError('ERR_TRT_FILE', `with ${wanted} bytes more it is larger than the cache may be (${place.maxBytes})`)
+      throw new TensorRTError(
+        'ERR_TRT_FILE',
+        `with ${wanted} bytes more it is larger than the cache may be (${place.maxBytes})`,
+      )
     await makeRoom(place, wanted, entry)
     await replaceFile(path, chunks, `${join(place.folder, `.${own.key}`)}.plan.runtime.tmp`)
   })
@@ -58,6 +63,7 @@ async function sweep(folder: string): Promise<void> {
   const plans = new Set(names)
   const hasNoPlan = (key: string | undefined): boolean => key !== undefined && !plans.has(`${key}.plan`)
   const isStale = (name: string): boolean =>
-    /^\.[0-9a-f]{64}\.plan\..*\.tmp$/.test(name) || hasNoPlan(/^([0-9a-f]{64})\.plan\.json$/.exec(name)?.[1] ?? keyOfRuntimeCache(name))
+    /^\.[0-9a-f]{64}\.plan\..*\.tmp$/.test(name) ||
+    hasNoPlan(/^([0-9a-f]{64})\.plan\.json$/.exec(name)?.[1] ?? keyOfRuntimeCache(name))
   await Promise.all(names.filter(isStale).map((name) => rm(join(folder, name), { force: true })))
 }

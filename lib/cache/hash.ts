@@ -24,10 +24,13 @@ export function* chunksOfBytes(bytes: Uint8Array): Generator<Uint8Array, void, u
 }
 
 /**
- * One hash of all chunks, as hexadecimal digits: the SHA-256 of the list of their SHA-256. They are hashed on Node's thread pool, which takes a copy of each; OpenSSL
- * uses the processor's own instructions for it.
+ * One hash of all chunks, as hexadecimal digits: the SHA-256 of the list of their SHA-256. They are hashed on Node's
+ * thread pool, which takes a copy of each; OpenSSL uses the processor's own instructions for it.
  */
-export async function hashOf(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, signal: AbortSignal | undefined): Promise<string> {
+export async function hashOf(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   const digests: Promise<ArrayBuffer>[] = []
   for await (const chunk of chunks) {
     signal?.throwIfAborted()

@@ -5,7 +5,10 @@ import { isConverted } from '../building/conversion.js'
 import { TensorRTError } from '../errors.js'
 import type { ModelDigest } from './digest.js'
 
-/** Raised when a plan that an earlier version of this package built from the same things is no longer what this one would build. */
+/**
+ * Raised when a plan that an earlier version of this package built from the same things is no longer what this one
+ * would build.
+ */
 const cacheFormat = 3
 
 /** All that decides what a plan is. */
@@ -22,8 +25,8 @@ export interface KeyParts {
 }
 
 /**
- * The name of an engine in the cache: a SHA-256 over all that makes its plan stale. An option that is not known here is taken for one of them: at worst an engine
- * is built twice.
+ * The name of an engine in the cache: a SHA-256 over all that makes its plan stale. An option that is not known here is
+ * taken for one of them: at worst an engine is built twice.
  */
 export function keyOf({ digest, options, plugins, profiles, builder, parser }: KeyParts): string {
   const parts = {
@@ -32,7 +35,9 @@ export function keyOf({ digest, options, plugins, profiles, builder, parser }: K
     external: digest.external,
     options: lastingOptions(options, plugins),
     // a profile names inputs in any order, but is known by its number
-    profiles: profiles.map((profile) => Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, [min, opt, max]]))),
+    profiles: profiles.map((profile) =>
+      Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, [min, opt, max]])),
+    ),
     tensorrt: [builder.kind, builder.version],
     parser: parser ?? null,
     // what this package makes of a model differs from version to version
@@ -44,20 +49,30 @@ export function keyOf({ digest, options, plugins, profiles, builder, parser }: K
   return createHash('sha256').update(canonical(parts)).digest('hex')
 }
 
-/** What says where, how fast or how safely a plan is built, and not which plan; of a timing cache neither the file nor what is in it. */
+/**
+ * What says where, how fast or how safely a plan is built, and not which plan; of a timing cache neither the file nor
+ * what is in it.
+ */
 const withoutEffect: readonly string[] = ['tensorrt', 'device', 'isolation', 'timingCache']
 
 /** Variables of the environment by which NVIDIA's libraries choose other kernels. */
 const lastingVariables = ['NVIDIA_TF32_OVERRIDE'] as const
 
 function lastingEnvironment(): Record<string, string> {
-  return Object.fromEntries(lastingVariables.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+  return Object.fromEntries(
+    lastingVariables.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  )
 }
 
 /** The options that have an effect on the plan, with what is in plugin libraries for their paths. */
 function lastingOptions(given: NativeBuildOptions, plugins: KeyParts['plugins']): Record<string, unknown> {
-  const lasting = Object.entries({ ...given, ...given.options }).filter(([name]) => name !== 'options' && !withoutEffect.includes(name))
-  const values = Object.entries(given.options.values).map(([name, value]): [string, unknown] => [name, known(value, plugins)])
+  const lasting = Object.entries({ ...given, ...given.options }).filter(
+    ([name]) => name !== 'options' && !withoutEffect.includes(name),
+  )
+  const values = Object.entries(given.options.values).map(([name, value]): [string, unknown] => [
+    name,
+    known(value, plugins),
+  ])
   return { ...Object.fromEntries<unknown>(lasting), values: Object.fromEntries(values) }
 }
 

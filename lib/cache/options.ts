@@ -45,7 +45,10 @@ export function checkedCacheOptions(options: unknown): CacheWish {
   }
 }
 
-/** The option `cache` of Engine: where to keep plans, or nothing for `false`. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The option `cache` of Engine: where to keep plans, or nothing for `false`. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedCache(cache: unknown): CacheWish | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)

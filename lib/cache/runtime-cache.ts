@@ -9,7 +9,10 @@ import { storeBeside } from './eviction.js'
 import { chunksOfBytes, hashOf } from './hash.js'
 import type { CachePlace } from './options.js'
 
-/** What TensorRT-RTX compiled for an engine on this GPU: it is kept beside the engine's plan. Nothing here is ever an error of the engine; the log tells of it. */
+/**
+ * What TensorRT-RTX compiled for an engine on this GPU: it is kept beside the engine's plan. Nothing here is ever an
+ * error of the engine; the log tells of it.
+ */
 export interface RuntimeCache {
   /** What was compiled another time; absent where there is nothing that is whole. */
   readonly bytes: Uint8Array | undefined
@@ -20,7 +23,10 @@ export interface RuntimeCache {
 /** How long to wait, in all, for whoever has the entry and the folder: an engine that is closed waits for it. */
 const patienceMs = 500
 
-/** A file is this line, with the hash of what follows it. What is compiled is code, which TensorRT is given only when it is whole. */
+/**
+ * A file is this line, with the hash of what follows it. What is compiled is code, which TensorRT is given only when it
+ * is whole.
+ */
 const headOf = (hash: string): string => `node-tensorrt runtime cache 1 ${hash}\n`
 
 /** Of an entry of the cache that TensorRT-RTX runs; nothing where it has no GPU here. `entry`: the path of its plan. */
@@ -40,7 +46,10 @@ export async function openRuntimeCache(
   })
 }
 
-/** What it was compiled by and for. The driver is not among it: TensorRT takes what an older one of the same major version had compiled. */
+/**
+ * What it was compiled by and for. The driver is not among it: TensorRT takes what an older one of the same major
+ * version had compiled.
+ */
 function idOf({ version, gpu }: NativeBuilderChoice): string {
   const parts = [version, gpu?.name, gpu?.computeCapability, gpu?.multiprocessors]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)

@@ -15,12 +15,18 @@ interface Running<T, P> {
 
 export interface Joined<T> {
   /** Rejected at once with the signal's reason, or with what the listener threw. */
-  readonly result: Promise<{ readonly value: T; /** Of those who waited to the end: true for one. */ readonly isFirst: boolean }>
+  readonly result: Promise<{
+    readonly value: T
+    /** Of those who waited to the end: true for one. */ readonly isFirst: boolean
+  }>
   /** Fulfilled when nothing is under way on this caller's behalf any more. */
   readonly ended: Promise<void>
 }
 
-/** Work that callers who ask for the same share: each may leave without harm to the others, and when the last has left it is aborted. */
+/**
+ * Work that callers who ask for the same share: each may leave without harm to the others, and when the last has left
+ * it is aborted.
+ */
 export class SharedWork<T, P> {
   readonly #running = new Map<string, Running<T, P>>()
 
@@ -51,7 +57,9 @@ export class SharedWork<T, P> {
       }
       running.waiters.add(waiter)
       const forget = onAbort(signal, () => leave(signal?.reason))
-      running.promise.then((value) => resolve({ value, isFirst: running.waiters.values().next().value === waiter }), reject).finally(forget)
+      running.promise
+        .then((value) => resolve({ value, isFirst: running.waiters.values().next().value === waiter }), reject)
+        .finally(forget)
     })
     const ended = result.then(
       () => {},

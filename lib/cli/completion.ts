@@ -27,7 +27,9 @@ export function completionScript(shell: Shell, name: string, commands: readonly 
 function bash(name: string, commands: readonly ShellCommand[]): string {
   const cases = commands.map((command) => {
     const choices = command.options.filter((option) => option.choices.length > 0)
-    const values = choices.map((option) => `      ${option.name}) words=${quoted(option.choices.join(' '))}; value=1 ;;`)
+    const values = choices.map(
+      (option) => `      ${option.name}) words=${quoted(option.choices.join(' '))}; value=1 ;;`,
+    )
     const words = [...command.words, ...command.options.map((option) => option.name)].join(' ')
     return [
       `    ${command.name})`,
@@ -67,7 +69,9 @@ function zsh(name: string, commands: readonly ShellCommand[]): string {
     const words = command.words.length > 0 ? `        ${quoted(`1:word:(${command.words.join(' ')})`)} \\\n` : ''
     return `    ${command.name})\n      _arguments \\\n${options.join('\n')}\n${words}        '*:file:_files'\n      ;;`
   })
-  const described = commands.map((command) => `    ${quoted(`${command.name}:${command.summary.replaceAll(':', '\\:')}`)}`)
+  const described = commands.map(
+    (command) => `    ${quoted(`${command.name}:${command.summary.replaceAll(':', '\\:')}`)}`,
+  )
   return `#compdef ${name}
 _${own}() {
   local -a commands

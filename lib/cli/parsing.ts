@@ -31,7 +31,9 @@ function described(session: Session, name: string, summary: string, example: str
 export function configured(command: Command, session: Session): Command {
   return command
     .exitOverride()
-    .showHelpAfterError(`(${session.name} ${command.name() === session.name ? '' : `${command.name()} `}--help says what there is)`)
+    .showHelpAfterError(
+      `(${session.name} ${command.name() === session.name ? '' : `${command.name()} `}--help says what there is)`,
+    )
     .configureOutput({
       writeOut: (text) => void session.stdout.write(text),
       writeErr: (text) => void session.stderr.write(text),
@@ -84,7 +86,9 @@ export function numberIn(least: number, most: number): (text: string) => number 
   return (text) => {
     const number = Number(text)
     if (text.trim() !== '' && Number.isFinite(number) && number >= least && number <= most) return number
-    throw new InvalidArgumentError(`Expected a number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`)
+    throw new InvalidArgumentError(
+      `Expected a number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`,
+    )
   }
 }
 

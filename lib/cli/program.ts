@@ -35,7 +35,10 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
   const program = newProgram(session)
     .description('NVIDIA TensorRT from Node.js: build plans from ONNX, run them, measure them.')
     .version(packageVersion(), '-V, --version')
-    .addHelpText('after', `\n${session.prose(exitCodesHelp)}\n\nExample:\n  ${session.name} build model.onnx --fp16 --output model.plan`)
+    .addHelpText(
+      'after',
+      `\n${session.prose(exitCodesHelp)}\n\nExample:\n  ${session.name} build model.onnx --fp16 --output model.plan`,
+    )
   for (const [name, summary] of Object.entries(summaries)) {
     if (name === called) program.addCommand((await commandFiles[name as CommandName]()).command(session, commandFiles))
     else program.addCommand(new Command(name).summary(summary))

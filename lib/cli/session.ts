@@ -26,7 +26,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** One call of `trt`: where its results and messages go, and what ends it. Results go to stdout; everything else, progress too, to stderr. */
+/**
+ * One call of `trt`: where its results and messages go, and what ends it. Results go to stdout; everything else,
+ * progress too, to stderr.
+ */
 export class Session {
   readonly name: string
   readonly stdout: Sink
@@ -84,7 +87,10 @@ export class Session {
     this.stdout.write(`${this.#json ? jsonText(value, 2) : text()}\n`)
   }
 
-  /** With `--json`, what ended the command, in place of its result: `{ "error": { "code", "message" } }`. The lines for people are beside it. */
+  /**
+   * With `--json`, what ended the command, in place of its result: `{ "error": { "code", "message" } }`. The lines for
+   * people are beside it.
+   */
   failure(error: unknown): void {
     if (this.#json && !this.#hasResult) this.result(failureRecord(error), () => '')
   }

@@ -1,4 +1,5 @@
-// The calls of a client, whatever they are sent by: checked, limited in time, tried again, and counted until the client is closed.
+// The calls of a client, whatever they are sent by: checked, limited in time, tried again, and counted until the client
+// is closed.
 import { checkedTimeout, type Cut, within } from '../base/cancellation.js'
 import { checkedBoolean, checkedChoice, checkedObject, checkedSignal, checkedText } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
@@ -6,7 +7,15 @@ import { expected, TensorRTError } from '../errors.js'
 import { cannotHaveRun, closed } from './errors.js'
 import { KnownModels } from './known-models.js'
 import { answerOf } from './outputs.js'
-import type { IndexEntry, InferAnswer, InferOutput, ModelConfig, ModelMetadata, ModelStatistics, ServerMetadata } from './public-types.js'
+import type {
+  IndexEntry,
+  InferAnswer,
+  InferOutput,
+  ModelConfig,
+  ModelMetadata,
+  ModelStatistics,
+  ServerMetadata,
+} from './public-types.js'
 import { checkedVersion, formOf, inferRequest, isTextWanted, requestOptionNames } from './request.js'
 import { checkedHeaders, type ClientSettings, type Headers } from './settings.js'
 import type { Call, LoadRequest, Transport } from './transport.js'
@@ -45,7 +54,11 @@ export class Calls {
     if (this.#closing !== undefined) throw closed()
   }
 
-  async answer(model: unknown, inputs: unknown, options: unknown): Promise<InferAnswer<Readonly<Record<string, InferOutput>>>> {
+  async answer(
+    model: unknown,
+    inputs: unknown,
+    options: unknown,
+  ): Promise<InferAnswer<Readonly<Record<string, InferOutput>>>> {
     this.checkOpen()
     const given = readOptions(options, inferOptionNames, 'infer')
     const isJson = checkedChoice(given.encoding ?? 'binary', 'encoding', ['binary', 'json']) === 'json'
@@ -69,7 +82,9 @@ export class Calls {
   }
 
   async isModelReady(model: unknown, options: unknown): Promise<boolean> {
-    return this.#ofModel(model, options, 'isModelReady', (name, version, call) => this.#transport.isModelReady(name, version, call))
+    return this.#ofModel(model, options, 'isModelReady', (name, version, call) =>
+      this.#transport.isModelReady(name, version, call),
+    )
   }
 
   async serverMetadata(options: unknown): Promise<ServerMetadata> {
@@ -77,16 +92,22 @@ export class Calls {
   }
 
   async modelMetadata(model: unknown, options: unknown): Promise<ModelMetadata> {
-    return this.#ofModel(model, options, 'modelMetadata', (name, version, call) => this.#transport.modelMetadata(name, version, call))
+    return this.#ofModel(model, options, 'modelMetadata', (name, version, call) =>
+      this.#transport.modelMetadata(name, version, call),
+    )
   }
 
   async modelConfig(model: unknown, options: unknown): Promise<ModelConfig> {
-    return this.#ofModel(model, options, 'modelConfig', (name, version, call) => this.#transport.modelConfig(name, version, call))
+    return this.#ofModel(model, options, 'modelConfig', (name, version, call) =>
+      this.#transport.modelConfig(name, version, call),
+    )
   }
 
   async statistics(model: unknown, options: unknown): Promise<readonly ModelStatistics[]> {
     if (model !== undefined)
-      return this.#ofModel(model, options, 'statistics', (name, version, call) => this.#transport.statistics(name, version, call))
+      return this.#ofModel(model, options, 'statistics', (name, version, call) =>
+        this.#transport.statistics(name, version, call),
+      )
     this.checkOpen()
     const { version, ...given } = readOptions(options, versionOptionNames, 'statistics')
     if (version !== undefined) throw expected('the name of a model, since a version is given,', 'model', model)
@@ -154,7 +175,11 @@ export class Calls {
     }
   }
 
-  async #run<T>({ headers, ...limits }: Limits, model: string | undefined, work: (call: Call) => Promise<T>): Promise<T> {
+  async #run<T>(
+    { headers, ...limits }: Limits,
+    model: string | undefined,
+    work: (call: Call) => Promise<T>,
+  ): Promise<T> {
     const { timeoutMs } = limits
     const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs
     const call = { url: this.#transport.url, model, headers, deadline, timeoutMs }
@@ -205,8 +230,10 @@ function checkedConfig(config: unknown): string | undefined {
 
 function checkedFiles(files: unknown): LoadRequest['files'] {
   if (files === undefined) return []
-  return Object.entries(checkedObject(files, 'files', 'an object with the bytes of each file')).map(([path, bytes]: [string, unknown]) => {
-    if (bytes instanceof Uint8Array) return [path, bytes] as const
-    throw expected('a Uint8Array', `files['${path}']`, bytes)
-  })
+  return Object.entries(checkedObject(files, 'files', 'an object with the bytes of each file')).map(
+    ([path, bytes]: [string, unknown]) => {
+      if (bytes instanceof Uint8Array) return [path, bytes] as const
+      throw expected('a Uint8Array', `files['${path}']`, bytes)
+    },
+  )
 }

@@ -29,8 +29,8 @@ import { clientOptionNames, clientSettings } from './settings.js'
 import { grpcPlace } from './url.js'
 
 /**
- * Asks a server over gRPC: all requests share one connection. It needs the package @grpc/grpc-js, which is loaded at the first call. Large tensors go faster over
- * HTTP: see docs/serving.md.
+ * Asks a server over gRPC: all requests share one connection. It needs the package @grpc/grpc-js, which is loaded at
+ * the first call. Large tensors go faster over HTTP: see docs/serving.md.
  * @example
  * ```ts
  * import { Tensor } from 'node-tensorrt'
@@ -38,7 +38,8 @@ import { grpcPlace } from './url.js'
  *
  * await using client = new GrpcClient('localhost:8001')
  * await using stream = client.stream()
- * for (let i = 0; i < 3; i++) await stream.send('resnet50', { images: Tensor.zeros('float32', [1, 3, 224, 224]) }, { id: `${i}` })
+ * const images = Tensor.zeros('float32', [1, 3, 224, 224])
+ * for (let i = 0; i < 3; i++) await stream.send('resnet50', { images }, { id: `${i}` })
  * stream.end()
  * for await (const { id, error, outputs } of stream) console.log(id, error?.message ?? outputs?.['scores']?.shape)
  * ```
@@ -85,8 +86,8 @@ export class GrpcClient implements InferenceClient {
    * Requests and answers over one call, which models that give several answers for a request need.
    *
    * The type argument says what answers have, by name: {@link Tensor}s unless given. Nothing checks it.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED; the signal's reason where it is aborted already. Reading it throws what the whole stream failed
-   * with, as other calls do
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED; the signal's reason where it is aborted already.
+   * Reading it throws what the whole stream failed with, as other calls do
    */
   stream<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     options?: StreamOptions,

@@ -25,8 +25,8 @@ import { clientOptionNames, clientSettings } from './settings.js'
 import { httpPlace } from './url.js'
 
 /**
- * Asks a server over HTTP: tensors go as they are in memory, by the binary tensor extension. It needs nothing but Node. Connections are made when they are needed,
- * and kept; those without a request keep no process alive.
+ * Asks a server over HTTP: tensors go as they are in memory, by the binary tensor extension. It needs nothing but Node.
+ * Connections are made when they are needed, and kept; those without a request keep no process alive.
  * @example
  * ```ts
  * import { Tensor } from 'node-tensorrt'

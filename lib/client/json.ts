@@ -6,7 +6,10 @@ import { arrayOf, elementCount } from '../tensor.js'
 import type { Parameters } from './request.js'
 import { textsOfBytes } from '../kserve/texts.js'
 
-/** The elements of an input with commas between them. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for what JSON has not */
+/**
+ * The elements of an input with commas between them. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for
+ * what JSON has not
+ */
 export function textOfElements(tensor: WireTensor): string {
   const { name, datatype, bytes } = tensor
   if (datatype === 'BYTES') return textsOf(tensor)
@@ -16,7 +19,8 @@ export function textOfElements(tensor: WireTensor): string {
   }
   const array = arrayOf(dtypeOf[datatype])
   const values = new array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength / array.BYTES_PER_ELEMENT)
-  if (datatype === 'BOOL') return Array.from(values as Uint8Array, (value) => (value === 0 ? 'false' : 'true')).join(',')
+  if (datatype === 'BOOL')
+    return Array.from(values as Uint8Array, (value) => (value === 0 ? 'false' : 'true')).join(',')
   return datatype === 'FP32' || datatype === 'FP64' ? floatsOf(name, values as Float32Array) : values.join(',')
 }
 
@@ -27,14 +31,17 @@ function floatsOf(name: string, values: Float32Array | Float64Array): string {
     if (!Number.isFinite(value)) throw expected('finite numbers, since JSON has no others,', `input '${name}'`, value)
     if (Object.is(value, -0)) hasMinusZero = true
   }
-  return hasMinusZero ? Array.from(values, (value) => (Object.is(value, -0) ? '-0.0' : String(value))).join(',') : values.join(',')
+  return hasMinusZero
+    ? Array.from(values, (value) => (Object.is(value, -0) ? '-0.0' : String(value))).join(',')
+    : values.join(',')
 }
 
 function textsOf({ name, shape, bytes }: WireTensor): string {
   const found = textsOfBytes(bytes, elementCount(shape)) ?? []
   return found
     .map((text, index) => {
-      if (!isUtf8(text)) throw expected('UTF-8, since JSON has no other bytes,', `element ${index} of input '${name}'`, text)
+      if (!isUtf8(text))
+        throw expected('UTF-8, since JSON has no other bytes,', `element ${index} of input '${name}'`, text)
       return JSON.stringify(Buffer.from(text).toString())
     })
     .join(',')
@@ -42,7 +49,9 @@ function textsOf({ name, shape, bytes }: WireTensor): string {
 
 /** An object of parameters; a bigint has all its digits. */
 export function parametersJson(parameters: Parameters): string {
-  const members = parameters.map(([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`)
+  const members = parameters.map(
+    ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
+  )
   return `{${members.join(',')}}`
 }
 
@@ -53,5 +62,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:NaN|Infinity)|-?\d+(?:\.\d+)?(?:[e
 /** As JSON.parse, but that whole numbers of 16 and more digits, NaN and Infinity are texts. @throws SyntaxError */
 export function parseExactly(text: string): unknown {
   if (!longNumber.test(text) && !/NaN|Infinity/.test(text)) return JSON.parse(text)
-  return JSON.parse(text.replace(tokens, (token) => (/^-?(?:\d{16,}|NaN|Infinity)$/.test(token) ? `"${token}"` : token)))
+  return JSON.parse(
+    text.replace(tokens, (token) => (/^-?(?:\d{16,}|NaN|Infinity)$/.test(token) ? `"${token}"` : token)),
+  )
 }

@@ -11,9 +11,10 @@ export class KnownModels {
   readonly #known = new Map<string, ModelMetadata>()
 
   /**
-   * What does not fit metadata that was known before is held against the newest once more: another model may have taken its place.
-   * @throws TensorRTError (as a rejection) ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT for an unknown
-   * output; and whatever `ask` is rejected with
+   * What does not fit metadata that was known before is held against the newest once more: another model may have taken
+   * its place.
+   * @throws TensorRTError (as a rejection) ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE,
+   * ERR_TRT_INVALID_ARGUMENT for an unknown output; and whatever `ask` is rejected with
    */
   async check(request: InferRequest, ask: () => Promise<ModelMetadata>): Promise<void> {
     const key = keyOf(request.model, request.version)
@@ -46,21 +47,31 @@ function faultOf({ model, inputs, outputs }: InferRequest, known: ModelMetadata)
 
 function unknownInput(model: string, name: string, known: readonly TensorMetadata[]): TensorRTError {
   const message = `Expected an input of model '${model}' (${namesOf(known)}) for inputs but received ${quoted([name])}`
-  return new TensorRTError('ERR_TRT_UNKNOWN_INPUT', message, { details: { name, known: known.map((tensor) => tensor.name) } })
+  return new TensorRTError('ERR_TRT_UNKNOWN_INPUT', message, {
+    details: { name, known: known.map((tensor) => tensor.name) },
+  })
 }
 
 function unknownOutput(model: string, name: string, known: readonly TensorMetadata[]): TensorRTError {
   const message = `Expected an output of model '${model}' (${namesOf(known)}) for outputs but received ${quoted([name])}`
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { name, known: known.map((tensor) => tensor.name) } })
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, {
+    details: { name, known: known.map((tensor) => tensor.name) },
+  })
 }
 
 function inputFault({ name, datatype, shape }: WireTensor, wanted: TensorMetadata): TensorRTError | undefined {
   if (datatype !== wanted.datatype) {
     const [expected, received] = [typeOf(wanted.datatype), typeOf(datatype)]
     const details = { name, expected, received }
-    return new TensorRTError('ERR_TRT_DTYPE', `Expected ${expected} for input '${name}' but received ${received}`, { details })
+    return new TensorRTError('ERR_TRT_DTYPE', `Expected ${expected} for input '${name}' but received ${received}`, {
+      details,
+    })
   }
-  if (shape.length === wanted.shape.length && shape.every((size, i) => wanted.shape[i] === -1 || wanted.shape[i] === size)) return undefined
+  if (
+    shape.length === wanted.shape.length &&
+    shape.every((size, i) => wanted.shape[i] === -1 || wanted.shape[i] === size)
+  )
+    return undefined
   const message = `Expected shape [${wanted.shape.join(', ')}] (-1: any size) for input '${name}' but received [${shape.join(', ')}]`
   return new TensorRTError('ERR_TRT_SHAPE', message, { details: { name, expected: wanted.shape, received: shape } })
 }

@@ -26,7 +26,11 @@ export interface RawAnswer {
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER where something does not fit */
-export function answerOf(raw: RawAnswer, form: AnswerForm, subject: Subject): InferAnswer<Readonly<Record<string, InferOutput>>> {
+export function answerOf(
+  raw: RawAnswer,
+  form: AnswerForm,
+  subject: Subject,
+): InferAnswer<Readonly<Record<string, InferOutput>>> {
   const outputs: Record<string, InferOutput> = {}
   for (const output of raw.outputs) {
     // a name may be __proto__
@@ -51,7 +55,9 @@ function outputOf(output: RawOutput, form: AnswerForm, subject: Subject): InferO
   if (datatype === 'BYTES') return listOf(output, form, subject)
   if (form.isClassified(name)) throw misread(subject, `output '${name}' of ${datatype} was to be classes`)
   const dtype = dtypeOf[datatype]
-  return output.bytes ? ofBytes(output, output.bytes, dtype, elementBytes[datatype], subject) : ofElements(output, dtype, subject)
+  return output.bytes
+    ? ofBytes(output, output.bytes, dtype, elementBytes[datatype], subject)
+    : ofElements(output, dtype, subject)
 }
 
 function isDatatype(name: string): name is Datatype {
@@ -73,7 +79,8 @@ function ofBytes(output: RawOutput, bytes: Uint8Array, dtype: DType, size: numbe
 function ofElements(output: RawOutput, dtype: DType, subject: Subject): Tensor {
   const { name, elements = [], shape } = output
   if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
-  const wrong = (element: unknown): TensorRTError => misread(subject, `output '${name}' of ${dtype} has the element ${shown(element)}`)
+  const wrong = (element: unknown): TensorRTError =>
+    misread(subject, `output '${name}' of ${dtype} has the element ${shown(element)}`)
   if (dtype === 'float16' || dtype === 'bfloat16') {
     const numbers = elements.map((element) => numberOf(element) ?? fail(wrong(element)))
     return Tensor.fromFloat32(dtype, numbers, shape)
@@ -120,7 +127,8 @@ function listOf(output: RawOutput, form: AnswerForm, subject: Subject): InferOut
   if (!isText) return shaped(found, shapeOf)
   const texts = found.map((one) => {
     const text = utf8Of(one)
-    if (text === undefined) throw misread(subject, `output '${name}' has bytes that are no UTF-8: leave the option texts out`)
+    if (text === undefined)
+      throw misread(subject, `output '${name}' has bytes that are no UTF-8: leave the option texts out`)
     return text
   })
   return form.isClassified(name) ? classesOf(output, texts, subject) : shaped(texts, shapeOf)

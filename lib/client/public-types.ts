@@ -7,7 +7,20 @@ export type { ErrorCode, TensorRTError } from '../errors.js'
 
 /** KServe's names of data types: BYTES are texts and bytes, each of its own length. */
 export type Datatype =
-  'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BF16' | 'BYTES'
+  | 'BOOL'
+  | 'UINT8'
+  | 'UINT16'
+  | 'UINT32'
+  | 'UINT64'
+  | 'INT8'
+  | 'INT16'
+  | 'INT32'
+  | 'INT64'
+  | 'FP16'
+  | 'FP32'
+  | 'FP64'
+  | 'BF16'
+  | 'BYTES'
 
 /** A list with the shape that its elements have as a tensor, row-major. */
 export type Shaped<T> = readonly T[] & {
@@ -26,8 +39,8 @@ export interface Classification {
 }
 
 /**
- * An input: a {@link Tensor}, or texts and bytes for KServe's type BYTES, whose shape is that of a list of so many elements
- * (`[length]`) unless it is given. What an output gave can be given as it is.
+ * An input: a {@link Tensor}, or texts and bytes for KServe's type BYTES, whose shape is that of a list of so many
+ * elements (`[length]`) unless it is given. What an output gave can be given as it is.
  */
 export type InferInput =
   | Tensor
@@ -43,8 +56,8 @@ export type InferInput =
 export type InferInputs = Readonly<Record<string, InferInput>>
 
 /**
- * An output: a {@link Tensor}; bytes where its type is BYTES, or texts with `texts`; and the best classes where `classification`
- * asked for these.
+ * An output: a {@link Tensor}; bytes where its type is BYTES, or texts with `texts`; and the best classes where
+ * `classification` asked for these.
  */
 export type InferOutput = Tensor | Shaped<Uint8Array> | Shaped<string> | Shaped<Classification>
 
@@ -90,13 +103,16 @@ export interface RequestOptions {
   /** The names of the outputs that are wanted; default: all, or those that `classification` names. */
   readonly outputs?: readonly string[] | undefined
   /**
-   * The best classes in place of numbers, and how many of each row: by name of an output, or a number for all that `outputs`
-   * names.
+   * The best classes in place of numbers, and how many of each row: by name of an output, or a number for all that
+   * `outputs` names.
    */
   readonly classification?: number | Readonly<Record<string, number>> | undefined
   /** A level of the model's queue: 1 is the first, 0 the model's default. */
   readonly priority?: number | undefined
-  /** The longest that the request may wait in the server's queue, in milliseconds, from 0.001; whether it counts is the model's to say. */
+  /**
+   * The longest that the request may wait in the server's queue, in milliseconds, from 0.001; whether it counts is the
+   * model's to say.
+   */
   readonly queueTimeoutMs?: number | undefined
   /** Parameters of the request, which models and servers of some kinds read. */
   readonly parameters?: Readonly<Record<string, ParameterValue>> | undefined
@@ -105,8 +121,8 @@ export interface RequestOptions {
 /** Options of {@link InferenceClient.infer}. */
 export interface InferRequestOptions extends CallOptions, RequestOptions {
   /**
-   * How tensors go over HTTP: as they are (`binary`), or as `json`, for servers that know no other, which has neither float16 and
-   * bfloat16, nor NaN and Infinity. Default `binary`; gRPC knows no other.
+   * How tensors go over HTTP: as they are (`binary`), or as `json`, for servers that know no other, which has neither
+   * float16 and bfloat16, nor NaN and Infinity. Default `binary`; gRPC knows no other.
    */
   readonly encoding?: 'binary' | 'json' | undefined
   /** `utf8`: outputs of the type BYTES are strings; default: Uint8Arrays. */
@@ -248,8 +264,8 @@ export interface UnloadOptions extends CallOptions {
 }
 
 /**
- * What is sent again. A request that cannot have run always is: its connection was refused, or was closed before a byte of it was
- * written.
+ * What is sent again. A request that cannot have run always is: its connection was refused, or was closed before a byte
+ * of it was written.
  */
 export interface RetryOptions {
   /** How often at most; default 2. 0: never. */
@@ -257,8 +273,8 @@ export interface RetryOptions {
   /** Milliseconds before the first; before each further one twice as many as before the last; default 50. */
   readonly delayMs?: number | undefined
   /**
-   * Whether a request that failed otherwise is sent again, too: the server may have run it, so it may run twice. Default: no. Of the
-   * error `details.status` is what the server said; `details.sent` says whether it may have run.
+   * Whether a request that failed otherwise is sent again, too: the server may have run it, so it may run twice.
+   * Default: no. Of the error `details.status` is what the server said; `details.sent` says whether it may have run.
    */
   readonly when?: ((error: TensorRTError) => boolean) | undefined
 }
@@ -286,8 +302,8 @@ export interface ClientOptions {
   /** What is sent again; a number is `times`. */
   readonly retries?: number | RetryOptions | undefined
   /**
-   * Inputs and outputs are held against the model's metadata, so that a wrong name, type or shape is told before anything is sent.
-   * The metadata is asked for once, and again where something does not fit. Default false.
+   * Inputs and outputs are held against the model's metadata, so that a wrong name, type or shape is told before
+   * anything is sent. The metadata is asked for once, and again where something does not fit. Default false.
    */
   readonly checkModels?: boolean | undefined
   /** What TLS needs. */
@@ -335,14 +351,15 @@ export type StreamItem<Outputs = Readonly<Record<string, Tensor>>> =
     }
 
 /**
- * Requests and their answers over one call of gRPC, in the order in which answers are ready. A model may give several for a request,
- * or none.
+ * Requests and their answers over one call of gRPC, in the order in which answers are ready. A model may give several
+ * for a request, or none.
  */
-export interface InferStream<Outputs = Readonly<Record<string, Tensor>>> extends AsyncIterable<StreamItem<Outputs>>, AsyncDisposable {
+export interface InferStream<Outputs = Readonly<Record<string, Tensor>>>
+  extends AsyncIterable<StreamItem<Outputs>>, AsyncDisposable {
   /**
    * Sends a request. Fulfilled with its id, which is made up unless given, when the next one should be sent.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE; ERR_TRT_CLOSED after {@link end}, or when the
-   * stream is over
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE; ERR_TRT_CLOSED after {@link end},
+   * or when the stream is over
    */
   send(model: string, inputs: InferInputs, options?: RequestOptions): Promise<string>
   /** Says that there are no further requests: the answers end with the last. */
@@ -352,21 +369,22 @@ export interface InferStream<Outputs = Readonly<Record<string, Tensor>>> extends
 }
 
 /**
- * A client of a server that speaks KServe's protocol v2, such as `trt serve` and Triton. {@link HttpClient} and {@link GrpcClient} are
- * such, and code can be given either.
+ * A client of a server that speaks KServe's protocol v2, such as `trt serve` and Triton. {@link HttpClient} and {@link
+ * GrpcClient} are such, and code can be given either.
  *
- * All methods reject with a TensorRTError: ERR_TRT_SERVER when the server refuses or cannot be reached (`details.status` is HTTP's
- * number, or gRPC's name of its code, and undefined without an answer; the message is the server's; `details.sent` says whether the
- * request may have reached it); ERR_TRT_TIMEOUT; ERR_TRT_CLOSED after {@link close}; ERR_TRT_INVALID_ARGUMENT. With the signal's reason
- * when it is aborted.
+ * All methods reject with a TensorRTError: ERR_TRT_SERVER when the server refuses or cannot be reached
+ * (`details.status` is HTTP's number, or gRPC's name of its code, and undefined without an answer; the message is the
+ * server's; `details.sent` says whether the request may have reached it); ERR_TRT_TIMEOUT; ERR_TRT_CLOSED after {@link
+ * close}; ERR_TRT_INVALID_ARGUMENT. With the signal's reason when it is aborted.
  */
 export interface InferenceClient extends AsyncDisposable {
   /**
-   * Asks a model. Tensors are sent as they are, and read until the promise is settled: leave their memory alone until then.
+   * Asks a model. Tensors are sent as they are, and read until the promise is settled: leave their memory alone until
+   * then.
    *
    * The type argument says what is expected, by name: {@link Tensor}s unless given. Nothing checks it.
-   * @throws TensorRTError (as a rejection) also ERR_TRT_DTYPE for a type that KServe lacks, and ERR_TRT_DETACHED; with `checkModels`
-   * ERR_TRT_UNKNOWN_INPUT and ERR_TRT_SHAPE
+   * @throws TensorRTError (as a rejection) also ERR_TRT_DTYPE for a type that KServe lacks, and ERR_TRT_DETACHED; with
+   * `checkModels` ERR_TRT_UNKNOWN_INPUT and ERR_TRT_SHAPE
    */
   infer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,

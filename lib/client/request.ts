@@ -1,5 +1,14 @@
 // What a request for an inference is, whatever it is sent by.
-import { checkedChoice, checkedList, checkedNumber, checkedObject, checkedText, checkedWhole, isText, isWhole } from '../base/checks.js'
+import {
+  checkedChoice,
+  checkedList,
+  checkedNumber,
+  checkedObject,
+  checkedText,
+  checkedWhole,
+  isText,
+  isWhole,
+} from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
 import type { WireTensor } from '../kserve/tensor.js'
@@ -34,7 +43,15 @@ export interface AnswerForm {
   readonly isClassified: (output: string) => boolean
 }
 
-export const requestOptionNames = ['version', 'id', 'outputs', 'classification', 'priority', 'queueTimeoutMs', 'parameters'] as const
+export const requestOptionNames = [
+  'version',
+  'id',
+  'outputs',
+  'classification',
+  'priority',
+  'queueTimeoutMs',
+  'parameters',
+] as const
 
 type RequestOptionValues = { readonly [name in (typeof requestOptionNames)[number]]?: unknown }
 
@@ -122,7 +139,9 @@ function checkedParameters(given: unknown): (readonly [string, ParameterValue])[
 
 function isParameter(value: unknown): value is ParameterValue {
   if (typeof value === 'bigint') return value >= -(2n ** 63n) && value < 2n ** 64n
-  return typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+  )
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

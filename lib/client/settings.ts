@@ -1,6 +1,13 @@
 // Options of clients, checked.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { checkedBoolean, checkedListener, checkedNumber, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import {
+  checkedBoolean,
+  checkedListener,
+  checkedNumber,
+  checkedObject,
+  checkedText,
+  checkedWhole,
+} from '../base/checks.js'
 import { checkedTimeout } from '../base/cancellation.js'
 import { readOptions } from '../base/options.js'
 import { expected, type TensorRTError } from '../errors.js'
@@ -32,7 +39,9 @@ export interface ClientSettings {
 export const clientOptionNames = ['headers', 'timeoutMs', 'retries', 'checkModels', 'tls'] as const
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function clientSettings(given: { readonly [name in (typeof clientOptionNames)[number]]?: unknown }): ClientSettings {
+export function clientSettings(given: {
+  readonly [name in (typeof clientOptionNames)[number]]?: unknown
+}): ClientSettings {
   return {
     headers: checkedHeaders(given.headers),
     timeoutMs: checkedTimeout(given.timeoutMs),
@@ -71,7 +80,8 @@ export function checkedHeaders(given: unknown): Headers {
 }
 
 function checkedRetries(given: unknown): Retries {
-  const values = typeof given === 'number' ? { times: given } : readOptions(given, ['times', 'delayMs', 'when'], 'retries')
+  const values =
+    typeof given === 'number' ? { times: given } : readOptions(given, ['times', 'delayMs', 'when'], 'retries')
   return {
     times: checkedWhole(values.times ?? 2, 'retries', 0, 1000),
     delayMs: checkedNumber('delayMs' in values ? (values.delayMs ?? 50) : 50, 'delayMs', 0, 2 ** 31 - 1),
@@ -87,7 +97,8 @@ function checkedTls(given: unknown): Tls {
     servername,
     rejectUnauthorized = true,
   } = readOptions(given, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized'], 'tls')
-  if ((cert === undefined) !== (key === undefined)) throw expected('cert and key together', 'tls', cert === undefined ? 'key' : 'cert')
+  if ((cert === undefined) !== (key === undefined))
+    throw expected('cert and key together', 'tls', cert === undefined ? 'key' : 'cert')
   return {
     ...(ca !== undefined && { ca: checkedPem(ca, 'ca') }),
     ...(cert !== undefined && { cert: checkedPem(cert, 'cert') }),

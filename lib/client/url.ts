@@ -45,14 +45,24 @@ export function grpcPlace(url: unknown): Place {
   return place
 }
 
-function read(url: unknown, schemes: Readonly<Record<string, Scheme>>, what: string, given = url): { readonly place: Place } {
+function read(
+  url: unknown,
+  schemes: Readonly<Record<string, Scheme>>,
+  what: string,
+  given = url,
+): { readonly place: Place } {
   const parsed = parse(url)
   const scheme = schemes[parsed?.protocol ?? '']
   if (parsed === undefined || scheme === undefined) throw expected(what, 'url', given)
   if (parsed.hostname === '') throw expected(what, 'url', given)
-  if (parsed.search !== '' || parsed.hash !== '') throw expected(`${what}, without a query and a fragment,`, 'url', String(given))
+  if (parsed.search !== '' || parsed.hash !== '')
+    throw expected(`${what}, without a query and a fragment,`, 'url', String(given))
   if (parsed.username !== '' || parsed.password !== '')
-    throw expected(`${what}, without a name and a password (the option headers takes an authorization),`, 'url', parsed.host)
+    throw expected(
+      `${what}, without a name and a password (the option headers takes an authorization),`,
+      'url',
+      parsed.host,
+    )
   const port = parsed.port === '' ? scheme.port : Number(parsed.port)
   const host = `${parsed.hostname}:${port}`
   const prefix = parsed.pathname.replace(/\/+$/, '')

@@ -34,7 +34,13 @@ export function isTensor(value: unknown): value is AnyTensor {
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInput(input: unknown): GivenInput {
   if (isTensor(input)) return input
-  if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input) || isTensorLike(input)) {
+  if (
+    typeof input !== 'object' ||
+    input === null ||
+    Array.isArray(input) ||
+    ArrayBuffer.isView(input) ||
+    isTensorLike(input)
+  ) {
     throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
   }
   if (isMap(input)) {
@@ -50,7 +56,10 @@ function checkedTensor(value: unknown, label: string): AnyTensor {
   return value
 }
 
-/** A transfer to a worker empties a tensor's array, and a resizable buffer can shrink below it, long after the tensor was made. */
+/**
+ * A transfer to a worker empties a tensor's array, and a resizable buffer can shrink below it, long after the tensor
+ * was made.
+ */
 export function checkAttached(tensor: Tensor, label: string): void {
   const wanted = byteSize(tensor.dtype, tensor.shape)
   if (tensor.data.byteLength === wanted) return
@@ -58,7 +67,10 @@ export function checkAttached(tensor: Tensor, label: string): void {
   throw new TensorRTError('ERR_TRT_DETACHED', message)
 }
 
-/** The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED, ERR_TRT_DISPOSED */
+/**
+ * The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED,
+ * ERR_TRT_DISPOSED
+ */
 export function copyInput(given: GivenInput): GivenInput {
   if (isTensor(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))
@@ -80,7 +92,10 @@ export class InputChecker {
   readonly #infos: TensorInfos
   readonly #list: readonly TensorInfo[]
   readonly #profiled: boolean
-  /** The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at again. */
+  /**
+   * The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at
+   * again.
+   */
   #accepted: (readonly number[])[] = []
 
   /** `names` in the model's order. */
@@ -92,7 +107,8 @@ export class InputChecker {
 
   /**
    * The inputs in the model's order: all of them, no other, each with its data type and a shape that fits.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE,
+   * ERR_TRT_SHAPE, ERR_TRT_DETACHED
    */
   check(given: GivenInput): AnyTensor[] {
     const tensors = isTensor(given) ? [this.#bare(given)] : this.#named(given)
@@ -141,7 +157,9 @@ function unknownInput(name: string, infos: TensorInfos): TensorRTError {
 
 function missingInput(info: TensorInfo, infos: TensorInfos): TensorRTError {
   const message = `Input ${JSON.stringify(info.name)} (${info.dtype} ${shapeText(info.shape)}) is missing: the model has ${listed(infos)}`
-  return new TensorRTError('ERR_TRT_MISSING_INPUT', message, { details: { name: info.name, known: Object.keys(infos) } })
+  return new TensorRTError('ERR_TRT_MISSING_INPUT', message, {
+    details: { name: info.name, known: Object.keys(infos) },
+  })
 }
 
 function listed(infos: TensorInfos): string {
@@ -171,7 +189,8 @@ function checkProfiles(tensors: readonly AnyTensor[], infos: readonly TensorInfo
   const alone = bound.find((info) => !profiles.some((k) => fits(info, k)))
   if (alone !== undefined) throw wrongShape(inputs[alone.name], alone, `a shape within ${rangesText(alone)}`)
   const all = bound.map(
-    (info) => `${JSON.stringify(info.name)} ${shapeText(inputs[info.name]?.shape ?? [])} (allowed: ${rangesText(info)})`,
+    (info) =>
+      `${JSON.stringify(info.name)} ${shapeText(inputs[info.name]?.shape ?? [])} (allowed: ${rangesText(info)})`,
   )
   throw new TensorRTError('ERR_TRT_SHAPE', `No optimization profile fits all inputs together: ${all.join('; ')}`)
 }
@@ -200,7 +219,8 @@ function wrongShape(tensor: AnyTensor | undefined, info: TensorInfo, wanted: str
 export function refuseUnsupportedInputs(unsupported: readonly UnsupportedTensor[]): void {
   const needed = unsupported.find(({ use }) => use === 'input')
   if (needed === undefined) return
-  const way = 'What to do: let the model begin after what reads it (a tokenizer, a vectorizer), and give what that computes'
+  const way =
+    'What to do: let the model begin after what reads it (a tokenizer, a vectorizer), and give what that computes'
   throw unsupportedTensor(needed, ', and no inference goes without it', `. ${way}`)
 }
 
@@ -216,7 +236,9 @@ export function refuseUnsupported(
   const needed = unsupported.find(({ name }) => outputs === undefined || outputs.includes(name))
   if (needed === undefined) return
   const way =
-    known.length > 0 ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]` : ''
+    known.length > 0
+      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]`
+      : ''
   throw unsupportedTensor(needed, '', way)
 }
 

@@ -1,5 +1,11 @@
 import type { EngineAuditFacts } from '../backend/backend.js'
-import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './layers.js'
+import {
+  type AuditPrecision,
+  type EngineLayer,
+  engineLayers,
+  type ExpectedPrecision,
+  precisionTypes,
+} from './layers.js'
 import { expected } from '../errors.js'
 import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
 import { deepFrozen, readOptions } from '../base/options.js'
@@ -77,7 +83,9 @@ export interface CheckedAuditOptions {
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedAuditOptions(options: unknown): CheckedAuditOptions & { readonly signal: AbortSignal | undefined } {
+export function checkedAuditOptions(
+  options: unknown,
+): CheckedAuditOptions & { readonly signal: AbortSignal | undefined } {
   const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'audit')
   const { iterations = 10, profile = 0, expect, minShare = 0 } = given
   return {
@@ -96,13 +104,18 @@ function isPrecision(name: unknown): name is ExpectedPrecision {
 function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
   const list: readonly unknown[] = Array.isArray(expect) ? [...(expect as unknown[])] : [expect]
   for (const name of list) {
-    if (!isPrecision(name)) throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
+    if (!isPrecision(name))
+      throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
   }
   return list as readonly ExpectedPrecision[]
 }
 
 /** The inspector's document and the profiler's times as one account. */
-export function engineAudit(found: EngineAuditFacts, options: CheckedAuditOptions, builtFor: readonly string[] = []): EngineAudit {
+export function engineAudit(
+  found: EngineAuditFacts,
+  options: CheckedAuditOptions,
+  builtFor: readonly string[] = [],
+): EngineAudit {
   const { iterations, profile, minShare, expect = builtFor.filter(isPrecision) } = options
   const listed = engineLayers(found.document)
   const count = listed.length > 0 ? listed.length : found.layers
@@ -153,12 +166,20 @@ function timed(listed: readonly EngineLayer[], times: Times): TimedLayers {
     if (ofName === undefined) waiting.set(time.name, [time])
     else ofName.push(time)
   }
-  const layers = listed.map((layer) => withTime(layer, waiting.get(layer.name)?.shift() ?? { averageMs: 0, medianMs: 0 }))
+  const layers = listed.map((layer) =>
+    withTime(layer, waiting.get(layer.name)?.shift() ?? { averageMs: 0, medianMs: 0 }),
+  )
   const left = [...waiting.values()].flat()
-  return { listed: layers, strays: left.map((time) => withTime({ name: time.name, type: 'unknown', precision: 'unknown' }, time)) }
+  return {
+    listed: layers,
+    strays: left.map((time) => withTime({ name: time.name, type: 'unknown', precision: 'unknown' }, time)),
+  }
 }
 
-/** The numbers of layers add up to `count`, and the shares to 1: what was timed and is not listed counts as unknown time. */
+/**
+ * The numbers of layers add up to `count`, and the shares to 1: what was timed and is not listed counts as unknown
+ * time.
+ */
 function sharesOf({ listed, strays }: TimedLayers, count: number): PrecisionShare[] {
   const shares = new Map<AuditPrecision, { layers: number; timeShare: number }>()
   const add = (precision: AuditPrecision, layers: number, timeShare: number): void => {
@@ -168,7 +189,9 @@ function sharesOf({ listed, strays }: TimedLayers, count: number): PrecisionShar
   for (const { precision, timeShare } of listed) add(precision, 1, timeShare)
   for (const { timeShare } of strays) add('unknown', 0, timeShare)
   if (listed.length < count) add('unknown', count - listed.length, 0)
-  return [...shares].map(([precision, share]) => ({ precision, ...share })).sort((a, b) => b.timeShare - a.timeShare || b.layers - a.layers)
+  return [...shares]
+    .map(([precision, share]) => ({ precision, ...share }))
+    .sort((a, b) => b.timeShare - a.timeShare || b.layers - a.layers)
 }
 
 function limitOf(verbosity: string): string | undefined {
@@ -179,7 +202,9 @@ function limitOf(verbosity: string): string | undefined {
 function strayWarning(strays: readonly AuditedLayer[]): string[] {
   const [first] = strays
   if (first === undefined) return []
-  return [`${strays.length} timed layers are not among those that the inspector lists, such as '${first.name}': their precision is unknown`]
+  return [
+    `${strays.length} timed layers are not among those that the inspector lists, such as '${first.name}': their precision is unknown`,
+  ]
 }
 
 function unknownWarning(precisions: readonly PrecisionShare[], count: number): string[] {
@@ -201,7 +226,9 @@ function expectation(name: ExpectedPrecision, { precisions, count, minShare, lim
   if (layers === 0) return [`Asked for ${name}: 0 of ${count} layers`]
   const share = found?.timeShare ?? 0
   if (share >= minShare) return []
-  return [`Asked for ${name}: ${layers} of ${count} layers, and ${percent(share)} of the time, less than the ${percent(minShare)} expected`]
+  return [
+    `Asked for ${name}: ${layers} of ${count} layers, and ${percent(share)} of the time, less than the ${percent(minShare)} expected`,
+  ]
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`

@@ -1,5 +1,12 @@
 import type { BenchmarkOptions, BenchmarkSettings } from '../benchmark/types.js'
-import { checkedBoolean, checkedList, checkedListener, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import {
+  checkedBoolean,
+  checkedList,
+  checkedListener,
+  checkedNumber,
+  checkedObject,
+  checkedWhole,
+} from '../base/checks.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedShape, expectedTensor, Tensor } from '../tensor.js'
@@ -43,7 +50,8 @@ const day = 86_400_000
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE */
 export function checkedBenchmarkOptions(options: unknown): CheckedBenchmarkOptions {
   const given = readOptions(options, names, 'benchmark')
-  const flag = (name: (typeof names)[number], otherwise: boolean): boolean => checkedBoolean(given[name] ?? otherwise, name)
+  const flag = (name: (typeof names)[number], otherwise: boolean): boolean =>
+    checkedBoolean(given[name] ?? otherwise, name)
   const milliseconds = (name: (typeof names)[number], otherwise: number, most: number): number =>
     checkedNumber(given[name] ?? otherwise, name, 0, most, `milliseconds from 0 to ${most}`)
   const endToEnd = flag('endToEnd', true)

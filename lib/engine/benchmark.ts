@@ -38,7 +38,11 @@ export function isMeasurable(backend: Backend): backend is MeasurableBackend {
 }
 
 /** @throws TensorRTError as {@link Engine.benchmark} */
-export async function runBenchmark(measured: Measured, options: CheckedBenchmarkOptions, cut: Cut | undefined): Promise<Benchmark> {
+export async function runBenchmark(
+  measured: Measured,
+  options: CheckedBenchmarkOptions,
+  cut: Cut | undefined,
+): Promise<Benchmark> {
   const { backend } = measured
   const settings = settingsOf(backend, options)
   refuseOnCpu(backend, options)
@@ -58,18 +62,26 @@ export async function runBenchmark(measured: Measured, options: CheckedBenchmark
     backend: backend.kind,
     device: deviceOf(backend, facts),
     ...(measured.model !== undefined && { model: measured.model }),
-    settings: deepFrozen({ ...settings, shapes: Object.fromEntries(backend.inputs.map(({ name }, i) => [name, inputs[i]?.shape ?? []])) }),
+    settings: deepFrozen({
+      ...settings,
+      shapes: Object.fromEntries(backend.inputs.map(({ name }, i) => [name, inputs[i]?.shape ?? []])),
+    }),
     ...trace,
     ...(endToEnd !== undefined && { endToEnd }),
     ...(endToEnd !== undefined &&
-      javascript !== undefined && { javascript: Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }) }),
+      javascript !== undefined && {
+        javascript: Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }),
+      }),
     ...layers,
     ...(options.outputs && { outputs: outputsOf(backend, facts) }),
     warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
   })
 }
 
-/** Of how many queries the rows fit into what is left of the heap, beyond which Node ends the process: a row takes 330 bytes, and a third as much while it is summed up. */
+/**
+ * Of how many queries the rows fit into what is left of the heap, beyond which Node ends the process: a row takes 330
+ * bytes, and a third as much while it is summed up.
+ */
 function roomForQueries(): number {
   const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()
   return Math.max(0, Math.floor((most - used) / 512))
@@ -77,14 +89,24 @@ function roomForQueries(): number {
 
 /** On the CPU nothing is copied or enqueued, and each stream has its thread. */
 function settingsOf({ kind }: Backend, options: CheckedBenchmarkOptions): Omit<BenchmarkSettings, 'shapes'> {
-  const { inputs: _inputs, shapes: _shapes, outputs: _outputs, signal: _signal, onProgress: _onProgress, ...settings } = options
+  const {
+    inputs: _inputs,
+    shapes: _shapes,
+    outputs: _outputs,
+    signal: _signal,
+    onProgress: _onProgress,
+    ...settings
+  } = options
   return kind === 'tensorrt' ? settings : { ...settings, transfers: false, depth: 1, threads: options.streams > 1 }
 }
 
 function refuseOnCpu({ kind }: Backend, options: CheckedBenchmarkOptions): void {
   const only = (['cudaGraph', 'spinWait', 'layers'] as const).find((name) => options[name])
   if (kind === 'cpu' && only !== undefined)
-    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${only} needs the TensorRT backend; this engine runs on the CPU. Leave it out`)
+    throw new TensorRTError(
+      'ERR_TRT_UNSUPPORTED',
+      `${only} needs the TensorRT backend; this engine runs on the CPU. Leave it out`,
+    )
 }
 
 function deviceOf({ device = -1, kind }: Backend, facts: BenchmarkFacts): Benchmark['device'] {
@@ -93,13 +115,19 @@ function deviceOf({ device = -1, kind }: Backend, facts: BenchmarkFacts): Benchm
 }
 
 /** In the model's order: those that were given, and for the others what their shapes say. */
-function benchmarkInputs({ backend, checker }: Measured, { inputs, shapes, profile }: CheckedBenchmarkOptions): Tensor[] {
+function benchmarkInputs(
+  { backend, checker }: Measured,
+  { inputs, shapes, profile }: CheckedBenchmarkOptions,
+): Tensor[] {
   checkProfile(backend, profile)
   const known = new Set(backend.inputs.map(({ name }) => name))
   for (const name of shapes.keys()) {
     if (!known.has(name))
-      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(name)}`, { details: { name } })
-    if (inputs.has(name)) throw expected('either a Tensor or a shape, not both,', `input ${JSON.stringify(name)}`, shapes.get(name))
+      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(name)}`, {
+        details: { name },
+      })
+    if (inputs.has(name))
+      throw expected('either a Tensor or a shape, not both,', `input ${JSON.stringify(name)}`, shapes.get(name))
   }
   const made = backend.inputs
     .filter(({ name }) => !inputs.has(name))
@@ -109,7 +137,8 @@ function benchmarkInputs({ backend, checker }: Measured, { inputs, shapes, profi
 
 function checkProfile({ inputs }: Backend, profile: number): void {
   const count = Math.max(1, ...inputs.map(({ profiles, values = [] }) => Math.max(profiles.length, values.length)))
-  if (profile >= count) throw expected(`the number of one of the engine's ${count} optimization profiles`, 'profile', profile)
+  if (profile >= count)
+    throw expected(`the number of one of the engine's ${count} optimization profiles`, 'profile', profile)
 }
 
 function madeInput(info: ModelTensor, given: readonly number[] | undefined, profile: number): Tensor {
@@ -117,16 +146,22 @@ function madeInput(info: ModelTensor, given: readonly number[] | undefined, prof
   const dims = given ?? (shape.includes(-1) ? profiles[profile]?.opt : shape)
   const required = (what: string): TensorRTError =>
     new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input ${JSON.stringify(name)} ${what}`, { details: { name } })
-  if (dims === undefined) throw required('is dynamic, and no profile says which shape is best: give one in shapes, or a Tensor in inputs')
+  if (dims === undefined)
+    throw required('is dynamic, and no profile says which shape is best: give one in shapes, or a Tensor in inputs')
   if (values === undefined) return randomTensor(info, dims, 1)
   const best = bestValues(info, profile)
   if (best !== undefined) return best
   const isWhole = dtype === 'int32' || dtype === 'int64'
-  const why = isWhole ? 'is read by the CPU, and no profile says which values are best' : `of type ${dtype} is read by the CPU`
+  const why = isWhole
+    ? 'is read by the CPU, and no profile says which values are best'
+    : `of type ${dtype} is read by the CPU`
   throw required(`${why}: give a Tensor in inputs`)
 }
 
-/** In slices of some milliseconds, between which the event loop goes on: a query may take microseconds, and they are many then. */
+/**
+ * In slices of some milliseconds, between which the event loop goes on: a query may take microseconds, and they are
+ * many then.
+ */
 async function rowsOf(queries: Float64Array): Promise<TraceRow[]> {
   const slice = 4096
   const rows: TraceRow[] = []
@@ -234,5 +269,7 @@ function outputsOf({ outputs }: Backend, facts: BenchmarkFacts): Readonly<Record
 }
 
 function graphWarning({ graphRefused }: BenchmarkFacts): BenchmarkWarning[] {
-  return graphRefused === '' ? [] : [Object.freeze({ code: 'no-graph', message: `It ran without a CUDA graph: ${graphRefused}` })]
+  return graphRefused === ''
+    ? []
+    : [Object.freeze({ code: 'no-graph', message: `It ran without a CUDA graph: ${graphRefused}` })]
 }

@@ -2,8 +2,9 @@ import { isLack } from '../base/remedies.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { cpuNames } from './cpu-options.js'
 
-// Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto` too. What every runtime can mean (`shapes`,
-// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`, `maxQueueBytes`, `wait`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
+// Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto`
+// too. What every runtime can mean (`shapes`, `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`,
+// `maxQueueBytes`, `wait`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
 
 type Given = Readonly<Partial<Record<string, unknown>>>
 
@@ -24,7 +25,9 @@ const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' }
 
 /** The names of the options that ask for TensorRT. */
 export function wishesFor(given: Given): readonly string[] {
-  const chosen = Object.entries(unlessDefault).filter(([name, value]) => given[name] !== undefined && given[name] !== value)
+  const chosen = Object.entries(unlessDefault).filter(
+    ([name, value]) => given[name] !== undefined && given[name] !== value,
+  )
   return [...always.filter((name) => given[name] !== undefined), ...chosen.map(([name]) => name)]
 }
 
@@ -33,14 +36,20 @@ export function wishesForCpu(given: Given): readonly string[] {
   return cpuNames.filter((name) => given[name] !== undefined)
 }
 
-/** For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the reason already. */
+/**
+ * For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the
+ * reason already.
+ */
 export function takenSince(reason: string | undefined, message = ''): string {
-  return reason === undefined || message.includes(reason) ? '' : `, which 'auto' took since TensorRT cannot run here: ${reason}`
+  return reason === undefined || message.includes(reason)
+    ? ''
+    : `, which 'auto' took since TensorRT cannot run here: ${reason}`
 }
 
 /**
- * What `auto` does where TensorRT cannot build and run: the reason for taking the CPU, or an error where something asks for TensorRT. That is an option, or
- * $TENSORRT_PATH where nothing can be loaded from it: then it is a mistake, and not a matter of the machine.
+ * What `auto` does where TensorRT cannot build and run: the reason for taking the CPU, or an error where something asks
+ * for TensorRT. That is an option, or $TENSORRT_PATH where nothing can be loaded from it: then it is a mistake, and not
+ * a matter of the machine.
  * @throws TensorRTError the same as `why`
  */
 export function reasonForCpu(why: TensorRTError, wishes: readonly string[]): string {

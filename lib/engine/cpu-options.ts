@@ -24,7 +24,8 @@ export interface OnnxRuntimeOptions {
    * Entries of onnxruntime's session configuration, by its own names: `{ 'session.disable_prepacking': '1' }`. What
    * onnxruntime does not know, it ignores. `session.intra_op.allow_spinning` is `0` unless given: threads without work
    * sleep.
-   * @see https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
+   * @see
+   * https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
    */
   readonly config?: Readonly<Record<string, string>> | undefined
 }
@@ -46,9 +47,16 @@ type Given = Partial<Record<(typeof cpuNames)[number], unknown>>
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
   const names = ['path', 'optimization', 'deterministic', 'config'] as const
-  const { path, optimization = 'all', deterministic = false, config = {} } = readOptions(onnxruntime, names, 'onnxruntime')
+  const {
+    path,
+    optimization = 'all',
+    deterministic = false,
+    config = {},
+  } = readOptions(onnxruntime, names, 'onnxruntime')
   return {
-    ...(threads !== undefined && { threads: checkedWhole(threads, 'threads', 1, 1024, 'a number of threads from 1 to 1024') }),
+    ...(threads !== undefined && {
+      threads: checkedWhole(threads, 'threads', 1, 1024, 'a number of threads from 1 to 1024'),
+    }),
     ...(path !== undefined && { path: localPath(checkedText(path, 'onnxruntime.path', 'a path'), 'onnxruntime.path') }),
     optimization: checkedChoice(optimization, 'onnxruntime.optimization', optimizations),
     deterministic: checkedBoolean(deterministic, 'onnxruntime.deterministic'),
@@ -64,8 +72,10 @@ function checkedConfig(config: unknown): Readonly<Record<string, string>> {
   if (config instanceof Map) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
   const entries = Object.entries(checkedObject(config, name, 'a record of strings')) as [string, unknown][]
   for (const [key, value] of entries) {
-    if (!isText(key) || Buffer.byteLength(key) > longestName) throw expected(`names of 1 to ${longestName} bytes`, name, key)
-    if (typeof value !== 'string' || value.includes('\0')) throw expected('a string', `${name}[${JSON.stringify(key)}]`, value)
+    if (!isText(key) || Buffer.byteLength(key) > longestName)
+      throw expected(`names of 1 to ${longestName} bytes`, name, key)
+    if (typeof value !== 'string' || value.includes('\0'))
+      throw expected('a string', `${name}[${JSON.stringify(key)}]`, value)
   }
   return Object.fromEntries(entries) as Record<string, string>
 }

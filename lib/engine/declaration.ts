@@ -11,8 +11,8 @@ export type TensorTypes = Readonly<Record<string, DType>>
 export type TensorName<T extends TensorTypes> = keyof T & string
 
 /**
- * Where outputs are to be: brought to the host, which is the default, or left on the device as a {@link DeviceTensor}; all of them, or each by its name (those that are
- * not named on the host).
+ * Where outputs are to be: brought to the host, which is the default, or left on the device as a {@link DeviceTensor};
+ * all of them, or each by its name (those that are not named on the host).
  */
 export type OutputLocation<O extends TensorTypes = TensorTypes> =
   'host' | 'device' | { readonly [N in TensorName<O>]?: 'host' | 'device' | undefined }
@@ -30,8 +30,13 @@ export type LocatedTensor<D extends DType, L, N = never> = 0 extends 1 & L
           ? LocatedTensor<D, L[N]>
           : Tensor<D>
 
-/** Tensors by name. Records of this package have no prototype, so that every name is just a name. `L`: their {@link OutputLocation}. */
-export type TensorRecord<T extends TensorTypes = TensorTypes, L = 'host'> = { -readonly [N in keyof T]: LocatedTensor<T[N], L, N> }
+/**
+ * Tensors by name. Records of this package have no prototype, so that every name is just a name. `L`: their {@link
+ * OutputLocation}.
+ */
+export type TensorRecord<T extends TensorTypes = TensorTypes, L = 'host'> = {
+  -readonly [N in keyof T]: LocatedTensor<T[N], L, N>
+}
 
 /** What is known of a model's inputs or outputs, by name. */
 export type TensorInfos<T extends TensorTypes = TensorTypes> = { readonly [N in keyof T]: TensorInfo<T[N]> }
@@ -40,7 +45,8 @@ export type TensorInfos<T extends TensorTypes = TensorTypes> = { readonly [N in 
 export type InputRecord<I extends TensorTypes = TensorTypes> = { readonly [N in keyof I]: AnyTensor<I[N]> }
 
 /** The name where there is one alone; nothing where there are several. */
-type OnlyName<T extends TensorTypes, N = TensorName<T>> = N extends TensorName<T> ? ([TensorName<T>] extends [N] ? N : never) : never
+type OnlyName<T extends TensorTypes, N = TensorName<T>> =
+  N extends TensorName<T> ? ([TensorName<T>] extends [N] ? N : never) : never
 
 /** The tensor that may stand for the record: of a model with one input, or of one of which nothing is declared. */
 export type BareInput<I extends TensorTypes = TensorTypes> = AnyTensor<I[OnlyName<I>]>
@@ -51,7 +57,9 @@ export type BareOutput<O extends TensorTypes = TensorTypes, L = 'host'> = Locate
 /**
  * What a bare tensor may be given for, without the option outputs: `never` for a model with several outputs.
  */
-export type BareInputForOne<I extends TensorTypes, O extends TensorTypes> = [OnlyName<O>] extends [never] ? never : BareInput<I>
+export type BareInputForOne<I extends TensorTypes, O extends TensorTypes> = [OnlyName<O>] extends [never]
+  ? never
+  : BareInput<I>
 
 /** The outputs that were asked for by name: those alone; where the names are known at run time only, perhaps. */
 export type SelectedOutputs<O extends TensorTypes, W, L = 'host'> = W extends readonly (infer N)[]
@@ -62,19 +70,29 @@ export type SelectedOutputs<O extends TensorTypes, W, L = 'host'> = W extends re
     : TensorRecord<Pick<O, N & TensorName<O>>, L>
   : TensorRecord<O, L>
 
-/** What may be said of a model before it is loaded. It is held against the model then: `ready` is rejected with ERR_TRT_DECLARATION where it is not so. */
+/**
+ * What may be said of a model before it is loaded. It is held against the model then: `ready` is rejected with
+ * ERR_TRT_DECLARATION where it is not so.
+ */
 export interface Declaration<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> {
   /** The data types of all inputs of the model, by name. */
   readonly inputs?: I | undefined
-  /** The data types of the outputs that are wanted, by name; {@link Engine.infer} gives these alone unless it is told otherwise. */
+  /**
+   * The data types of the outputs that are wanted, by name; {@link Engine.infer} gives these alone unless it is told
+   * otherwise.
+   */
   readonly outputs?: O | undefined
 }
 
 /** A part of a declaration, which has to be given where its type is: a type that nobody checks would be a lie. */
-type Declared<Name extends string, T extends TensorTypes> = string extends keyof T ? unknown : { readonly [K in Name]: T }
+type Declared<Name extends string, T extends TensorTypes> = string extends keyof T
+  ? unknown
+  : { readonly [K in Name]: T }
 
 /** The data types of inputs and outputs, by name; each has to be given where its type parameter is. */
-export type DeclaredTypes<I extends TensorTypes, O extends TensorTypes> = Declaration<I, O> & Declared<'inputs', I> & Declared<'outputs', O>
+export type DeclaredTypes<I extends TensorTypes, O extends TensorTypes> = Declaration<I, O> &
+  Declared<'inputs', I> &
+  Declared<'outputs', O>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedDeclaration({ inputs, outputs }: { inputs?: unknown; outputs?: unknown }): Declaration {
@@ -108,7 +126,11 @@ function hold(what: 'inputs' | 'outputs', declared: TensorTypes, infos: readonly
   const was = listed(Object.entries(declared))
   const has = listed(infos.map((info) => [info.name, info.dtype]))
   throw new TensorRTError('ERR_TRT_DECLARATION', `The ${what} were declared as ${was} but the model has ${has}`, {
-    details: { [what.slice(0, -1)]: name, declared, model: Object.fromEntries(infos.map((info) => [info.name, info.dtype])) },
+    details: {
+      [what.slice(0, -1)]: name,
+      declared,
+      model: Object.fromEntries(infos.map((info) => [info.name, info.dtype])),
+    },
   })
 }
 

@@ -44,7 +44,12 @@ export class Forms {
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when there is not one output that is meant */
   bare(outputs: readonly string[] | undefined): (results: Results) => AnyTensor {
-    const form = outputs === undefined ? this.#only : outputs.length === 1 ? this.#bare[this.#names.indexOf(outputs[0] ?? '')] : undefined
+    const form =
+      outputs === undefined
+        ? this.#only
+        : outputs.length === 1
+          ? this.#bare[this.#names.indexOf(outputs[0] ?? '')]
+          : undefined
     if (form !== undefined) return form
     const several = outputs ?? this.wanted ?? this.#names
     const list = several.map((name) => JSON.stringify(name)).join(', ')

@@ -10,7 +10,10 @@ import { isTensor, refuseUnsupported } from './arguments.js'
 import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
 /** Options of {@link Engine.inferSync}. */
-export interface InferSyncOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
+export interface InferSyncOptions<
+  O extends TensorTypes = TensorTypes,
+  L extends OutputLocation<O> | undefined = 'host',
+> {
   /**
    * The names of the outputs that are wanted; the others are not copied back. Default: those that the engine was
    * declared with, else all.
@@ -84,7 +87,10 @@ export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'
   return {
     signal: checkedSignal(given.signal),
     timeoutMs: checkedTimeout(given.timeoutMs),
-    priority: given.priority === undefined ? undefined : checkedWhole(given.priority, 'priority', 1, 100, 'a level from 1 to 100'),
+    priority:
+      given.priority === undefined
+        ? undefined
+        : checkedWhole(given.priority, 'priority', 1, 100, 'a level from 1 to 100'),
     queueTimeoutMs: checkedQueueTimeout(given.queueTimeoutMs),
     outputs: checkedNames(given.outputs),
     into: checkedTargets(given.into),
@@ -122,9 +128,11 @@ function checkedLocation(location: unknown): GivenLocation | undefined {
 
 function checkedTargets(into: unknown): ReadonlyMap<string, AnyTensor> | undefined {
   if (into === undefined) return undefined
-  if (typeof into !== 'object' || into === null || isTensor(into)) throw expectedTensor('a record of Tensors', 'into', into)
+  if (typeof into !== 'object' || into === null || isTensor(into))
+    throw expectedTensor('a record of Tensors', 'into', into)
   const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
-  for (const [name, tensor] of entries) if (!isTensor(tensor)) throw expectedTensor('a Tensor', `into ${JSON.stringify(name)}`, tensor)
+  for (const [name, tensor] of entries)
+    if (!isTensor(tensor)) throw expectedTensor('a Tensor', `into ${JSON.stringify(name)}`, tensor)
   return new Map(entries as [string, AnyTensor][])
 }
 
@@ -152,7 +160,8 @@ export function runOptions(
   if (unsupported.length > 0) refuseUnsupported(unsupported, wanted, names)
   const located = typeof location === 'object' ? [...location.keys()] : []
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? []), ...located]) {
-    if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
+    if (infos[name] === undefined)
+      throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
   }
   refuseUnwanted(into?.keys(), 'into', wanted)
   refuseUnwanted(located, 'location', wanted)
@@ -177,10 +186,15 @@ function noLevel(priority: number, levels: number): TensorRTError {
 }
 
 /** A place for an output that the call does not give would be passed over in silence. */
-function refuseUnwanted(names: Iterable<string> | undefined, option: string, wanted: readonly string[] | undefined): void {
+function refuseUnwanted(
+  names: Iterable<string> | undefined,
+  option: string,
+  wanted: readonly string[] | undefined,
+): void {
   if (names === undefined || wanted === undefined) return
   for (const name of names)
-    if (!wanted.includes(name)) throw expected(`one of the outputs that are wanted (${wanted.join(', ')})`, `a name in ${option}`, name)
+    if (!wanted.includes(name))
+      throw expected(`one of the outputs that are wanted (${wanted.join(', ')})`, `a name in ${option}`, name)
 }
 
 function placeOf(location: GivenLocation | undefined, name: string): 'host' | 'device' {
@@ -204,7 +218,10 @@ function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos): void 
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
   if (!fitsDims(tensor.shape, info.shape))
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`,
+    )
   if (tensor.location === 'host' && tensor.data.byteLength !== tensor.byteLength)
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
 }
@@ -216,7 +233,10 @@ function checkApart(into: ReadonlyMap<string, AnyTensor>, inputs: readonly AnyTe
     const name = `into ${JSON.stringify(output)}`
     const other = taken.find((each) => share(each.tensor, tensor))
     if (other !== undefined)
-      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected memory of its own for ${name} but it overlaps that of ${other.name}`)
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Expected memory of its own for ${name} but it overlaps that of ${other.name}`,
+      )
     taken.push({ tensor, name })
   })
 }
@@ -227,5 +247,7 @@ function share(a: AnyTensor, b: AnyTensor): boolean {
 }
 
 function overlap(a: NodeJS.TypedArray, b: NodeJS.TypedArray): boolean {
-  return a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength
+  return (
+    a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength
+  )
 }

@@ -5,8 +5,10 @@ import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from '
 import { type ConnectedLayer, connectedLayers, type LayerTensor, precisionTypes } from './layers.js'
 
 /**
- * The layers of a built engine, coloured by the precision that they compute in, from the inspector's document (`layerInfo` of a benchmark, what `trtexec --exportLayerInfo` writes).
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for a document that does not say what layers read and give: that of a plan built without `profilingVerbosity: 'detailed'`
+ * The layers of a built engine, coloured by the precision that they compute in, from the inspector's document
+ * (`layerInfo` of a benchmark, what `trtexec --exportLayerInfo` writes).
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for a document that does not say what layers read and
+ * give: that of a plan built without `profilingVerbosity: 'detailed'`
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-tools.html
  */
 export async function drawLayers(document: string, options?: { readonly format?: DrawingFormat }): Promise<string> {
@@ -20,19 +22,33 @@ export async function drawLayers(document: string, options?: { readonly format?:
   return drawn(layerGraph(layers), format)
 }
 
-const kinds = new Map<string, BoxKind>(Object.entries(precisionTypes).map(([kind, type]) => [type, kind as keyof typeof precisionTypes]))
+const kinds = new Map<string, BoxKind>(
+  Object.entries(precisionTypes).map(([kind, type]) => [type, kind as keyof typeof precisionTypes]),
+)
 
 function layerGraph(layers: readonly ConnectedLayer[]): DrawnGraph {
-  const producers = new Map(layers.flatMap(({ outputs }, i) => outputs.map(({ name }) => [name, `layer ${i}`] as const)))
+  const producers = new Map(
+    layers.flatMap(({ outputs }, i) => outputs.map(({ name }) => [name, `layer ${i}`] as const)),
+  )
   const read = new Set(layers.flatMap(({ inputs }) => inputs.map(({ name }) => name)))
   const ends = new Map<string, Box>()
   const end = (tensor: LayerTensor, kind: 'input' | 'output'): string => {
     const id = `${kind} ${tensor.name}`
-    ends.set(id, { id, kind, title: shortText(tensor.name), lines: [tensorText(tensor)].filter((line) => line !== ''), hint: id })
+    ends.set(id, {
+      id,
+      kind,
+      title: shortText(tensor.name),
+      lines: [tensorText(tensor)].filter((line) => line !== ''),
+      hint: id,
+    })
     return id
   }
   const arrows = layers.flatMap(({ inputs, outputs }, i): Arrow[] => [
-    ...inputs.map((tensor) => ({ from: producers.get(tensor.name) ?? end(tensor, 'input'), to: `layer ${i}`, label: tensorText(tensor) })),
+    ...inputs.map((tensor) => ({
+      from: producers.get(tensor.name) ?? end(tensor, 'input'),
+      to: `layer ${i}`,
+      label: tensorText(tensor),
+    })),
     ...outputs
       .filter(({ name }) => !read.has(name))
       .map((tensor) => ({ from: `layer ${i}`, to: end(tensor, 'output'), label: tensorText(tensor) })),
@@ -42,7 +58,13 @@ function layerGraph(layers: readonly ConnectedLayer[]): DrawnGraph {
 
 function layerBox({ name, type, precision }: ConnectedLayer, i: number): Box {
   const hint = `${name}\n${type}, ${precision}`
-  return { id: `layer ${i}`, kind: kinds.get(precision) ?? 'other', title: shortText(type), lines: [shortText(name), precision], hint }
+  return {
+    id: `layer ${i}`,
+    kind: kinds.get(precision) ?? 'other',
+    title: shortText(type),
+    lines: [shortText(name), precision],
+    hint,
+  }
 }
 
 const tensorText = ({ shape }: LayerTensor): string => shape.join('×')

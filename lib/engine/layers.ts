@@ -43,8 +43,9 @@ export interface ConnectedLayer extends EngineLayer {
 }
 
 /**
- * The layers of an inspector's document. TensorRT 10 writes format and type of a tensor in one field, `Format/Datatype`; 11 has a field for the type alone.
- * Without detailed verbosity a layer is but its name. Nothing is guessed: what is not as documented has the precision `unknown`.
+ * The layers of an inspector's document. TensorRT 10 writes format and type of a tensor in one field,
+ * `Format/Datatype`; 11 has a field for the type alone. Without detailed verbosity a layer is but its name. Nothing is
+ * guessed: what is not as documented has the precision `unknown`.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-tools.html
  * @see https://docs.nvidia.com/deeplearning/tensorrt/11.3.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
  */
@@ -55,7 +56,11 @@ export function engineLayers(document: string): readonly EngineLayer[] {
 /** The same with what is between them. */
 export function connectedLayers(document: string): readonly ConnectedLayer[] {
   const tensors = (layer: unknown, field: string): LayerTensor[] => listOf(fieldOf(layer, field)).flatMap(tensorOf)
-  return layersOf(document).map((layer) => ({ ...layerOf(layer), inputs: tensors(layer, 'Inputs'), outputs: tensors(layer, 'Outputs') }))
+  return layersOf(document).map((layer) => ({
+    ...layerOf(layer),
+    inputs: tensors(layer, 'Inputs'),
+    outputs: tensors(layer, 'Outputs'),
+  }))
 }
 
 const layersOf = (document: string): readonly unknown[] => listOf(fieldOf(parsed(document), 'Layers'))
@@ -83,7 +88,10 @@ function layerOf(layer: unknown): EngineLayer {
   }
 }
 
-/** That of the first input, which decides over the kernel; of the first output where there is no input. NVIDIA's Engine Explorer has it so too. */
+/**
+ * That of the first input, which decides over the kernel; of the first output where there is no input. NVIDIA's Engine
+ * Explorer has it so too.
+ */
 function precisionOf(layer: unknown): AuditPrecision {
   const [input] = listOf(fieldOf(layer, 'Inputs'))
   const [output] = listOf(fieldOf(layer, 'Outputs'))
@@ -91,7 +99,8 @@ function precisionOf(layer: unknown): AuditPrecision {
 }
 
 function typeOf(tensor: unknown): AuditPrecision {
-  // the half of "Format/Datatype" that is the type, and its name among the I/O tensors: the documentation spells it both ways
+  // the half of "Format/Datatype" that is the type, and its name among the I/O tensors: the documentation spells it
+  // both ways
   for (const field of ['Format/Datatype', 'Datatype', 'DataType']) {
     const text = fieldOf(tensor, field)
     if (typeof text === 'string') return typeIn(text)
@@ -131,5 +140,7 @@ const typeWords: Readonly<Partial<Record<string, TensorRTDType>>> = Object.assig
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined
 }

@@ -21,7 +21,12 @@ export class Opener {
   /** The path of the model, where it has one. */
   readonly file: string | undefined
 
-  constructor(signal: AbortSignal | undefined, declaration: Declaration, open: (signal: AbortSignal) => Promise<Backend>, file?: string) {
+  constructor(
+    signal: AbortSignal | undefined,
+    declaration: Declaration,
+    open: (signal: AbortSignal) => Promise<Backend>,
+    file?: string,
+  ) {
     this.signal = signal
     this.declaration = declaration
     this.open = open

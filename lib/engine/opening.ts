@@ -42,9 +42,9 @@ export interface OpenOptions {
 export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
 
 /**
- * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither needs what the other needs.
- * With `auto` the machine decides, not the model: what TensorRT refuses to build is an error, not a reason to run it slowly elsewhere; that its builder lacks
- * what this GPU needs is the machine's.
+ * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither
+ * needs what the other needs. With `auto` the machine decides, not the model: what TensorRT refuses to build is an
+ * error, not a reason to run it slowly elsewhere; that its builder lacks what this GPU needs is the machine's.
  */
 export async function openBackend(model: Model, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   if (model.kind === 'plan') {
@@ -62,24 +62,34 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   // what was built without weights takes them from where it was built from
   const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
   const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plugins])]
-  return openPlan({ name: 'The plan', content: bytes, info }, { ...options, ...weights, plugins, runtimeCache: built.runtimeCache }, signal)
+  return openPlan(
+    { name: 'The plan', content: bytes, info },
+    { ...options, ...weights, plugins, runtimeCache: built.runtimeCache },
+    signal,
+  )
 }
 
 function refuseForPlan(label: string, { backend, shapes, builder, forCpu }: OpenOptions): void {
-  const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
-  if (backend === 'cpu') throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
+  const refuse = (why: string): TensorRTError =>
+    new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
+  if (backend === 'cpu')
+    throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
   if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
   if (forCpu[0] !== undefined) throw refuse(`it never runs on the CPU. Leave out the option ${forCpu[0]}`)
 }
 
 function refuseForOnnx(label: string, { weights, anyGpu }: OpenOptions): void {
-  const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is ONNX and ${why}`)
+  const refuse = (why: string): TensorRTError =>
+    new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is ONNX and ${why}`)
   if (weights !== undefined) throw refuse('has its own weights: the option weights is for a plan')
   if (anyGpu !== undefined) throw refuse('is built for the GPU that is here: the option anyGpu is for a plan')
 }
 
-/** Before anything is built or loaded, where it is known by then; native code finds the mark in the plan itself. @throws TensorRTError ERR_TRT_PLACEHOLDER_RANGES */
+/**
+ * Before anything is built or loaded, where it is known by then; native code finds the mark in the plan itself. @throws
+ * TensorRTError ERR_TRT_PLACEHOLDER_RANGES
+ */
 function refusePlaceholders(label: string, known: boolean, { allowPlaceholderRanges }: OpenOptions): void {
   if (known && !allowPlaceholderRanges) throw withPlaceholders(label)
 }
@@ -100,7 +110,10 @@ export interface Choice {
   readonly reason?: string
 }
 
-/** For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is wished for, and cannot build and run here */
+/**
+ * For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is wished for, and
+ * cannot build and run here
+ */
 export async function chooseBackend({ backend, device, tensorrt, wishes }: Wanted): Promise<Choice> {
   if (backend === 'cpu') return { backend }
   const { whyNoTensorRT } = await import('../backend/tensorrt.js')
@@ -112,7 +125,11 @@ export async function chooseBackend({ backend, device, tensorrt, wishes }: Wante
   return { backend: 'cpu', reason: reasonForCpu(obstacle.why, wishes) }
 }
 
-async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reason: string | undefined): Promise<Backend> {
+async function openOnCpu(
+  model: Uint8Array | string,
+  options: OpenOptions,
+  reason: string | undefined,
+): Promise<Backend> {
   const profiles = checkedProfiles(options.shapes)
   const { openCpu } = await import('../backend/cpu.js')
   try {
@@ -124,7 +141,11 @@ async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reaso
   }
 }
 
-async function openPlan(plan: PlanToOpen, options: OpenOptions & Pick<Built, 'runtimeCache'>, signal: AbortSignal): Promise<Backend> {
+async function openPlan(
+  plan: PlanToOpen,
+  options: OpenOptions & Pick<Built, 'runtimeCache'>,
+  signal: AbortSignal,
+): Promise<Backend> {
   const origin = checkedOrigin(plan, options)
   refusePlaceholders(plan.name, hasPlaceholderRanges(plan.info), options)
   const { openTensorRT } = await import('../backend/tensorrt.js')
@@ -144,7 +165,10 @@ async function weightsOf(weights: OnnxSource, { info }: PlanToOpen, signal: Abor
   return weightsFor(weights, info, signal)
 }
 
-async function nativelyOpened(plan: PlanToOpen, open: (content: Uint8Array | number) => Promise<Backend>): Promise<Backend> {
+async function nativelyOpened(
+  plan: PlanToOpen,
+  open: (content: Uint8Array | number) => Promise<Backend>,
+): Promise<Backend> {
   try {
     return await withContent(plan, open)
   } catch (error) {
@@ -154,7 +178,11 @@ async function nativelyOpened(plan: PlanToOpen, open: (content: Uint8Array | num
 }
 
 /** The plan; or with `auto` the reason for the CPU, where it turned out that TensorRT cannot build for this GPU. */
-async function buildOrReason(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built | string> {
+async function buildOrReason(
+  model: Uint8Array | string,
+  options: OpenOptions,
+  signal: AbortSignal,
+): Promise<Built | string> {
   try {
     return await buildForEngine(model, options, signal)
   } catch (error) {

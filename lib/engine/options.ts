@@ -60,7 +60,8 @@ export interface BatchingOptions {
 
 /**
  * What limits the requests of one level while they wait, as Triton's ModelQueuePolicy.
- * @see https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#queue-policy
+ * @see
+ * https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#queue-policy
  */
 export interface QueuePolicy {
   /**
@@ -86,7 +87,8 @@ export interface QueuePolicy {
  * Levels of priority. Level 1 leaves the queue first, then 2, and so on; within a level requests leave in the order of
  * their calls. A batch may have requests of several levels. A level waits for as long as requests of those before it
  * keep all lanes busy: under such a load it may never run (starvation), as in Triton. A queue timeout bounds the wait.
- * @see https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#priority-levels
+ * @see
+ * https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#priority-levels
  */
 export interface Priorities {
   /** How many levels there are, 2 to 100. */
@@ -195,28 +197,32 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * Without it a plan that has no weights is ERR_TRT_WEIGHTS, where that is known: TensorRT 10.14 and newer tell it;
    * before that a {@link Plan} of a builder and a plan's sidecar do, and a bare plan runs with no weights at all. The
    * weights of an engine that is loaded never change: load a new one.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
+   * @see
+   * https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
    */
   readonly weights?: ModelSource | undefined
   /**
    * For a plan whose sidecar says that it was built for another GPU: `true` lets TensorRT decide whether it runs here,
    * as it does where it was built with a hardware compatibility that reaches so far. Default false: such a plan is
    * ERR_TRT_PLAN; another GPU model of the same compute capability only gives a process warning (code TRT_OTHER_GPU).
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html HardwareCompatibilityLevel
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
+   * HardwareCompatibilityLevel
    */
   readonly anyGpu?: boolean | undefined
   /**
    * The paths of the libraries that have the plugins of a plan; they export `getCreators()`. Each is loaded once, into
    * TensorRT's runtime for this GPU: its code runs in your process, and stays while any engine of that runtime does. A
    * model that is built here runs with `builder.plugins`, too.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_plugin_registry.html loadLibrary
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_plugin_registry.html
+   * loadLibrary
    */
   readonly plugins?: readonly (string | URL)[] | undefined
   /**
    * Whether a plan may run code that it has in it: the lean runtime of a version-compatible plan, and serialized
    * plugins. That is native code of the plan's maker, which runs in your process with all its rights: `true` only for
    * plans whose maker you trust. Default false: such a plan is ERR_TRT_PLAN.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html setEngineHostCodeAllowed
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html
+   * setEngineHostCodeAllowed
    */
   readonly hostCode?: boolean | undefined
   /**
@@ -262,7 +268,16 @@ export interface AttachOptions extends LaneOptions {
 }
 
 const backends = ['auto', 'tensorrt', 'cpu'] as const
-const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'] as const
+const laneNames = [
+  'lanes',
+  'profile',
+  'priority',
+  'cudaGraph',
+  'batching',
+  'maxQueue',
+  'maxQueueBytes',
+  'wait',
+] as const
 const ownNames = [
   'backend',
   'device',
@@ -283,7 +298,11 @@ const ownNames = [
 ] as const
 
 /** All options of an engine, but the data types that are declared: for what opens one and hands them on. */
-export const engineOptionNames = [...ownNames.filter((name) => name !== 'inputs' && name !== 'outputs'), ...cpuNames, ...laneNames] as const
+export const engineOptionNames = [
+  ...ownNames.filter((name) => name !== 'inputs' && name !== 'outputs'),
+  ...cpuNames,
+  ...laneNames,
+] as const
 
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
@@ -296,16 +315,27 @@ export function checkedEngineOptions(
   const signal = checkedSignal(given.signal)
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)
-  if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
+  if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null))
+    throw expected('an object', 'shapes', shapes)
   const lanes = checkedLanes(given)
   const wishes = wishesFor(given)
   const memoryLimit =
     given.memoryLimit === undefined
       ? {}
-      : { memoryLimit: checkedWhole(given.memoryLimit, 'memoryLimit', 1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1') }
-  if (backend === 'cpu' && wishes.length > 0) throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
+      : {
+          memoryLimit: checkedWhole(
+            given.memoryLimit,
+            'memoryLimit',
+            1,
+            Number.MAX_SAFE_INTEGER,
+            'a number of bytes from 1',
+          ),
+        }
+  if (backend === 'cpu' && wishes.length > 0)
+    throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
   const forCpu = wishesForCpu(given)
-  if (backend === 'tensorrt' && forCpu.length > 0) throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
+  if (backend === 'tensorrt' && forCpu.length > 0)
+    throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
   return {
     backend,
     wishes,
@@ -341,11 +371,18 @@ function checkedPlanNeeds({
   return {
     plugins: (plugins ?? []).map((path: unknown, i) => checkedPath(path, `plugins[${i}]`)),
     hostCode: hostCode === true,
-    allowPlaceholderRanges: allowPlaceholderRanges !== undefined && checkedBoolean(allowPlaceholderRanges, 'allowPlaceholderRanges'),
+    allowPlaceholderRanges:
+      allowPlaceholderRanges !== undefined && checkedBoolean(allowPlaceholderRanges, 'allowPlaceholderRanges'),
   }
 }
 
-function checkedBuild({ builder, onProgress }: { builder?: unknown; onProgress?: unknown }): Pick<OpenOptions, 'builder' | 'onProgress'> {
+function checkedBuild({
+  builder,
+  onProgress,
+}: {
+  builder?: unknown
+  onProgress?: unknown
+}): Pick<OpenOptions, 'builder' | 'onProgress'> {
   const listener = checkedListener<NonNullable<EngineOptions['onProgress']>>(onProgress, 'onProgress')
   return {
     ...(builder !== undefined && { builder: checkedBuilder(builder) }),
@@ -357,8 +394,10 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
   const copy = plainCopy(builder)
   checkedBuilderOptions(copy)
   const { tensorrt, device } = copy as BuilderOptions
-  if (tensorrt !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
-  if (device !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
+  if (tensorrt !== undefined)
+    throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
+  if (device !== undefined)
+    throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
   refuseVectorized(copy as BuilderOptions)
   return copy as EngineBuilderOptions
 }
@@ -387,7 +426,8 @@ export function checkedAttachOptions(options: unknown): {
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 function refuseLanes(given: GivenLanes): void {
   const name = laneNames.find((lane) => given[lane] !== undefined)
-  if (name !== undefined) throw expected(`no ${name} beside queue 'shared', where lanes and queue are the owner's,`, name, given[name])
+  if (name !== undefined)
+    throw expected(`no ${name} beside queue 'shared', where lanes and queue are the owner's,`, name, given[name])
 }
 
 function checkedLanes({
@@ -400,10 +440,14 @@ function checkedLanes({
   maxQueueBytes = 256 * 2 ** 20,
   wait = 'adaptive',
 }: GivenLanes): NativeSessionOptions {
-  if (cudaGraph !== 'auto' && typeof cudaGraph !== 'boolean') throw expected("'auto', true or false", 'cudaGraph', cudaGraph)
+  if (cudaGraph !== 'auto' && typeof cudaGraph !== 'boolean')
+    throw expected("'auto', true or false", 'cudaGraph', cudaGraph)
   return {
     lanes: checkedWhole(lanes, 'lanes', 1, 64, 'a number of lanes from 1 to 64'),
-    profile: profile === 'auto' ? -1 : checkedWhole(profile, 'profile', 0, 1023, "'auto' or the number of an optimization profile"),
+    profile:
+      profile === 'auto'
+        ? -1
+        : checkedWhole(profile, 'profile', 0, 1023, "'auto' or the number of an optimization profile"),
     highPriority: checkedChoice(priority, 'priority', ['normal', 'high']) === 'high' ? 1 : 0,
     graphs: cudaGraph === false ? 0 : 1,
     slots: 2,
@@ -450,7 +494,9 @@ function checkedLevels(queue: unknown, priorities: unknown): Pick<NativeBatching
   const { default: level = count, policies = {} } = given
   const defaultLevel = checkedWhole(level, 'batching.priorities.default', 1, count, `a level from 1 to ${count}`)
   const levels: NativeBatching['levels'][number][] = Array.from({ length: count }, () => policy)
-  for (const [name, value] of Object.entries(checkedObject(policies, 'batching.priorities.policies', 'an object of policies by level'))) {
+  for (const [name, value] of Object.entries(
+    checkedObject(policies, 'batching.priorities.policies', 'an object of policies by level'),
+  )) {
     const named = Number(name)
     if (!isWhole(named, 1, count) || String(named) !== name)
       throw expected(`a level from 1 to ${count}`, 'a name in batching.priorities.policies', name)
@@ -466,7 +512,10 @@ function checkedPolicy(policy: unknown, name: string): NativeBatching['levels'][
     onQueueTimeout = 'reject',
   } = readOptions(policy, ['maxQueue', 'queueTimeoutMs', 'onQueueTimeout'], name)
   return {
-    maxQueue: maxQueue === undefined ? 0 : checkedWhole(maxQueue, `${name}.maxQueue`, 1, 2 ** 24, 'a number of requests from 1'),
+    maxQueue:
+      maxQueue === undefined
+        ? 0
+        : checkedWhole(maxQueue, `${name}.maxQueue`, 1, 2 ** 24, 'a number of requests from 1'),
     queueTimeoutMs: checkedQueueTimeout(queueTimeoutMs, `${name}.queueTimeoutMs`) ?? 0,
     delays: checkedChoice(onQueueTimeout, `${name}.onQueueTimeout`, ['reject', 'delay']) === 'delay' ? 1 : 0,
   }

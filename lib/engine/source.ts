@@ -36,23 +36,27 @@ export async function openModel(source: string | Uint8Array | Plan, signal?: Abo
   if (typeof source === 'string') return openFile(source, signal)
   const bytes = source instanceof Plan ? source.bytes : source
   const label = `the model of ${bytes.length} bytes`
-  if (source instanceof Plan) return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: source.info } }
+  if (source instanceof Plan)
+    return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: source.info } }
   const header = readPlanHeader(bytes)
-  if (header !== undefined) return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: headerInfo(header) } }
+  if (header !== undefined)
+    return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: headerInfo(header) } }
   refuseUnlessOnnx(bytes, label)
   return { kind: 'onnx', label, data: bytes }
 }
 
 async function openFile(path: string, signal: AbortSignal | undefined): Promise<Model> {
   const read = await readPlan(path, { keep: 'open', hash: false, signal })
-  if (isPlan(read)) return { kind: 'plan', label: path, plan: { name: path, content: read.file ?? read.bytes, info: read.info } }
+  if (isPlan(read))
+    return { kind: 'plan', label: path, plan: { name: path, content: read.file ?? read.bytes, info: read.info } }
   if (isLfsPointer(read.head)) throw pointed(path)
   refuseUnlessOnnx(read.head, path)
   return { kind: 'onnx', label: path, data: path }
 }
 
 /**
- * What native code opens a plan by: its bytes, or the descriptor of the file that was hashed. What was made of a file that somebody wrote to meanwhile is closed again.
+ * What native code opens a plan by: its bytes, or the descriptor of the file that was hashed. What was made of a file
+ * that somebody wrote to meanwhile is closed again.
  * @throws TensorRTError ERR_TRT_PLAN where that happened
  */
 export async function withContent<T extends { close(): Promise<void> }>(

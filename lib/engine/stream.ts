@@ -12,10 +12,14 @@ export interface FlowOptions<I, R> {
 }
 
 /**
- * What `run` makes of each input, in the order of the inputs: each result as soon as it is there, and those before it. Ends at once with the first error, whichever input
- * it is of, and when the signal is aborted: what is under way is cancelled, and the source is told.
+ * What `run` makes of each input, in the order of the inputs: each result as soon as it is there, and those before it.
+ * Ends at once with the first error, whichever input it is of, and when the signal is aborted: what is under way is
+ * cancelled, and the source is told.
  */
-export async function* inOrder<I, R>(inputs: AnyIterable<I>, options: FlowOptions<I, R>): AsyncGenerator<R, void, undefined> {
+export async function* inOrder<I, R>(
+  inputs: AnyIterable<I>,
+  options: FlowOptions<I, R>,
+): AsyncGenerator<R, void, undefined> {
   const flow = new Flow(inputs, options)
   try {
     for (;;) {
@@ -36,7 +40,10 @@ interface Place<R> {
 /** As long as a source may take to end, in milliseconds; one that takes longer ends unheard. */
 const patienceMs = 1000
 
-/** Inputs come, run and leave as results; as many at once as there are places. A result that was not taken yet keeps its place. */
+/**
+ * Inputs come, run and leave as results; as many at once as there are places. A result that was not taken yet keeps its
+ * place.
+ */
 class Flow<I, R> {
   readonly #source: Source<I>
   readonly #options: FlowOptions<I, R>

@@ -12,7 +12,11 @@ type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'm
  * no more of it is ever taken. The last round comes once the contexts are there that the others had made: it captures
  * their graphs.
  */
-export async function warmUp(room: Room, iterations: number, run: (inputs: TensorRecord) => Promise<unknown>): Promise<void> {
+export async function warmUp(
+  room: Room,
+  iterations: number,
+  run: (inputs: TensorRecord) => Promise<unknown>,
+): Promise<void> {
   for (const inputs of warmupInputs(room)) {
     const inFlight = Array.from({ length: inFlightOf(inputs, room) })
     for (let i = 0; i < iterations; i++) {
@@ -23,7 +27,10 @@ export async function warmUp(room: Room, iterations: number, run: (inputs: Tenso
 }
 
 /** As many requests as fill the batches that the lanes have memory for, and the queue has room for. */
-function inFlightOf(inputs: TensorRecord, { concurrency = 1, batches = 1, maxBatch, maxQueueBytes = Infinity }: Room): number {
+function inFlightOf(
+  inputs: TensorRecord,
+  { concurrency = 1, batches = 1, maxBatch, maxQueueBytes = Infinity }: Room,
+): number {
   const rows = Object.values(inputs)[0]?.shape[0]
   const bytes = Object.values(inputs).reduce((sum, { byteLength }) => sum + byteLength, 0)
   const merged = maxBatch === undefined || rows === undefined ? 1 : Math.max(1, Math.floor(maxBatch / rows))

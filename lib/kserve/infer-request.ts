@@ -91,7 +91,13 @@ export function readTensor(reader: Reader): InferInput {
     else reader.skip()
   }
   reader.leave(outer)
-  return { name, datatype, shape, parameters, contents: contents === undefined ? undefined : new TensorContents(contents) }
+  return {
+    name,
+    datatype,
+    shape,
+    parameters,
+    contents: contents === undefined ? undefined : new TensorContents(contents),
+  }
 }
 
 function readOutput(reader: Reader): InferRequestedOutput {

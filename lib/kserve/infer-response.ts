@@ -1,4 +1,5 @@
-// ModelInferResponse and what a stream has around it, decoded and encoded by hand: of a generated codec each tensor would be a copy.
+// ModelInferResponse and what a stream has around it, decoded and encoded by hand: of a generated codec each tensor
+// would be a copy.
 import type { InferParameters } from './infer-parameters.js'
 import { noParameters, readParameter, writeParameters } from './infer-parameters.js'
 import type { InferInput, NewInferInput } from './infer-request.js'
@@ -43,7 +44,12 @@ export function decodeInferResponse(message: Uint8Array): InferResponse {
 }
 
 function readResponse(reader: Reader, before?: InferResponse): InferResponse {
-  let { modelName, modelVersion, id, parameters } = before ?? { modelName: '', modelVersion: '', id: '', parameters: noParameters }
+  let { modelName, modelVersion, id, parameters } = before ?? {
+    modelName: '',
+    modelVersion: '',
+    id: '',
+    parameters: noParameters,
+  }
   const [outputs, rawOutputContents] = [[...(before?.outputs ?? [])], [...(before?.rawOutputContents ?? [])]]
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === 0x0a) modelName = reader.string()

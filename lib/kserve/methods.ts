@@ -6,7 +6,10 @@ import { Health } from './messages/health_pb.js'
 import { MessageFault } from './wire/message-fault.js'
 import { Reader } from './wire/reader.js'
 
-/** By name, such as `modelReady`: `input` and `output` are the schemas of its messages, `methodKind` says what of it is a stream. */
+/**
+ * By name, such as `modelReady`: `input` and `output` are the schemas of its messages, `methodKind` says what of it is
+ * a stream.
+ */
 export const inferenceMethods = GRPCInferenceService.method
 
 export const healthMethods = Health.method

@@ -1,4 +1,5 @@
-// InferTensorContents: elements of a tensor as numbers of protobuf. They stay in the message until somebody takes them, so that a message never grows in memory.
+// InferTensorContents: elements of a tensor as numbers of protobuf. They stay in the message until somebody takes them,
+// so that a message never grows in memory.
 import { Reader, wireTypes } from './wire/reader.js'
 import { MessageFault } from './wire/message-fault.js'
 import type { Writer } from './wire/writer.js'
@@ -50,7 +51,10 @@ const readers: { readonly [K in ContentsKind]: (reader: Reader) => ContentsEleme
 /** Bytes from which on a look at each element holds a thread for milliseconds. */
 export const longContents = 2 ** 16
 
-/** Contents that were received: views of their message. Long ones are looked at, and refused, once somebody asks for what is in them. */
+/**
+ * Contents that were received: views of their message. Long ones are looked at, and refused, once somebody asks for
+ * what is in them.
+ */
 export class TensorContents {
   readonly parts: readonly Uint8Array[]
   readonly byteLength: number
@@ -105,7 +109,10 @@ export class TensorContents {
     }
   }
 
-  /** The elements as they are in memory, the lowest byte first, where all of them came in lists; nothing where they did not. */
+  /**
+   * The elements as they are in memory, the lowest byte first, where all of them came in lists; nothing where they did
+   * not.
+   */
   packed(kind: 'fp32' | 'fp64'): readonly Uint8Array[] | undefined {
     const views: Uint8Array[] = []
     for (const [reader, isPacked] of this.#lists(kind)) {

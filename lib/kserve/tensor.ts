@@ -21,7 +21,9 @@ export const datatypes = [
 
 export type Datatype = (typeof datatypes)[number]
 
-/** Bytes of an element; of BYTES each has a length of its own, which stands before it as four bytes, the lowest first. */
+/**
+ * Bytes of an element; of BYTES each has a length of its own, which stands before it as four bytes, the lowest first.
+ */
 export const elementBytes: Readonly<Record<Exclude<Datatype, 'BYTES'>, number>> = {
   BOOL: 1,
   UINT8: 1,

@@ -47,7 +47,9 @@ export class FloatAttribute {
   }
 }
 
-/** Marks a number or a list as floats, for attributes of operators that ONNX does not define: `{ threshold: float(1) }`. */
+/**
+ * Marks a number or a list as floats, for attributes of operators that ONNX does not define: `{ threshold: float(1) }`.
+ */
 export function float(value: number | readonly number[]): FloatAttribute {
   return new FloatAttribute(value)
 }
@@ -57,12 +59,14 @@ type Element = number | bigint | string | Tensor
 
 /**
  * The value of an attribute. The kind of the attribute follows from it:
- * - a plain number is a float where the operator's attribute is one in ONNX (`alpha`, `epsilon` …), and otherwise an int: fractions are refused;
+ * - a plain number is a float where the operator's attribute is one in ONNX (`alpha`, `epsilon` …), and otherwise an
+ *   int: fractions are refused;
  * - a bigint is always an int (64 bits), {@link float} always a float;
  * - a string is a string, a `Tensor` a tensor;
  * - a list is a list of one of these; an empty one has the kind that a number would have.
  */
-export type AttributeValue = Element | FloatAttribute | readonly number[] | readonly bigint[] | readonly string[] | readonly Tensor[]
+export type AttributeValue =
+  Element | FloatAttribute | readonly number[] | readonly bigint[] | readonly string[] | readonly Tensor[]
 
 /** The attributes of a node, by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
@@ -74,7 +78,10 @@ export interface Operator {
   readonly domain: string
 }
 
-/** The attributes that are floats in each operator of ONNX that has them, in all versions (from onnx 1.23's schemas; `seed`: see below). */
+/**
+ * The attributes that are floats in each operator of ONNX that has them, in all versions (from onnx 1.23's schemas;
+ * `seed`: see below).
+ */
 const floatAttributes: ReadonlySet<string> = new Set(
   (
     'activation_alpha activation_beta alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low max ' +
@@ -90,12 +97,17 @@ function isFloatAttribute(operator: Operator, name: string): boolean {
 
 const utf8 = new TextEncoder()
 
-/** An attribute as ONNX stores it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a value that no attribute can have. */
+/**
+ * An attribute as ONNX stores it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a value that no attribute can
+ * have.
+ */
 export function attributeToProto(operator: Operator, name: string, value: AttributeValue): AttributeProto {
   const what = `attribute ${name} of ${operator.type}`
   const floating = value instanceof FloatAttribute || isFloatAttribute(operator, name)
   const plain = value instanceof FloatAttribute ? value.value : value
-  const content = Array.isArray(plain) ? list(what, plain as readonly Element[], floating) : single(what, plain as Element, floating)
+  const content = Array.isArray(plain)
+    ? list(what, plain as readonly Element[], floating)
+    : single(what, plain as Element, floating)
   return create(AttributeProtoSchema, { name, ...content })
 }
 
@@ -138,11 +150,14 @@ function kindOf(what: string, value: unknown, floating: boolean): Kind {
     if (BigInt.asIntN(64, value) !== value) throw expected('an integer of 64 bits', what, value)
     return 'int'
   }
-  if (typeof value !== 'number') throw expected('a number, bigint, string, Tensor, float(...) or a list of one of these', what, value)
+  if (typeof value !== 'number')
+    throw expected('a number, bigint, string, Tensor, float(...) or a list of one of these', what, value)
   if (floating) {
-    if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) throw expected('a number that a float32 can hold', what, value)
+    if (Number.isFinite(value) && !Number.isFinite(Math.fround(value)))
+      throw expected('a number that a float32 can hold', what, value)
     return 'float'
   }
-  if (!Number.isSafeInteger(value)) throw expected('a safe integer (a bigint for larger ones, float(...) for a float)', what, value)
+  if (!Number.isSafeInteger(value))
+    throw expected('a safe integer (a bigint for larger ones, float(...) for a float)', what, value)
   return 'int'
 }

@@ -81,7 +81,8 @@ export class GraphBuilder {
     )
     checkedText(options.name, 'name of the graph')
     this.#opsets = new Map([['', options.opset ?? 17], ...Object.entries(options.domains ?? {})])
-    for (const [domain, version] of this.#opsets) checkedWhole(version, domain === '' ? 'opset' : `the version of domain ${domain}`, 1)
+    for (const [domain, version] of this.#opsets)
+      checkedWhole(version, domain === '' ? 'opset' : `the version of domain ${domain}`, 1)
     if (options.irVersion !== undefined) checkedWhole(options.irVersion, 'irVersion', 1)
     this.#options = options
   }
@@ -142,11 +143,15 @@ export class GraphBuilder {
   /** Makes a value an output of the graph, under its own name. */
   output(value: Value, dtype: ElementType, shape: readonly Dim[]): void {
     this.#checkKnown(value, 'output of the graph')
-    if (this.#outputs.some(({ name }) => name === value)) throw misuse(`${JSON.stringify(value)} is an output of the graph already`)
+    if (this.#outputs.some(({ name }) => name === value))
+      throw misuse(`${JSON.stringify(value)} is an output of the graph already`)
     this.#outputs.push(valueInfo(value, dtype, shape))
   }
 
-  /** The model with all that was added so far; nodes and tensors are not copied. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it has no output. */
+  /**
+   * The model with all that was added so far; nodes and tensors are not copied. @throws TensorRTError
+   * ERR_TRT_INVALID_ARGUMENT when it has no output.
+   */
   toModel(): ModelProto {
     if (this.#outputs.length === 0)
       throw misuse(`Graph ${JSON.stringify(this.#options.name)} has no output: call output() before toModel()`)
@@ -166,13 +171,28 @@ export class GraphBuilder {
     })
   }
 
-  #addNode(name: string, operator: string, inputs: readonly Value[], outputs: Value[], attributes: Attributes, domain = ''): void {
+  #addNode(
+    name: string,
+    operator: string,
+    inputs: readonly Value[],
+    outputs: Value[],
+    attributes: Attributes,
+    domain = '',
+  ): void {
     checkedText(operator, 'operator')
-    if (!this.#opsets.has(domain)) throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
+    if (!this.#opsets.has(domain))
+      throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
     for (const input of inputs) if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
     const type: Operator = { type: operator, domain }
     const attribute = Object.entries(attributes).map(([key, value]) => attributeToProto(type, key, value))
-    const proto = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output: outputs, attribute })
+    const proto = create(NodeProtoSchema, {
+      name,
+      opType: operator,
+      domain,
+      input: [...inputs],
+      output: outputs,
+      attribute,
+    })
     this.#define(outputs.filter((output) => output !== ''))
     this.#nodeNames.add(name)
     this.#nodes.push(proto)
@@ -181,7 +201,8 @@ export class GraphBuilder {
   #define(names: readonly string[]): void {
     for (const [i, name] of names.entries()) {
       checkedText(name, 'name of a value')
-      if (this.#values.has(name) || names.indexOf(name) !== i) throw misuse(`The graph has a value named ${JSON.stringify(name)} already`)
+      if (this.#values.has(name) || names.indexOf(name) !== i)
+        throw misuse(`The graph has a value named ${JSON.stringify(name)} already`)
     }
     for (const name of names) this.#values.add(name)
   }

@@ -13,12 +13,13 @@ import { tensorsOf } from './walk.js'
 const firstIrWithOpsets = 3n
 
 /**
- * That a model can be what it says: no value is missing, defined twice or computed from itself, also in the graphs inside of nodes; domains of operators have a version; attributes
- * of the operators that {@link inferTypes} knows have the right kind, stored tensors have as many elements as their shapes say, and the element types are some that ONNX has.
- * Inputs that an operator wants to be of one type (both of an Add) are, as far as their types are known; what else
- * operators demand of their inputs is not checked, nor are the model's
- * functions and its training part.
- * @throws TensorRTError ERR_TRT_ONNX_PARSE, whose message and `details` name the `node` and the `value`; ERR_TRT_INVALID_ARGUMENT for what is no model
+ * That a model can be what it says: no value is missing, defined twice or computed from itself, also in the graphs
+ * inside of nodes; domains of operators have a version; attributes of the operators that {@link inferTypes} knows have
+ * the right kind, stored tensors have as many elements as their shapes say, and the element types are some that ONNX
+ * has. Inputs that an operator wants to be of one type (both of an Add) are, as far as their types are known; what else
+ * operators demand of their inputs is not checked, nor are the model's functions and its training part.
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE, whose message and `details` name the `node` and the `value`;
+ * ERR_TRT_INVALID_ARGUMENT for what is no model
  * @see https://github.com/onnx/onnx/blob/main/docs/IR.md
  */
 export function checkModel(model: ModelProto): void {
@@ -26,7 +27,8 @@ export function checkModel(model: ModelProto): void {
   if (model.graph === undefined) throw notAGraph('the model has none')
   checkGraph(model.graph, domainsOf(model), () => false)
   for (const { name, type } of model.graph.input) {
-    if (type?.value.case === undefined) throw notAGraph(`Input ${shortened(name)} of the graph has no type`, { value: name })
+    if (type?.value.case === undefined)
+      throw notAGraph(`Input ${shortened(name)} of the graph has no type`, { value: name })
   }
   for (const tensor of tensorsOf(model)) checkTensor(tensor)
   checkInputTypes(model)
@@ -35,17 +37,29 @@ export function checkModel(model: ModelProto): void {
 function domainsOf(model: ModelProto): ReadonlySet<string> | undefined {
   if (model.irVersion < firstIrWithOpsets) return undefined
   const functions = model.functions.map(({ domain }) => domain)
-  return new Set([...model.opsetImport.map(({ domain }) => domain), ...functions].map((domain) => (domain === 'ai.onnx' ? '' : domain)))
+  return new Set(
+    [...model.opsetImport.map(({ domain }) => domain), ...functions].map((domain) =>
+      domain === 'ai.onnx' ? '' : domain,
+    ),
+  )
 }
 
 /** `isOuter`: whether a value is defined around the graph. */
-function checkGraph(graph: GraphProto, domains: ReadonlySet<string> | undefined, isOuter: (value: string) => boolean, depth = 0): void {
+function checkGraph(
+  graph: GraphProto,
+  domains: ReadonlySet<string> | undefined,
+  isOuter: (value: string) => boolean,
+  depth = 0,
+): void {
   const { producers } = structureOf(graph)
   const own = definitions(graph)
   const isDefined = (value: string): boolean => own.has(value) || isOuter(value)
   checkReads(graph, graph.node, isDefined)
   const inner = new Map(graph.node.map((node) => [node, outerReads(node, depth)] as const))
-  topologicalOrder(graph.node, { reads: (node) => [...node.input, ...(inner.get(node) ?? [])], producer: (value) => producers.get(value) })
+  topologicalOrder(graph.node, {
+    reads: (node) => [...node.input, ...(inner.get(node) ?? [])],
+    producer: (value) => producers.get(value),
+  })
   for (const info of [...graph.input, ...graph.output, ...graph.valueInfo]) checkType(info)
   for (const node of graph.node) {
     checkDomain(node, domains)
@@ -65,7 +79,9 @@ function checkType({ name, type }: ValueInfoProto): void {
   const tensor = tensorType(type)
   if (tensor === undefined) return
   if (elementTypeName(tensor.elemType) === 'undefined') {
-    throw notAGraph(`Value ${shortened(name)} has elements of type ${tensor.elemType}, which ONNX does not define`, { value: name })
+    throw notAGraph(`Value ${shortened(name)} has elements of type ${tensor.elemType}, which ONNX does not define`, {
+      value: name,
+    })
   }
   for (const { value } of tensor.shape?.dim ?? []) {
     // -1 is how some exporters write a dynamic dimension.

@@ -5,10 +5,14 @@ import { notAGraph } from './structure.js'
 import { tensorFromProto } from './tensors.js'
 
 /**
- * The elements of an initializer or of what a Constant node gives, copied; undefined for any other node, and for text and sparse values.
+ * The elements of an initializer or of what a Constant node gives, copied; undefined for any other node, and for text
+ * and sparse values.
  * @throws TensorRTError as {@link tensorFromProto}
  */
-export function constantTensor(initializer: TensorProto | undefined, producer: NodeProto | undefined): Tensor | undefined {
+export function constantTensor(
+  initializer: TensorProto | undefined,
+  producer: NodeProto | undefined,
+): Tensor | undefined {
   if (initializer !== undefined) return tensorFromProto(initializer)
   if (producer?.opType !== 'Constant' || !isOnnx(producer)) return undefined
   for (const attribute of producer.attribute) {
@@ -22,7 +26,8 @@ function attributeTensor(node: NodeProto, attribute: AttributeProto): Tensor | u
   const { name, t, f, floats, i, ints } = attribute
   switch (name) {
     case 'value':
-      if (t === undefined) throw notAGraph(`${nodeText(node)} has no tensor in its attribute value`, { node: node.name })
+      if (t === undefined)
+        throw notAGraph(`${nodeText(node)} has no tensor in its attribute value`, { node: node.name })
       return tensorFromProto(t)
     case 'value_float':
       return new Tensor('float32', Float32Array.of(f), [])

@@ -7,7 +7,10 @@ import { tensorsOf } from './walk.js'
 
 const nothing = new Uint8Array(0)
 
-/** A copy of a model that can be edited: only the elements of its tensors (`raw_data`) are shared, and never changed in place. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
+/**
+ * A copy of a model that can be edited: only the elements of its tensors (`raw_data`) are shared, and never changed in
+ * place. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model
+ */
 export function copyModel(model: ModelProto): ModelProto {
   // they are taken out for a moment, since protobuf would copy them
   const tensors = [...tensorsOf(checkedModel(model))]
@@ -28,8 +31,14 @@ function giveBack(tensors: readonly TensorProto[], elements: readonly Uint8Array
   tensors.forEach((tensor, i) => elements[i]!.length > 0 && (tensor.rawData = elements[i]!))
 }
 
-/** The model's bytes for a hash: without the elements of its tensors, which follow one after the other. They are views, and not to be changed. */
-export function* chunksOfModel(model: ModelProto, write: (model: ModelProto) => Uint8Array): Generator<Uint8Array, void, undefined> {
+/**
+ * The model's bytes for a hash: without the elements of its tensors, which follow one after the other. They are views,
+ * and not to be changed.
+ */
+export function* chunksOfModel(
+  model: ModelProto,
+  write: (model: ModelProto) => Uint8Array,
+): Generator<Uint8Array, void, undefined> {
   const copy = copyModel(model)
   for (const tensor of tensorsOf(copy)) tensor.rawData = nothing
   yield write(copy)

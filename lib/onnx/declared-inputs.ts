@@ -1,6 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { GraphProtoSchema, ModelProtoSchema, TensorProtoSchema, type ValueInfoProto, ValueInfoProtoSchema } from './onnx_pb.js'
+import {
+  GraphProtoSchema,
+  ModelProtoSchema,
+  TensorProtoSchema,
+  type ValueInfoProto,
+  ValueInfoProtoSchema,
+} from './onnx_pb.js'
 
 /**
  * The inputs of a model's bytes that have no value in it, without decoding anything else: of a model of any size in

@@ -70,7 +70,10 @@ export class GraphEditor {
   readonly #staleTypes = new Set<string>()
   #ordered: readonly NodeProto[] | undefined
 
-  /** @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run: a cycle, a value that is defined twice or never, a node without operator …; ERR_TRT_INVALID_ARGUMENT for what is no model */
+  /**
+   * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run: a cycle, a value that is defined twice or
+   * never, a node without operator …; ERR_TRT_INVALID_ARGUMENT for what is no model
+   */
   constructor(model: ModelProto) {
     checkedModel(model)
     if (model.graph === undefined) throw notAGraph('the model has none')
@@ -91,7 +94,10 @@ export class GraphEditor {
     return Math.max(1, ...versions)
   }
 
-  /** All nodes in an order in which they can run; later edits leave the list as it is. @throws TensorRTError ERR_TRT_ONNX_PARSE where edits made a cycle */
+  /**
+   * All nodes in an order in which they can run; later edits leave the list as it is. @throws TensorRTError
+   * ERR_TRT_ONNX_PARSE where edits made a cycle
+   */
   nodes(): readonly NodeProto[] {
     this.#ordered ??= topologicalOrder(this.#nodes, {
       reads: (node) => this.#uses.reads(node),
@@ -126,8 +132,10 @@ export class GraphEditor {
   }
 
   /**
-   * The elements of an initializer, or of what a Constant node gives; undefined for what is computed, and for text. It is read once (and copied then), and kept.
-   * @throws TensorRTError as {@link tensorFromProto}: ERR_TRT_INVALID_ARGUMENT where the elements are in a file that was not loaded, ERR_TRT_DTYPE, ERR_TRT_ONNX_PARSE, ERR_TRT_SHAPE
+   * The elements of an initializer, or of what a Constant node gives; undefined for what is computed, and for text. It
+   * is read once (and copied then), and kept.
+   * @throws TensorRTError as {@link tensorFromProto}: ERR_TRT_INVALID_ARGUMENT where the elements are in a file that
+   * was not loaded, ERR_TRT_DTYPE, ERR_TRT_ONNX_PARSE, ERR_TRT_SHAPE
    */
   constant(value: string): Tensor | undefined {
     if (this.#constants.has(value)) return this.#constants.get(value)
@@ -136,7 +144,10 @@ export class GraphEditor {
     return tensor
   }
 
-  /** Adds a tensor that is stored in the model; its elements are copied now. @returns its name: `stem` with a number where that is taken */
+  /**
+   * Adds a tensor that is stored in the model; its elements are copied now. @returns its name: `stem` with a number
+   * where that is taken
+   */
   addConstant(stem: string, tensor: Tensor): string {
     if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${stem}`, tensor)
     const name = this.unused(stem)
@@ -152,14 +163,22 @@ export class GraphEditor {
    * @param inputs Values of the graph; `''` for an optional input that is left out.
    * @returns the name of its output
    */
-  addNode(operator: string, inputs: readonly string[], attributes: Attributes = {}, options: NewNodeOptions = {}): string {
+  addNode(
+    operator: string,
+    inputs: readonly string[],
+    attributes: Attributes = {},
+    options: NewNodeOptions = {},
+  ): string {
     const { output } = options
     return this.#add(operator, inputs, attributes, options, (name) => [
       output === undefined ? this.unused(name) : this.#checkedFree(output),
     ])[0]!
   }
 
-  /** Adds a node with so many outputs. @returns their names: `output` of the options, or else the node's name, with a number each */
+  /**
+   * Adds a node with so many outputs. @returns their names: `output` of the options, or else the node's name, with a
+   * number each
+   */
   addNodeWithOutputs(
     operator: string,
     inputs: readonly string[],
@@ -168,7 +187,8 @@ export class GraphEditor {
     options: NewNodeOptions = {},
   ): string[] {
     checkedWhole(outputs, 'outputs', 1)
-    const named = (name: string): string[] => Array.from({ length: outputs }, (_, i) => this.unused(`${options.output ?? name}.${i}`))
+    const named = (name: string): string[] =>
+      Array.from({ length: outputs }, (_, i) => this.unused(`${options.output ?? name}.${i}`))
     return this.#add(operator, inputs, attributes, options, named)
   }
 
@@ -184,7 +204,9 @@ export class GraphEditor {
     for (const input of inputs) if (input !== '') this.#checkDefined(input, `input of ${operator}`)
     const name = this.#checkedNodeName(operator, options.name)
     const output = outputsOf(name)
-    const attribute = Object.entries(attributes).map(([key, value]) => attributeToProto({ type: operator, domain }, key, value))
+    const attribute = Object.entries(attributes).map(([key, value]) =>
+      attributeToProto({ type: operator, domain }, key, value),
+    )
     const node = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output, attribute })
     this.#names.nodes.add(name)
     for (const value of output) this.#define(value, node)
@@ -205,8 +227,9 @@ export class GraphEditor {
   }
 
   /**
-   * Makes nodes read another value: all that read it, also inside of their inner graphs, or those that `filter` picks. Outputs of the graph are no uses.
-   * A node that computes `by` from `value` has to be left out by the filter: it would read what it gives.
+   * Makes nodes read another value: all that read it, also inside of their inner graphs, or those that `filter` picks.
+   * Outputs of the graph are no uses. A node that computes `by` from `value` has to be left out by the filter: it would
+   * read what it gives.
    */
   replaceUses(value: string, by: string, filter: (use: Use) => boolean = () => true): void {
     this.#checkDefined(by, 'replaceUses')
@@ -219,8 +242,8 @@ export class GraphEditor {
   }
 
   /**
-   * Gives what a node gives another name. Who reads the old name goes on doing so, so that a node that is added after this one can take it: that way outputs of the graph
-   * keep their names.
+   * Gives what a node gives another name. Who reads the old name goes on doing so, so that a node that is added after
+   * this one can take it: that way outputs of the graph keep their names.
    */
   renameOutput(node: NodeProto, output: number, value: string): void {
     this.#checkOwn(node)
@@ -232,23 +255,32 @@ export class GraphEditor {
     this.#ordered = undefined
   }
 
-  /** Takes a node away; nobody may read what it gives. An output of the graph that it gave has to come from another node then. */
+  /**
+   * Takes a node away; nobody may read what it gives. An output of the graph that it gave has to come from another node
+   * then.
+   */
   remove(node: NodeProto): void {
     this.#checkOwn(node)
     const used = node.output.find((value) => this.#uses.has(value))
     if (used !== undefined)
-      throw misuse(`${nodeText(node)} cannot be removed: ${nodeText(this.uses(used)[0]?.node as NodeProto)} reads ${shortened(used)}`)
+      throw misuse(
+        `${nodeText(node)} cannot be removed: ${nodeText(this.uses(used)[0]?.node as NodeProto)} reads ${shortened(used)}`,
+      )
     for (const value of node.output) this.#forget(value)
     this.#uses.delete(node)
     this.#nodes.delete(node)
     this.#ordered = undefined
   }
 
-  /** Says that the nodes are of a newer version of ONNX's operators; they are not converted. The version of the file format follows. */
+  /**
+   * Says that the nodes are of a newer version of ONNX's operators; they are not converted. The version of the file
+   * format follows.
+   */
   setOpset(version: number): void {
     checkedWhole(version, 'opset', this.opset)
     for (const row of this.#opsets()) row.version = BigInt(version)
-    if (this.#opsets().length === 0) this.model.opsetImport.push(create(OperatorSetIdProtoSchema, { domain: '', version: BigInt(version) }))
+    if (this.#opsets().length === 0)
+      this.model.opsetImport.push(create(OperatorSetIdProtoSchema, { domain: '', version: BigInt(version) }))
     this.#needIrVersion(irVersionOf(version))
   }
 
@@ -257,7 +289,10 @@ export class GraphEditor {
     return this.#names.unused(checkedText(stem, 'name of a value'), 'values')
   }
 
-  /** Adds an input of the graph, under a name that no value has: `stem`, or `stem_1` … A string in `shape` makes that dimension dynamic. @returns its name */
+  /**
+   * Adds an input of the graph, under a name that no value has: `stem`, or `stem_1` … A string in `shape` makes that
+   * dimension dynamic. @returns its name
+   */
   addInput(stem: string, dtype: ElementType, shape: readonly Dim[]): string {
     const name = this.unused(stem)
     const info = valueInfo(name, dtype, shape)
@@ -284,14 +319,16 @@ export class GraphEditor {
   }
 
   /**
-   * Writes the edits into the model: nodes in order; initializers and Constant nodes that nothing reads go, and so does what was said of values that are gone or have changed.
+   * Writes the edits into the model: nodes in order; initializers and Constant nodes that nothing reads go, and so does
+   * what was said of values that are gone or have changed.
    * @returns the same model
    * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run now
    */
   finish(): ModelProto {
     checkReads(this.graph, this.#nodes, (value) => this.#isDefined(value))
     const isIdle = (value: string): boolean => !this.#uses.has(value) && !this.#outputs.has(value)
-    for (const node of this.nodes()) if (node.opType === 'Constant' && isOnnx(node) && node.output.every(isIdle)) this.remove(node)
+    for (const node of this.nodes())
+      if (node.opType === 'Constant' && isOnnx(node) && node.output.every(isIdle)) this.remove(node)
     const { initializers } = this.#structure
     const idle = new Set([...initializers.keys()].filter(isIdle))
     for (const name of idle) this.#dropInitializer(name)
@@ -299,7 +336,9 @@ export class GraphEditor {
     this.graph.initializer = [...initializers.values()]
     // Without its value, a weight that was also an input would be one that the user has to give.
     this.graph.input = this.graph.input.filter(({ name }) => !idle.has(name))
-    this.graph.valueInfo = this.graph.valueInfo.filter(({ name }) => !this.#staleTypes.has(name) && this.#isDefined(name))
+    this.graph.valueInfo = this.graph.valueInfo.filter(
+      ({ name }) => !this.#staleTypes.has(name) && this.#isDefined(name),
+    )
     return this.model
   }
 
@@ -307,7 +346,10 @@ export class GraphEditor {
     return this.model.opsetImport.filter(({ domain }) => domain === '' || domain === 'ai.onnx')
   }
 
-  /** Before version 4 every initializer had to be an input; from it on, one that is an input too is a default that the caller may replace, and so no constant. */
+  /**
+   * Before version 4 every initializer had to be an input; from it on, one that is an input too is a default that the
+   * caller may replace, and so no constant.
+   */
   #needIrVersion(version: number): void {
     if (this.model.irVersion < 4n) this.graph.input = this.graph.input.filter(({ name }) => this.isInput(name))
     if (this.model.irVersion < BigInt(version)) this.model.irVersion = BigInt(version)

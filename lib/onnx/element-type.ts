@@ -1,6 +1,9 @@
 import type { DType } from '../tensor.js'
 
-/** ONNX's element types by their number (TensorProto.DataType); those that a `Tensor` can hold have the name that they have there. */
+/**
+ * ONNX's element types by their number (TensorProto.DataType); those that a `Tensor` can hold have the name that they
+ * have there.
+ */
 const elementTypes = [
   'undefined',
   'float32',

@@ -13,10 +13,14 @@ import { TensorProtoSchema } from './onnx_pb.js'
 import { isExternal } from './tensors.js'
 import { tensorsOf } from './walk.js'
 
-/** The files beside the model that hold some of its tensors, as the model names them: paths from its folder. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
+/**
+ * The files beside the model that hold some of its tensors, as the model names them: paths from its folder. @throws
+ * TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model
+ */
 export function externalFiles(model: ModelProto): string[] {
   const files = new Set<string>()
-  for (const tensor of tensorsOf(checkedModel(model))) if (isExternal(tensor)) files.add(entry(tensor, 'location') ?? '')
+  for (const tensor of tensorsOf(checkedModel(model)))
+    if (isExternal(tensor)) files.add(entry(tensor, 'location') ?? '')
   return [...files]
 }
 
@@ -35,8 +39,9 @@ export async function weightFilesOf(path: string): Promise<string[]> {
 }
 
 /**
- * Puts the tensors that a model keeps in other files into the model, which then needs those files no more (and must stay below protobuf's 2 GiB
- * when it is written). Files of any size are read; tensors that name the same place of a file share their elements.
+ * Puts the tensors that a model keeps in other files into the model, which then needs those files no more (and must
+ * stay below protobuf's 2 GiB when it is written). Files of any size are read; tensors that name the same place of a
+ * file share their elements.
  * @param folder The folder of the model's file. Nothing outside of it is read.
  * @throws TensorRTError ERR_TRT_FILE when a file is missing, too short or no ordinary file, ERR_TRT_ONNX_PARSE when the
  * model names no file, one outside of the
@@ -86,15 +91,20 @@ function lengthOf(tensor: TensorProto): number {
   return wanted
 }
 
-/** The real path of the tensor's file: a model from somewhere must not make us read what lies elsewhere, by `..` or through a link. */
+/**
+ * The real path of the tensor's file: a model from somewhere must not make us read what lies elsewhere, by `..` or
+ * through a link.
+ */
 async function fileIn(folder: string, tensor: TensorProto): Promise<string> {
   const location = entry(tensor, 'location')
   if (!location) throw invalid(tensor, 'its file has no name')
   const root = await realpath(folder).catch((cause: unknown) => unreadable(folder, tensor, cause))
   const direct = resolve(root, location)
-  if (!isInside(root, direct)) throw invalid(tensor, `file ${JSON.stringify(location)} is outside of the model's folder`)
+  if (!isInside(root, direct))
+    throw invalid(tensor, `file ${JSON.stringify(location)} is outside of the model's folder`)
   const path = await realpath(direct).catch((cause: unknown) => unreadable(direct, tensor, cause))
-  if (!isInside(root, path)) throw invalid(tensor, `file ${JSON.stringify(location)} is a link to outside of the model's folder`)
+  if (!isInside(root, path))
+    throw invalid(tensor, `file ${JSON.stringify(location)} is a link to outside of the model's folder`)
   return path
 }
 
@@ -123,7 +133,10 @@ async function readRange(
   const head = new Uint8Array(Math.min(size, 64))
   await readFully(file, head)
   if (isLfsPointer(head))
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: it is ${lfsPointer}`)
+    throw new TensorRTError(
+      'ERR_TRT_FILE',
+      `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: it is ${lfsPointer}`,
+    )
   if (offset + length > size) {
     throw new TensorRTError(
       'ERR_TRT_FILE',
@@ -131,16 +144,20 @@ async function readRange(
     )
   }
   const sum = (taken.get(path) ?? 0) + length
-  if (sum > mostOverlap * size) throw invalid(tensor, `with it the model takes ${sum} bytes of ${path}, which has ${size}`)
+  if (sum > mostOverlap * size)
+    throw invalid(tensor, `with it the model takes ${sum} bytes of ${path}, which has ${size}`)
   taken.set(path, sum)
   const bytes = allocated(length, `tensor ${JSON.stringify(tensor.name)} of ${path}`)
-  if ((await readFully(file, bytes, offset)) < length) throw new TensorRTError('ERR_TRT_FILE', `${path} became shorter while it was read`)
+  if ((await readFully(file, bytes, offset)) < length)
+    throw new TensorRTError('ERR_TRT_FILE', `${path} became shorter while it was read`)
   return bytes
 }
 
 function unreadable(path: string, tensor: TensorProto, cause: unknown): never {
   const reason = (cause as Error).message
-  throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${reason}`, { cause })
+  throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${reason}`, {
+    cause,
+  })
 }
 
 function invalid(tensor: TensorProto, reason: string): TensorRTError {

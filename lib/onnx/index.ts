@@ -25,7 +25,10 @@ export type { SaveOptions } from './save.js'
 export { type ActivationSize, modelSize, type ModelSize, type StoredSize } from './size.js'
 export { tensorFromProto, tensorToProto } from './tensors.js'
 export { nodesOf, tensorsOf } from './walk.js'
-/** Makes a message of ONNX from its fields, for what {@link GraphBuilder} and {@link GraphEditor} have no words for: `create(NodeProtoSchema, { opType: 'Relu', … })`. */
+/**
+ * Makes a message of ONNX from its fields, for what {@link GraphBuilder} and {@link GraphEditor} have no words for:
+ * `create(NodeProtoSchema, { opType: 'Relu', … })`.
+ */
 export { create } from '@bufbuild/protobuf'
 export {
   AttributeProtoSchema,

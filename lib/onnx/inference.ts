@@ -18,11 +18,12 @@ export interface InferenceOptions {
 }
 
 /**
- * The element types and shapes of all values of the main graph, without running it: by what ONNX says of each operator, and where it is none that is known here
- * (or one of another domain) by what the model itself says (`value_info`). What is not known is undefined; a dimension with a name keeps it, unless `shapes` gives its size.
- * Sizes that are computed in the graph (Shape, Gather, Concat … Reshape) are followed.
- * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_UNKNOWN_INPUT for a shape of what is no input, ERR_TRT_SHAPE for one that is not as the
- * model says, ERR_TRT_INVALID_ARGUMENT
+ * The element types and shapes of all values of the main graph, without running it: by what ONNX says of each operator,
+ * and where it is none that is known here (or one of another domain) by what the model itself says (`value_info`). What
+ * is not known is undefined; a dimension with a name keeps it, unless `shapes` gives its size. Sizes that are computed
+ * in the graph (Shape, Gather, Concat … Reshape) are followed.
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_UNKNOWN_INPUT for a shape of what is no
+ * input, ERR_TRT_SHAPE for one that is not as the model says, ERR_TRT_INVALID_ARGUMENT
  * @see https://onnx.ai/onnx/operators/
  */
 export function inferTypes(model: ModelProto, options?: InferenceOptions): ReadonlyMap<string, ValueType> {
@@ -39,10 +40,13 @@ export function inferKnown(model: ModelProto, options?: InferenceOptions): Reado
   const said = saidOf(editor.graph, names)
   const known = new Map<string, Known>()
   for (const { name } of editor.graph.input) known.set(name, inputType(said.get(name) ?? nothing, given.get(name)))
-  for (const tensor of editor.graph.initializer) known.set(tensor.name, { ...typeOf(tensor), value: readNumbers(tensor) })
+  for (const tensor of editor.graph.initializer)
+    known.set(tensor.name, { ...typeOf(tensor), value: readNumbers(tensor) })
   for (const node of editor.nodes()) {
     const found = inferred(node, editor.opset, known)
-    node.output.forEach((value, i) => value !== '' && known.set(value, completed(bounded(found[i] ?? nothing), said.get(value))))
+    node.output.forEach(
+      (value, i) => value !== '' && known.set(value, completed(bounded(found[i] ?? nothing), said.get(value))),
+    )
   }
   return known
 }
@@ -99,8 +103,13 @@ function checkedShapes(options: InferenceOptions | undefined, editor: GraphEdito
   if (shapes === undefined) return given
   for (const [name, shape] of Object.entries(checkedObject(shapes, 'shapes', 'an object of shapes by name'))) {
     if (!editor.isInput(name))
-      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `Expected a name of an input in shapes but received ${JSON.stringify(name)}`)
-    const sizes = checkedArray(shape, `shapes.${name}`, 'an array of sizes').map((size, i) => checkedWhole(size, `shapes.${name}[${i}]`, 0))
+      throw new TensorRTError(
+        'ERR_TRT_UNKNOWN_INPUT',
+        `Expected a name of an input in shapes but received ${JSON.stringify(name)}`,
+      )
+    const sizes = checkedArray(shape, `shapes.${name}`, 'an array of sizes').map((size, i) =>
+      checkedWhole(size, `shapes.${name}[${i}]`, 0),
+    )
     checkFits(name, sizes, editor)
     given.set(name, sizes)
   }

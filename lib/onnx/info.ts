@@ -13,7 +13,9 @@ export interface ValueInfo {
   readonly kind: 'tensor' | 'sparse tensor' | 'sequence' | 'map' | 'optional' | 'opaque' | 'unknown'
   /** The element type of a tensor or sparse tensor; `'undefined'` for all else, and where the model does not say. */
   readonly dtype: ElementType
-  /** Sizes; a string is the name of a dynamic dimension, -1 one without a name. `undefined`: even the rank is unknown. */
+  /**
+   * Sizes; a string is the name of a dynamic dimension, -1 one without a name. `undefined`: even the rank is unknown.
+   */
   readonly shape: readonly (number | string)[] | undefined
 }
 
@@ -40,15 +42,22 @@ export interface ModelInfo {
   }
   /** The number of all nodes, those inside of other nodes and of functions too. */
   readonly nodeCount: number
-  /** How many nodes there are of each operator, the most frequent first; `domain.Operator` when it is not ONNX's own. */
+  /**
+   * How many nodes there are of each operator, the most frequent first; `domain.Operator` when it is not ONNX's own.
+   */
   readonly operators: Readonly<Record<string, number>>
   /** The files, by their paths from the model's folder, that hold weights of the model. */
   readonly externalFiles: readonly string[]
 }
 
-/** Describes a model: its inputs and outputs, what it needs and what is in it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
+/**
+ * Describes a model: its inputs and outputs, what it needs and what is in it. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT for what is no model
+ */
 export function modelInfo(model: ModelProto): ModelInfo {
-  const domains = Object.fromEntries(checkedModel(model).opsetImport.map(({ domain, version }) => [domain || onnxDomain, Number(version)]))
+  const domains = Object.fromEntries(
+    checkedModel(model).opsetImport.map(({ domain, version }) => [domain || onnxDomain, Number(version)]),
+  )
   const operators = countOperators(model)
   return {
     name: model.graph?.name ?? '',
@@ -81,9 +90,19 @@ export function describeValue({ name, type }: ValueInfoProto): ValueInfo {
   switch (value?.case) {
     case 'tensorType':
     case 'sparseTensorType':
-      return { name, kind: kinds[value.case], dtype: elementTypeName(value.value.elemType), shape: shapeOf(value.value.shape) }
+      return {
+        name,
+        kind: kinds[value.case],
+        dtype: elementTypeName(value.value.elemType),
+        shape: shapeOf(value.value.shape),
+      }
     default:
-      return { name, kind: value?.case === undefined ? 'unknown' : kinds[value.case], dtype: 'undefined', shape: undefined }
+      return {
+        name,
+        kind: value?.case === undefined ? 'unknown' : kinds[value.case],
+        dtype: 'undefined',
+        shape: undefined,
+      }
   }
 }
 
@@ -98,7 +117,9 @@ const kinds = {
 
 function shapeOf(shape: TensorShapeProto | undefined): (number | string)[] | undefined {
   // A negative size is how some exporters write a dynamic dimension, and an empty name is none.
-  return shape?.dim.map(({ value }) => (value.case === 'dimValue' ? Math.max(Number(value.value), -1) : value.value || -1))
+  return shape?.dim.map(({ value }) =>
+    value.case === 'dimValue' ? Math.max(Number(value.value), -1) : value.value || -1,
+  )
 }
 
 function countOperators(model: ModelProto): [string, number][] {

@@ -13,8 +13,9 @@ import { whyTooMany } from './wire.js'
 const firstIrWithOpsets = 3n
 
 /**
- * Reads a model from the bytes of an ONNX file. The weights are not copied: they stay views on `bytes`. Fields that ONNX has not defined yet are
- * kept, and written by {@link writeModel}. Weights in other files are left there, see {@link loadExternalData}.
+ * Reads a model from the bytes of an ONNX file. The weights are not copied: they stay views on `bytes`. Fields that
+ * ONNX has not defined yet are kept, and written by {@link writeModel}. Weights in other files are left there, see
+ * {@link loadExternalData}.
  * @param name What to call the model in an error.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE for bytes that are no model: empty, truncated, damaged or something else.
  */
@@ -23,13 +24,15 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
   // Many bytes that are no model decode without an error, so what every model has is asked for.
   if (model.irVersion < 1n) throw notOnnx(name, 'it has no IR version')
   if (model.graph === undefined) throw notOnnx(name, 'it has no graph')
-  if (model.irVersion >= firstIrWithOpsets && model.opsetImport.length === 0) throw notOnnx(name, 'it does not say which operators it uses')
+  if (model.irVersion >= firstIrWithOpsets && model.opsetImport.length === 0)
+    throw notOnnx(name, 'it does not say which operators it uses')
   return model
 }
 
 /**
  * Reads a model from a file (path or file URL) or, as {@link parseModel}, from its bytes.
- * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model, ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
+ * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model,
+ * ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
  */
 export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
   if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
@@ -46,18 +49,24 @@ export async function readModel(source: string | URL | Uint8Array | ArrayBuffer)
 
 /**
  * The bytes of an ONNX file.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model with fields of the wrong type, such as a number where ONNX has 64 bits (bigint), and for what is no model.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model with fields of the wrong type, such as a number where ONNX
+ * has 64 bits (bigint), and for what is no model.
  */
 export function writeModel(model: ModelProto): Uint8Array<ArrayBuffer> {
   checkedModel(model)
   try {
     return toBinary(ModelProtoSchema, model)
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The model cannot be written: ${(cause as Error).message}`, { cause })
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The model cannot be written: ${(cause as Error).message}`, {
+      cause,
+    })
   }
 }
 
-/** What is no model, such as a path, a file's bytes or a promise of one, is told before any field of it is missed. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * What is no model, such as a path, a file's bytes or a promise of one, is told before any field of it is missed.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedModel(model: ModelProto): ModelProto {
   if (isMessage(model, ModelProtoSchema)) return model
   throw expected('a model, as readModel() resolves with and GraphBuilder makes,', 'model', model)
@@ -82,5 +91,9 @@ function decode(bytes: Uint8Array, name: string): ModelProto {
 }
 
 function notOnnx(name: string, reason: string, cause?: unknown): TensorRTError {
-  return new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${name} as ONNX: ${reason}`, cause === undefined ? {} : { cause })
+  return new TensorRTError(
+    'ERR_TRT_ONNX_PARSE',
+    `Cannot parse ${name} as ONNX: ${reason}`,
+    cause === undefined ? {} : { cause },
+  )
 }

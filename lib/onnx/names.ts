@@ -15,7 +15,10 @@ export class Names {
     }
   }
 
-  /** `stem`, or the first of `stem_1`, `stem_2` … that is free; where many ask for one stem, the search goes on where it ended. */
+  /**
+   * `stem`, or the first of `stem_1`, `stem_2` … that is free; where many ask for one stem, the search goes on where it
+   * ended.
+   */
   unused(stem: string, kind: 'values' | 'nodes'): string {
     const taken = this[kind]
     if (!taken.has(stem)) return stem

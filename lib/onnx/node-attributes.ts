@@ -4,7 +4,10 @@ import type { AttributeProto, NodeProto } from './onnx_pb.js'
 
 const utf8 = new TextDecoder()
 
-/** A node's attribute; nothing where it has none of that name. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is of another kind than `type` */
+/**
+ * A node's attribute; nothing where it has none of that name. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is of
+ * another kind than `type`
+ */
 function attributeOf(node: NodeProto, name: string, type: number): AttributeProto | undefined {
   const found = node.attribute.find((attribute) => attribute.name === name)
   // models of before IR version 4 may leave the type out

@@ -63,13 +63,21 @@ type PictureInfo = ValueInfo & { readonly shape: readonly Dim[] }
 function pictureInput(model: ModelProto, wanted: string | undefined): PictureInfo {
   const { inputs } = modelInfo(model)
   const names = inputs.map(({ name }) => name).join(', ')
-  const found = wanted === undefined ? inputs.filter(({ shape }) => shape?.length === 4) : inputs.filter(({ name }) => name === wanted)
+  const found =
+    wanted === undefined
+      ? inputs.filter(({ shape }) => shape?.length === 4)
+      : inputs.filter(({ name }) => name === wanted)
   const [info, ...others] = found
   if (wanted !== undefined && info === undefined)
-    throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(wanted)}: it has ${names}`)
+    throw new TensorRTError(
+      'ERR_TRT_UNKNOWN_INPUT',
+      `The model has no input ${JSON.stringify(wanted)}: it has ${names}`,
+    )
   if (others.length > 0) throw expected(`one of the model's inputs (${names})`, 'input', wanted)
   if (info?.shape?.length === 4 && channelAxis(info.shape) !== undefined) return info as PictureInfo
-  const shapes = inputs.map(({ name, shape }) => `${JSON.stringify(name)} ${shape === undefined ? 'of unknown shape' : textOf(shape)}`)
+  const shapes = inputs.map(
+    ({ name, shape }) => `${JSON.stringify(name)} ${shape === undefined ? 'of unknown shape' : textOf(shape)}`,
+  )
   throw new TensorRTError(
     'ERR_TRT_SHAPE',
     `Expected an input of pictures, [N, C, height, width] or [N, height, width, C] of 1, 3 or 4 channels, but found ${shapes.join(', ') || 'none'}`,
@@ -120,7 +128,8 @@ function redeclare({ graph }: GraphEditor, { info, shape, follows }: Opening): v
   input.type = valueInfo(info.name, info.dtype, shape).type!
   graph.valueInfo = graph.valueInfo.filter(({ name }) => !follows.has(name))
   for (const { name, type } of graph.output)
-    if (follows.has(name) && type?.value.case === 'tensorType') clearField(type.value.value, TypeProto_TensorSchema.field.shape)
+    if (follows.has(name) && type?.value.case === 'tensorType')
+      clearField(type.value.value, TypeProto_TensorSchema.field.shape)
 }
 
 /** How many times as large each dimension is in a trial: no two alike, so that none passes for another. */
@@ -156,7 +165,9 @@ function checkHeld(editor: GraphEditor, { info, shape, follows, sizes, trials }:
   for (const node of editor.nodes()) {
     if (!node.output.some((value) => follows.has(value))) continue
     if (isUnknown(node)) refuse(node, 'is of an operator whose sizes are not known here')
-    const read = node.output.filter((value) => value !== '' && (editor.uses(value).length > 0 || editor.isOutput(value)))
+    const read = node.output.filter(
+      (value) => value !== '' && (editor.uses(value).length > 0 || editor.isOutput(value)),
+    )
     const tried = new TriedNode(node, trials, (value) => follows.has(value))
     if (isHeld(tried, read)) refuse(node, `holds one. ${givenText(tried, read, sizes)}`)
   }
@@ -165,7 +176,8 @@ function checkHeld(editor: GraphEditor, { info, shape, follows, sizes, trials }:
     const producer = editor.producer(name)
     const rows = trials.map((trial) => trial.get(name)?.shape?.[0])
     if (producer === undefined || !follows.has(name) || rows[0] !== sizes[0]![0]) continue
-    if (rows.some((row, trial) => row !== sizes[trial]![0])) refuse(producer, 'gives as many rows for any number of pictures')
+    if (rows.some((row, trial) => row !== sizes[trial]![0]))
+      refuse(producer, 'gives as many rows for any number of pictures')
   }
 }
 
@@ -189,7 +201,8 @@ function declareOutputs(model: ModelProto, { follows, trials }: Pick<Opening & T
   for (const output of model.graph!.output) {
     const shapes = trials.map((trial) => trial.get(output.name)?.shape)
     const [own] = shapes
-    const dtype = output.type?.value.case === 'tensorType' ? elementTypeName(output.type.value.value.elemType) : 'undefined'
+    const dtype =
+      output.type?.value.case === 'tensorType' ? elementTypeName(output.type.value.value.elemType) : 'undefined'
     if (!follows.has(output.name) || own === undefined || dtype === 'undefined') continue
     const names = named.get(output.name)?.shape
     const dims = own.map((dim, axis) => {

@@ -13,7 +13,10 @@ import { hasGraph } from './precision/shape-math.js'
 const lowest = 7
 export const highestOpset = 22
 
-/** Operators that are the same from opset 7 to 22, or written otherwise by {@link changes}, besides those of the table of conversion. */
+/**
+ * Operators that are the same from opset 7 to 22, or written otherwise by {@link changes}, besides those of the table
+ * of conversion.
+ */
 const unchanged = new Set(
   (
     'And BitShift Cast Constant ConstantOfShape ConvInteger DynamicQuantizeLinear EyeLike MatMulInteger MaxRoiPool MaxUnpool Multinomial NonMaxSuppression Not Or ' +
@@ -28,7 +31,8 @@ export function whyNotRaised(editor: GraphEditor, target: number): string | unde
   if (target > highestOpset) return `models are raised to opset ${highestOpset} at most`
   let types: Types | undefined
   for (const node of editor.nodes()) {
-    const reason = whyNot(node, opset, target) ?? whyUntyped(node, opset, target, () => (types ??= inferTypes(editor.model)))
+    const reason =
+      whyNot(node, opset, target) ?? whyUntyped(node, opset, target, () => (types ??= inferTypes(editor.model)))
     if (reason !== undefined) return `${nameOf(node)} (${node.opType}) ${reason}`
   }
   return undefined
@@ -39,7 +43,11 @@ function whyNot(node: NodeProto, opset: number, target: number): string | undefi
   if (!isOnnx(node)) return undefined
   const { opType } = node
   if (takesSince(opType, 'fp16') === undefined && !unchanged.has(opType)) return 'is not known to be the same there'
-  if (opType === 'Resize' && opset < 13 && stringAttribute(node, 'coordinate_transformation_mode') === 'tf_half_pixel_for_nn')
+  if (
+    opType === 'Resize' &&
+    opset < 13 &&
+    stringAttribute(node, 'coordinate_transformation_mode') === 'tf_half_pixel_for_nn'
+  )
     return 'places pixels as tf_half_pixel_for_nn, which was removed'
   if (opType === 'BatchNormalization' && opset < 14 && node.output.filter((value) => value !== '').length > 1)
     return 'gives what training needs'
@@ -77,7 +85,10 @@ function floatTypeOf(node: NodeProto, types: Types): FloatDType | undefined {
   return floatDTypes.find((each) => each === dtype)
 }
 
-/** Says that a model is of a newer opset, and writes its nodes as they are there. To be asked first: {@link whyNotRaised}. */
+/**
+ * Says that a model is of a newer opset, and writes its nodes as they are there. To be asked first: {@link
+ * whyNotRaised}.
+ */
 export function raiseOpset(editor: GraphEditor, target: number): void {
   const { opset } = editor
   const types = inferTypes(editor.model)
@@ -101,18 +112,27 @@ const changes: readonly {
   {
     from: 9,
     operators: ['Upsample'],
-    change: (editor, node) => addInputs(editor, node, ['scales'], ({ floats }) => Tensor.from(Float32Array.from(floats))),
+    change: (editor, node) =>
+      addInputs(editor, node, ['scales'], ({ floats }) => Tensor.from(Float32Array.from(floats))),
   },
   { from: 10, operators: ['Upsample'], change: (_, node) => void (node.opType = 'Resize') },
   { from: 11, operators: ['Resize'], change: resizeWithRoi },
   { from: 11, operators: ['Scatter'], change: (_, node) => void (node.opType = 'ScatterElements') },
   { from: 10, operators: ['Slice'], change: (editor, node) => intsToInputs(editor, node, ['starts', 'ends', 'axes']) },
   { from: 10, operators: ['TopK'], change: (editor, node) => intsToInputs(editor, node, ['k']) },
-  { from: 11, operators: ['Clip'], change: (editor, node, types) => floatsToInputs(editor, node, ['min', 'max'], types) },
+  {
+    from: 11,
+    operators: ['Clip'],
+    change: (editor, node, types) => floatsToInputs(editor, node, ['min', 'max'], types),
+  },
   { from: 11, operators: ['Pad'], change: padToInputs },
   // without the input training_mode nothing is dropped
   { from: 12, operators: ['Dropout'], change: (_, node) => void take(node, 'ratio') },
-  { from: 13, operators: ['Squeeze', 'Unsqueeze', 'ReduceSum'], change: (editor, node) => intsToInputs(editor, node, ['axes']) },
+  {
+    from: 13,
+    operators: ['Squeeze', 'Unsqueeze', 'ReduceSum'],
+    change: (editor, node) => intsToInputs(editor, node, ['axes']),
+  },
   { from: 13, operators: ['Split'], change: (editor, node) => intsToInputs(editor, node, ['split']) },
   { from: 13, operators: ['Softmax', 'LogSoftmax', 'Hardmax'], change: alongOneAxis },
   // what it is said to compute there has no default of its own: ONNX's checker wants it said
@@ -150,7 +170,8 @@ function take(node: NodeProto, name: string): AttributeProto | undefined {
 }
 
 function setDefault(node: NodeProto, name: string, value: AttributeValue): void {
-  if (find(node, name) === undefined) node.attribute.push(attributeToProto({ type: node.opType, domain: '' }, name, value))
+  if (find(node, name) === undefined)
+    node.attribute.push(attributeToProto({ type: node.opType, domain: '' }, name, value))
 }
 
 /** Makes inputs of attributes of whole numbers, one or a list, in their order after those that there are. */
@@ -165,7 +186,12 @@ function floatsToInputs(editor: GraphEditor, node: NodeProto, names: readonly st
 }
 
 /** An attribute that is missing is an input that is left out. */
-function addInputs(editor: GraphEditor, node: NodeProto, names: readonly string[], tensorOf: (found: AttributeProto) => Tensor): void {
+function addInputs(
+  editor: GraphEditor,
+  node: NodeProto,
+  names: readonly string[],
+  tensorOf: (found: AttributeProto) => Tensor,
+): void {
   const values = names.map((name) => {
     const found = take(node, name)
     return found === undefined ? '' : editor.addConstant(`${nameOf(node)}_${name}`, tensorOf(found))
@@ -180,7 +206,9 @@ function padToInputs(editor: GraphEditor, node: NodeProto, types: Types): void {
   else dropAttributes(node, 'value')
 }
 
-/** Before opset 13 the dimensions from `axis` (1) on counted as one: what is written so is computed on two dimensions. */
+/**
+ * Before opset 13 the dimensions from `axis` (1) on counted as one: what is written so is computed on two dimensions.
+ */
 function alongOneAxis(editor: GraphEditor, node: NodeProto, types: Types): void {
   const axis = intAttribute(node, 'axis') ?? 1
   dropAttributes(node, 'axis')

@@ -15,7 +15,8 @@ interface Visit {
 }
 
 /**
- * The nodes in an order in which they can run. Nodes that are in such an order stay in it; others come right before the first that needs them.
+ * The nodes in an order in which they can run. Nodes that are in such an order stay in it; others come right before the
+ * first that needs them.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE for a cycle
  */
 export function topologicalOrder(nodes: Iterable<NodeProto>, graph: Order): NodeProto[] {
@@ -42,7 +43,11 @@ export function topologicalOrder(nodes: Iterable<NodeProto>, graph: Order): Node
 }
 
 /** The next node that has to run before this one and is not in the order yet. */
-function nextOpen({ node, reads }: Visit, graph: Order, state: ReadonlyMap<NodeProto, 'open' | 'done'>): NodeProto | undefined {
+function nextOpen(
+  { node, reads }: Visit,
+  graph: Order,
+  state: ReadonlyMap<NodeProto, 'open' | 'done'>,
+): NodeProto | undefined {
   for (let next = reads.next(); next.done !== true; next = reads.next()) {
     const needed = graph.producer(next.value)
     if (needed === undefined) continue

@@ -16,7 +16,10 @@ import { tensorsOf } from './walk.js'
 
 /** Options of {@link saveModel}. */
 export interface SaveOptions extends OverwriteOptions {
-  /** Whether weights go into a file of their own, beside the model's; `'auto'`, the default: when one file would have 2 GiB or more, which protobuf cannot. */
+  /**
+   * Whether weights go into a file of their own, beside the model's; `'auto'`, the default: when one file would have 2
+   * GiB or more, which protobuf cannot.
+   */
   externalData?: boolean | 'auto' | undefined
   /** Ends the saving with the signal's reason; what was there before stays. */
   signal?: AbortSignal | undefined
@@ -26,10 +29,11 @@ export interface SaveOptions extends OverwriteOptions {
 export const mostBytes = 2 ** 31 - 1
 
 /**
- * Writes a model into a file: whoever looks finds the old one or the new one, whole, also after a loss of power. With `externalData`, the initializers of the main graph from 1 KiB on go
- * to `NAME.data` in the same folder (with a number in its name where that file is there already, since a model that is being replaced needs it until then), tensor by tensor: the
- * weights are in memory once. The model that was given stays as it is. A file that is replaced keeps its mode and its
- * owner.
+ * Writes a model into a file: whoever looks finds the old one or the new one, whole, also after a loss of power. With
+ * `externalData`, the initializers of the main graph from 1 KiB on go to `NAME.data` in the same folder (with a number
+ * in its name where that file is there already, since a model that is being replaced needs it until then), tensor by
+ * tensor: the weights are in memory once. The model that was given stays as it is. A file that is replaced keeps its
+ * mode and its owner.
  * @param path A path or file URL.
  * @throws TensorRTError ERR_TRT_FILE: also where the model, or what it was made of, was read from that very file,
  * unless `overwrite` allows it; ERR_TRT_INVALID_ARGUMENT: also for a model whose weights are in other files and were
@@ -41,7 +45,12 @@ export async function saveModel(model: ModelProto, path: string | URL, options?:
 }
 
 /** @param limit The most bytes of a file; tests have no 2 GiB. */
-export async function saveWithin(limit: number, model: ModelProto, path: string | URL, options?: SaveOptions): Promise<void> {
+export async function saveWithin(
+  limit: number,
+  model: ModelProto,
+  path: string | URL,
+  options?: SaveOptions,
+): Promise<void> {
   const given = readOptions(options, ['externalData', 'overwrite', 'signal'], 'saveModel')
   const choice = checkedExternal(given.externalData)
   const file = checkedPath(path)
@@ -91,7 +100,12 @@ function placesOf(tensors: readonly TensorProto[]): Map<TensorProto, Placed> {
   )
 }
 
-async function replaceModel(target: string, model: ModelProto, limit: number, signal: AbortSignal | undefined): Promise<void> {
+async function replaceModel(
+  target: string,
+  model: ModelProto,
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   checkFits(bytesOfModel(model), limit)
   const bytes = writeModel(model)
   checkFits(bytes.length, limit)

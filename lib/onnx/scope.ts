@@ -16,7 +16,10 @@ export function innerGraphs(node: NodeProto): GraphProto[] {
   return node.attribute.flatMap(({ g, graphs }) => (g ? [g, ...graphs] : graphs))
 }
 
-/** What the graphs inside of a node read from outside of it. @throws TensorRTError ERR_TRT_ONNX_PARSE for graphs that are nested too deep */
+/**
+ * What the graphs inside of a node read from outside of it. @throws TensorRTError ERR_TRT_ONNX_PARSE for graphs that
+ * are nested too deep
+ */
 export function outerReads(node: NodeProto, depth = 0): ReadonlySet<string> {
   const graphs = innerGraphs(node)
   if (graphs.length === 0) return nothing
@@ -35,7 +38,10 @@ function readsOf(graph: GraphProto, depth: number): Set<string> {
   return reads
 }
 
-/** Gives what the graphs inside of a node read from outside another name. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where that name means something else in there */
+/**
+ * Gives what the graphs inside of a node read from outside another name. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ * where that name means something else in there
+ */
 export function renameOuterReads(node: NodeProto, from: string, to: string, depth = 0): void {
   for (const graph of innerGraphs(node)) {
     checkedDepth(node, depth)
@@ -77,7 +83,10 @@ export function definitions(graph: GraphProto): Set<string> {
 /** @throws TensorRTError ERR_TRT_ONNX_PARSE for graphs that are nested too deep */
 export function checkedDepth(node: NodeProto, depth: number): number {
   if (depth < deepestGraph) return depth
-  throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${nodeText(node)} has graphs inside of graphs, more than ${deepestGraph} deep`)
+  throw new TensorRTError(
+    'ERR_TRT_ONNX_PARSE',
+    `${nodeText(node)} has graphs inside of graphs, more than ${deepestGraph} deep`,
+  )
 }
 
 /** A node for a message: its operator with its name, or what it gives where it has none. */

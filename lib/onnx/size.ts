@@ -21,8 +21,8 @@ export interface StoredSize {
 /** What the values between nodes take, where their shapes are known. */
 export interface ActivationSize {
   /**
-   * The most bytes of values that are needed at the same time, where nodes run one after the other and nothing is fused. TensorRT fuses, and so needs less; its scratch memory
-   * is not in it.
+   * The most bytes of values that are needed at the same time, where nodes run one after the other and nothing is
+   * fused. TensorRT fuses, and so needs less; its scratch memory is not in it.
    */
   readonly peakBytes: number
   /** The node at which that is: its name, or what it gives. */
@@ -45,7 +45,8 @@ export interface ModelSize {
 
 /**
  * How many parameters a model has and what they take, and what its values take while it runs.
- * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE,
+ * ERR_TRT_INVALID_ARGUMENT
  */
 export function modelSize(model: ModelProto, options?: InferenceOptions): ModelSize {
   const { shapes } = readOptions(options, ['shapes'], 'modelSize')
@@ -86,8 +87,14 @@ const product = (dims: readonly number[]): number => dims.reduce((all, dim) => a
 
 const mostUnknown = 10
 
-/** By the time from where a value is given to where it is read last; outputs stay until the end, and inputs are there from the beginning. */
-function activationsOf(editor: GraphEditor, types: ReadonlyMap<string, ValueType>): Pick<ModelSize, 'activations' | 'unknown'> {
+/**
+ * By the time from where a value is given to where it is read last; outputs stay until the end, and inputs are there
+ * from the beginning.
+ */
+function activationsOf(
+  editor: GraphEditor,
+  types: ReadonlyMap<string, ValueType>,
+): Pick<ModelSize, 'activations' | 'unknown'> {
   const nodes = editor.nodes().filter(({ opType }) => opType !== 'Constant')
   const inputs = editor.graph.input.map(({ name }) => name).filter((name) => editor.isInput(name))
   const values = [...inputs, ...nodes.flatMap(({ output }) => output.filter((value) => value !== ''))]

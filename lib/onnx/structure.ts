@@ -16,7 +16,8 @@ export interface Structure {
 
 /**
  * Where the values of a graph come from.
- * @throws TensorRTError ERR_TRT_ONNX_PARSE for a value that is defined twice, a value or a node without name or operator
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE for a value that is defined twice, a value or a node without name or
+ * operator
  */
 export function structureOf(graph: GraphProto): Structure {
   const initializers = initializersOf(graph)
@@ -74,20 +75,28 @@ function producersOf(nodes: readonly NodeProto[], isStored: (name: string) => bo
 }
 
 function twice(value: string, who: string, node?: NodeProto): TensorRTError {
-  return notAGraph(`${who} define the value ${shortened(value)}: it is defined twice`, { value, ...(node && { node: node.name }) })
+  return notAGraph(`${who} define the value ${shortened(value)}: it is defined twice`, {
+    value,
+    ...(node && { node: node.name }),
+  })
 }
 
 /**
  * That all that is read is defined: by nodes, inside of them, and by the graph's outputs.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE
  */
-export function checkReads(graph: Pick<GraphProto, 'output'>, nodes: Iterable<NodeProto>, isDefined: (value: string) => boolean): void {
+export function checkReads(
+  graph: Pick<GraphProto, 'output'>,
+  nodes: Iterable<NodeProto>,
+  isDefined: (value: string) => boolean,
+): void {
   for (const node of nodes) {
     for (const value of node.input) if (value !== '' && !isDefined(value)) throw missing(node, value, 'reads')
     for (const value of outerReads(node)) if (!isDefined(value)) throw missing(node, value, 'has a graph that reads')
   }
   for (const { name } of graph.output) {
-    if (!isDefined(name)) throw notAGraph(`The output ${shortened(name)} of the graph is not defined in it`, { value: name })
+    if (!isDefined(name))
+      throw notAGraph(`The output ${shortened(name)} of the graph is not defined in it`, { value: name })
   }
 }
 

@@ -16,8 +16,8 @@ export function isExternal(proto: TensorProto): boolean {
 }
 
 /**
- * A tensor as ONNX stores it, its elements copied into `raw_data`.
- * All systems that Node.js supports TensorRT or onnxruntime on are little-endian, as ONNX is, so the bytes are taken as they are.
+ * A tensor as ONNX stores it, its elements copied into `raw_data`. All systems that Node.js supports TensorRT or
+ * onnxruntime on are little-endian, as ONNX is, so the bytes are taken as they are.
  */
 export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
   const { buffer, byteOffset, byteLength } = tensor.data
@@ -31,17 +31,23 @@ export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
 
 /**
  * A tensor of a model (a weight, the value of an attribute) as a `Tensor`, its elements copied.
- * @throws TensorRTError ERR_TRT_DTYPE for an element type that `Tensor` has not (string, complex64 …), ERR_TRT_INVALID_ARGUMENT when the elements
- * are in another file and {@link loadExternalData} was not called, ERR_TRT_ONNX_PARSE when their number is not that of the shape,
- * ERR_TRT_SHAPE for more than eight dimensions.
+ * @throws TensorRTError ERR_TRT_DTYPE for an element type that `Tensor` has not (string, complex64 …),
+ * ERR_TRT_INVALID_ARGUMENT when the elements are in another file and {@link loadExternalData} was not called,
+ * ERR_TRT_ONNX_PARSE when their number is not that of the shape, ERR_TRT_SHAPE for more than eight dimensions.
  */
 export function tensorFromProto(proto: TensorProto): Tensor {
   const what = `tensor ${JSON.stringify(proto.name)}`
   const dtype = elementTypeName(proto.dataType)
   if (!isDType(dtype))
-    throw new TensorRTError('ERR_TRT_DTYPE', `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`,
+    )
   if (isExternal(proto))
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The elements of ${what} are in another file: call loadExternalData() first`)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `The elements of ${what} are in another file: call loadExternalData() first`,
+    )
   const shape = checkedDims(proto, what)
   const tensor = Tensor.zeros(dtype, shape)
   if (proto.rawData.length > 0) fill(what, bytesOf(tensor), proto.rawData)
@@ -49,13 +55,19 @@ export function tensorFromProto(proto: TensorProto): Tensor {
   return tensor
 }
 
-/** The shape as numbers, after a look at whether there can be as many elements: a damaged file must not make us allocate what it names. */
+/**
+ * The shape as numbers, after a look at whether there can be as many elements: a damaged file must not make us allocate
+ * what it names.
+ */
 function checkedDims(proto: TensorProto, what: string): number[] {
   const shape = proto.dims.map(Number)
   const lists = [proto.floatData, proto.int64Data, proto.doubleData, proto.uint64Data]
   const stored = lists.reduce((sum, { length }) => sum + length, (proto.rawData.length + proto.int32Data.length) * 2)
   if (shape.some((dim) => dim < 0) || elementCount(shape) > stored) {
-    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} of shape ${shapeText(shape)} has more elements than are stored`)
+    throw new TensorRTError(
+      'ERR_TRT_ONNX_PARSE',
+      `${what} of shape ${shapeText(shape)} has more elements than are stored`,
+    )
   }
   return shape
 }
@@ -64,7 +76,10 @@ function bytesOf(tensor: Tensor): Uint8Array {
   return new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
 }
 
-/** The list that holds the elements when `raw_data` does not: `int32_data` has the bits of all types that have no list of their own. */
+/**
+ * The list that holds the elements when `raw_data` does not: `int32_data` has the bits of all types that have no list
+ * of their own.
+ */
 function typedElements(proto: TensorProto, dtype: DType): number[] | bigint[] {
   switch (dtype) {
     case 'float32':
@@ -84,7 +99,10 @@ function typedElements(proto: TensorProto, dtype: DType): number[] | bigint[] {
 
 function fill(what: string, target: Tensor['data'], source: Uint8Array | number[] | bigint[]): void {
   if (source.length !== target.length) {
-    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} needs ${target.length} stored elements or bytes and has ${source.length}`)
+    throw new TensorRTError(
+      'ERR_TRT_ONNX_PARSE',
+      `${what} needs ${target.length} stored elements or bytes and has ${source.length}`,
+    )
   }
   // The list and the array go by the data type together, which the types cannot say.
   ;(target as { set(values: ArrayLike<number | bigint>): void }).set(source)

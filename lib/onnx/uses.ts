@@ -1,7 +1,10 @@
 import type { NodeProto } from './onnx_pb.js'
 import { outerReads } from './scope.js'
 
-/** Where a value is used: `node` reads it at position `input`, or, where that is -1, a graph inside of `node` (If, Loop, Scan) reads it by name. */
+/**
+ * Where a value is used: `node` reads it at position `input`, or, where that is -1, a graph inside of `node` (If, Loop,
+ * Scan) reads it by name.
+ */
 export interface Use {
   /** The node that reads the value. */
   readonly node: NodeProto

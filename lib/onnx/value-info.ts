@@ -10,7 +10,8 @@ export type Dim = number | string
 
 /** What a model says of a value. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[]): ValueInfoProto {
-  if (!isElementType(dtype)) throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
+  if (!isElementType(dtype))
+    throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
   const sizes = checkedArray(shape, `shape of ${name}`, 'an array of sizes and names')
   const dim = sizes.map((size) => ({ value: dimension(size, name) }))
   return create(ValueInfoProtoSchema, {
@@ -21,6 +22,12 @@ export function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[
 
 function dimension(size: unknown, name: string) {
   if (typeof size === 'string' && size !== '') return { case: 'dimParam' as const, value: size }
-  const known = checkedWhole(size, `shape of ${name}`, 0, undefined, 'non-negative integers, and names for dynamic dimensions,')
+  const known = checkedWhole(
+    size,
+    `shape of ${name}`,
+    0,
+    undefined,
+    'non-negative integers, and names for dynamic dimensions,',
+  )
   return { case: 'dimValue' as const, value: BigInt(known) }
 }

@@ -1,6 +1,17 @@
-import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto } from './onnx_pb.js'
+import type {
+  AttributeProto,
+  FunctionProto,
+  GraphProto,
+  ModelProto,
+  NodeProto,
+  SparseTensorProto,
+  TensorProto,
+} from './onnx_pb.js'
 
-/** All nodes of a model: of its graph, of the graphs inside of nodes (If, Loop, Scan), of its functions and their defaults, and of its training part. */
+/**
+ * All nodes of a model: of its graph, of the graphs inside of nodes (If, Loop, Scan), of its functions and their
+ * defaults, and of its training part.
+ */
 export function* nodesOf(model: ModelProto): Generator<NodeProto> {
   for (const block of blocksOf(model)) yield* block.node
 }
@@ -15,7 +26,9 @@ export function* tensorsOf(model: ModelProto): Generator<TensorProto> {
     for (const attribute of attributesOf(block)) {
       if (attribute.t) yield attribute.t
       yield* attribute.tensors
-      yield* sparseParts(attribute.sparseTensor ? [attribute.sparseTensor, ...attribute.sparseTensors] : attribute.sparseTensors)
+      yield* sparseParts(
+        attribute.sparseTensor ? [attribute.sparseTensor, ...attribute.sparseTensors] : attribute.sparseTensors,
+      )
     }
   }
 }

@@ -127,13 +127,19 @@ function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
  * Why bytes are not decoded: what they have would take more memory than a model needs. Nothing where they may be. One
  * pass, which makes no objects of them.
  */
-export function whyTooMany(bytes: Uint8Array, desc: DescMessage, most: Bounds = [mostEntries, mostNumbers]): string | undefined {
+export function whyTooMany(
+  bytes: Uint8Array,
+  desc: DescMessage,
+  most: Bounds = [mostEntries, mostNumbers],
+): string | undefined {
   // what is this small cannot have as many
   if (bytes.length < Math.min(...most)) return undefined
   const counter = new Counter(bytes, most)
   counter.message(desc, 0, bytes.length, 0)
   const [entries, numbers] = most
-  if (counter.entries > entries) return `it has more than ${entries.toLocaleString('en')} nodes, names and other entries`
-  if (counter.numbers > numbers) return `it has more than ${numbers.toLocaleString('en')} numbers in lists: weights belong into raw_data`
+  if (counter.entries > entries)
+    return `it has more than ${entries.toLocaleString('en')} nodes, names and other entries`
+  if (counter.numbers > numbers)
+    return `it has more than ${numbers.toLocaleString('en')} numbers in lists: weights belong into raw_data`
   return undefined
 }

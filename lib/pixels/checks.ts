@@ -7,7 +7,11 @@ export function checkedPerChannel(value: unknown, name: string, low?: number, hi
   const values: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : [value, value, value]
   if (values.length !== 3) throw expected('a number or three numbers', name, value)
   const [red, green, blue] = values
-  return [checkedNumber(red, name, low, high), checkedNumber(green, name, low, high), checkedNumber(blue, name, low, high)]
+  return [
+    checkedNumber(red, name, low, high),
+    checkedNumber(green, name, low, high),
+    checkedNumber(blue, name, low, high),
+  ]
 }
 
 export function checkedColor(value: unknown, name: string): Color {

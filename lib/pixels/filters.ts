@@ -1,7 +1,9 @@
 /**
  * How a picture is resized.
- * - `linear`: between the nearest pixels, without antialias: cv2's INTER_LINEAR, ultralytics, ONNX's Resize. Made smaller, most pixels are not looked at.
- * - `triangle`: the mean of all pixels below, weighted by a triangle (antialias): PIL's BILINEAR, torchvision's Resize, timm, effdet, RT-DETR.
+ * - `linear`: between the nearest pixels, without antialias: cv2's INTER_LINEAR, ultralytics, ONNX's Resize. Made
+ *   smaller, most pixels are not looked at.
+ * - `triangle`: the mean of all pixels below, weighted by a triangle (antialias): PIL's BILINEAR, torchvision's Resize,
+ *   timm, effdet, RT-DETR.
  * - `cubic`, `lanczos`: the same with other weights: PIL's BICUBIC (a = -0.5) and LANCZOS.
  * - `nearest`: one pixel: PIL's NEAREST.
  */

@@ -1,7 +1,13 @@
-/** How a picture lies in a model's input, as numbers: for the frames of lib/vision, and for the same steps inside of a graph. All arguments were checked. */
+/**
+ * How a picture lies in a model's input, as numbers: for the frames of lib/vision, and for the same steps inside of a
+ * graph. All arguments were checked.
+ */
 import type { Box, Point, Size } from './types.js'
 
-/** `source` of the picture is shown at `target` of the input, both in whole pixels; either may reach beyond it. The width and height are the input's. */
+/**
+ * `source` of the picture is shown at `target` of the input, both in whole pixels; either may reach beyond it. The
+ * width and height are the input's.
+ */
 export interface Layout extends Size {
   readonly image: Size
   readonly source: Box
@@ -14,8 +20,8 @@ export type Position = 'center' | 'start'
 export const positions: readonly Position[] = ['center', 'start']
 
 /**
- * How a length that is no whole number of pixels becomes one: `nearest` (halves up), `even` (halves to even, as Python's round: ultralytics), `down` (as Python's int: YOLOX, effdet,
- * automl's EfficientDet).
+ * How a length that is no whole number of pixels becomes one: `nearest` (halves up), `even` (halves to even, as
+ * Python's round: ultralytics), `down` (as Python's int: YOLOX, effdet, automl's EfficientDet).
  */
 export type Rounding = 'nearest' | 'even' | 'down'
 
@@ -60,7 +66,12 @@ export function squared(image: Size, size: Size, position: Position): Layout {
 /** @param resize the shorter side, or both sides, that the picture is resized to before */
 export function centreCropped(image: Size, size: Size, resize: number | Size | undefined): Layout {
   const resized = resize === undefined ? image : typeof resize === 'object' ? resize : shortSideTo(image, resize)
-  const target: Box = [centred(size.width, resized.width), centred(size.height, resized.height), resized.width, resized.height]
+  const target: Box = [
+    centred(size.width, resized.width),
+    centred(size.height, resized.height),
+    resized.width,
+    resized.height,
+  ]
   return { ...size, image, source: whole(image), target }
 }
 

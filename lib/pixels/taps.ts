@@ -6,8 +6,10 @@ import { type WholeFilter, wholeUnit } from './whole.js'
 export type Coordinates = 'half_pixel' | 'asymmetric' | 'align_corners'
 
 /**
- * For each output pixel along one axis: the picture pixels that it is made of, and their weights. Output `i` sees the pixels `first[i]` to `first[i] + taps - 1`, all of which are in the
- * picture, with the weights from `weights[i * taps]` on; what the pixels outside of the picture would weigh is in `outside`. Outputs before `begin` and from `end` on see nothing of it.
+ * For each output pixel along one axis: the picture pixels that it is made of, and their weights. Output `i` sees the
+ * pixels `first[i]` to `first[i] + taps - 1`, all of which are in the picture, with the weights from `weights[i *
+ * taps]` on; what the pixels outside of the picture would weigh is in `outside`. Outputs before `begin` and from `end`
+ * on see nothing of it.
  */
 interface TapsOf<Weights> {
   readonly outputs: number
@@ -24,7 +26,10 @@ export type Taps = TapsOf<Float32Array>
 /** Weights in units of 1 / {@link wholeUnit}. */
 export type WholeTaps = TapsOf<Int32Array>
 
-/** One axis of a picture that is laid into an output: `source` (start and length in the picture) is shown at `target` (start and length in the output, beyond which it may reach). */
+/**
+ * One axis of a picture that is laid into an output: `source` (start and length in the picture) is shown at `target`
+ * (start and length in the output, beyond which it may reach).
+ */
 export interface Axis {
   readonly source: readonly [start: number, length: number]
   readonly target: readonly [start: number, length: number]
@@ -42,7 +47,10 @@ export function axisOf(frame: Layout, side: 'width' | 'height'): Axis {
   }
 }
 
-/** The pixels of the picture that an output pixel is made of, from `start` on in the source, and what each weighs; `outside` is what those beyond the picture weigh. */
+/**
+ * The pixels of the picture that an output pixel is made of, from `start` on in the source, and what each weighs;
+ * `outside` is what those beyond the picture weigh.
+ */
 interface Window {
   readonly start: number
   readonly weights: readonly number[]
@@ -84,13 +92,23 @@ function gathered<Weights extends Float32Array | Int32Array>(
   const begin = Math.min(Math.max(axis.target[0], 0), axis.outputLength)
   const end = Math.max(begin, Math.min(axis.target[0] + axis.target[1], axis.outputLength))
   const windows: Window[] = []
-  for (let output = begin; output < end; output++) windows.push(windowOf(axis, weighingAt(output - axis.target[0]), storing.counted))
+  for (let output = begin; output < end; output++)
+    windows.push(windowOf(axis, weighingAt(output - axis.target[0]), storing.counted))
   return laidOut(windows, begin, axis, storing)
 }
 
-/** The weights as far as they lie in the picture; what lies beyond it is added up, never kept: a box may reach far out. */
-function windowOf({ source, imageLength }: Axis, { start, end, weightAt }: Weighing, counted: Storing<unknown>['counted']): Window {
-  const [low, high] = [Math.min(Math.max(start, -source[0]), end), Math.max(Math.min(end, imageLength - source[0]), start)]
+/**
+ * The weights as far as they lie in the picture; what lies beyond it is added up, never kept: a box may reach far out.
+ */
+function windowOf(
+  { source, imageLength }: Axis,
+  { start, end, weightAt }: Weighing,
+  counted: Storing<unknown>['counted'],
+): Window {
+  const [low, high] = [
+    Math.min(Math.max(start, -source[0]), end),
+    Math.max(Math.min(end, imageLength - source[0]), start),
+  ]
   const weights: number[] = []
   let sum = 0
   for (let pixel = start; pixel < end; pixel++) {
@@ -143,7 +161,11 @@ function betweenTwo({ source, target }: Axis, coordinates: Coordinates): Weighin
 }
 
 /** In single precision, as runtimes compute it: at a width of 4000, that moves a tap by up to 0.0004 pixels. */
-function sourceCoordinate(coordinates: Coordinates, sourceLength: number, targetLength: number): (index: number) => number {
+function sourceCoordinate(
+  coordinates: Coordinates,
+  sourceLength: number,
+  targetLength: number,
+): (index: number) => number {
   const ratio = Math.fround(sourceLength / targetLength)
   if (coordinates === 'asymmetric') return (index) => Math.fround(index * ratio)
   if (coordinates === 'half_pixel') return (index) => Math.fround(Math.fround((index + 0.5) * ratio) - 0.5)
@@ -151,7 +173,10 @@ function sourceCoordinate(coordinates: Coordinates, sourceLength: number, target
   return (index) => Math.fround(index * step)
 }
 
-/** All pixels below a filter that is as wide as an output pixel, and its weights normalized to 1: PIL's resize, and torch's with antialias. */
+/**
+ * All pixels below a filter that is as wide as an output pixel, and its weights normalized to 1: PIL's resize, and
+ * torch's with antialias.
+ */
 function filtered({ source, target }: Axis, filter: Exclude<Filter, 'linear'>): WeighingAt {
   const ratio = source[1] / target[1]
   if (filter === 'nearest') return nearest(source[1], target[1])
@@ -167,11 +192,15 @@ function filtered({ source, target }: Axis, filter: Exclude<Filter, 'linear'>): 
   }
 }
 
-/** The pixel below an output pixel's centre; positions are added up one by one, as PIL does, whose result is another where they fall between two pixels. */
+/**
+ * The pixel below an output pixel's centre; positions are added up one by one, as PIL does, whose result is another
+ * where they fall between two pixels.
+ */
 function nearest(sourceLength: number, targetLength: number): WeighingAt {
   const ratio = sourceLength / targetLength
   const pixels = new Int32Array(targetLength)
   let position = ratio * 0.5
-  for (let index = 0; index < targetLength; index++, position += ratio) pixels[index] = Math.min(Math.floor(position), sourceLength - 1)
+  for (let index = 0; index < targetLength; index++, position += ratio)
+    pixels[index] = Math.min(Math.floor(position), sourceLength - 1)
   return (index) => ({ start: pixels[index]!, end: pixels[index]! + 1, weightAt: () => 1 })
 }

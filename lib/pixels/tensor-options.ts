@@ -17,7 +17,10 @@ export interface TensorOptions<D extends PixelType = PixelType> {
    * answers by up to several percent.
    */
   readonly filter?: Filter | undefined
-  /** How output pixels map to picture pixels, by the names of ONNX's Resize; default `half_pixel`. Only of the filter `linear`. */
+  /**
+   * How output pixels map to picture pixels, by the names of ONNX's Resize; default `half_pixel`. Only of the filter
+   * `linear`.
+   */
   readonly coordinates?: Coordinates | undefined
   /**
    * Whether resized values are rounded to whole numbers of 0 to 255 before they are normalized, as where pictures are
@@ -54,7 +57,18 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly dtype?: D | undefined
 }
 
-export const tensorOptionNames = ['filter', 'coordinates', 'round', 'range', 'mean', 'scale', 'std', 'layout', 'order', 'dtype'] as const
+export const tensorOptionNames = [
+  'filter',
+  'coordinates',
+  'round',
+  'range',
+  'mean',
+  'scale',
+  'std',
+  'layout',
+  'order',
+  'dtype',
+] as const
 
 type Given = Partial<Record<(typeof tensorOptionNames)[number], unknown>>
 
@@ -79,7 +93,11 @@ export function checkedNormalization(given: Given): Normalization {
   const channels = checkedChoice(order, 'order', ['RGB', 'BGR', 'GRAY'])
   return {
     filter: chosen,
-    coordinates: checkedChoice(coordinates ?? 'half_pixel', 'coordinates', ['half_pixel', 'asymmetric', 'align_corners']),
+    coordinates: checkedChoice(coordinates ?? 'half_pixel', 'coordinates', [
+      'half_pixel',
+      'asymmetric',
+      'align_corners',
+    ]),
     round: checkedBoolean(round, 'round'),
     dtype: type,
     layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
@@ -88,18 +106,24 @@ export function checkedNormalization(given: Given): Normalization {
   }
 }
 
-function checkedFactors({ mean, scale, std, range = '0-255' }: Given, dtype: PixelType, order: string): { scale: Color; mean: Color } {
+function checkedFactors(
+  { mean, scale, std, range = '0-255' }: Given,
+  dtype: PixelType,
+  order: string,
+): { scale: Color; mean: Color } {
   const unit = checkedChoice(range, 'range', ['0-255', '0-1']) === '0-1' ? 1 / 255 : 1
   if (dtype === 'uint8') {
     const given = mean ?? scale ?? std ?? (unit === 1 ? undefined : range)
-    if (given !== undefined) throw expected('no mean, scale, std or range 0-1 with dtype uint8', 'the options of toTensor', given)
+    if (given !== undefined)
+      throw expected('no mean, scale, std or range 0-1 with dtype uint8', 'the options of toTensor', given)
   }
   if (scale !== undefined && std !== undefined) throw expected('either scale or std', 'the options of toTensor', 'both')
   const means = checkedPerChannel(mean ?? 0, 'mean')
   const divisors = checkedPerChannel(std ?? 1, 'std')
   if (divisors.includes(0)) throw expected('numbers other than 0', 'std', std)
   const factors = checkedPerChannel(scale ?? 1, 'scale')
-  if (order === 'GRAY') [means, divisors, factors].forEach((each, i) => checkAlike(each, (['mean', 'std', 'scale'] as const)[i]!))
+  if (order === 'GRAY')
+    [means, divisors, factors].forEach((each, i) => checkAlike(each, (['mean', 'std', 'scale'] as const)[i]!))
   const at = (make: (i: 0 | 1 | 2) => number): Color => [make(0), make(1), make(2)]
   return { scale: at((i) => (factors[i] / divisors[i]) * unit), mean: at((i) => means[i] / unit) }
 }

@@ -1,4 +1,7 @@
-/** Resizes whose results are whole values of 0 to 255, to the last one as PIL makes them: columns, rounded, then rows; weights in whole numbers; halves are rounded up. */
+/**
+ * Resizes whose results are whole values of 0 to 255, to the last one as PIL makes them: columns, rounded, then rows;
+ * weights in whole numbers; halves are rounded up.
+ */
 import type { Filter } from './filters.js'
 import type { Color } from './types.js'
 

@@ -1,6 +1,7 @@
 /**
- * What Y, U and V mean: R = luma (Y - black) + red V', G = luma (Y - black) - greenU U' - greenV V', B = luma (Y - black) + blue U', of U' = U - centre, V' = V - centre. Y, U and V
- * are of 8 bits; samples of 10 bits are so once they are multiplied by `sample`.
+ * What Y, U and V mean: R = luma (Y - black) + red V', G = luma (Y - black) - greenU U' - greenV V', B = luma (Y -
+ * black) + blue U', of U' = U - centre, V' = V - centre. Y, U and V are of 8 bits; samples of 10 bits are so once they
+ * are multiplied by `sample`.
  */
 export interface YuvToRgb {
   readonly black: number
@@ -21,10 +22,14 @@ const shares = { bt601: [0.299, 0.114], bt709: [0.2126, 0.0722], bt2020: [0.2627
 
 /**
  * From the shares of red and blue in Y.
- * @see https://www.itu.int/rec/R-REC-BT.601, https://www.itu.int/rec/R-REC-BT.709, https://www.itu.int/rec/R-REC-BT.2020; of ranges and bits
- * https://www.itu.int/rec/T-REC-H.273
+ * @see https://www.itu.int/rec/R-REC-BT.601, https://www.itu.int/rec/R-REC-BT.709,
+ * https://www.itu.int/rec/R-REC-BT.2020; of ranges and bits https://www.itu.int/rec/T-REC-H.273
  */
-export function yuvCoefficients(matrix: (typeof yuvMatrices)[number], range: (typeof yuvRanges)[number], bits: 8 | 10 = 8): YuvToRgb {
+export function yuvCoefficients(
+  matrix: (typeof yuvMatrices)[number],
+  range: (typeof yuvRanges)[number],
+  bits: 8 | 10 = 8,
+): YuvToRgb {
   const [red, blue] = shares[matrix]
   const green = 1 - red - blue
   const [black, luma, chroma] = range === 'limited' ? [16, 255 / 219, 255 / 112] : [0, 1, 255 / 127.5]

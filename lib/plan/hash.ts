@@ -8,7 +8,10 @@ export function newHash(): Hash {
   return createHash('sha256')
 }
 
-/** The SHA-256 as hexadecimal digits. Between two chunks others get their turn, so that a large plan does not hold up the event loop. */
+/**
+ * The SHA-256 as hexadecimal digits. Between two chunks others get their turn, so that a large plan does not hold up
+ * the event loop.
+ */
 export async function sha256Of(bytes: Uint8Array, signal?: AbortSignal): Promise<string> {
   const hash = newHash()
   for (let at = 0; at < bytes.length; at += chunkSize) {

@@ -1,7 +1,10 @@
 import type { LibraryKind } from '../backend/facts.js'
 import { TensorRTError } from '../errors.js'
 
-/** What the first bytes of a plan say. native/tensorrt/plan.cc reads the same when it looks for the TensorRT that runs it. */
+/**
+ * What the first bytes of a plan say. native/tensorrt/plan.cc reads the same when it looks for the TensorRT that runs
+ * it.
+ */
 export interface PlanHeader {
   /** `full`: built by TensorRT; `rtx`: by TensorRT-RTX. */
   readonly kind: Extract<LibraryKind, 'full' | 'rtx'>
@@ -15,12 +18,14 @@ export interface PlanHeader {
 const kinds: Readonly<Record<string, PlanHeader['kind']>> = { ftrt: 'full', vtrt: 'rtx' }
 
 /**
- * As many bytes as are read of a header. The tag, at byte 4 the header's layout (32 bits), at 8 the number of sections (64 bits), at 16 the size of the whole plan
- * (64 bits), from 24 on a byte each of major, minor, patch and build number.
+ * As many bytes as are read of a header. The tag, at byte 4 the header's layout (32 bits), at 8 the number of sections
+ * (64 bits), at 16 the size of the whole plan (64 bits), from 24 on a byte each of major, minor, patch and build
+ * number.
  *
- * Layout 0 with its version is what `trtexec --getPlanVersionOnly` reads (printPlanVersion in samples/common/sampleEngines.cpp). That the size is that of the file
- * was seen in eight plans of TensorRT-RTX 1.7.1.116 (134 kB to 15 MB, test/plan holds it), and in published ones of TensorRT 8.6.1 (3), 10.3.0 and
- * 10.6.0 (one each). Not seen: version-compatible and safety plans.
+ * Layout 0 with its version is what `trtexec --getPlanVersionOnly` reads (printPlanVersion in
+ * samples/common/sampleEngines.cpp). That the size is that of the file was seen in eight plans of TensorRT-RTX
+ * 1.7.1.116 (134 kB to 15 MB, test/plan holds it), and in published ones of TensorRT 8.6.1 (3), 10.3.0 and 10.6.0 (one
+ * each). Not seen: version-compatible and safety plans.
  */
 export const headerSize = 28
 

@@ -5,15 +5,24 @@ import { libraryOf, type PlanHeader } from './header.js'
 import type { NetworkAudit } from './network-audit.js'
 import type { BuildSettings } from './settings.js'
 
-/** How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in the sidecar. */
+/**
+ * How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in
+ * the sidecar.
+ */
 export interface BuildInfo extends ParsedFacts {
-  /** What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a device. */
+  /**
+   * What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a
+   * device.
+   */
   readonly audit: NetworkAudit
   /** What the builder was set to, as the library itself reported it. */
   readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */
   readonly profiles: readonly (readonly NamedShapes[])[]
-  /** Where the types of `precision` had to be in the model (TensorRT 11, TensorRT-RTX, strongly typed networks), and were put there: what was converted, and what was not and why. */
+  /**
+   * Where the types of `precision` had to be in the model (TensorRT 11, TensorRT-RTX, strongly typed networks), and
+   * were put there: what was converted, and what was not and why.
+   */
   readonly conversion?: PrecisionReport
   /** How long the build took, in milliseconds. */
   readonly buildMs: number

@@ -16,8 +16,8 @@ export interface NetworkAudit {
   /** How many layers the network has. */
   readonly layers: number
   /**
-   * How many layers there are of each type, the most frequent first: TensorRT's own names, `convolution`, `matrix_multiply`; `unknown` for one that this
-   * package does not know yet.
+   * How many layers there are of each type, the most frequent first: TensorRT's own names, `convolution`,
+   * `matrix_multiply`; `unknown` for one that this package does not know yet.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html LayerType
    */
   readonly layerTypes: Readonly<Partial<Record<string, number>>>
@@ -27,7 +27,10 @@ export interface NetworkAudit {
   readonly quantize: QuantizingLayers
   /** The DequantizeLinear layers. */
   readonly dequantize: QuantizingLayers
-  /** Bytes of the weights that convolutions, deconvolutions, scales and constants hold; what several hold is counted once. */
+  /**
+   * Bytes of the weights that convolutions, deconvolutions, scales and constants hold; what several hold is counted
+   * once.
+   */
   readonly weightBytes: number
   /** The inputs of the network; a dynamic dimension is -1. */
   readonly inputs: readonly NetworkTensor[]

@@ -18,7 +18,8 @@ function originOf(label: string, info: PlanInfo): NativePlanOrigin {
 }
 
 /**
- * The same for a plan that is to be opened: its header, which an open file was already asked for, and its system fit. `anyGpu`: its GPU is left to TensorRT.
+ * The same for a plan that is to be opened: its header, which an open file was already asked for, and its system fit.
+ * `anyGpu`: its GPU is left to TensorRT.
  * @throws TensorRTError ERR_TRT_PLAN
  */
 export function checkedOrigin(
@@ -42,9 +43,13 @@ function checkSystem(label: string, info: PlanInfo): void {
   const { system } = info
   if (system === undefined || (system.os === process.platform && system.arch === process.arch)) return
   const here = { os: process.platform, arch: process.arch }
-  throw new TensorRTError('ERR_TRT_PLAN', `${label} was ${builtBy(info)}; here is ${here.os}-${here.arch}. Build it for this system`, {
-    details: { plan: system, found: here },
-  })
+  throw new TensorRTError(
+    'ERR_TRT_PLAN',
+    `${label} was ${builtBy(info)}; here is ${here.os}-${here.arch}. Build it for this system`,
+    {
+      details: { plan: system, found: here },
+    },
+  )
 }
 
 interface Settings {
@@ -66,7 +71,9 @@ export function isStripped(info: PlanInfo): boolean {
   return settingsOf(info).stripWeights === true
 }
 
-/** Whether its ranges of INT8 are such that nobody measured, as far as that was noted; its engine's name tells it, too. */
+/**
+ * Whether its ranges of INT8 are such that nobody measured, as far as that was noted; its engine's name tells it, too.
+ */
 export function hasPlaceholderRanges(info: PlanInfo): boolean {
   return settingsOf(info).placeholderRanges === true
 }
@@ -83,7 +90,9 @@ export function refittedInfo(info: PlanInfo, refittable: boolean): PlanInfo {
 /** The precisions that it was built for, beside 32 bits; nothing where that is not known. */
 export function precisionsOf(info: PlanInfo): readonly string[] {
   const { precision } = settingsOf(info)
-  return Array.isArray(precision) ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32') : []
+  return Array.isArray(precision)
+    ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32')
+    : []
 }
 
 /**
@@ -96,15 +105,22 @@ export function conversionOf({ conversion }: PlanInfo): Pick<PrecisionReport, 'p
   return isKnown ? conversion : undefined
 }
 
-/** The names of the dimensions of inputs and outputs, by the tensor's name; nothing where a sidecar does not know them. */
+/**
+ * The names of the dimensions of inputs and outputs, by the tensor's name; nothing where a sidecar does not know them.
+ */
 export function dimensionNamesOf({ inputs, outputs }: PlanInfo): ReadonlyMap<string, readonly (string | undefined)[]> {
-  const tensors: readonly { readonly name?: unknown; readonly dimensionNames?: unknown }[] = [inputs, outputs].flatMap((list) =>
-    Array.isArray(list) ? (list as object[]) : [],
+  const tensors: readonly { readonly name?: unknown; readonly dimensionNames?: unknown }[] = [inputs, outputs].flatMap(
+    (list) => (Array.isArray(list) ? (list as object[]) : []),
   )
   const named = tensors.flatMap(({ name, dimensionNames }) =>
     typeof name === 'string' && Array.isArray(dimensionNames) ? [[name, dimensionNames as unknown[]] as const] : [],
   )
-  return new Map(named.map(([name, list]) => [name, list.map((each) => (typeof each === 'string' && each !== '' ? each : undefined))]))
+  return new Map(
+    named.map(([name, list]) => [
+      name,
+      list.map((each) => (typeof each === 'string' && each !== '' ? each : undefined)),
+    ]),
+  )
 }
 
 /** What it may run on beside GPUs of the same model; what is not known here is left to TensorRT. */

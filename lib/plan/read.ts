@@ -17,7 +17,9 @@ export interface ReadOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A plan that is whole, as far as can be known: by the SHA-256 of its sidecar, without one by the size in its header. */
+/**
+ * A plan that is whole, as far as can be known: by the SHA-256 of its sidecar, without one by the size in its header.
+ */
 export interface ReadPlan {
   readonly size: number
   /** Empty unless they were wanted. */
@@ -32,8 +34,9 @@ export interface ReadPlan {
 }
 
 /**
- * The file that a plan was checked in, open until whoever asked for it closes it: TensorRT reads the very file that was hashed, whatever stands at its path by then.
- * Somebody may still write into that file in place, which {@link refuseChanged} notices; this package never does, it renames.
+ * The file that a plan was checked in, open until whoever asked for it closes it: TensorRT reads the very file that was
+ * hashed, whatever stands at its path by then. Somebody may still write into that file in place, which {@link
+ * refuseChanged} notices; this package never does, it renames.
  */
 export class OpenPlan {
   readonly #path: string
@@ -55,9 +58,13 @@ export class OpenPlan {
     const { size, mtimeNs } = await this.#file.stat({ bigint: true })
     if (size === this.#facts.size && mtimeNs === this.#facts.mtimeNs) return
     const path = this.#path
-    throw new TensorRTError('ERR_TRT_PLAN', `${path} was written to while it was read: write plans elsewhere, and rename them`, {
-      details: { path },
-    })
+    throw new TensorRTError(
+      'ERR_TRT_PLAN',
+      `${path} was written to while it was read: write plans elsewhere, and rename them`,
+      {
+        details: { path },
+      },
+    )
   }
 
   async close(): Promise<void> {
@@ -141,7 +148,11 @@ async function readHead(file: FileHandle): Promise<Uint8Array> {
 type Content = Pick<ReadPlan, 'size' | 'bytes' | 'sha256'>
 
 /** Chunk by chunk, so that hashing never holds up the event loop, and so that more than 2 GiB can be read. */
-async function readContent(file: FileHandle, size: number, { keep: wanted, hash, signal }: ReadOptions): Promise<Content> {
+async function readContent(
+  file: FileHandle,
+  size: number,
+  { keep: wanted, hash, signal }: ReadOptions,
+): Promise<Content> {
   const keep = wanted === true
   // whoever reads the file later reads it then
   if (wanted === 'open' && !hash) return { size, bytes: new Uint8Array(), sha256: '' }
@@ -175,7 +186,9 @@ interface FoundSidecar {
   readonly plans: Sidecar
 }
 
-/** The sidecar beside a plan, or beside the file that a link leads to. What else has its name is none, and no obstacle. */
+/**
+ * The sidecar beside a plan, or beside the file that a link leads to. What else has its name is none, and no obstacle.
+ */
 async function readSidecar(plan: string): Promise<FoundSidecar | undefined> {
   for (const beside of new Set([plan, await realpath(plan)])) {
     const path = sidecarPath(beside)
@@ -219,11 +232,16 @@ function isNoFile(error: unknown): boolean {
 }
 
 /** Which of the ways to spoil a plan it looks like. */
-function notListed(path: string, plan: Content & { readonly header: PlanHeader | undefined }, sidecar: FoundSidecar): TensorRTError {
+function notListed(
+  path: string,
+  plan: Content & { readonly header: PlanHeader | undefined },
+  sidecar: FoundSidecar,
+): TensorRTError {
   const { size, sha256, header } = plan
   const listed = [...sidecar.plans].map(([sha256, entry]) => ({ sha256, size: entry.size }))
   const most = Math.max(0, ...listed.map((entry) => entry.size))
-  const expectation = listed.map((entry) => `${entry.size} bytes with SHA-256 ${entry.sha256}`).join(' or ') || 'no plan'
+  const expectation =
+    listed.map((entry) => `${entry.size} bytes with SHA-256 ${entry.sha256}`).join(' or ') || 'no plan'
   const [likely, why] = listed.some((entry) => entry.size === size)
     ? ['damaged', 'is damaged']
     : header?.size === size

@@ -3,12 +3,19 @@ import type { TensorRTDType } from '../tensor.js'
 /** A precision that a plan may be built with, by the names that Polygraphy and trtexec have. */
 export type Precision = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
 
-/** A memory layout of an input or output, by trtexec's names: `chw` is row-major; a number says how many channels are packed together. */
-export type TensorFormatName = 'chw' | 'chw2' | 'chw4' | 'chw16' | 'chw32' | 'hwc' | 'hwc8' | 'hwc16' | 'dhwc' | 'dhwc8' | 'cdhw32'
+/**
+ * A memory layout of an input or output, by trtexec's names: `chw` is row-major; a number says how many channels are
+ * packed together.
+ */
+export type TensorFormatName =
+  'chw' | 'chw2' | 'chw4' | 'chw16' | 'chw32' | 'hwc' | 'hwc8' | 'hwc16' | 'dhwc' | 'dhwc8' | 'cdhw32'
 
 /** The type and the memory layouts that an input or output of a plan may have. */
 export interface IOFormat {
-  /** The tensor's type, by ITensor::setType: TensorRT 10, weakly typed networks. Elsewhere it can only say what the model has already. */
+  /**
+   * The tensor's type, by ITensor::setType: TensorRT 10, weakly typed networks. Elsewhere it can only say what the
+   * model has already.
+   */
   readonly dtype?: TensorRTDType
   /** The layouts that TensorRT may choose from; all unless given. ITensor::setAllowedFormats. */
   readonly formats?: readonly TensorFormatName[]
@@ -20,7 +27,8 @@ export interface IOFormat {
  */
 export type TacticSource = 'cublas' | 'cublasLt' | 'cudnn' | 'edgeMaskConvolutions' | 'jitConvolutions'
 /** A feature of TensorRT that is not on by default yet; the number at the end is the version that brought it. */
-export type PreviewFeature = 'profileSharing0806' | 'aliasedPluginIO1003' | 'runtimeActivationResize1010' | 'multiDeviceRuntime1016'
+export type PreviewFeature =
+  'profileSharing0806' | 'aliasedPluginIO1003' | 'runtimeActivationResize1010' | 'multiDeviceRuntime1016'
 /** How much a plan tells of its layers: their names, all details (precisions, tactics, shapes), or nothing. */
 export type ProfilingVerbosity = 'layerNames' | 'detailed' | 'none'
 /** The GPUs that a plan runs on: those of the same model, Ampere and later, or those of the same compute capability. */
@@ -29,7 +37,8 @@ export type HardwareCompatibility = 'none' | 'ampere+' | 'sameComputeCapability'
 export type RuntimePlatform = 'same' | 'windows-amd64'
 
 /**
- * What a plan was built with, as TensorRT's builder configuration and network reported it, by the options' names. A setting that the TensorRT version does not have is not there.
+ * What a plan was built with, as TensorRT's builder configuration and network reported it, by the options' names. A
+ * setting that the TensorRT version does not have is not there.
  */
 export interface BuildSettings {
   /** The most bytes of device memory that the temporary data of a layer may take. */

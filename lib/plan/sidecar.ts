@@ -17,8 +17,9 @@ export interface PlanEntry {
 export type Sidecar = ReadonlyMap<string, PlanEntry>
 
 /**
- * A sidecar is JSON: `{ "format": "node-tensorrt plan", "version": 1, "plans": { "<SHA-256>": { size, savedAt, savedBy, info } } }`. One entry is the rule; while a
- * plan replaces another there are both, so that whichever is there is listed. A change that older readers would misread raises the version.
+ * A sidecar is JSON: `{ "format": "node-tensorrt plan", "version": 1, "plans": { "<SHA-256>": { size, savedAt, savedBy,
+ * info } } }`. One entry is the rule; while a plan replaces another there are both, so that whichever is there is
+ * listed. A change that older readers would misread raises the version.
  */
 const format = 'node-tensorrt plan'
 const formatVersion = 1
@@ -28,8 +29,8 @@ const beginning = /^\s*\{\s*"format"\s*:\s*"node-tensorrt plan"/
 const written = `{\n  "format": "${format}"`
 
 /**
- * Whether a text beside a plan is a sidecar of this package, if a damaged one: any other file may have that name. One that was cut short within its first line
- * (or is empty, as a copy on a full disk is) counts as ours.
+ * Whether a text beside a plan is a sidecar of this package, if a damaged one: any other file may have that name. One
+ * that was cut short within its first line (or is empty, as a copy on a full disk is) counts as ours.
  */
 export function isSidecar(text: string): boolean {
   return beginning.test(text) || written.startsWith(text)
@@ -49,16 +50,21 @@ export function formatSidecar(plans: Sidecar): string {
 
 /** Of a text that {@link isSidecar}. @throws TensorRTError ERR_TRT_PLAN when it is damaged, or of a newer format */
 export function parseSidecar(text: string, path: string): Sidecar {
-  const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_PLAN', `${path} ${why}`, { details: { sidecar: path } })
+  const refuse = (why: string): TensorRTError =>
+    new TensorRTError('ERR_TRT_PLAN', `${path} ${why}`, { details: { sidecar: path } })
   const content = parsed(text, refuse)
   if (!isRecord(content) || content['format'] !== format) throw refuse(`is damaged: expected "format": "${format}"`)
   const { version, plans } = content
   if (!isWhole(version, 1)) throw refuse(`is damaged: expected a number for version but found ${describe(version)}`)
   if (version > formatVersion)
-    throw refuse(`has format ${version}, and node-tensorrt ${packageVersion()} reads up to ${formatVersion}: update node-tensorrt`)
+    throw refuse(
+      `has format ${version}, and node-tensorrt ${packageVersion()} reads up to ${formatVersion}: update node-tensorrt`,
+    )
   if (!isRecord(plans)) throw refuse(`is damaged: expected an object for plans but found ${describe(plans)}`)
   for (const [sha256, entry] of Object.entries(plans)) {
-    const wrong = /^[0-9a-f]{64}$/.test(sha256) ? wrongInEntry(entry) : `expected a SHA-256 but found ${describe(sha256)}`
+    const wrong = /^[0-9a-f]{64}$/.test(sha256)
+      ? wrongInEntry(entry)
+      : `expected a SHA-256 but found ${describe(sha256)}`
     if (wrong !== undefined) throw refuse(`is damaged: ${wrong}`)
   }
   return new Map(Object.entries(plans as Record<string, PlanEntry>))
@@ -84,7 +90,11 @@ function wrongInEntry(entry: unknown): string | undefined {
     ['text for library', info['library'], isText(info['library'])],
     ['"full" or "rtx" for kind', info['kind'], info['kind'] === 'full' || info['kind'] === 'rtx'],
     ['text for version', info['version'], info['version'] === undefined || isText(info['version'])],
-    ['os and arch for system', system, system === undefined || (isRecord(system) && isText(system['os']) && isText(system['arch']))],
+    [
+      'os and arch for system',
+      system,
+      system === undefined || (isRecord(system) && isText(system['os']) && isText(system['arch'])),
+    ],
     [
       'name and computeCapability for gpu',
       gpu,

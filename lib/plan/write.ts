@@ -17,8 +17,9 @@ interface PlanToWrite {
 }
 
 /**
- * Writes a plan and its sidecar. Two files cannot be renamed at once, so the sidecar lists both plans while one replaces the other: at every moment, and after a
- * kill or a loss of power at any, the plan that is there is whole, and listed.
+ * Writes a plan and its sidecar. Two files cannot be renamed at once, so the sidecar lists both plans while one
+ * replaces the other: at every moment, and after a kill or a loss of power at any, the plan that is there is whole, and
+ * listed.
  * @throws TensorRTError ERR_TRT_FILE
  */
 export async function writePlan(path: string, plan: PlanToWrite, signal: AbortSignal | undefined): Promise<void> {
@@ -91,7 +92,10 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** A damaged sidecar, or one of a newer format, lists nothing for this version: its plan cannot be opened, but it can be replaced. */
+/**
+ * A damaged sidecar, or one of a newer format, lists nothing for this version: its plan cannot be opened, but it can be
+ * replaced.
+ */
 function listedBefore(text: string, path: string): Sidecar {
   try {
     return parseSidecar(text, path)
@@ -134,5 +138,7 @@ function* planChunks({ bytes, sha256 }: PlanToWrite, signal: AbortSignal | undef
     yield chunk
   }
   if (hash.digest('hex') !== sha256)
-    throw new TensorRTError('ERR_TRT_PLAN', 'The bytes of the plan were changed since it was made', { details: { sha256 } })
+    throw new TensorRTError('ERR_TRT_PLAN', 'The bytes of the plan were changed since it was made', {
+      details: { sha256 },
+    })
 }

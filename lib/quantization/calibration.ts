@@ -48,7 +48,12 @@ export class Calibration {
   /** The range of each value, by its name. */
   readonly ranges: ReadonlyMap<string, TensorRange>
 
-  constructor(key: CalibrationKey | undefined, batches: number, shapes: Calibration['shapes'], ranges: ReadonlyMap<string, TensorRange>) {
+  constructor(
+    key: CalibrationKey | undefined,
+    batches: number,
+    shapes: Calibration['shapes'],
+    ranges: ReadonlyMap<string, TensorRange>,
+  ) {
     this.key = key
     this.batches = batches
     this.shapes = shapes
@@ -63,18 +68,30 @@ export class Calibration {
   static fromTensorRT(text: string): Calibration {
     if (typeof text !== 'string') throw expected('the text of a calibration cache', 'text', text)
     const { scales } = parseTensorRTCache(text)
-    return new Calibration(undefined, 0, {}, new Map(Array.from(scales, ([name, scale]) => [name, { amax: scale * 127 }])))
+    return new Calibration(
+      undefined,
+      0,
+      {},
+      new Map(Array.from(scales, ([name, scale]) => [name, { amax: scale * 127 }])),
+    )
   }
 
   /**
-   * The text of a calibration cache that TensorRT 10 reads. It takes one only of its own version and of the calibrator that is set.
-   * @param options `version`: of TensorRT, such as `10.6.0`; `algorithm`: the calibrator's, `EntropyCalibration2` unless given.
+   * The text of a calibration cache that TensorRT 10 reads. It takes one only of its own version and of the calibrator
+   * that is set.
+   * @param options `version`: of TensorRT, such as `10.6.0`; `algorithm`: the calibrator's, `EntropyCalibration2`
+   * unless given.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  toTensorRT(options: { readonly version: string; readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration' }): string {
+  toTensorRT(options: {
+    readonly version: string
+    readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration'
+  }): string {
     const { version, algorithm = 'EntropyCalibration2' } = readOptions(options, ['version', 'algorithm'], 'toTensorRT')
     if (typeof version !== 'string') throw expected('a version such as 10.6.0', 'version', version)
-    const scales = Array.from(this.ranges).flatMap(([name, { amax }]): [string, number][] => (amax > 0 ? [[name, amax / 127]] : []))
+    const scales = Array.from(this.ranges).flatMap(([name, { amax }]): [string, number][] =>
+      amax > 0 ? [[name, amax / 127]] : [],
+    )
     return formatTensorRTCache({
       version: cacheVersion(version),
       algorithm: checkedChoice(algorithm, 'algorithm', ['EntropyCalibration2', 'MinMaxCalibration']),
@@ -106,7 +123,8 @@ export function parseCalibration(text: string): Calibration {
   const { model, data, algorithm, percentile, maxBatches, search, batches, shapes, tensors } = stored
   const ranges = new Map(Object.entries(tensors))
   for (const [name, range] of ranges) {
-    if (!(range.amax >= 0 && range.amax < Infinity)) throw damaged(`the range of ${JSON.stringify(name)} is ${String(range.amax)}`)
+    if (!(range.amax >= 0 && range.amax < Infinity))
+      throw damaged(`the range of ${JSON.stringify(name)} is ${String(range.amax)}`)
   }
   const bounds = { ...(percentile !== undefined && { percentile }), ...(maxBatches !== undefined && { maxBatches }) }
   return new Calibration({ model, data, algorithm, ...bounds, search }, batches, shapes, ranges)
@@ -120,7 +138,8 @@ function parseStored(text: string): Stored {
     throw damaged((cause as Error).message)
   }
   if (stored?.format !== format) throw damaged('it is no calibration of this package')
-  if (stored.version !== formatVersion) throw damaged(`it is of version ${String(stored.version)}, this is ${formatVersion}`)
+  if (stored.version !== formatVersion)
+    throw damaged(`it is of version ${String(stored.version)}, this is ${formatVersion}`)
   const isWhole =
     typeof stored.model === 'string' &&
     typeof stored.data === 'string' &&

@@ -74,7 +74,10 @@ export interface CalibratorConstructor {
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   new (data: CalibrationData, options?: CalibratorOptions & { readonly algorithm?: undefined }): Calibrator<undefined>
-  new <A extends Algorithm>(data: CalibrationData, options: CalibratorOptions & { readonly algorithm: A }): Calibrator<A>
+  new <A extends Algorithm>(
+    data: CalibrationData,
+    options: CalibratorOptions & { readonly algorithm: A },
+  ): Calibrator<A>
   new (data: CalibrationData, options?: CalibratorOptions): Calibrator
 }
 
@@ -125,10 +128,15 @@ class DataCalibrator<A extends Algorithm | undefined> {
     return this.rangesFor(loaded, await hashOfModel(loaded, checked.signal), checked)
   }
 
-  /** @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
+  /**
+   * @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked.
+   */
   async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
     if (this.#cache === undefined) return this.#measured(model, hash, how)
-    return (await this.#cached(this.#cache, hash, how.signal)) ?? this.#kept(this.#cache, await this.#measured(model, hash, how))
+    return (
+      (await this.#cached(this.#cache, hash, how.signal)) ??
+      this.#kept(this.#cache, await this.#measured(model, hash, how))
+    )
   }
 
   /**
@@ -142,7 +150,10 @@ class DataCalibrator<A extends Algorithm | undefined> {
       yield isTensor(given) ? (given as Tensor) : (Object.fromEntries(given) as Record<string, Tensor>)
   }
 
-  /** @internal The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
+  /**
+   * @internal The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where
+   * it can be iterated only once
+   */
   source(maxBatches: number): BatchSource {
     if (this.#source.isRepeatable) return this.#source.first(maxBatches)
     throw new TensorRTError(
@@ -170,7 +181,10 @@ class DataCalibrator<A extends Algorithm | undefined> {
     }
   }
 
-  /** What the file has, where it is of this model, data and algorithm. @throws TensorRTError ERR_TRT_CALIBRATION where it is no calibration at all: it might be somebody's only copy of something else */
+  /**
+   * What the file has, where it is of this model, data and algorithm. @throws TensorRTError ERR_TRT_CALIBRATION where
+   * it is no calibration at all: it might be somebody's only copy of something else
+   */
   async #cached(path: string, model: string, signal: AbortSignal | undefined): Promise<Calibration | undefined> {
     const text = await onFile('read', path, async () => readText(path).catch(ifMissing))
     if (text === undefined) return undefined

@@ -33,11 +33,13 @@ export interface Comparison {
 }
 
 /**
- * Runs two models (or one model on two backends, or in two precisions) on the same inputs, and says how far the second is from the first, for each output. The data is what
- * {@link Calibrator} takes. ONNX models that have Q/DQ are run with it as it stands in the graph, and not with INT8 kernels of the CPU, whose sums may saturate; their float16
- * values are rounded after each node, as on a GPU. An {@link Engine} is run as it is: on the CPU onnxruntime computes float16 in float32, and what overflows on a GPU does not there.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT where there is no data, or the outputs are not the same; ERR_TRT_SHAPE where an output has another shape; those of
- * {@link Engine.load} and {@link Engine.infer}
+ * Runs two models (or one model on two backends, or in two precisions) on the same inputs, and says how far the second
+ * is from the first, for each output. The data is what {@link Calibrator} takes. ONNX models that have Q/DQ are run
+ * with it as it stands in the graph, and not with INT8 kernels of the CPU, whose sums may saturate; their float16
+ * values are rounded after each node, as on a GPU. An {@link Engine} is run as it is: on the CPU onnxruntime computes
+ * float16 in float32, and what overflows on a GPU does not there.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT where there is no data, or the outputs are not the
+ * same; ERR_TRT_SHAPE where an output has another shape; those of {@link Engine.load} and {@link Engine.infer}
  */
 export async function compare(
   reference: Comparable,
@@ -52,8 +54,8 @@ export async function compare(
 }
 
 /**
- * The same for each layer: for every float32 value that both models compute under one name, in the order of the first. What a model that was quantized or converted computes
- * under a name is what the one that it was made from does.
+ * The same for each layer: for every float32 value that both models compute under one name, in the order of the first.
+ * What a model that was quantized or converted computes under a name is what the one that it was made from does.
  * @throws TensorRTError (as a rejection) as {@link compare}
  */
 export async function compareLayers(
@@ -90,7 +92,12 @@ async function opened(model: Comparable, cpu: CpuEngineOptions, signal: AbortSig
 }
 
 /** Both run each batch; what they gave is added up before the next. */
-async function compareEngines(a: Engine, b: Engine, source: BatchSource, signal: AbortSignal | undefined): Promise<Comparison> {
+async function compareEngines(
+  a: Engine,
+  b: Engine,
+  source: BatchSource,
+  signal: AbortSignal | undefined,
+): Promise<Comparison> {
   const names = Object.keys(a.outputs)
   checkOutputs(names, Object.keys(b.outputs))
   const sums = names.map(() => new DifferenceSum())
@@ -101,7 +108,11 @@ async function compareEngines(a: Engine, b: Engine, source: BatchSource, signal:
     for (const [i, name] of names.entries()) await sums[i]?.add(name, x[name] as Tensor, y[name] as Tensor)
     batches++
   }
-  if (batches === 0) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'There is no data: the iterable for the comparison has no batch')
+  if (batches === 0)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'There is no data: the iterable for the comparison has no batch',
+    )
   return { batches, outputs: Object.fromEntries(names.map((name, i) => [name, (sums[i] as DifferenceSum).result])) }
 }
 

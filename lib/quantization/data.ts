@@ -12,8 +12,9 @@ export type InputBatch = Tensor | Readonly<Record<string, Tensor>>
 type Batches = Iterable<InputBatch> | AsyncIterable<InputBatch>
 
 /**
- * Where batches come from: what can be iterated (an array, a generator, a stream), or a function that begins a new iteration each time it is called. What can be iterated only
- * once serves one run: whoever needs a second one says so (ERR_TRT_INVALID_ARGUMENT). Of what is asynchronous that is everything but `batchesOf(pictures(…))` of
+ * Where batches come from: what can be iterated (an array, a generator, a stream), or a function that begins a new
+ * iteration each time it is called. What can be iterated only once serves one run: whoever needs a second one says so
+ * (ERR_TRT_INVALID_ARGUMENT). Of what is asynchronous that is everything but `batchesOf(pictures(…))` of
  * `node-tensorrt/vision`: nobody can tell whether its iterators are all of one stream.
  */
 export type CalibrationData = Batches | (() => Batches)
@@ -42,7 +43,10 @@ export class BatchSource {
     return new BatchSource(this.#data, Math.min(most, this.#most))
   }
 
-  /** All batches, as many as are allowed. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no batch, and for a second iteration of what has only one */
+  /**
+   * All batches, as many as are allowed. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no batch, and for a
+   * second iteration of what has only one
+   */
   async *open(): AsyncGenerator<GivenInput, void, undefined> {
     if (this.#most === 0) return
     let count = 0
@@ -64,7 +68,8 @@ export class BatchSource {
       return this.#data
     }
     const batches: unknown = this.#data()
-    if (!isIterable(batches)) throw expected('an iterable of Tensors', 'what the function for the data returns', batches)
+    if (!isIterable(batches))
+      throw expected('an iterable of Tensors', 'what the function for the data returns', batches)
     return batches as Batches
   }
 }
@@ -77,7 +82,10 @@ function readBatch(batch: unknown, index: number): GivenInput {
   return given
 }
 
-/** The hash of all batches that it is told of, in their order. The tensors of one count by their names, in whatever order those come. */
+/**
+ * The hash of all batches that it is told of, in their order. The tensors of one count by their names, in whatever
+ * order those come.
+ */
 export class BatchHash {
   readonly #hash: Hash = createHash('sha256')
 

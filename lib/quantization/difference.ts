@@ -3,18 +3,21 @@ import { TensorRTError } from '../errors.js'
 import { shapeText } from '../base/dims.js'
 import type { Tensor } from '../tensor.js'
 
-/** How far one output of a model is from the same output of another, over all that was run. The first model is the reference. */
+/**
+ * How far one output of a model is from the same output of another, over all that was run. The first model is the
+ * reference.
+ */
 export interface Difference {
   /** Whether each element of one is the same as that of the other; NaN and an infinity are the same as themselves. */
   readonly equal: boolean
   /**
-   * The cosine of the angle between both, all elements together: 1 where they are the same but for a factor; 1 too where both are zero. NaN where `nonFinite` is not 0, so that no
-   * bound holds.
+   * The cosine of the angle between both, all elements together: 1 where they are the same but for a factor; 1 too
+   * where both are zero. NaN where `nonFinite` is not 0, so that no bound holds.
    */
   readonly cosine: number
   /**
-   * Peak signal-to-noise ratio in dB: the reference's largest magnitude against the root of the mean squared difference; infinite where they are equal, -Infinity where `nonFinite`
-   * is not 0.
+   * Peak signal-to-noise ratio in dB: the reference's largest magnitude against the root of the mean squared
+   * difference; infinite where they are equal, -Infinity where `nonFinite` is not 0.
    */
   readonly psnr: number
   /** The largest difference of two elements. */
@@ -23,11 +26,17 @@ export interface Difference {
   readonly meanAbsolute: number
   /** The largest difference by the reference's magnitude there, which counts as 2^-52 where it is less. */
   readonly maxRelative: number
-  /** The share of rows (along the last dimension) whose largest element is at the same place; nothing where no row has two. */
+  /**
+   * The share of rows (along the last dimension) whose largest element is at the same place; nothing where no row has
+   * two.
+   */
   readonly top1?: number | undefined
   /** How many pairs of finite elements were compared. */
   readonly count: number
-  /** How many pairs could not be: one or both are not finite, and they are not the same. A comparison with any of them has failed. */
+  /**
+   * How many pairs could not be: one or both are not finite, and they are not the same. A comparison with any of them
+   * has failed.
+   */
   readonly nonFinite: number
 }
 

@@ -3,13 +3,17 @@ import type { Histogram } from './histogram.js'
 /** Positive levels of INT8, and the fewest bins that a range may have: below it there is nothing to tell apart. */
 const levels = 128
 
-/** Relative difference below which two divergences are computed again in full: what the short way rounds differently must not decide. */
+/**
+ * Relative difference below which two divergences are computed again in full: what the short way rounds differently
+ * must not decide.
+ */
 const near = 1e-9
 
 /**
- * The range, as the upper edge of a bin, whose 128 levels tell the distribution with the least Kullback-Leibler divergence; of several the largest. Nothing where there are
- * fewer than 128 bins. This is the algorithm of NVIDIA's pytorch-quantization: bin 0 counts as bin 1 does (zeros need no level), what is beyond the range counts in its last bin,
- * and a level's values are spread over those of its bins that have any.
+ * The range, as the upper edge of a bin, whose 128 levels tell the distribution with the least Kullback-Leibler
+ * divergence; of several the largest. Nothing where there are fewer than 128 bins. This is the algorithm of NVIDIA's
+ * pytorch-quantization: bin 0 counts as bin 1 does (zeros need no level), what is beyond the range counts in its last
+ * bin, and a level's values are spread over those of its bins that have any.
  * @see https://github.com/NVIDIA/TensorRT/blob/main/tools/pytorch-quantization/pytorch_quantization/calib/histogram.py
  */
 export function entropyThreshold({ width, counts }: Histogram): number | undefined {

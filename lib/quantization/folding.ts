@@ -17,7 +17,8 @@ export async function foldWeights(editor: GraphEditor, signal: AbortSignal | und
   const replaceable = new Set(editor.model.irVersion < 4n ? [] : editor.graph.input.map(({ name }) => name))
   for (const node of editor.nodes()) {
     const [value = ''] = node.output
-    if (!isOnnx(node) || editor.isOutput(value) || !isForWeights(editor, node) || replaceable.has(node.input[0] ?? '')) continue
+    if (!isOnnx(node) || editor.isOutput(value) || !isForWeights(editor, node) || replaceable.has(node.input[0] ?? ''))
+      continue
     const folded = foldedOf(editor, node, types.get(value)?.shape)
     if (folded === undefined) continue
     editor.replaceUses(value, editor.addConstant(value, folded))
@@ -36,11 +37,16 @@ function isFoldable({ opType }: NodeProto): boolean {
 }
 
 /** What a node makes of stored weights; nothing where it is none of these, or where its shape is not known. */
-function foldedOf(editor: GraphEditor, node: NodeProto, shape: readonly unknown[] | undefined): Tensor<'float32'> | undefined {
+function foldedOf(
+  editor: GraphEditor,
+  node: NodeProto,
+  shape: readonly unknown[] | undefined,
+): Tensor<'float32'> | undefined {
   if (!isFoldable(node) || shape === undefined || !isKnown(shape)) return undefined
   const weights = storedFloats(editor, node.input[0] ?? '')
   if (weights === undefined || weights.size !== elementCount(shape)) return undefined
-  if (node.opType === 'Transpose') return transposed(weights, intsAttribute(node, 'perm') ?? weights.shape.map((_, i) => -1 - i))
+  if (node.opType === 'Transpose')
+    return transposed(weights, intsAttribute(node, 'perm') ?? weights.shape.map((_, i) => -1 - i))
   return new Tensor('float32', weights.data, shape)
 }
 
@@ -51,7 +57,9 @@ function isKnown(shape: readonly unknown[]): shape is readonly number[] {
 function storedFloats(editor: GraphEditor, value: string): Tensor<'float32'> | undefined {
   const initializer = editor.initializer(value)
   const tensor = initializer === undefined ? editor.constant(value) : tensorFromProto(initializer)
-  return tensor !== undefined && ['float32', 'float16', 'bfloat16'].includes(tensor.dtype) ? tensor.toFloat32() : undefined
+  return tensor !== undefined && ['float32', 'float16', 'bfloat16'].includes(tensor.dtype)
+    ? tensor.toFloat32()
+    : undefined
 }
 
 /** @param perm which dimension of the tensor each of the result is; -1 is the last */

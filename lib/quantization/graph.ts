@@ -7,7 +7,10 @@ export interface Graph {
   readonly types: ReadonlyMap<string, ValueType>
 }
 
-/** Operators that a value passes unchanged, or with its elements in another order: what is quantized before them is so after them. */
+/**
+ * Operators that a value passes unchanged, or with its elements in another order: what is quantized before them is so
+ * after them.
+ */
 const passing = new Set([
   'Reshape',
   'Transpose',

@@ -1,9 +1,10 @@
 import { copyModel, GraphEditor, inferTypes, isOnnx, type ModelProto } from '../onnx/index.js'
 
 /**
- * The model so that onnxruntime's CPU rounds each computed float16 value of its outer graph, as a GPU does; the same where there is none. It has next to no float16 kernels: it puts
- * Casts around a node and takes away pairs of them between nodes, so that what lies between is float32 and never overflows. A node that has a kernel (Identity) is computed in
- * float16 only where its neighbour is: hence two of them. `EliminateIdentity` has to be off.
+ * The model so that onnxruntime's CPU rounds each computed float16 value of its outer graph, as a GPU does; the same
+ * where there is none. It has next to no float16 kernels: it puts Casts around a node and takes away pairs of them
+ * between nodes, so that what lies between is float32 and never overflows. A node that has a kernel (Identity) is
+ * computed in float16 only where its neighbour is: hence two of them. `EliminateIdentity` has to be off.
  */
 export function withRoundedHalves(model: ModelProto): ModelProto {
   const types = inferTypes(model)

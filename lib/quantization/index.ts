@@ -4,7 +4,13 @@
  * @module node-tensorrt/quantization
  */
 export { Calibration, type CalibrationKey, type TensorRange } from './calibration.js'
-export { type CalibrateOptions, Calibrator, type CalibratorConstructor, type CalibratorOptions, type DataCalibrator } from './calibrator.js'
+export {
+  type CalibrateOptions,
+  Calibrator,
+  type CalibratorConstructor,
+  type CalibratorOptions,
+  type DataCalibrator,
+} from './calibrator.js'
 export { type Comparable, compare, compareLayers, type CompareOptions, type Comparison } from './compare.js'
 export type { InputBatch, CalibrationData } from './data.js'
 export type { Difference } from './difference.js'

@@ -20,7 +20,10 @@ export type WeightForm = 'int8' | 'float32'
 /** As many weights as are quantized in about a millisecond. */
 const stretch = 2 ** 18
 
-/** Puts Q/DQ into the graph, others having their turn between large weights: one pair for each value, whoever of the quantized reads it; the others go on reading the value itself. */
+/**
+ * Puts Q/DQ into the graph, others having their turn between large weights: one pair for each value, whoever of the
+ * quantized reads it; the others go on reading the value itself.
+ */
 export async function insert(
   graph: Graph,
   placement: Placement,
@@ -37,7 +40,8 @@ export async function insert(
     graph.editor.replaceInput(node, input, pairs.activation(value, range))
   }
   for (const { node, activations, weight } of placement.decisions) {
-    if (weight !== undefined) graph.editor.replaceInput(node, weight.input, pairs.weight(node.input[weight.input] as string, weight))
+    if (weight !== undefined)
+      graph.editor.replaceInput(node, weight.input, pairs.weight(node.input[weight.input] as string, weight))
     for (const input of activations) quantize(node, input)
     await pairs.pause(signal)
   }
@@ -88,14 +92,20 @@ export class Pairs {
       this.weightBytes.after += this.#form === 'int8' ? values.byteLength : weights.byteLength
       if (this.#form === 'float32') return this.#pair(value, constants, attributes)
       const stored = editor.addConstant(`${value}_int8`, values)
-      return editor.addNode('DequantizeLinear', [stored, ...constants], attributes, { output: editor.unused(`${value}_dequantized`) })
+      return editor.addNode('DequantizeLinear', [stored, ...constants], attributes, {
+        output: editor.unused(`${value}_dequantized`),
+      })
     })
   }
 
   #pair(value: string, constants: readonly string[], attributes: { readonly axis?: number }): string {
     const { editor } = this.#graph
-    const quantized = editor.addNode('QuantizeLinear', [value, ...constants], attributes, { output: editor.unused(`${value}_quantized`) })
-    return editor.addNode('DequantizeLinear', [quantized, ...constants], attributes, { output: editor.unused(`${value}_dequantized`) })
+    const quantized = editor.addNode('QuantizeLinear', [value, ...constants], attributes, {
+      output: editor.unused(`${value}_quantized`),
+    })
+    return editor.addNode('DequantizeLinear', [quantized, ...constants], attributes, {
+      output: editor.unused(`${value}_dequantized`),
+    })
   }
 
   #once(key: string, make: () => string): string {

@@ -39,12 +39,18 @@ const atOnce = 2
 
 /**
  * Runs a model on data, on the CPU, and counts the values of all its float32 tensors where they are computed.
- * @throws TensorRTError ERR_TRT_CALIBRATION where there is no data, or nothing to measure; what the data throws; what running the model throws
+ * @throws TensorRTError ERR_TRT_CALIBRATION where there is no data, or nothing to measure; what the data throws; what
+ * running the model throws
  */
-export async function measure(model: ModelProto, data: AsyncIterable<GivenInput>, options: MeasureOptions): Promise<Measured> {
+export async function measure(
+  model: ModelProto,
+  data: AsyncIterable<GivenInput>,
+  options: MeasureOptions,
+): Promise<Measured> {
   const { cpu, onProgress, signal } = options
   const { threads, ...onnxruntime } = cpu
-  const open = (source: Uint8Array | string): Promise<Observation> => Observation.open(source, { threads, onnxruntime, signal })
+  const open = (source: Uint8Array | string): Promise<Observation> =>
+    Observation.open(source, { threads, onnxruntime, signal })
   await using observation = await withSource(observable(model), signal, open)
   const names = observation.inputs.map(({ name }) => name)
   const checker = new InputChecker(infosByName(observation.inputs), names)
@@ -60,7 +66,8 @@ export async function measure(model: ModelProto, data: AsyncIterable<GivenInput>
     return number
   }
   for await (const number of inOrder(data, { most: atOnce, signal, run })) onProgress?.({ batches: number })
-  if (batches === 0) throw new TensorRTError('ERR_TRT_CALIBRATION', 'There is no data: the iterable for the calibration has no batch')
+  if (batches === 0)
+    throw new TensorRTError('ERR_TRT_CALIBRATION', 'There is no data: the iterable for the calibration has no batch')
   return { observed: observation.observed(), batches, shapes, data: hash.digest() }
 }
 
@@ -89,7 +96,14 @@ export async function rangesOf(
   for (const { name, min, max, count, nonFinite, width, counts } of observed) {
     signal?.throwIfAborted()
     const histogram = { width, counts }
-    ranges.set(name, { amax: thresholdOf({ ...histogram, min, max }, algorithm, percentile), min, max, count, nonFinite, histogram })
+    ranges.set(name, {
+      amax: thresholdOf({ ...histogram, min, max }, algorithm, percentile),
+      min,
+      max,
+      count,
+      nonFinite,
+      histogram,
+    })
     await turn()
   }
   return ranges

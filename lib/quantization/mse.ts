@@ -8,8 +8,8 @@ const largest = 127
 const near = 1e-9
 
 /**
- * The range, as the middle of a bin, with the least squared error when each bin's middle is rounded to INT8; of several the smallest. Nothing where there are too few bins. This is
- * the algorithm of NVIDIA's pytorch-quantization.
+ * The range, as the middle of a bin, with the least squared error when each bin's middle is rounded to INT8; of several
+ * the smallest. Nothing where there are too few bins. This is the algorithm of NVIDIA's pytorch-quantization.
  * @see https://github.com/NVIDIA/TensorRT/blob/main/tools/pytorch-quantization/pytorch_quantization/calib/histogram.py
  */
 export function mseThreshold({ width, counts }: Histogram): number | undefined {
@@ -46,7 +46,10 @@ function momentsOf(counts: ArrayLike<number>): Moments {
   return moments
 }
 
-/** Level by level: middles (2b + 1) / 2 that are rounded to it. None lies between two levels, where an even number would meet an odd one. */
+/**
+ * Level by level: middles (2b + 1) / 2 that are rounded to it. None lies between two levels, where an even number would
+ * meet an odd one.
+ */
 function squaredError({ counts, sums, squares }: Moments, bin: number): number {
   const bins = counts.length - 1
   const step = (bin + 0.5) / largest

@@ -1,6 +1,8 @@
 import { type GraphEditor, inferTypes, type ModelProto } from '../onnx/index.js'
 
-/** What of these values, and of what a model computes, in the order in which it does, is float32; constants are known. */
+/**
+ * What of these values, and of what a model computes, in the order in which it does, is float32; constants are known.
+ */
 export function computedFloats(editor: GraphEditor, before: readonly string[] = []): string[] {
   const types = inferTypes(editor.model)
   const computed = editor.nodes().flatMap((node) => (node.opType === 'Constant' ? [] : node.output))

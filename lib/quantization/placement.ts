@@ -35,7 +35,9 @@ export interface Placement {
   readonly shared: readonly (readonly string[])[]
 }
 
-/** Decides what is quantized, by NVIDIA's rules. `unranged` says why a value cannot be quantized; nothing where it can. */
+/**
+ * Decides what is quantized, by NVIDIA's rules. `unranged` says why a value cannot be quantized; nothing where it can.
+ */
 export function place(graph: Graph, excluded: Excluded, unranged: (value: string) => string | undefined): Placement {
   const decisions = graph.editor
     .nodes()
@@ -43,7 +45,8 @@ export function place(graph: Graph, excluded: Excluded, unranged: (value: string
     .map((node) => decide(graph, node, excluded, unranged))
   const quantized = new Set(decisions.filter(({ reason }) => reason === undefined).map(({ node }) => node))
   const values = new Set<string>()
-  for (const { node, activations } of decisions) for (const input of activations) values.add(node.input[input] as string)
+  for (const { node, activations } of decisions)
+    for (const input of activations) values.add(node.input[input] as string)
   const isFree = (node: NodeProto, input: number): boolean =>
     whyExcluded(node, excluded) === undefined && unranged(node.input[input] as string) === undefined
   const skips = skipSites(graph, quantized).filter(({ node, input }) => isFree(node, input))
@@ -52,7 +55,10 @@ export function place(graph: Graph, excluded: Excluded, unranged: (value: string
   return { decisions, others: [...skips, ...pools], shared: sharedScales(graph, values) }
 }
 
-/** Below this onnxruntime takes the distance of two bounds for none: it takes out a Clip before Q/DQ as small as that, and so lets negative values through. */
+/**
+ * Below this onnxruntime takes the distance of two bounds for none: it takes out a Clip before Q/DQ as small as that,
+ * and so lets negative values through.
+ */
 const smallest = 2 ** -23
 
 /** Why a value of the graph cannot be quantized with this calibration; nothing where it can. */
@@ -76,7 +82,12 @@ export function rangesByValue(calibration: Calibration, shared: Placement['share
   return amax
 }
 
-function decide(graph: Graph, node: NodeProto, excluded: Excluded, unranged: (value: string) => string | undefined): Decision {
+function decide(
+  graph: Graph,
+  node: NodeProto,
+  excluded: Excluded,
+  unranged: (value: string) => string | undefined,
+): Decision {
   const found = weighted(graph, node)
   const base = { node, multiplyAdds: multiplyAdds(graph, node), activations: [], weight: undefined }
   if ('reason' in found) return { ...base, reason: found.reason }
@@ -84,14 +95,18 @@ function decide(graph: Graph, node: NodeProto, excluded: Excluded, unranged: (va
     whyExcluded(node, excluded) ??
     found.activations.map((input) => unranged(node.input[input] as string)).find((why) => why !== undefined) ??
     whyUnscaled(graph, node, found.weight)
-  return reason === undefined ? { ...base, activations: found.activations, weight: found.weight, reason } : { ...base, reason }
+  return reason === undefined
+    ? { ...base, activations: found.activations, weight: found.weight, reason }
+    : { ...base, reason }
 }
 
 /** Why weights have no scale; nothing where they have, or where there are none. */
 function whyUnscaled({ editor }: Graph, node: NodeProto, weight: WeightSite | undefined): string | undefined {
   const value = weight && (node.input[weight.input] as string)
   const data = value === undefined ? undefined : editor.constant(value)?.toFloat32().data
-  return data === undefined || data.every(Number.isFinite) ? undefined : `its weights ${JSON.stringify(value)} are not all finite`
+  return data === undefined || data.every(Number.isFinite)
+    ? undefined
+    : `its weights ${JSON.stringify(value)} are not all finite`
 }
 
 function whyExcluded(node: NodeProto, { names, operators, kept }: Excluded): string | undefined {
@@ -109,7 +124,10 @@ function skipSites(graph: Graph, quantized: ReadonlySet<NodeProto>): Placement['
   })
 }
 
-/** A pool that averages does not commute with Q/DQ: it runs in INT8 where what it reads is quantized for others already. A maximum needs no Q/DQ of its own. */
+/**
+ * A pool that averages does not commute with Q/DQ: it runs in INT8 where what it reads is quantized for others already.
+ * A maximum needs no Q/DQ of its own.
+ */
 function poolSites(graph: Graph, values: ReadonlySet<string>): Placement['others'] {
   return graph.editor
     .nodes()
@@ -117,7 +135,9 @@ function poolSites(graph: Graph, values: ReadonlySet<string>): Placement['others
     .map((node) => ({ node, input: 0, role: 'pool' as const }))
 }
 
-/** A Concat whose output is quantized gets its inputs in that scale, so that nothing has to be scaled anew on the way. */
+/**
+ * A Concat whose output is quantized gets its inputs in that scale, so that nothing has to be scaled anew on the way.
+ */
 function sharedScales(graph: Graph, values: ReadonlySet<string>): string[][] {
   const groups: Set<string>[] = []
   for (const node of graph.editor.nodes()) {

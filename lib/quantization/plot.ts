@@ -15,8 +15,8 @@ const head = 64
 const bars = 72
 
 /**
- * The ranges of a model that was quantized, as a picture (SVG): for each value how often which magnitude was seen (on a scale of logarithms), and where its range ends: what lies
- * to the right of the line saturates.
+ * The ranges of a model that was quantized, as a picture (SVG): for each value how often which magnitude was seen (on a
+ * scale of logarithms), and where its range ends: what lies to the right of the line saturates.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no report
  */
 export function plotReport(report: QuantizationReport): string {
@@ -64,14 +64,16 @@ function panel(tensor: QuantizedTensor, x: number, y: number): string {
 /** As many columns as there is room for. */
 function columnsOf({ counts, width: binWidth }: Histogram, limit: number): string {
   const sums = new Float64Array(bars)
-  for (let i = 0; i < counts.length; i++) sums[Math.min(bars - 1, Math.floor((i * binWidth * bars) / limit))]! += counts[i]!
+  for (let i = 0; i < counts.length; i++)
+    sums[Math.min(bars - 1, Math.floor((i * binWidth * bars) / limit))]! += counts[i]!
   const logs = sums.map((count) => Math.log1p(count))
   const highest = logs.reduce((a, b) => Math.max(a, b), 0) || 1
   const step = plotWidth / bars
   let path = ''
   logs.forEach((log, i) => {
     const tall = (log / highest) * plotHeight
-    if (tall > 0) path += `M${(margin + i * step).toFixed(1)} ${16 + plotHeight}v-${tall.toFixed(1)}h${step.toFixed(2)}v${tall.toFixed(1)}z`
+    if (tall > 0)
+      path += `M${(margin + i * step).toFixed(1)} ${16 + plotHeight}v-${tall.toFixed(1)}h${step.toFixed(2)}v${tall.toFixed(1)}z`
   })
   return `<path d="${path}" fill="#4a78b5"/>`
 }

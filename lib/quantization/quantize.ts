@@ -29,7 +29,10 @@ import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 
 /** Where {@link quantize} is. */
 export interface QuantizationProgress extends CalibrationProgress {
-  /** `calibrating`: the model runs on the data; with `keep` then `ranking`: it runs with each layer quantized alone; `choosing`: with some of them kept. */
+  /**
+   * `calibrating`: the model runs on the data; with `keep` then `ranking`: it runs with each layer quantized alone;
+   * `choosing`: with some of them kept.
+   */
   readonly stage: 'calibrating' | 'ranking' | 'choosing'
   /** Batches that were run in this stage. */
   readonly batches: number
@@ -125,7 +128,11 @@ export async function quantize(
   calibration: Calibrator | Calibration,
   options?: QuantizeOptions,
 ): Promise<QuantizedModel> {
-  const given = readOptions(options, ['exclude', 'weights', 'keep', 'onProgress', 'signal', 'threads', 'onnxruntime'], 'quantize')
+  const given = readOptions(
+    options,
+    ['exclude', 'weights', 'keep', 'onProgress', 'signal', 'threads', 'onnxruntime'],
+    'quantize',
+  )
   const { exclude, weights = 'int8', keep, onProgress, ...rest } = given
   const signal = unaborted(given.signal)
   const excluded = checkedExclude(exclude)
@@ -161,7 +168,12 @@ function checkedKeep(keep: unknown, calibration: unknown): Pick<Judge, 'cosine' 
 }
 
 /** @param hash Of the model as it was given, which a calibration is bound to; `model` has newer operators. */
-async function calibrationFor(model: ModelProto, hash: string, given: unknown, options: CalibrateOptions): Promise<Calibration> {
+async function calibrationFor(
+  model: ModelProto,
+  hash: string,
+  given: unknown,
+  options: CalibrateOptions,
+): Promise<Calibration> {
   if (given instanceof Calibrator) return given.rangesFor(model, hash, checkedCalibrate(options))
   if (!(given instanceof Calibration)) throw expected('a Calibrator or a Calibration', 'calibration', given)
   if (given.key === undefined || given.key.model === hash) return given
@@ -185,9 +197,14 @@ function checkedExclude(exclude: unknown): Excluded {
  */
 async function prepare(model: ModelProto, signal: AbortSignal | undefined): Promise<ModelProto> {
   const editor = new GraphEditor(model)
-  const pair = editor.nodes().find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))
+  const pair = editor
+    .nodes()
+    .find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))
   if (pair !== undefined)
-    throw new TensorRTError('ERR_TRT_PRECISION', `The model is quantized already: it has ${pair.opType} node ${JSON.stringify(pair.name)}`)
+    throw new TensorRTError(
+      'ERR_TRT_PRECISION',
+      `The model is quantized already: it has ${pair.opType} node ${JSON.stringify(pair.name)}`,
+    )
   raise(editor)
   editor.finish()
   await foldWeights(editor, signal)
@@ -224,13 +241,17 @@ async function quantized(
 ): Promise<QuantizedModel> {
   const graph: Graph = { editor: new GraphEditor(model), types: inferTypes(model, { shapes: calibration.shapes }) }
   const placement = place(graph, { ...excluded, kept }, (value) => whyUnranged(calibration, value, graph))
-  if (placement.decisions.every(({ reason }) => reason !== undefined)) throw nothingToQuantize(placement.decisions[0]?.reason)
+  if (placement.decisions.every(({ reason }) => reason !== undefined))
+    throw nothingToQuantize(placement.decisions[0]?.reason)
   const inserted = await insert(graph, placement, rangesByValue(calibration, placement.shared), form, signal)
   const report = reportOf(placement, inserted, calibration, kept)
   return new QuantizedModel(graph.editor.finish(), report, calibration)
 }
 
 function nothingToQuantize(reason: string | undefined): TensorRTError {
-  const why = reason === undefined ? 'it has no Conv, ConvTranspose, Gemm or MatMul' : `each stays as it is, the first since ${reason}`
+  const why =
+    reason === undefined
+      ? 'it has no Conv, ConvTranspose, Gemm or MatMul'
+      : `each stays as it is, the first since ${reason}`
   return new TensorRTError('ERR_TRT_PRECISION', `Nothing of the model can be quantized: ${why}`)
 }

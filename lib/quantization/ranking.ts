@@ -45,13 +45,19 @@ export async function rankedByDamage(
   await using engine = await openEngine(switched, options, signal)
   const ranked: { readonly layer: Layer; readonly cosine: number }[] = []
   for (const [i, layer] of layers.entries()) {
-    const alone = samples.map(({ inputs, outputs }) => ({ inputs: { ...inputs, [selector]: only(i, layers.length) }, outputs }))
+    const alone = samples.map(({ inputs, outputs }) => ({
+      inputs: { ...inputs, [selector]: only(i, layers.length) },
+      outputs,
+    }))
     ranked.push({ layer, cosine: await worstCosine(engine, alone, signal, () => onBatch('ranking')) })
   }
   return ranked.sort((a, b) => a.cosine - b.cosine).map(({ layer }) => layer)
 }
 
-/** The least cosine of an engine's outputs, against those of the samples; -1 where it alone, or the samples alone, have what is not finite. */
+/**
+ * The least cosine of an engine's outputs, against those of the samples; -1 where it alone, or the samples alone, have
+ * what is not finite.
+ */
 export async function worstCosine(
   engine: Engine,
   samples: readonly Sample[],

@@ -6,8 +6,9 @@ import { isWeighted } from './weighted.js'
 const folded = ['BatchNormalization', 'Add', 'Mul', 'Sub', 'Div']
 
 /**
- * The input of an Add that is the skip connection, where the other one comes from a quantized convolution or product: that Add is fused with it, and the fused kernel
- * puts out what the skip connection is. Nothing where it is no such Add.
+ * The input of an Add that is the skip connection, where the other one comes from a quantized convolution or product:
+ * that Add is fused with it, and the fused kernel puts out what the skip connection is. Nothing where it is no such
+ * Add.
  */
 export function skipInput(
   graph: Graph,
@@ -27,14 +28,18 @@ export function skipInput(
   return first < second ? inputs[0] : inputs[1]
 }
 
-/** The node with weights that a value comes from, where what lies between can be folded into it and nobody else reads it. */
+/**
+ * The node with weights that a value comes from, where what lies between can be folded into it and nobody else reads
+ * it.
+ */
 function fusibleSource(graph: Graph, value: string): NodeProto | undefined {
   if (onlyReader(graph, value) === undefined) return undefined
   const node = graph.editor.producer(value)
   if (node === undefined || isWeighted(node)) return node
   if (!isOperator(node, ...folded)) return undefined
   const inputs = computedInputs(graph, node)
-  if (inputs.length !== 1 || !node.input.every((each, i) => i === inputs[0] || each === '' || isConstant(graph, each))) return undefined
+  if (inputs.length !== 1 || !node.input.every((each, i) => i === inputs[0] || each === '' || isConstant(graph, each)))
+    return undefined
   return fusibleSource(graph, node.input[inputs[0] as number] as string)
 }
 

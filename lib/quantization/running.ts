@@ -8,8 +8,14 @@ import { type ModelProto, saveModel, writeModel } from '../onnx/index.js'
 import { bytesOfModel, mostBytes } from '../onnx/save.js'
 import { withRoundedHalves } from './half.js'
 
-/** EliminateIdentity would undo {@link withRoundedHalves}. For Q/DQ as it stands in the graph: ClipQuantRewrite takes out a Clip before Q/DQ whose whole range lies within 2^-23 of a bound of it, and so lets negative values through. */
-const asItStands = { 'session.disable_quant_qdq': '1', 'optimization.disable_specified_optimizers': 'ClipQuantRewrite;EliminateIdentity' }
+/**
+ * EliminateIdentity would undo {@link withRoundedHalves}. For Q/DQ as it stands in the graph: ClipQuantRewrite takes
+ * out a Clip before Q/DQ whose whole range lies within 2^-23 of a bound of it, and so lets negative values through.
+ */
+const asItStands = {
+  'session.disable_quant_qdq': '1',
+  'optimization.disable_specified_optimizers': 'ClipQuantRewrite;EliminateIdentity',
+}
 
 /** Options of an engine that runs a model for a comparison. */
 function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOptions & { readonly backend: 'cpu' } {
@@ -20,13 +26,23 @@ function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOption
   }
 }
 
-/** Runs a model on the CPU, Q/DQ as it stands, float16 rounded after each node. @throws what {@link Engine.load} throws; TensorRTError ERR_TRT_FILE */
-export async function openEngine(model: ModelProto, options: CpuEngineOptions, signal: AbortSignal | undefined): Promise<Engine> {
-  return withSource(withRoundedHalves(model), signal, (source) => Engine.load(source, { ...cpuOptions(options), signal }))
+/**
+ * Runs a model on the CPU, Q/DQ as it stands, float16 rounded after each node. @throws what {@link Engine.load} throws;
+ * TensorRTError ERR_TRT_FILE
+ */
+export async function openEngine(
+  model: ModelProto,
+  options: CpuEngineOptions,
+  signal: AbortSignal | undefined,
+): Promise<Engine> {
+  return withSource(withRoundedHalves(model), signal, (source) =>
+    Engine.load(source, { ...cpuOptions(options), signal }),
+  )
 }
 
 /**
- * Has a model opened: its bytes, or, where they are more than protobuf takes, files in a temporary folder. That is gone when this is settled; what onnxruntime has mapped of it stays.
+ * Has a model opened: its bytes, or, where they are more than protobuf takes, files in a temporary folder. That is gone
+ * when this is settled; what onnxruntime has mapped of it stays.
  * @param limit The most bytes; tests have no 2 GiB.
  * @throws TensorRTError ERR_TRT_FILE; what `open` throws
  */

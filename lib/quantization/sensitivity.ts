@@ -10,13 +10,17 @@ import { openEngine } from './running.js'
 export interface KeepOptions {
   /** What the cosine of each output is to reach, against the model as it was; from 0 to 1. */
   readonly cosine: number
-  /** How many batches of the calibrator's data that is judged by; 8 unless given. They, and what it gives for them, are kept in memory meanwhile. */
+  /**
+   * How many batches of the calibrator's data that is judged by; 8 unless given. They, and what it gives for them, are
+   * kept in memory meanwhile.
+   */
   readonly maxBatches?: number | undefined
 }
 
 /**
- * The layers that have to stay in floating point, so that each output keeps the cosine: none of them could be quantized too. Layers are ranked by what quantizing each alone does to
- * the outputs; how many of them it takes is found by halving, with the whole model; then those that cost most are tried again.
+ * The layers that have to stay in floating point, so that each output keeps the cosine: none of them could be quantized
+ * too. Layers are ranked by what quantizing each alone does to the outputs; how many of them it takes is found by
+ * halving, with the whole model; then those that cost most are tried again.
  * @param make Makes the model that leaves these layers alone.
  * @throws TensorRTError ERR_TRT_PRECISION where even one quantized layer is too much
  */
@@ -49,7 +53,10 @@ export async function layersToKeep(
 }
 
 /** The names of those that it takes, that tried first which does most work. */
-async function withoutSpare(layers: readonly Layer[], reaches: (kept: readonly string[]) => Promise<boolean>): Promise<readonly string[]> {
+async function withoutSpare(
+  layers: readonly Layer[],
+  reaches: (kept: readonly string[]) => Promise<boolean>,
+): Promise<readonly string[]> {
   let kept = layers.map(({ name }) => name)
   for (const { name } of layers.toSorted((a, b) => b.multiplyAdds - a.multiplyAdds)) {
     const fewer = kept.filter((each) => each !== name)
@@ -59,12 +66,17 @@ async function withoutSpare(layers: readonly Layer[], reaches: (kept: readonly s
   return kept
 }
 
-/** What the model as it was gives for the data that judges. Kept, so that data which is not the same each time (random parts of pictures) judges alike. */
+/**
+ * What the model as it was gives for the data that judges. Kept, so that data which is not the same each time (random
+ * parts of pictures) judges alike.
+ */
 async function samplesOf(model: ModelProto, { source, options, signal }: Judge): Promise<Sample[]> {
   await using engine = await openEngine(model, options, signal)
   const samples: Sample[] = []
   for await (const given of source.open()) {
-    const inputs = Object.fromEntries(Object.entries(namedInputs(engine, given)).map(([name, tensor]) => [name, tensor.clone()]))
+    const inputs = Object.fromEntries(
+      Object.entries(namedInputs(engine, given)).map(([name, tensor]) => [name, tensor.clone()]),
+    )
     samples.push({ inputs, outputs: await engine.infer(inputs, { signal }) })
   }
   return samples

@@ -9,7 +9,10 @@ import { ModelProtoSchema } from '../onnx/onnx_pb.js'
 /** A model to be quantized or compared: where it is, its bytes, or as it was read. */
 export type OnnxModel = ModelSource | ModelProto
 
-/** The model with all its weights, to be edited: one that was read already is copied, but for the elements of its tensors. */
+/**
+ * The model with all its weights, to be edited: one that was read already is copied, but for the elements of its
+ * tensors.
+ */
 export async function loadModel(source: OnnxModel): Promise<ModelProto> {
   if (isMessage(source, ModelProtoSchema)) return copyModel(source)
   const checked = checkedSource(source, 'model')

@@ -14,8 +14,9 @@ export const algorithms = ['entropy', 'percentile', 'minmax', 'mse'] as const
 export const searchVersion = 1
 
 /**
- * How the range of a tensor is found, beyond which INT8 saturates. `entropy`: what changes the distribution least (Kullback-Leibler); `percentile`: what that share of the values
- * is below; `minmax`: the largest magnitude; `mse`: the least squared error.
+ * How the range of a tensor is found, beyond which INT8 saturates. `entropy`: what changes the distribution least
+ * (Kullback-Leibler); `percentile`: what that share of the values is below; `minmax`: the largest magnitude; `mse`: the
+ * least squared error.
  * @useDeclaredType
  */
 export type Algorithm = (typeof algorithms)[number]
@@ -40,7 +41,10 @@ export function thresholdOf(values: Distribution, algorithm: Algorithm, percenti
   }
 }
 
-/** The lower edge of the first bin by which that share of the values is counted; at least one bin's width, since a range of nothing holds nothing. */
+/**
+ * The lower edge of the first bin by which that share of the values is counted; at least one bin's width, since a range
+ * of nothing holds nothing.
+ */
 function percentileThreshold({ width, counts }: Histogram, percentile: number): number {
   let total = 0
   for (let i = 0; i < counts.length; i++) total += counts[i]!

@@ -10,7 +10,8 @@ export interface WeightSite {
 }
 
 /** What of a node with weights (or of a product of two computed matrices) is quantized; or why it is not. */
-export type Weighted = { readonly activations: readonly number[]; readonly weight?: WeightSite } | { readonly reason: string }
+export type Weighted =
+  { readonly activations: readonly number[]; readonly weight?: WeightSite } | { readonly reason: string }
 
 const operators = ['Conv', 'ConvTranspose', 'Gemm', 'MatMul']
 
@@ -54,12 +55,22 @@ function convolution(graph: Graph, node: NodeProto): Weighted {
   const [outputs = 0, perGroup = 0, ...kernel] = weightShape(graph, weights)
   const groups = groupsOf(node)
   const inputs = perGroup * groups
-  const reason = groups === 1 ? thinReason(graph, node, inputs, outputs, kernel) : thinGroupReason(inputs, outputs, kernel)
+  const reason =
+    groups === 1 ? thinReason(graph, node, inputs, outputs, kernel) : thinGroupReason(inputs, outputs, kernel)
   return reason === undefined ? { activations: [0], weight: { input: 1, axis: 0 } } : { reason }
 }
 
-/** Few channels: INT8 kernels pad them, and are slower than what they replace, unless it is the first layer of a network. */
-function thinReason(graph: Graph, node: NodeProto, inputs: number, outputs: number, kernel: readonly number[]): string | undefined {
+/**
+ * Few channels: INT8 kernels pad them, and are slower than what they replace, unless it is the first layer of a
+ * network.
+ */
+function thinReason(
+  graph: Graph,
+  node: NodeProto,
+  inputs: number,
+  outputs: number,
+  kernel: readonly number[],
+): string | undefined {
   if (inputs >= 16 && outputs >= 16) return undefined
   const isSquare = kernel.every((size) => size === kernel[0])
   const fits = inputs % 8 === 0 || outputs % 8 === 0

@@ -13,12 +13,16 @@ const largest = 127
 const least = 2 ** -126
 
 /**
- * Weights in INT8, symmetric, -127 to 127, rounded half to even as ONNX rounds: each channel's largest magnitude is 127 steps.
+ * Weights in INT8, symmetric, -127 to 127, rounded half to even as ONNX rounds: each channel's largest magnitude is 127
+ * steps.
  * @param axis The dimension that has the channels; nothing: one scale for all.
  */
 export function quantizedWeights(weights: Tensor<'float32'>, axis: number | undefined): QuantizedWeights {
   const channels = axis === undefined ? 1 : (weights.shape[axis] as number)
-  const inner = axis === undefined ? Math.max(weights.size, 1) : weights.shape.slice(axis + 1).reduce((product, size) => product * size, 1)
+  const inner =
+    axis === undefined
+      ? Math.max(weights.size, 1)
+      : weights.shape.slice(axis + 1).reduce((product, size) => product * size, 1)
   const scales = scalesOf(weights.data, channels, inner)
   const shape = axis === undefined ? [] : [channels]
   return {
@@ -39,14 +43,18 @@ function scalesOf(data: Float32Array, channels: number, inner: number): Float32A
   return scales.map((most) => (most === 0 ? 1 : Math.max(most / largest, least)))
 }
 
-/** Added to a number and taken away again it leaves the nearest whole one, of two as near the even one: doubles have no digits for more. */
+/**
+ * Added to a number and taken away again it leaves the nearest whole one, of two as near the even one: doubles have no
+ * digits for more.
+ */
 const rounding = 1.5 * 2 ** 52
 
 function stepsOf(data: Float32Array, scales: Float32Array, inner: number): Int8Array {
   const values = new Int8Array(data.length)
   for (let begin = 0, channel = 0; begin < data.length; begin += inner, channel = (channel + 1) % scales.length) {
     const scale = scales[channel]!
-    for (let i = begin; i < begin + inner; i++) values[i] = Math.max(-largest, Math.min(largest, data[i]! / scale + rounding - rounding))
+    for (let i = begin; i < begin + inner; i++)
+      values[i] = Math.max(-largest, Math.min(largest, data[i]! / scale + rounding - rounding))
   }
   return values
 }

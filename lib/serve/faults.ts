@@ -2,7 +2,8 @@ import { TensorRTError } from '../errors.js'
 import { MessageFault } from '../kserve/wire/message-fault.js'
 
 /** What a failed request is, by the names of Triton's status codes; HTTP's statuses follow from it. */
-export type FaultKind = 'INVALID_ARG' | 'NOT_FOUND' | 'UNAVAILABLE' | 'UNSUPPORTED' | 'INTERNAL' | 'CANCELLED' | 'TIMEOUT' | 'TOO_LARGE'
+export type FaultKind =
+  'INVALID_ARG' | 'NOT_FOUND' | 'UNAVAILABLE' | 'UNSUPPORTED' | 'INTERNAL' | 'CANCELLED' | 'TIMEOUT' | 'TOO_LARGE'
 
 /** A failure whose message goes to the client of a server as it is. */
 export class Fault extends TensorRTError {
@@ -19,7 +20,8 @@ export class Fault extends TensorRTError {
 
 /** Where the code of a model threw it, or what caused it; nothing where none did. */
 export function placeOf(error: unknown): string | undefined {
-  for (let each = error; each instanceof Error; each = each.cause) if (each instanceof Fault && each.at !== undefined) return each.at
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof Fault && each.at !== undefined) return each.at
   return undefined
 }
 

@@ -1,4 +1,5 @@
-// The flags of `trt serve`: all that Triton's server has (src/command_line_parser.cc of its version 2.73), and a few of ours. docs/serving.md is made of this.
+// The flags of `trt serve`: all that Triton's server has (src/command_line_parser.cc of its version 2.73), and a few of
+// ours. docs/serving.md is made of this.
 
 /** What follows a flag; `switch`: nothing; `level`: a whole number, or true for 1 and false for 0. */
 export type FlagValue = 'switch' | 'boolean' | 'whole' | 'level' | 'number' | 'text'
@@ -194,7 +195,12 @@ const http: readonly Row[] = [
     use: 'ignored',
     about: noHeaders,
   },
-  { name: 'http-thread-count', value: 'whole', use: 'ignored', about: 'one thread serves HTTP; models run on threads of their own' },
+  {
+    name: 'http-thread-count',
+    value: 'whole',
+    use: 'ignored',
+    about: 'one thread serves HTTP; models run on threads of their own',
+  },
   {
     name: 'http-restricted-api',
     value: 'text',
@@ -217,7 +223,8 @@ const http: readonly Row[] = [
     use: 'used',
     fallback: '1073741824',
     isOurs: true,
-    about: 'the most bytes that requests and answers have at one time; one more request is answered with 503, or with RESOURCE_EXHAUSTED',
+    about:
+      'the most bytes that requests and answers have at one time; one more request is answered with 503, or with RESOURCE_EXHAUSTED',
   },
 ]
 
@@ -236,7 +243,12 @@ const grpc: readonly Row[] = [
     about: 'several servers on one port come later: give each a port, behind a balancer',
   },
   { name: 'grpc-header-forward-pattern', value: 'text', use: 'ignored', about: noHeaders },
-  { name: 'grpc-infer-thread-count', value: 'whole', use: 'ignored', about: 'one thread serves gRPC; models run on threads of their own' },
+  {
+    name: 'grpc-infer-thread-count',
+    value: 'whole',
+    use: 'ignored',
+    about: 'one thread serves gRPC; models run on threads of their own',
+  },
   {
     name: 'grpc-infer-allocation-pool-size',
     value: 'whole',
@@ -249,7 +261,13 @@ const grpc: readonly Row[] = [
     use: 'ignored',
     about: 'each request has one answer; --max-inflight-bytes limits what they hold',
   },
-  { name: 'grpc-use-ssl', value: 'boolean', use: 'used', fallback: 'false', about: 'TLS, with --grpc-server-cert and --grpc-server-key' },
+  {
+    name: 'grpc-use-ssl',
+    value: 'boolean',
+    use: 'used',
+    fallback: 'false',
+    about: 'TLS, with --grpc-server-cert and --grpc-server-key',
+  },
   {
     name: 'grpc-use-ssl-mutual',
     value: 'boolean',
@@ -259,7 +277,12 @@ const grpc: readonly Row[] = [
   },
   { name: 'grpc-server-cert', value: 'text', use: 'used', about: "the file of the server's certificate, PEM" },
   { name: 'grpc-server-key', value: 'text', use: 'used', about: "the file of the server's key, PEM" },
-  { name: 'grpc-root-cert', value: 'text', use: 'used', about: 'the file of certificates that may sign those of clients, PEM' },
+  {
+    name: 'grpc-root-cert',
+    value: 'text',
+    use: 'used',
+    about: 'the file of certificates that may sign those of clients, PEM',
+  },
   {
     name: 'grpc-infer-response-compression-level',
     value: 'text',
@@ -332,8 +355,19 @@ const clouds: readonly Row[] = [
 ]
 
 const metrics: readonly Row[] = [
-  { name: 'allow-metrics', value: 'boolean', use: 'used', fallback: 'true', about: 'whether there are metrics for Prometheus' },
-  { name: 'allow-gpu-metrics', value: 'boolean', use: 'ignored', about: "figures of GPUs are those of NVIDIA's DCGM exporter" },
+  {
+    name: 'allow-metrics',
+    value: 'boolean',
+    use: 'used',
+    fallback: 'true',
+    about: 'whether there are metrics for Prometheus',
+  },
+  {
+    name: 'allow-gpu-metrics',
+    value: 'boolean',
+    use: 'ignored',
+    about: "figures of GPUs are those of NVIDIA's DCGM exporter",
+  },
   {
     name: 'allow-cpu-metrics',
     value: 'boolean',
@@ -341,15 +375,28 @@ const metrics: readonly Row[] = [
     fallback: 'true',
     about: "whether metrics have the machine's processors and memory",
   },
-  { name: 'metrics-address', value: 'text', use: 'used', fallback: 'that of HTTP', about: 'the address that metrics listen on' },
-  { name: 'metrics-port', ...anyPort, use: 'used', fallback: '8002', about: 'the port of metrics; 0: any that is free' },
+  {
+    name: 'metrics-address',
+    value: 'text',
+    use: 'used',
+    fallback: 'that of HTTP',
+    about: 'the address that metrics listen on',
+  },
+  {
+    name: 'metrics-port',
+    ...anyPort,
+    use: 'used',
+    fallback: '8002',
+    about: 'the port of metrics; 0: any that is free',
+  },
   { name: 'metrics-interval-ms', value: 'number', use: 'ignored', about: 'values are taken when they are asked for' },
   {
     name: 'metrics-config',
     value: 'text',
     isList: true,
     use: 'used',
-    about: 'durations: counter_latencies=false leaves them out; histogram_latencies and summary_latencies are false alone',
+    about:
+      'durations: counter_latencies=false leaves them out; histogram_latencies and summary_latencies are false alone',
   },
 ]
 
@@ -365,7 +412,12 @@ const tracing: readonly Row[] = [
 ]
 
 const backends: readonly Row[] = [
-  { name: 'backend-directory', value: 'text', use: 'ignored', about: 'the backends tensorrt and onnxruntime are part of this package' },
+  {
+    name: 'backend-directory',
+    value: 'text',
+    use: 'ignored',
+    about: 'the backends tensorrt and onnxruntime are part of this package',
+  },
   {
     name: 'backend-config',
     value: 'text',
@@ -374,7 +426,13 @@ const backends: readonly Row[] = [
     about:
       'settings: tensorrt,plugins=A.so;B.so loads libraries of plugins; tensorrt,version-compatible=true lets plans run code that they bring; others are named in the log, and have no effect',
   },
-  { name: 'tensorrt', value: 'text', use: 'used', isOurs: true, about: 'the TensorRT library, or its folder; else $TENSORRT_PATH' },
+  {
+    name: 'tensorrt',
+    value: 'text',
+    use: 'used',
+    isOurs: true,
+    about: 'the TensorRT library, or its folder; else $TENSORRT_PATH',
+  },
   { name: 'repoagent-directory', value: 'text', use: 'ignored', about: 'there are no agents of repositories' },
 ]
 
@@ -408,11 +466,34 @@ const memory: readonly Row[] = [
     use: 'ignored',
     about: 'pinned memory is taken as it is needed, and used again',
   },
-  { name: 'cuda-memory-pool-byte-size', value: 'text', isList: true, use: 'ignored', about: 'engines keep their memory on the GPU' },
-  { name: 'cuda-virtual-address-size', value: 'text', isList: true, use: 'ignored', about: 'it is of sequences, which are not served' },
-  { name: 'min-supported-compute-capability', value: 'number', use: 'ignored', about: 'TensorRT says which GPUs it takes' },
+  {
+    name: 'cuda-memory-pool-byte-size',
+    value: 'text',
+    isList: true,
+    use: 'ignored',
+    about: 'engines keep their memory on the GPU',
+  },
+  {
+    name: 'cuda-virtual-address-size',
+    value: 'text',
+    isList: true,
+    use: 'ignored',
+    about: 'it is of sequences, which are not served',
+  },
+  {
+    name: 'min-supported-compute-capability',
+    value: 'number',
+    use: 'ignored',
+    about: 'TensorRT says which GPUs it takes',
+  },
   { name: 'buffer-manager-thread-count', value: 'whole', use: 'ignored', about: 'lanes copy on threads of their own' },
-  { name: 'host-policy', value: 'text', isList: true, use: 'ignored', about: 'threads are bound to no core: numactl or taskset does that' },
+  {
+    name: 'host-policy',
+    value: 'text',
+    isList: true,
+    use: 'ignored',
+    about: 'threads are bound to no core: numactl or taskset does that',
+  },
   {
     name: 'model-load-gpu-limit',
     value: 'text',
@@ -437,7 +518,13 @@ const deprecated: readonly Row[] = [
     fallback: 'false',
     about: 'the same as --disable-auto-complete-config, if it is true',
   },
-  { name: 'response-cache-byte-size', value: 'whole', use: 'refused', accepted: ['0'], about: 'answers are not cached: leave it out' },
+  {
+    name: 'response-cache-byte-size',
+    value: 'whole',
+    use: 'refused',
+    accepted: ['0'],
+    about: 'answers are not cached: leave it out',
+  },
 ]
 
 const groups: readonly (readonly [title: string, rows: readonly Row[]])[] = [

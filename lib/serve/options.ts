@@ -50,7 +50,9 @@ export interface GrpcSettings extends Place {
   readonly restricted: readonly Restriction[]
   readonly compressionLevel: 'none' | 'low' | 'medium' | 'high'
   /** Paths. */
-  readonly tls: { readonly cert: string; readonly key: string; readonly root: string | undefined; readonly mutual: boolean } | undefined
+  readonly tls:
+    | { readonly cert: string; readonly key: string; readonly root: string | undefined; readonly mutual: boolean }
+    | undefined
   readonly connections: GrpcConnections
 }
 
@@ -123,7 +125,12 @@ function checkedRepositories(given: unknown): readonly string[] {
 
 function checkedHttp(given: unknown): HttpSettings | undefined {
   if (given === false) return undefined
-  const { port, address, maxInputSize = 2 ** 26, restricted = [] } = readOptions(given, ['port', 'address', 'maxInputSize', 'restricted'], 'http') // prettier-ignore
+  const {
+    port,
+    address,
+    maxInputSize = 2 ** 26,
+    restricted = [],
+  } = readOptions(given, ['port', 'address', 'maxInputSize', 'restricted'], 'http')
   return {
     ...checkedListen({ port, address }, 'http', 8000, '0.0.0.0'),
     maxInputSize: checkedWhole(maxInputSize, 'http.maxInputSize', 1),
@@ -159,7 +166,12 @@ function checkedGrpc(given: unknown): GrpcSettings | undefined {
 }
 
 function checkedTls(given: unknown): GrpcSettings['tls'] {
-  const { cert, key, root, mutual = false } = readOptions(checkedObject(given, 'grpc.tls'), ['cert', 'key', 'root', 'mutual'], 'grpc.tls')
+  const {
+    cert,
+    key,
+    root,
+    mutual = false,
+  } = readOptions(checkedObject(given, 'grpc.tls'), ['cert', 'key', 'root', 'mutual'], 'grpc.tls')
   const isMutual = checkedBoolean(mutual, 'grpc.tls.mutual')
   if (isMutual && root === undefined) throw expected('a file, which mutual needs,', 'grpc.tls.root', root)
   return {
@@ -171,7 +183,12 @@ function checkedTls(given: unknown): GrpcSettings['tls'] {
 }
 
 function checkedConnections(given: Given<(typeof grpcNames)[number]>): GrpcConnections {
-  const { keepaliveTimeMs = 7_200_000, keepaliveTimeoutMs = 20_000, maxConnectionAgeMs: age, maxConnectionAgeGraceMs: grace } = given
+  const {
+    keepaliveTimeMs = 7_200_000,
+    keepaliveTimeoutMs = 20_000,
+    maxConnectionAgeMs: age,
+    maxConnectionAgeGraceMs: grace,
+  } = given
   const milliseconds = (value: unknown, name: string): number => checkedWhole(value, `grpc.${name}`, 1, 2 ** 31 - 1)
   return {
     keepaliveTimeMs: milliseconds(keepaliveTimeMs, 'keepaliveTimeMs'),
@@ -189,7 +206,12 @@ function checkedRestrictions(given: unknown, name: string): readonly Restriction
   return restrictions
 }
 
-function checkedListen({ port, address }: Given<'port' | 'address'>, name: string, usualPort: number, usualAddress: string): Place {
+function checkedListen(
+  { port, address }: Given<'port' | 'address'>,
+  name: string,
+  usualPort: number,
+  usualAddress: string,
+): Place {
   return {
     port: checkedWhole(port ?? usualPort, `${name}.port`, 0, 65_535),
     address: checkedText(address ?? usualAddress, `${name}.address`),
@@ -208,7 +230,12 @@ function checkedRestriction(given: unknown, name: string): Restriction {
 function checkedMetrics(given: unknown, httpAddress: string): (Place & MetricsSettings) | undefined {
   if (given === undefined || given === false) return undefined
   const options = given === true ? {} : given
-  const { port, address, counterLatencies = true, cpu = true } = readOptions(options, ['port', 'address', 'counterLatencies', 'cpu'], 'metrics') // prettier-ignore
+  const {
+    port,
+    address,
+    counterLatencies = true,
+    cpu = true,
+  } = readOptions(options, ['port', 'address', 'counterLatencies', 'cpu'], 'metrics')
   return {
     ...checkedListen({ port, address }, 'metrics', 8002, httpAddress),
     counterLatencies: checkedBoolean(counterLatencies, 'metrics.counterLatencies'),
@@ -233,7 +260,15 @@ const logNames = ['verbose', 'info', 'warning', 'error', 'format', 'file', 'dest
 function checkedLog(given: unknown): LogSettings | undefined {
   if (given === undefined || given === false) return undefined
   const options = readOptions(given === true ? {} : given, logNames, 'log')
-  const { verbose = 0, info = true, warning = true, error = true, format = 'default', file, destination = process.stderr } = options
+  const {
+    verbose = 0,
+    info = true,
+    warning = true,
+    error = true,
+    format = 'default',
+    file,
+    destination = process.stderr,
+  } = options
   return {
     verbose: checkedWhole(verbose, 'log.verbose', 0),
     info: checkedBoolean(info, 'log.info'),
@@ -246,14 +281,26 @@ function checkedLog(given: unknown): LogSettings | undefined {
 }
 
 function checkedDestination(given: unknown): LogDestination {
-  const found = checkedObject(given, 'log.destination', 'an object with the method write') as { readonly write?: unknown }
+  const found = checkedObject(given, 'log.destination', 'an object with the method write') as {
+    readonly write?: unknown
+  }
   if (typeof found.write !== 'function') throw expected('an object with the method write', 'log.destination', given)
   return found as LogDestination
 }
 
 function checkedControl(given: Given<(typeof names)[number]>): ControlSettings {
-  const { modelControlMode = 'none', repositoryPollSecs = 15, modelLoadThreadCount = 4, modelLoadRetryCount = 0 } = given
-  const { disableAutoCompleteConfig = false, strictReadiness = true, exitOnError = true, allowFileOverride = false } = given
+  const {
+    modelControlMode = 'none',
+    repositoryPollSecs = 15,
+    modelLoadThreadCount = 4,
+    modelLoadRetryCount = 0,
+  } = given
+  const {
+    disableAutoCompleteConfig = false,
+    strictReadiness = true,
+    exitOnError = true,
+    allowFileOverride = false,
+  } = given
   const mode = checkedChoice(modelControlMode, 'modelControlMode', ['none', 'poll', 'explicit'])
   return {
     mode,
@@ -273,7 +320,8 @@ function checkedLoadModel(given: unknown, mode: string): readonly string[] {
   const models = [...new Set(checkedArray(given, 'loadModel', 'an array of names'))]
   const wrong = models.findIndex((model) => !isText(model))
   if (wrong >= 0) throw expected('a name', 'loadModel', models[wrong])
-  if (models.length > 0 && mode !== 'explicit') throw expected("'explicit', which loadModel needs,", 'modelControlMode', mode)
+  if (models.length > 0 && mode !== 'explicit')
+    throw expected("'explicit', which loadModel needs,", 'modelControlMode', mode)
   if (models.length > 1 && models.includes('*')) throw expected("'*' alone, or names", 'loadModel', models)
   return models as string[]
 }

@@ -69,8 +69,12 @@ async function load<T>(peer: ServePeer): Promise<T> {
     return (await import(pathToFileURL(path).href)) as T
   } catch (cause) {
     const reason = (cause as Error).message
-    throw new TensorRTError('ERR_TRT_SERVER', `Cannot serve models: ${peer} was found at ${path} but cannot be loaded: ${reason}`, {
-      cause,
-    })
+    throw new TensorRTError(
+      'ERR_TRT_SERVER',
+      `Cannot serve models: ${peer} was found at ${path} but cannot be loaded: ${reason}`,
+      {
+        cause,
+      },
+    )
   }
 }

@@ -1,11 +1,20 @@
-// What users of node-tensorrt/serve name: types alone, so that their declarations lead to no package that they may not have.
+// What users of node-tensorrt/serve name: types alone, so that their declarations lead to no package that they may not
+// have.
 import type { EngineOptions } from '../engine/options.js'
 
 export type * from './node/types.js'
 
 /** A group of endpoints that a header may be wanted for, by Triton's name. */
 export type RestrictedCategory =
-  'health' | 'metadata' | 'inference' | 'shared-memory' | 'model-config' | 'model-repository' | 'statistics' | 'trace' | 'logging'
+  | 'health'
+  | 'metadata'
+  | 'inference'
+  | 'shared-memory'
+  | 'model-config'
+  | 'model-repository'
+  | 'statistics'
+  | 'trace'
+  | 'logging'
 
 /** Requests for `apis` are answered only if they have the header `key` with this value. */
 export interface Restriction {
@@ -59,7 +68,10 @@ export interface GrpcServeOptions extends ListenOptions {
   readonly maxInputSize?: number | undefined
   /** Parts of the protocol that need a header: `triton-grpc-protocol-` and the key. */
   readonly restricted?: readonly Restriction[] | undefined
-  /** How answers to inferences are compressed for clients that take it: `low` by gzip, `medium` and `high` by deflate; default `none`. */
+  /**
+   * How answers to inferences are compressed for clients that take it: `low` by gzip, `medium` and `high` by deflate;
+   * default `none`.
+   */
   readonly compressionLevel?: 'none' | 'low' | 'medium' | 'high' | undefined
   /** Default: none. */
   readonly tls?: GrpcTlsOptions | undefined
@@ -157,7 +169,10 @@ export interface ServeOptions {
   readonly allowFileOverride?: boolean | undefined
   /** Seconds that requests under way have to end when the server is closed; default 30. */
   readonly exitTimeoutSecs?: number | undefined
-  /** The most bytes that requests and answers have at one time; default 1 GiB. One more request is answered with 503, or with RESOURCE_EXHAUSTED. */
+  /**
+   * The most bytes that requests and answers have at one time; default 1 GiB. One more request is answered with 503, or
+   * with RESOURCE_EXHAUSTED.
+   */
   readonly maxInflightBytes?: number | undefined
   /** What all engines are opened with. */
   readonly engine?: ServeEngineOptions | undefined
@@ -240,7 +255,10 @@ export interface DurationStatistic {
 export interface InferenceStatistics {
   /** Requests that gave a result; the time from their coming to the engine until their outputs were there. */
   readonly success: DurationStatistic
-  /** Requests that gave none, and their time from the head until the answer; as in Triton without those that were refused before they came to the queue. */
+  /**
+   * Requests that gave none, and their time from the head until the answer; as in Triton without those that were
+   * refused before they came to the queue.
+   */
   readonly fail: DurationStatistic
   /** From a request's coming to the engine until a lane took it. */
   readonly queue: DurationStatistic
@@ -302,10 +320,14 @@ export interface Server extends AsyncDisposable {
   readonly addresses: ServerAddresses
   /**
    * Loads a model, or loads it again: what is new is warmed up before it takes the place of the old.
-   * @throws TensorRTError ERR_TRT_SERVER (as a rejection): the model cannot be loaded, and what was at work goes on; or `modelControlMode` is not `explicit`
+   * @throws TensorRTError ERR_TRT_SERVER (as a rejection): the model cannot be loaded, and what was at work goes on; or
+   * `modelControlMode` is not `explicit`
    */
   load(name: string, parameters?: LoadParameters): Promise<void>
-  /** Fulfilled when no new request is given to the model; what it has under way ends. @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+  /**
+   * Fulfilled when no new request is given to the model; what it has under way ends. @throws TensorRTError
+   * ERR_TRT_SERVER (as a rejection)
+   */
   unload(name: string, options?: UnloadOptions): Promise<void>
   /** All models of the repository, each version that is or was loaded with its state. */
   index(): readonly IndexEntry[]

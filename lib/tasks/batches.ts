@@ -40,7 +40,12 @@ export function presetBatches(
   info: Pick<TensorInfo, 'name' | 'dtype' | 'shape'>,
   options?: PresetBatchOptions,
 ): AsyncIterable<Tensor> {
-  const { preset, input: own, size, signal } = readOptions(options, ['preset', 'input', 'size', 'signal'], 'presetBatches')
+  const {
+    preset,
+    input: own,
+    size,
+    signal,
+  } = readOptions(options, ['preset', 'input', 'size', 'signal'], 'presetBatches')
   const known = preset === undefined ? undefined : stepsOf(preset)
   const given = own === undefined ? undefined : (checkedObject(own, 'input') as InputSteps)
   const steps = checkedSteps(mergedSteps(known, given))
@@ -59,7 +64,8 @@ export function presetBatches(
 }
 
 function stepsOf(preset: unknown): InputSteps {
-  if (typeof preset === 'object') return checkedObject((checkedObject(preset, 'preset') as Preset).input, 'preset.input')
+  if (typeof preset === 'object')
+    return checkedObject((checkedObject(preset, 'preset') as Preset).input, 'preset.input')
   const other = typeof preset === 'string' ? misnamed(preset) : undefined
   return presets[checkedChoice(preset, 'preset', Object.keys(presets) as PresetName[], other)].input
 }

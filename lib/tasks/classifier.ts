@@ -59,11 +59,18 @@ export class Classifier implements AsyncDisposable {
    * says how large its input is; ERR_TRT_CLOSED for an engine that is closed
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
-    const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(options, 'classify', ['output', 'labels', 'top'], 'Classifier')
+    const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(
+      options,
+      'classify',
+      ['output', 'labels', 'top'],
+      'Classifier',
+    )
     const output = checkedOutput(split.preset, defined(split.given.output, 'output'))
     const k = split.given.top === undefined ? 5 : checkedWhole(split.given.top, 'top', 1)
     const labels = await checkedLabels(split.given.labels)
-    return new Classifier(await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k)))
+    return new Classifier(
+      await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k)),
+    )
   }
 
   /**
@@ -119,12 +126,18 @@ interface Checked extends ClassifyOutput {
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 function checkedOutput(preset: ClassifyPreset | undefined, own: object): Checked {
   const all = { ...preset?.output, ...own }
-  const { activation = preset && 'softmax', labelOffset = 0, tensor } = readOptions(all, ['activation', 'labelOffset', 'tensor'], 'output')
+  const {
+    activation = preset && 'softmax',
+    labelOffset = 0,
+    tensor,
+  } = readOptions(all, ['activation', 'labelOffset', 'tensor'], 'output')
   const checked = checkedChoice(
     activation,
     'output.activation',
     ['softmax', 'sigmoid', 'none'],
-    preset === undefined && activation === undefined ? "a preset, or 'softmax', 'sigmoid' or 'none' beside input," : undefined,
+    preset === undefined && activation === undefined
+      ? "a preset, or 'softmax', 'sigmoid' or 'none' beside input,"
+      : undefined,
   )
   const isKnown = preset !== undefined && (Object.values(presets) as readonly Preset[]).includes(preset)
   return {
@@ -135,7 +148,12 @@ function checkedOutput(preset: ClassifyPreset | undefined, own: object): Checked
   }
 }
 
-function answersOf(name: string, output: Checked, labels: readonly string[] | undefined, k: number): Answers<ClassScore[]> {
+function answersOf(
+  name: string,
+  output: Checked,
+  labels: readonly string[] | undefined,
+  k: number,
+): Answers<ClassScore[]> {
   const { activation, isDistribution, labelOffset = 0 } = output
   const scoresIn = ([output]: readonly Tensor[], pictures: number): Tensor => {
     const scores = scoresOf(output as Tensor, pictures, name)
@@ -164,9 +182,13 @@ function checkClasses(classes: number, activation: Checked['activation'], wanted
     })
   if (classes > 1 || activation !== 'softmax') return
   const remedy = "output: { activation: 'sigmoid' } takes one logit, 'none' one probability"
-  throw new TensorRTError('ERR_TRT_SHAPE', `Expected at least 2 classes for a softmax, which makes 1 of one, but found [N, 1]: ${remedy}`, {
-    details: { found: classes },
-  })
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected at least 2 classes for a softmax, which makes 1 of one, but found [N, 1]: ${remedy}`,
+    {
+      details: { found: classes },
+    },
+  )
 }
 
 /** Rounding in half precision, of a sum of probabilities. */
@@ -222,7 +244,10 @@ function rowsOf({ data, shape }: Tensor): Row[] {
   })
 }
 
-/** [N, C], and what differs from it by sides of 1 only; of N those that are of pictures: what else is in a batch of a fixed size may be anything. */
+/**
+ * [N, C], and what differs from it by sides of 1 only; of N those that are of pictures: what else is in a batch of a
+ * fixed size may be anything.
+ */
 function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   const { shape, dtype } = tensor
   const wanted = `[N, C] of ${JSON.stringify(name)}`
@@ -230,8 +255,12 @@ function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   if (!(tensor.data instanceof Float32Array))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected scores of float32 or float16, ${wanted}, but found ${dtype}`)
   if (shape.length < 2 || rows < pictures || classes < 1 || rest.some((side) => side !== 1))
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted}, N at least ${pictures}, but found ${shapeText(shape)}`, {
-      details: { found: shape },
-    })
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected ${wanted}, N at least ${pictures}, but found ${shapeText(shape)}`,
+      {
+        details: { found: shape },
+      },
+    )
   return new Tensor('float32', tensor.data.subarray(0, pictures * classes), [pictures, classes])
 }

@@ -26,7 +26,10 @@ export interface DecodedBatch {
   readonly isFinal: boolean
 }
 
-/** From a model's outputs for an input of this size. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE where they are not those of the family */
+/**
+ * From a model's outputs for an input of this size. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE where they are
+ * not those of the family
+ */
 export type BoxDecoder = (outputs: readonly Tensor[], size: Size) => DecodedBatch
 
 /** The names of decoders, as presets have them. */
@@ -63,15 +66,27 @@ const decoders: Readonly<Record<Exclude<DecoderName, 'ultralytics' | 'dbnet'>, D
 export const decoderNames = [...Object.keys(decoders), 'ultralytics', 'dbnet'] as readonly DecoderName[]
 
 /** Those that know how many classes there are. */
-const countingClasses: readonly DecoderName[] = ['ultralytics', 'yolo', 'yolo-anchors', 'yolox', 'efficientdet', 'rtdetr']
+const countingClasses: readonly DecoderName[] = [
+  'ultralytics',
+  'yolo',
+  'yolo-anchors',
+  'yolox',
+  'efficientdet',
+  'rtdetr',
+]
 
 /**
  * The decoder of an output that was checked, but for `dbnet`, which gives no boxes.
  * @param classes how many labels there are
  */
-export function decoderOf({ decoder, ...options }: Options & { readonly decoder: DecoderName }, classes: number | undefined): BoxDecoder {
+export function decoderOf(
+  { decoder, ...options }: Options & { readonly decoder: DecoderName },
+  classes: number | undefined,
+): BoxDecoder {
   const counted =
-    classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder) ? { ...options, classes } : options
+    classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder)
+      ? { ...options, classes }
+      : options
   if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, counted, size)
   const name = checkedChoice(decoder, 'output.decoder', Object.keys(decoders) as (keyof typeof decoders)[])
   if (name === 'ssd' && options['anchors'] === undefined)
@@ -82,7 +97,10 @@ export function decoderOf({ decoder, ...options }: Options & { readonly decoder:
   return (outputs, size) => ({ found: decoders[name](outputs, { ...counted, ...anchors }, size), isFinal })
 }
 
-/** Six numbers a box, and with masks as many more as there are prototypes, come last where the model has suppressed by itself. */
+/**
+ * Six numbers a box, and with masks as many more as there are prototypes, come last where the model has suppressed by
+ * itself.
+ */
 function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): DecodedBatch {
   const boxes = outputs.find(({ shape }) => shape.length === 3)
   const prototypes = outputs.find(({ shape }) => shape.length === 4)
@@ -105,10 +123,14 @@ function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): 
 function toldOfOtherTasks(error: unknown, boxes: Tensor | undefined): unknown {
   const [, rows = 0, width = 0] = boxes?.shape ?? []
   if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE' || width <= 6 || width >= rows) return error
-  if (width === 7) return reworded(error, `${error.message}: this looks like an OBB model, end to end, which has no decoder here`)
+  if (width === 7)
+    return reworded(error, `${error.message}: this looks like an OBB model, end to end, which has no decoder here`)
   if ((width - 6) % 3 > 0) return error
   const keypoints = `${(width - 6) / 3} keypoints`
-  return reworded(error, `${error.message}: this looks like a pose model of ${keypoints}, end to end, which has no decoder here`)
+  return reworded(
+    error,
+    `${error.message}: this looks like a pose model of ${keypoints}, end to end, which has no decoder here`,
+  )
 }
 
 /** As all decoders give their boxes: the best first, and only what is finite. */
@@ -151,11 +173,22 @@ function checkObjectness(output: Tensor, { anchors, layout, activation }: Option
   const cells = across.reduce<number>((product, side = 0) => product * side, 1)
   const step = isPlanar ? 1 : channels!
   const perAnchor = channels! / (anchors as readonly unknown[]).length
-  const parts = Array.from({ length: channels! / perAnchor }, (_, anchor) => (anchor * perAnchor + 4) * (isPlanar ? cells : 1))
+  const parts = Array.from(
+    { length: channels! / perAnchor },
+    (_, anchor) => (anchor * perAnchor + 4) * (isPlanar ? cells : 1),
+  )
   const looksLike = (): string => "this looks like logits: activation: 'sigmoid' takes them"
   for (let picture = 0; picture < pictures; picture++) {
     const own = data.subarray(picture * cells * channels!, (picture + 1) * cells * channels!)
-    const scores = parts.map((at) => ({ values: own.subarray(at), count: cells, classes: 1, step, classStep: 1, first: 0, firstStep: 1 }))
+    const scores = parts.map((at) => ({
+      values: own.subarray(at),
+      count: cells,
+      classes: 1,
+      step,
+      classStep: 1,
+      first: 0,
+      firstStep: 1,
+    }))
     checkScores(scores, { isLogit: activation !== 'none' }, { outputs: [{ shape, data, isWhole: false }], looksLike })
   }
 }

@@ -96,7 +96,10 @@ export class Detector implements AsyncDisposable {
   detect(picture: Picture, options?: TaskOptions): Promise<Found[]>
   detect(pictures: readonly Picture[], options?: TaskOptions): Promise<Found[][]>
   detect(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Found[], void, undefined>
-  detect(pictures: unknown, options?: TaskOptions): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
+  detect(
+    pictures: unknown,
+    options?: TaskOptions,
+  ): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
   }
 
@@ -106,17 +109,20 @@ export class Detector implements AsyncDisposable {
   }
 
   /**
-   * What is in each frame of a video, in order, with several under way at once. A frame is open until the loop goes on. With `output` boxes, labels and masks are drawn on the
-   * frames where they are, and written with their times, colours and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays,
-   * unless `keepPartial` is true.
+   * What is in each frame of a video, in order, with several under way at once. A frame is open until the loop goes on.
+   * With `output` boxes, labels and masks are drawn on the frames where they are, and written with their times, colours
+   * and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays, unless
+   * `keepPartial` is true.
    * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
-   * @throws TensorRTError (in the loop) as {@link detect}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or it is the reason of the signal
+   * @throws TensorRTError (in the loop) as {@link detect}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or it
+   * is the reason of the signal
    * @example
    * ```ts
    * import { Detector } from 'node-tensorrt/tasks'
    *
    * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', labels: 'coco80' })
-   * for await (const { frame, found } of detector.detectVideo('in.mp4', { output: 'boxes.mp4' })) console.log(frame.pts, found.length)
+   * const frames = detector.detectVideo('in.mp4', { output: 'boxes.mp4' })
+   * for await (const { frame, found } of frames) console.log(frame.pts, found.length)
    * ```
    */
   async *detectVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<DetectedFrame, void, undefined> {
@@ -173,7 +179,10 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
     ...output
   } = { ...(isOther ? {} : preset?.output), ...own } as Readonly<Record<string, unknown>>
   const name = checkedChoice(decoder, 'output.decoder', decoderNames)
-  const score = given.scoreThreshold === undefined ? {} : { scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1) }
+  const score =
+    given.scoreThreshold === undefined
+      ? {}
+      : { scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1) }
   const rules = {
     output: { ...output, ...score, decoder: name },
     tensors,
@@ -184,7 +193,8 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
   // each says by itself what is wrong with its options
   if (suppress !== false) nothing(suppress)
   const isAsked = given.suppress !== undefined
-  if (name === 'dbnet' && isAsked && suppress !== false) throw expected("no rules with output.decoder 'dbnet'", 'suppress', given.suppress)
+  if (name === 'dbnet' && isAsked && suppress !== false)
+    throw expected("no rules with output.decoder 'dbnet'", 'suppress', given.suppress)
   return { ...rules, suppress, isAsked }
 }
 
@@ -219,12 +229,16 @@ function answersOf(engine: Engine, input: PictureInput, rules: Rules): Answers<F
   return {
     outputs,
     extra,
-    of: async (tensors, frames, signal) => boxesOf(ofPictures(tensors, frames.length, input), frames, decode, rules, signal),
+    of: async (tensors, frames, signal) =>
+      boxesOf(ofPictures(tensors, frames.length, input), frames, decode, rules, signal),
     fits: async (tensors, frames) => boxesOf(tensors, frames, silent, rules, undefined),
   }
 }
 
-/** RT-DETR's own export wants the sizes that boxes are to be in: the input's, from where they go to the picture's as all others. */
+/**
+ * RT-DETR's own export wants the sizes that boxes are to be in: the input's, from where they go to the picture's as all
+ * others.
+ */
 function sizesFor({ inputs, inputNames }: Engine, { name }: PictureInput): Answers<Found[]>['extra'] {
   const [other, ...more] = inputNames.filter((each) => each !== name)
   if (other === undefined) return undefined
@@ -300,7 +314,12 @@ function stayingOf(decoded: Decoded, rules: NonMaxSuppressionOptions): Staying {
   return { indices: suppress(decoded, { ...rules, loweredScores: scores }), scores }
 }
 
-function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number, frame: Frame, { clip, wholeSides, labels }: Rules): Found {
+function detectionOf(
+  { boxes, scores, classes, landmarks }: Decoded,
+  at: number,
+  frame: Frame,
+  { clip, wholeSides, labels }: Rules,
+): Found {
   const [left, top, right, bottom] = boxes.subarray(at * 4, at * 4 + 4) as unknown as [number, number, number, number]
   const exact = frame.toImage([left, top, Math.max(0, right - left), Math.max(0, bottom - top)])
   const box = wholeSides ? byWholeSides(exact, frame) : exact

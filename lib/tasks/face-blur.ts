@@ -99,10 +99,13 @@ export class FaceBlur implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) as {@link Detector.load} and {@link Segmenter.load}
    */
   static async load(model: TaskSource, options?: FaceBlurOptions): Promise<FaceBlur> {
-    const given: { readonly blur?: unknown } = options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
+    const given: { readonly blur?: unknown } =
+      options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
     const { blur = {}, ...finding } = given
     const style = plainCopy(checkedObject(blur, 'blur')) as BlurOptions
-    return new FaceBlur(isSegmenting(finding) ? await byMask(model, finding, style) : await byBoxes(model, finding, style))
+    return new FaceBlur(
+      isSegmenting(finding) ? await byMask(model, finding, style) : await byBoxes(model, finding, style),
+    )
   }
 
   /**
@@ -133,20 +136,24 @@ export class FaceBlur implements AsyncDisposable {
   }
 
   /**
-   * A copy of a video in which what was found is hidden in every frame, and how much that is: 0 `regions` say that nothing was found, and that the copy shows all that
-   * the video does. Frames are painted where they are, several under way at once; their times, the colours and the sounds stay as they are. ffmpeg reads and
-   * writes: see {@link https://github.com/node-tensorrt/node-tensorrt/blob/main/docs/guides/video.md | the guide}.
+   * A copy of a video in which what was found is hidden in every frame, and how much that is: 0 `regions` say that
+   * nothing was found, and that the copy shows all that the video does. Frames are painted where they are, several
+   * under way at once; their times, the colours and the sounds stay as they are. ffmpeg reads and writes: see {@link
+   * https://github.com/node-tensorrt/node-tensorrt/blob/main/docs/guides/video.md | the guide}.
    * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
-   * @param output a path (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`) or a Writable. Until all of it is there a file has a temporary name; where the call fails nothing stays,
-   * unless `keepPartial` is true
-   * @throws TensorRTError (as a rejection) as {@link blur}, `openVideo` and `writeVideo` of `node-tensorrt/video`: ERR_TRT_VIDEO_PROGRAM without ffmpeg,
-   * ERR_TRT_VIDEO_DATA for a video that is damaged or has no picture, ERR_TRT_FILE; or it is the reason of the signal
+   * @param output a path (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`) or a Writable. Until all of it is there a file has a
+   * temporary name; where the call fails nothing stays, unless `keepPartial` is true
+   * @throws TensorRTError (as a rejection) as {@link blur}, `openVideo` and `writeVideo` of `node-tensorrt/video`:
+   * ERR_TRT_VIDEO_PROGRAM without ffmpeg, ERR_TRT_VIDEO_DATA for a video that is damaged or has no picture,
+   * ERR_TRT_FILE; or it is the reason of the signal
    * @example
    * ```ts
    * import { FaceBlur } from 'node-tensorrt/tasks'
    *
    * await using faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface' })
-   * const { frames, regions } = await faces.blurVideo('in.mp4', 'out.mp4', { onProgress: ({ frames, of }) => console.log(frames, of) })
+   * const { frames, regions } = await faces.blurVideo('in.mp4', 'out.mp4', {
+   *   onProgress: ({ frames, of }) => console.log(frames, of),
+   * })
    * console.log(`${regions} faces hidden in ${frames} frames`)
    * ```
    */
@@ -216,7 +223,8 @@ function enlarged([x, y, width, height]: Box, factor: number): Box {
  * nothing.
  */
 function isSeen([x, y, width, height]: Box, image: Size, shape: BlurOptions['shape'] = 'ellipse'): boolean {
-  const off = (middle: number, half: number, side: number): number => ((nearestPixel(middle, side) - middle) / half) ** 2
+  const off = (middle: number, half: number, side: number): number =>
+    ((nearestPixel(middle, side) - middle) / half) ** 2
   const [across, down] = [off(x + width / 2, width / 2, image.width), off(y + height / 2, height / 2, image.height)]
   return (shape === 'ellipse' ? across + down : Math.max(across, down)) <= 1
 }
@@ -231,7 +239,9 @@ async function byMask(model: TaskSource, options: unknown, style: BlurOptions): 
   const { masks } = await openSegmenter(model, options, 'FaceBlur')
   const hidden: Hide<Mask> = async (image, mask, { signal, inPlace }) => {
     const how = { ...style, signal }
-    const blurring: Promise<Pixels> = inPlace ? blurMask(image, mask, { ...how, inPlace }) : blurMask(image, mask, { ...how, inPlace })
+    const blurring: Promise<Pixels> = inPlace
+      ? blurMask(image, mask, { ...how, inPlace })
+      : blurMask(image, mask, { ...how, inPlace })
     const [blurred, { parts }] = await Promise.all([blurring, connectedComponents(mask, { signal })])
     return { image: blurred, regions: parts.map(({ box, area }) => ({ box, pixels: area })) }
   }
@@ -240,7 +250,11 @@ async function byMask(model: TaskSource, options: unknown, style: BlurOptions): 
 
 type Pixels = Image | RawImage
 
-type Hide<F> = (image: Pixels, found: F, call: { readonly signal: AbortSignal | undefined; readonly inPlace: boolean }) => Promise<Hidden>
+type Hide<F> = (
+  image: Pixels,
+  found: F,
+  call: { readonly signal: AbortSignal | undefined; readonly inPlace: boolean },
+) => Promise<Hidden>
 
 /** What was found, and with it the picture. */
 function thenEach<F>(answers: Opened<F>['answers'], work: Hide<F>): Opened<Hidden>['answers'] {

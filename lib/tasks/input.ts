@@ -34,7 +34,8 @@ export class PictureInput {
 
   /**
    * @param asked whether the steps' size is the user's own word, rather than a preset's
-   * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input takes no pictures, or not those of the steps
+   * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input takes no pictures, or not those of the
+   * steps
    */
   constructor(info: TensorInfo, steps: Steps, asked: boolean) {
     this.name = info.name
@@ -53,14 +54,25 @@ export class PictureInput {
     this.#size = asked ? steps.size : (profileSize(info, this.layout, steps.size) ?? steps.size)
     checkLeast(info, { width: this.#width, height: this.#height }, steps.minSide)
     this.#checkSize(info, asked)
-    if (steps.ownMaximum && this.dtype !== 'float32') throw expected('a model whose input is float32', 'ownMaximum', this.dtype)
+    if (steps.ownMaximum && this.dtype !== 'float32')
+      throw expected('a model whose input is float32', 'ownMaximum', this.dtype)
   }
 
   #checkSize({ name, shape }: TensorInfo, asked: boolean): void {
     const size = this.#size
     const isStatic = this.#width >= 0 && this.#height >= 0
-    if (asked && isStatic && size !== undefined && isFixed(size) && (size.width !== this.#width || size.height !== this.#height))
-      throw expected(`${this.#width} x ${this.#height}, which the model fixes,`, 'input.size', `${size.width} x ${size.height}`)
+    if (
+      asked &&
+      isStatic &&
+      size !== undefined &&
+      isFixed(size) &&
+      (size.width !== this.#width || size.height !== this.#height)
+    )
+      throw expected(
+        `${this.#width} x ${this.#height}, which the model fixes,`,
+        'input.size',
+        `${size.width} x ${size.height}`,
+      )
     if (this.#steps.isBounded && this.size !== undefined)
       throw expected('no maxSide where the input has one size for all pictures', 'input.maxSide', this.#steps.maxSide)
     if (size !== undefined || isStatic) return
@@ -78,7 +90,10 @@ export class PictureInput {
   }
 
   frame(picture: Size): Frame {
-    return this.#steps.frame(picture, this.size ?? this.#within(sizeFor(picture, this.#size as PictureSize, this.#steps.maxSide)))
+    return this.#steps.frame(
+      picture,
+      this.size ?? this.#within(sizeFor(picture, this.#size as PictureSize, this.#steps.maxSide)),
+    )
   }
 
   /** What the model fixes goes first. */
@@ -88,7 +103,9 @@ export class PictureInput {
 
   /** How many pictures run together in an input of this size: of large ones fewer, where nothing says how many. */
   rowsOf({ width, height }: Size): number {
-    return this.#isFree ? Math.min(this.mostRows, Math.max(1, Math.floor(defaultPixels / (width * height)))) : this.mostRows
+    return this.#isFree
+      ? Math.min(this.mostRows, Math.max(1, Math.floor(defaultPixels / (width * height))))
+      : this.mostRows
   }
 
   /** The shape of a batch of so many pictures, in an input of this size. */
@@ -118,7 +135,11 @@ export class PictureInput {
   }
 
   /** Zeros around what is seen of a picture. */
-  #clearAround(data: Float32Array | Uint16Array, index: number, { width, height, target: [x, y, across, down] }: Frame): void {
+  #clearAround(
+    data: Float32Array | Uint16Array,
+    index: number,
+    { width, height, target: [x, y, across, down] }: Frame,
+  ): void {
     const [left, right] = [Math.max(0, x), Math.min(width, x + across)]
     const [above, below] = [Math.max(0, y), Math.min(height, y + down)]
     if (left === 0 && above === 0 && right === width && below === height) return
@@ -139,7 +160,8 @@ export class PictureInput {
       const values = data.subarray(picture * length, (picture + 1) * length)
       const factor = 255 / (maximumOf(values) || 1)
       channels.forEach((color, channel) => {
-        const [start, end, step] = this.layout === 'NCHW' ? planeOf(channel, length / this.#channels) : [channel, length, this.#channels]
+        const [start, end, step] =
+          this.layout === 'NCHW' ? planeOf(channel, length / this.#channels) : [channel, length, this.#channels]
         for (let at = start; at < end; at += step) values[at] = (values[at]! * factor - mean[color]!) * scale[color]!
       })
     }
@@ -201,8 +223,15 @@ function mostRowsOf(profiles: readonly ProfileShapes[]): number {
   return profiles.length === 0 ? defaultRows : Math.max(...profiles.map(({ max }) => max[0] ?? 1))
 }
 
-/** A profile's best size; nothing without profiles, and where sizes follow from the picture and the profile leaves room for that. */
-function profileSize({ profiles: [profile], shape }: TensorInfo, layout: 'NCHW' | 'NHWC', wanted: Steps['size']): Size | undefined {
+/**
+ * A profile's best size; nothing without profiles, and where sizes follow from the picture and the profile leaves room
+ * for that.
+ */
+function profileSize(
+  { profiles: [profile], shape }: TensorInfo,
+  layout: 'NCHW' | 'NHWC',
+  wanted: Steps['size'],
+): Size | undefined {
   if (profile === undefined || shape.length !== 4) return undefined
   const [row, column] = layout === 'NCHW' ? [2, 3] : [1, 2]
   const { min, opt, max } = profile
@@ -217,5 +246,8 @@ export function pictureInputOf({ inputs, inputNames }: Engine): TensorInfo {
   const [first, ...others] = infos.filter(({ shape }) => shape.length === 4)
   if (first !== undefined && others.length === 0) return first
   const found = infos.map(({ name, shape }) => `${JSON.stringify(name)} ${shapeText(shape)}`).join(', ')
-  throw new TensorRTError('ERR_TRT_SHAPE', `Expected a model with one input of pictures, of four dimensions, but found ${found || 'none'}`)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected a model with one input of pictures, of four dimensions, but found ${found || 'none'}`,
+  )
 }

@@ -2,7 +2,10 @@ import { checkedArray } from '../base/checks.js'
 import { checkedPath, onFile, readText } from '../base/files.js'
 import { expected } from '../errors.js'
 
-/** The names of classes: a list, the name of one that is here, or the path or `file:` URL of a file with a name on each line. */
+/**
+ * The names of classes: a list, the name of one that is here, or the path or `file:` URL of a file with a name on each
+ * line.
+ */
 export type Labels = readonly string[] | keyof typeof labels | (string & {}) | URL
 
 /** COCO's 80 classes, as YOLO numbers them. */
@@ -18,7 +21,10 @@ export const coco80: readonly string[] = Object.freeze(
 /** COCO's own numbers, from 1 to 90, that have no class any more. */
 const holes = [12, 26, 29, 30, 45, 66, 68, 69, 71, 83]
 
-/** COCO's classes by its own numbers, from 1: `coco90[0]` is class 1, a person; `N/A` where a number has none. EfficientDet numbers its 90 outputs so. */
+/**
+ * COCO's classes by its own numbers, from 1: `coco90[0]` is class 1, a person; `N/A` where a number has none.
+ * EfficientDet numbers its 90 outputs so.
+ */
 export const coco90: readonly string[] = Object.freeze(withHoles())
 
 /** The same with the background before: `coco91[1]` is a person. torchvision and TensorFlow number so. */

@@ -2,7 +2,16 @@
 import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { type Alpha, crop, type Filter, type Frame, type Mask, type RawImage, type Size, toTensor } from '../vision/index.js'
+import {
+  type Alpha,
+  crop,
+  type Filter,
+  type Frame,
+  type Mask,
+  type RawImage,
+  type Size,
+  toTensor,
+} from '../vision/index.js'
 
 export interface MapForm {
   readonly layout: 'NCHW' | 'NHWC'
@@ -15,7 +24,8 @@ export interface MapForm {
 }
 
 /**
- * Of each picture a map, [N, C, height, width] or [N, height, width, C]; with one channel [N, height, width] is the same.
+ * Of each picture a map, [N, C, height, width] or [N, height, width, C]; with one channel [N, height, width] is the
+ * same.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE
  */
 export function mapOf(tensor: Tensor, pictures: number, { layout, single, classes, input }: MapForm): Tensor {
@@ -30,7 +40,10 @@ export function mapOf(tensor: Tensor, pictures: number, { layout, single, classe
   if (sides.length !== 3 || rows < pictures || sides.some((side) => side < 1) || (single ? count !== 1 : count < 2))
     throw wrongMap(`${wanted}${single ? '' : ', C at least 2'}, N at least ${pictures}`, shape)
   if (classes !== undefined && count !== classes)
-    throw wrongMap(`${wanted}, of ${classes} classes (output: { classes } says how many a model of one's own has),`, shape)
+    throw wrongMap(
+      `${wanted}, of ${classes} classes (output: { classes } says how many a model of one's own has),`,
+      shape,
+    )
   const [height, width] = (planar ? sides.slice(1) : sides) as [number, number]
   checkProportions({ width, height }, input, shape)
   const length = sides.reduce((product, side) => product * side, 1)
@@ -48,7 +61,8 @@ const mostLookedAt = 4096
 function checkNumbers(values: Float32Array, shape: readonly number[]): void {
   const step = Math.max(1, Math.floor(values.length / mostLookedAt))
   for (let at = 0; at < values.length; at += step)
-    if (Number.isNaN(values[at])) throw wrongMap('numbers (a float16 model gives NaN where a value exceeds 65504)', shape, 'NaN in ')
+    if (Number.isNaN(values[at]))
+      throw wrongMap('numbers (a float16 model gives NaN where a value exceeds 65504)', shape, 'NaN in ')
 }
 
 function withChannel([rows = 0, height = 0, width = 0]: readonly number[], planar: boolean): number[] {
@@ -66,13 +80,18 @@ function checkProportions({ width, height }: Size, input: Size, shape: readonly 
 }
 
 function wrongMap(wanted: string, found: readonly number[], what = ''): TensorRTError {
-  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but found ${what}${shapeText(found)}`, { details: { found } })
+  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but found ${what}${shapeText(found)}`, {
+    details: { found },
+  })
 }
 
 /** Less than this between the least and the greatest value: there is nothing to see, and what is stretched is noise. */
 const faint = 1e-3
 
-/** Each picture's values of one channel stretched to 0 to 1, as U²-Net's and ISNet's own code does; where all are alike, they stay as they are. */
+/**
+ * Each picture's values of one channel stretched to 0 to 1, as U²-Net's and ISNet's own code does; where all are alike,
+ * they stay as they are.
+ */
 export function stretchedMap(tensor: Tensor): Tensor {
   const { data, shape } = tensor.as('float32')
   const length = data.length / (shape[0] as number)
@@ -96,13 +115,26 @@ function rangeOf(values: Float32Array): [low: number, high: number] {
   return [low, high]
 }
 
-/** Whole numbers of 0 to 255 as a picture's mask, each pixel the nearest one's. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE */
-export async function classesOf(tensor: Tensor, frames: readonly Frame[], signal: AbortSignal | undefined): Promise<Mask[]> {
+/**
+ * Whole numbers of 0 to 255 as a picture's mask, each pixel the nearest one's. @throws TensorRTError ERR_TRT_SHAPE,
+ * ERR_TRT_DTYPE
+ */
+export async function classesOf(
+  tensor: Tensor,
+  frames: readonly Frame[],
+  signal: AbortSignal | undefined,
+): Promise<Mask[]> {
   const { data, shape, dtype } = tensor
   const wanted = '[N, height, width] or [N, 1, height, width]'
   const [rows = 0, ...rest] = shape
   const [height = 0, width = 0] =
-    rest.length === 3 && rest[0] === 1 ? rest.slice(1) : rest.length === 3 && rest[2] === 1 ? rest : rest.length === 2 ? rest : []
+    rest.length === 3 && rest[0] === 1
+      ? rest.slice(1)
+      : rest.length === 3 && rest[2] === 1
+        ? rest
+        : rest.length === 2
+          ? rest
+          : []
   if (!(dtype === 'uint8' || dtype === 'bool' || dtype === 'int8' || dtype === 'int32' || dtype === 'int64'))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected whole numbers, ${wanted}, but found ${dtype}`)
   if (rows < frames.length || height < 1 || width < 1) throw wrongMap(`${wanted}, N at least ${frames.length}`, shape)
@@ -122,7 +154,10 @@ function bytesOf(numbers: Tensor['data']): Uint8Array {
   for (let i = 0; i < bytes.length; i++) {
     const number = Number(numbers[i])
     if (number < 0 || number > 255)
-      throw new TensorRTError('ERR_TRT_DTYPE', `Expected numbers of classes from 0 to 255, as a mask has them, but found ${number}`)
+      throw new TensorRTError(
+        'ERR_TRT_DTYPE',
+        `Expected numbers of classes from 0 to 255, as a mask has them, but found ${number}`,
+      )
     bytes[i] = number
   }
   return bytes
@@ -149,7 +184,13 @@ export async function matteOf(
   const length = height * width
   const bytes = Uint8Array.from(data.subarray(index * length, (index + 1) * length), (value) => value * 255)
   const map: RawImage = { format: 'gray', width, height, data: bytes }
-  const { data: alpha, area } = await overSource(map, frame, { dtype: 'float32', range: '0-1', round: true, filter, signal })
+  const { data: alpha, area } = await overSource(map, frame, {
+    dtype: 'float32',
+    range: '0-1',
+    round: true,
+    filter,
+    signal,
+  })
   const limited = (alpha as Float32Array).map((value) => Math.min(1, Math.max(0, value)))
   return { ...frame.image, data: onPicture(limited, area, frame, Float32Array) }
 }
@@ -179,7 +220,12 @@ async function overSource(map: RawImage, frame: Frame, options: Resizing): Promi
 }
 
 /** What lies over the picture of what covers the frame's source; nothing where the model has not seen the picture. */
-function onPicture<T extends Uint8Array | Float32Array>(values: T, area: Size, frame: Frame, make: new (length: number) => T): T {
+function onPicture<T extends Uint8Array | Float32Array>(
+  values: T,
+  area: Size,
+  frame: Frame,
+  make: new (length: number) => T,
+): T {
   const [left, top] = frame.source
   const { width, height } = frame.image
   if (left === 0 && top === 0 && area.width === width && area.height === height) return values

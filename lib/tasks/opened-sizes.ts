@@ -6,7 +6,15 @@ import { localPath } from '../base/source.js'
 import type { EngineSource } from '../engine/source.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { declaredInputs } from '../onnx/declared-inputs.js'
-import { loadExternalData, type ModelProto, openSizes, parseModel, type ValueInfo, modelInfo, writeModel } from '../onnx/index.js'
+import {
+  loadExternalData,
+  type ModelProto,
+  openSizes,
+  parseModel,
+  type ValueInfo,
+  modelInfo,
+  writeModel,
+} from '../onnx/index.js'
 import { describeValue } from '../onnx/info.js'
 import { looksLikeOnnx } from '../onnx/sniff.js'
 import { isFixed, type Steps } from './steps.js'
@@ -57,7 +65,8 @@ export function openedText({ input, from, to }: OpenedSizes): string {
 
 /** What an error says about a model whose sizes were opened here, and for which TensorRT then wants shapes. */
 export function withShapes(error: unknown, opened: OpenedSizes | undefined): unknown {
-  if (opened === undefined || !(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED') return error
+  if (opened === undefined || !(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED')
+    return error
   const range = Object.entries(opened.shapes).map(([end, shape]) => `${end}: [${shape.join(', ')}]`)
   const remedy = `give the sizes to build for, such as shapes: { ${JSON.stringify(opened.input)}: { ${range.join(', ')} } }`
   return reworded(error, `${error.message}. ${openedText(opened)}: ${remedy}`, { remedy })
@@ -72,7 +81,8 @@ function shapesFor(to: readonly (number | string)[], { size, maxSide, minSide = 
     const [row, column] = to[1] === 'height' ? [1, 2] : [2, 3]
     return to.map((dim, axis) => (typeof dim === 'number' ? dim : axis === row ? height : axis === column ? width : 1))
   }
-  if (size !== undefined && isFixed(size)) return { min: of(size.width, size.height), opt: of(size.width, size.height), max: of(size.width, size.height) } // prettier-ignore
+  if (size !== undefined && isFixed(size))
+    return { min: of(size.width, size.height), opt: of(size.width, size.height), max: of(size.width, size.height) }
   const unit = size?.multipleOf ?? 1
   const rounded = (side: number): number => Math.ceil(side / unit) * unit
   const [least, best, most] = [rounded(Math.min(minSide, unit)), rounded(640), rounded(maxSide)]
@@ -120,7 +130,9 @@ async function bytesAt(path: string): Promise<Uint8Array | undefined> {
 
 /** The input of pictures, where it is fixed at less. */
 function smallInput(bytes: Uint8Array, { checked, layout }: Steps, minSide: number): ValueInfo | undefined {
-  const [info, ...others] = declaredInputs(bytes).map(describeValue).filter(({ shape }) => shape?.length === 4) // prettier-ignore
+  const [info, ...others] = declaredInputs(bytes)
+    .map(describeValue)
+    .filter(({ shape }) => shape?.length === 4)
   if (info?.shape === undefined || others.length > 0) return undefined
   const channels = checked.order === 'GRAY' ? 1 : 3
   const [sides] = [

@@ -54,11 +54,15 @@ export function splitOptions<P extends Preset, K extends string>(
   names: readonly K[],
   owner: string,
 ): Split<P, K> {
-  const all = readOptions(options, [...names, ...common, ...engineOptionNames], owner) as Partial<Record<string, unknown>>
+  const all = readOptions(options, [...names, ...common, ...engineOptionNames], owner) as Partial<
+    Record<string, unknown>
+  >
   const given = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Record<K, unknown>>
   const preset = all['preset'] === undefined ? undefined : checkedPreset<P>(all['preset'], task, owner)
   const own = all['input'] === undefined ? undefined : (plainCopy(checkedObject(all['input'], 'input')) as InputSteps)
-  const engine = Object.fromEntries(engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]))
+  const engine = Object.fromEntries(
+    engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
+  )
   return {
     given,
     preset,
@@ -154,7 +158,8 @@ export async function opened<R, P extends Preset, K extends string>(
 /** What does not fit is the model: the message says to what. */
 export function withContext<R>(answers: Answers<R>, presetName: string): Answers<R> {
   const told = (error: unknown): never => {
-    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE')) throw error
+    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE'))
+      throw error
     throw reworded(error, `The model's outputs are not those of the preset ${presetName}: ${error.message}`)
   }
   return {
@@ -170,7 +175,12 @@ export function withContext<R>(answers: Answers<R>, presetName: string): Answers
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE of a model of another family; ERR_TRT_CLOSED of an engine that is;
  * and what a run throws
  */
-async function rehearse<R>(pipeline: Pipeline, input: PictureInput, answers: Answers<R>, signal: AbortSignal | undefined): Promise<void> {
+async function rehearse<R>(
+  pipeline: Pipeline,
+  input: PictureInput,
+  answers: Answers<R>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { engine } = pipeline
   const { size, fixedRows: rows = 1 } = input
   const tensors = size === undefined ? undefined : zerosOf(engine, answers.outputs, rows)

@@ -17,16 +17,26 @@ export function soleOutput(engine: Engine, tensor: unknown): string {
   throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { found: outputNames } })
 }
 
-/** The names of the outputs that are meant, in that order; nothing for all. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The names of the outputs that are meant, in that order; nothing for all. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function outputsNamed(engine: Engine, tensors: unknown): readonly string[] {
   if (tensors === undefined) return engine.outputNames
-  return checkedArray(tensors, 'output.tensors').map((tensor, index) => outputNamed(engine, tensor, `output.tensors[${index}]`))
+  return checkedArray(tensors, 'output.tensors').map((tensor, index) =>
+    outputNamed(engine, tensor, `output.tensors[${index}]`),
+  )
 }
 
 function outputNamed(engine: Engine, tensor: unknown, name: string): string {
   const { outputNames } = engine
   if (isWhole(tensor, 0, outputNames.length - 1)) return outputNames[tensor]!
-  return checkedChoice(tensor, name, outputNames, `the name or the number of one of the model's outputs (${listed(engine)})`)
+  return checkedChoice(
+    tensor,
+    name,
+    outputNames,
+    `the name or the number of one of the model's outputs (${listed(engine)})`,
+  )
 }
 
 function listed({ outputNames, outputs }: Engine): string {

@@ -73,8 +73,16 @@ export class Pipeline {
     return this.#inFlight
   }
 
-  /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
-  call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
+  /**
+   * One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what
+   * messages name the call.
+   */
+  call<R>(
+    answers: Answers<R>,
+    pictures: unknown,
+    options: unknown,
+    owner: string,
+  ): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
     const checked = (): Call<R> => {
       const { inPlace, ...call } = checkedCall(options, owner, answers.paints === true)
       return { ...call, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
@@ -83,7 +91,9 @@ export class Pipeline {
     const isStream = isIterable(pictures) && !Array.isArray(pictures) && !ArrayBuffer.isView(pictures)
     if (isStream) return this.#stream(checked, pictures as PictureStream)
     return this.#counted<R | R[]>(() =>
-      Array.isArray(pictures) ? this.#many(checked, Array.from(pictures as Picture[])) : one(checked, pictures as Picture),
+      Array.isArray(pictures)
+        ? this.#many(checked, Array.from(pictures as Picture[]))
+        : one(checked, pictures as Picture),
     )
   }
 
@@ -211,9 +221,17 @@ async function one<R>(checked: () => Call<R>, picture: Picture): Promise<R> {
   return answer as R
 }
 
-function checkedCall(options: unknown, owner: string, paints: boolean): Omit<Call<unknown>, 'run'> & { readonly inPlace: boolean } {
+function checkedCall(
+  options: unknown,
+  owner: string,
+  paints: boolean,
+): Omit<Call<unknown>, 'run'> & { readonly inPlace: boolean } {
   const names = ['signal', 'onProgress', ...(paints ? (['inPlace'] as const) : [])] as const
-  const given: { readonly signal?: unknown; readonly onProgress?: unknown; readonly inPlace?: unknown } = readOptions(options, names, owner)
+  const given: { readonly signal?: unknown; readonly onProgress?: unknown; readonly inPlace?: unknown } = readOptions(
+    options,
+    names,
+    owner,
+  )
   const tell = checkedListener<(progress: ManyProgress) => void>(given.onProgress, 'onProgress')
   const inPlace = given.inPlace !== undefined && checkedBoolean(given.inPlace, 'inPlace')
   return { signal: unaborted(given.signal), tell, inPlace }
@@ -224,7 +242,8 @@ async function decoded(
   name: string,
   options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
 ): Promise<Image | RawImage> {
-  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array) return readImage(picture, options)
+  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array)
+    return readImage(picture, options)
   checkedPixels(picture, name)
   return picture
 }

@@ -1,7 +1,10 @@
 import type { Engine } from '../engine.js'
 import type { Tensor } from '../tensor.js'
 
-/** Input tensors of an engine's own memory that are used again: new memory is expensive, and where it is page-locked it holds up the event loop. */
+/**
+ * Input tensors of an engine's own memory that are used again: new memory is expensive, and where it is page-locked it
+ * holds up the event loop.
+ */
 export class TensorPool {
   readonly #engine: Engine
   readonly #input: string

@@ -3,13 +3,26 @@ import { detectPresets } from './presets/detect.js'
 import { segmentPresets } from './presets/segment.js'
 import type { ClassifyPreset, DetectPreset, Preset, SegmentPreset } from './presets/types.js'
 
-export type { ClassifyOutput, ClassifyPreset, DetectOutput, DetectPreset, Preset, SegmentOutput, SegmentPreset } from './presets/types.js'
+export type {
+  ClassifyOutput,
+  ClassifyPreset,
+  DetectOutput,
+  DetectPreset,
+  Preset,
+  SegmentOutput,
+  SegmentPreset,
+} from './presets/types.js'
 
 type As<T, P> = { readonly [N in keyof T]: P }
 
-/** How well-known families of models are used, by the names that their field has for them. The shape of a model's output decides whether it is of a family, and is checked; its file's name does not. */
+/**
+ * How well-known families of models are used, by the names that their field has for them. The shape of a model's output
+ * decides whether it is of a family, and is checked; its file's name does not.
+ */
 export const presets: Readonly<
-  As<typeof classifyPresets, ClassifyPreset> & As<typeof detectPresets, DetectPreset> & As<typeof segmentPresets, SegmentPreset>
+  As<typeof classifyPresets, ClassifyPreset> &
+    As<typeof detectPresets, DetectPreset> &
+    As<typeof segmentPresets, SegmentPreset>
 > = frozen({ ...classifyPresets, ...detectPresets, ...segmentPresets })
 
 /**

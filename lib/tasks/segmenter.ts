@@ -93,11 +93,13 @@ export class Segmenter implements AsyncDisposable {
   }
 
   /**
-   * The mask of each frame of a video, in order, with several under way at once. A frame is open until the loop goes on. With `output` masks are laid on the frames where they
-   * are, and written with their times, colours and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays, unless
-   * `keepPartial` is true.
+   * The mask of each frame of a video, in order, with several under way at once. A frame is open until the loop goes
+   * on. With `output` masks are laid on the frames where they are, and written with their times, colours and sounds:
+   * the file is whole when the loop has ended. Where it fails, or is left early, nothing stays, unless `keepPartial` is
+   * true.
    * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
-   * @throws TensorRTError (in the loop) as {@link segment}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or it is the reason of the signal
+   * @throws TensorRTError (in the loop) as {@link segment}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or
+   * it is the reason of the signal
    */
   async *segmentVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<SegmentedFrame, void, undefined> {
     const { segmentedFrames } = await import('./video/calls.js')

@@ -2,10 +2,18 @@ import { checkedBoolean, checkedChoice, checkedObject, checkedWhole } from '../b
 import { readOptions } from '../base/options.js'
 import { longest } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedPreprocessing, type CheckedSteps, type PreprocessingSteps, preprocessingStepNames } from '../onnx/processing/input.js'
+import {
+  checkedPreprocessing,
+  type CheckedSteps,
+  type PreprocessingSteps,
+  preprocessingStepNames,
+} from '../onnx/processing/input.js'
 import { centerCrop, type Frame, letterbox, padToSquare, type Size, stretch } from '../vision/index.js'
 
-/** An input's size that follows from the picture's, in this order: a side as asked, then both to a multiple. The proportions are those of the picture, but for the multiple. */
+/**
+ * An input's size that follows from the picture's, in this order: a side as asked, then both to a multiple. The
+ * proportions are those of the picture, but for the multiple.
+ */
 export interface PictureSize {
   /** The shorter side becomes so long, the longer one in proportion, rounded down (torchvision's Resize). */
   readonly shortSide?: number | undefined
@@ -19,14 +27,19 @@ export interface PictureSize {
   readonly rounding?: 'up' | 'nearest' | undefined
 }
 
-/** The input's size where the model leaves it open: a number for a square, a size, or what makes one of each picture's. */
+/**
+ * The input's size where the model leaves it open: a number for a square, a size, or what makes one of each picture's.
+ */
 export type InputSize = number | Size | PictureSize
 
 /** How a picture becomes the model's input: the steps of `withPreprocessing`, and what only the host does. */
 export interface InputSteps extends PreprocessingSteps {
   /** Where the model leaves its input's size open; a model's own size goes first. */
   readonly size?: InputSize | undefined
-  /** Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with `range: '0-1'`. Default false. */
+  /**
+   * Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with
+   * `range: '0-1'`. Default false.
+   */
   readonly ownMaximum?: boolean | undefined
   /**
    * Where the size follows from the picture: a longer side beyond this becomes so long, before both sides become
@@ -48,7 +61,10 @@ export interface InputSteps extends PreprocessingSteps {
 
 const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
 
-/** A preset's steps and one's own, which go first; `scale` and `std` are two words for one, and `fill` and `fillAfter` exclude each other. */
+/**
+ * A preset's steps and one's own, which go first; `scale` and `std` are two words for one, and `fill` and `fillAfter`
+ * exclude each other.
+ */
 export function mergedSteps(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
   // another way to lay the picture has words of its own
   const isLaidAnew = own?.resize !== undefined && own.resize !== preset?.resize
@@ -89,7 +105,14 @@ const defaultMaxSide = 1920
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSteps(steps: unknown): Steps {
-  const { size, ownMaximum = false, maxSide, minSide, limitPixels, ...given } = readOptions(steps, [...preprocessingStepNames, ...hostNames], 'input') // prettier-ignore
+  const {
+    size,
+    ownMaximum = false,
+    maxSide,
+    minSide,
+    limitPixels,
+    ...given
+  } = readOptions(steps, [...preprocessingStepNames, ...hostNames], 'input')
   const checked = checkedPreprocessing(given)
   const { filter, coordinates, round, range, mean, scale, std, order } = given as PreprocessingSteps
   const own = checkedBoolean(ownMaximum, 'ownMaximum')
@@ -101,7 +124,8 @@ export function checkedSteps(steps: unknown): Steps {
     layout: given.layout as Steps['layout'],
     size: known,
     ownMaximum: own,
-    maxSide: maxSide === undefined ? Math.max(defaultMaxSide, mostLongSide) : checkedWhole(maxSide, 'maxSide', 1, longest),
+    maxSide:
+      maxSide === undefined ? Math.max(defaultMaxSide, mostLongSide) : checkedWhole(maxSide, 'maxSide', 1, longest),
     isBounded: maxSide !== undefined,
     minSide: minSide === undefined ? undefined : checkedWhole(minSide, 'minSide', 1, longest),
     limitPixels: limitPixels === undefined ? undefined : checkedWhole(limitPixels, 'limitPixels', 1),
@@ -135,13 +159,22 @@ const sizeNames = ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf', 
 
 function checkedInputSize(size: unknown): Size | PictureSize {
   if (typeof size !== 'object') {
-    const side = checkedWhole(size, 'size', 1, longest, 'a number of pixels, a size, or what makes one of the picture’s')
+    const side = checkedWhole(
+      size,
+      'size',
+      1,
+      longest,
+      'a number of pixels, a size, or what makes one of the picture’s',
+    )
     return { width: side, height: side }
   }
   const given = checkedObject(size, 'size') as Partial<Size>
   if (given.width === undefined && given.height === undefined) return checkedPictureSize(given)
   const { width, height } = readOptions(given, ['width', 'height'], 'size')
-  return { width: checkedWhole(width, 'size.width', 1, longest), height: checkedWhole(height, 'size.height', 1, longest) }
+  return {
+    width: checkedWhole(width, 'size.width', 1, longest),
+    height: checkedWhole(height, 'size.height', 1, longest),
+  }
 }
 
 function checkedPictureSize(size: object): PictureSize {
@@ -159,7 +192,11 @@ export function isFixed(size: Size | PictureSize): size is Size {
 /** The input's size for a picture, whose longer side is at most `maxSide` before it becomes a multiple. */
 export function sizeFor(picture: Size, { multipleOf, rounding = 'up', ...sides }: PictureSize, maxSide: number): Size {
   const wanted = askedSize(picture, sides)
-  return inUnits(longSide(wanted) > maxSide ? scaled(picture, maxSide, longSide(picture)) : wanted, multipleOf, rounding)
+  return inUnits(
+    longSide(wanted) > maxSide ? scaled(picture, maxSide, longSide(picture)) : wanted,
+    multipleOf,
+    rounding,
+  )
 }
 
 const longSide = ({ width, height }: Size): number => Math.max(width, height)
@@ -180,7 +217,8 @@ function scaled({ width, height }: Size, side: number, of: number): Size {
 
 function inUnits({ width, height }: Size, unit: number | undefined, rounding: 'up' | 'nearest'): Size {
   if (unit === undefined) return { width, height }
-  const rounded = (side: number): number => Math.max(1, rounding === 'up' ? Math.ceil(side / unit) : halfEven(side / unit)) * unit
+  const rounded = (side: number): number =>
+    Math.max(1, rounding === 'up' ? Math.ceil(side / unit) : halfEven(side / unit)) * unit
   return { width: rounded(width), height: rounded(height) }
 }
 

@@ -10,11 +10,16 @@ import { damaged } from './types.js'
 const plain: DType = 'float32'
 
 /**
- * The tensors of a JSON text: of trtexec's `--exportOutput`, `[{ "name", "dimensions": "1x1000", "values": [...] }]`, where `dtype` may stand as well; of an object of nested arrays by name; or one nested array, whose name is ''.
+ * The tensors of a JSON text: of trtexec's `--exportOutput`, `[{ "name", "dimensions": "1x1000", "values": [...] }]`,
+ * where `dtype` may stand as well; of an object of nested arrays by name; or one nested array, whose name is ''.
  * @param dtypeOf the data type that a tensor of this name is to have; else the one in the file, else float32
  * @throws TensorRTError ERR_TRT_FILE where it is none of these, ERR_TRT_DTYPE where a value is none of the data type
  */
-export function parseJson(bytes: Uint8Array, name: string, dtypeOf: (tensor: string) => DType | undefined): Map<string, Tensor> {
+export function parseJson(
+  bytes: Uint8Array,
+  name: string,
+  dtypeOf: (tensor: string) => DType | undefined,
+): Map<string, Tensor> {
   const value = valueOf(bytes, name)
   if (isListed(value)) return listed(value, name, dtypeOf)
   const entries: [string, unknown][] =
@@ -57,15 +62,25 @@ function isListed(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0 && value.some(isObject)
 }
 
-function listed(list: readonly unknown[], name: string, dtypeOf: (tensor: string) => DType | undefined): Map<string, Tensor> {
+function listed(
+  list: readonly unknown[],
+  name: string,
+  dtypeOf: (tensor: string) => DType | undefined,
+): Map<string, Tensor> {
   const found = new Map<string, Tensor>()
   for (const [index, each] of list.entries()) {
     const tensor = checkedListed(each, `[${index}] of ${name}`)
     const where = `${JSON.stringify(tensor.name)} of ${name}`
     if (found.has(tensor.name)) throw damaged(name, `it has two tensors called ${JSON.stringify(tensor.name)}`)
-    const shape = checkedShape(tensor.dimensions === '' ? [] : tensor.dimensions.split('x').map(Number), `the dimensions of ${where}`)
+    const shape = checkedShape(
+      tensor.dimensions === '' ? [] : tensor.dimensions.split('x').map(Number),
+      `the dimensions of ${where}`,
+    )
     if (elementCount(shape) !== tensor.values.length)
-      throw damaged(where, `expected ${elementCount(shape)} values for ${shapeText(shape)} but found ${tensor.values.length}`)
+      throw damaged(
+        where,
+        `expected ${elementCount(shape)} values for ${shapeText(shape)} but found ${tensor.values.length}`,
+      )
     found.set(tensor.name, tensorOf(tensor.values, shape, dtypeOf(tensor.name) ?? ownType(tensor, where), where))
   }
   return found
@@ -74,7 +89,10 @@ function listed(list: readonly unknown[], name: string, dtypeOf: (tensor: string
 function checkedListed(value: unknown, where: string): Listed {
   const { name, dimensions, values } = (value ?? {}) as Partial<Record<keyof Listed, unknown>>
   const fits =
-    typeof name === 'string' && typeof dimensions === 'string' && /^(?:\d{1,15}(?:x\d{1,15})*)?$/.test(dimensions) && Array.isArray(values)
+    typeof name === 'string' &&
+    typeof dimensions === 'string' &&
+    /^(?:\d{1,15}(?:x\d{1,15})*)?$/.test(dimensions) &&
+    Array.isArray(values)
   if (fits) return value as Listed
   throw damaged(where, 'expected { "name": "output", "dimensions": "1x1000", "values": [...] }')
 }
@@ -92,7 +110,10 @@ function nestedTensor(value: unknown, dtype: DType, where: string): Tensor {
   const walk = (each: unknown, axis: number, path: string): void => {
     if (axis === dims.length) return void values.push(each)
     if (!Array.isArray(each) || each.length !== dims[axis])
-      throw damaged(where, `expected nested arrays of one length, ${shapeText(dims)}, but found ${describe(each)} at ${path || 'its top'}`)
+      throw damaged(
+        where,
+        `expected nested arrays of one length, ${shapeText(dims)}, but found ${describe(each)} at ${path || 'its top'}`,
+      )
     each.forEach((inner, index) => walk(inner, axis + 1, `${path}[${index}]`))
   }
   walk(value, 0, '')
@@ -109,9 +130,13 @@ const specials: Readonly<Record<string, number>> = {
 }
 
 function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {
-  if (dtype === 'int4' || dtype === 'fp4') throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: JSON is not read as ${dtype}`)
+  if (dtype === 'int4' || dtype === 'fp4')
+    throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: JSON is not read as ${dtype}`)
   const refused = (index: number): TensorRTError =>
-    new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: expected ${dtype} but found ${describe(values[index])} at ${index}`)
+    new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Cannot read ${where}: expected ${dtype} but found ${describe(values[index])} at ${index}`,
+    )
   if (isOneOf(dtype, floatDTypes)) {
     const numbers = values.map((value, index) => {
       const number = typeof value === 'string' ? specials[value.toLowerCase()] : value
@@ -140,7 +165,8 @@ function wholeOf(value: unknown, dtype: DType): number | bigint | undefined {
 }
 
 /**
- * As trtexec's `--exportOutput` has it, with `dtype` as well. float32 has as many digits as tell it from its neighbours; NaN and infinities are "NaN", "Infinity", "-Infinity", and whole numbers beyond 2^53 are text too.
+ * As trtexec's `--exportOutput` has it, with `dtype` as well. float32 has as many digits as tell it from its
+ * neighbours; NaN and infinities are "NaN", "Infinity", "-Infinity", and whole numbers beyond 2^53 are text too.
  * @throws TensorRTError ERR_TRT_DTYPE for elements that are packed
  */
 export function* jsonChunks(tensors: Iterable<readonly [string, Tensor]>): Generator<Uint8Array> {
@@ -160,7 +186,9 @@ function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[]
     throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
   if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
   if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-    return Array.from(data as BigInt64Array, (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)))
+    return Array.from(data as BigInt64Array, (value) =>
+      Number.isSafeInteger(Number(value)) ? Number(value) : String(value),
+    )
   const numbers =
     dtype === 'float64' || !isOneOf(dtype, floatDTypes)
       ? (data as Float64Array)

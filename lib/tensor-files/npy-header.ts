@@ -11,7 +11,8 @@ export interface NpyHeader {
 type Entries = Partial<Record<'descr' | 'fortran_order' | 'shape', string>>
 
 /** One entry of the dictionary: its value is text, a truth value or a tuple of whole numbers. */
-const entry = /\s*(['"])(descr|fortran_order|shape)\1\s*:\s*(?:(['"])([^'"\\]*)\3|(True|False)|\(([\d\sL,]*)\))\s*(?:,|$)/y
+const entry =
+  /\s*(['"])(descr|fortran_order|shape)\1\s*:\s*(?:(['"])([^'"\\]*)\3|(True|False)|\(([\d\sL,]*)\))\s*(?:,|$)/y
 
 const literal = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
 
@@ -23,7 +24,10 @@ export function parseHeader(text: string, name: string): NpyHeader {
   const inner = /^\s*\{([^]*)\}\s*$/.exec(text)?.[1]?.trimEnd()
   if (inner === undefined) throw wrong(text, name)
   if (/(['"])descr\1\s*:\s*[[(]/.test(inner))
-    throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${name}: it has a structured data type (several fields for each element)`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Cannot read ${name}: it has a structured data type (several fields for each element)`,
+    )
   const found = entriesOf(inner)
   const shape = found?.shape === undefined ? undefined : dimensionsOf(found.shape)
   if (found?.descr === undefined || found.fortran_order === undefined || shape === undefined) throw wrong(text, name)

@@ -32,7 +32,8 @@ const longestHeader = 2 ** 16
 
 /**
  * A tensor of the bytes of a `.npy`, which it keeps.
- * @throws TensorRTError ERR_TRT_FILE where the bytes are not what their header says; ERR_TRT_DTYPE for an element type that tensors have not; ERR_TRT_SHAPE for more than 8 dimensions
+ * @throws TensorRTError ERR_TRT_FILE where the bytes are not what their header says; ERR_TRT_DTYPE for an element type
+ * that tensors have not; ERR_TRT_SHAPE for more than 8 dimensions
  */
 export function parseNpy(bytes: Uint8Array, name: string): Tensor {
   const { text, dataAt } = headOf(bytes, name)
@@ -40,7 +41,8 @@ export function parseNpy(bytes: Uint8Array, name: string): Tensor {
   const { dtype, isSwapped } = elementOf(descr, name)
   const dims = checkedShape(shape, `the shape of ${name}`)
   const [wanted, found] = [byteSize(dtype, dims), bytes.length - dataAt]
-  if (wanted !== found) throw damaged(name, `expected ${wanted} bytes after its header, ${dtype} ${shapeText(dims)}, but found ${found}`)
+  if (wanted !== found)
+    throw damaged(name, `expected ${wanted} bytes after its header, ${dtype} ${shapeText(dims)}, but found ${found}`)
   const data = elementsOf(bytes, dataAt, dtype, isSwapped)
   if (dtype === 'bool' && (data as Uint8Array).some((value) => value > 1))
     throw damaged(name, 'expected 0 and 1 for bool but found another byte')
@@ -54,23 +56,30 @@ function headOf(bytes: Uint8Array, name: string): { readonly text: string; reado
       `expected a .npy, which begins with \\x93NUMPY, but found ${bytes.length === 0 ? 'an empty file' : 'something else'}`,
     )
   const [major = 0, minor = 0] = bytes.subarray(magic.length)
-  if (major < 1 || major > 3 || minor !== 0) throw damaged(name, `expected version 1.0, 2.0 or 3.0 of .npy but found ${major}.${minor}`)
+  if (major < 1 || major > 3 || minor !== 0)
+    throw damaged(name, `expected version 1.0, 2.0 or 3.0 of .npy but found ${major}.${minor}`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const [textAt, length] = major === 1 ? [10, view.getUint16(8, true)] : [12, view.getUint32(8, true)]
   const dataAt = textAt + length
-  if (length > longestHeader) throw damaged(name, `expected a header of at most ${longestHeader} bytes but found one of ${length}`)
-  if (dataAt > bytes.length) throw damaged(name, `expected a header of ${length} bytes but the file ends after ${bytes.length - textAt}`)
+  if (length > longestHeader)
+    throw damaged(name, `expected a header of at most ${longestHeader} bytes but found one of ${length}`)
+  if (dataAt > bytes.length)
+    throw damaged(name, `expected a header of ${length} bytes but the file ends after ${bytes.length - textAt}`)
   return { text: Buffer.from(bytes.subarray(textAt, dataAt)).toString(major === 3 ? 'utf8' : 'latin1'), dataAt }
 }
 
 function elementOf(descr: string, name: string): { readonly dtype: DType; readonly isSwapped: boolean } {
   const order = descr.slice(0, 1)
   const code = descr.slice(1)
-  const dtype = '<>=|'.includes(order) && order !== '' && Object.hasOwn(dtypeOfCode, code) ? dtypeOfCode[code] : undefined
+  const dtype =
+    '<>=|'.includes(order) && order !== '' && Object.hasOwn(dtypeOfCode, code) ? dtypeOfCode[code] : undefined
   if (dtype !== undefined) return { dtype, isSwapped: '<>'.includes(order) && order !== ownOrder }
   const known = Object.values(dtypeOfCode).join(', ')
   const why = code.startsWith('O') ? ' (Python objects, which are pickled: code, not data)' : ''
-  throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${name}: expected one of ${known} but found NumPy's ${JSON.stringify(descr)}${why}`)
+  throw new TensorRTError(
+    'ERR_TRT_DTYPE',
+    `Cannot read ${name}: expected one of ${known} but found NumPy's ${JSON.stringify(descr)}${why}`,
+  )
 }
 
 function elementsOf<D extends DType>(bytes: Uint8Array, at: number, dtype: D, isSwapped: boolean): DTypeArrays[D] {
@@ -95,7 +104,10 @@ function swap({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: NodeJS.Type
 export function npyChunks({ dtype, shape, data }: Tensor): Uint8Array[] {
   const code = Object.keys(dtypeOfCode).find((each) => dtypeOfCode[each] === dtype)
   if (code === undefined)
-    throw new TensorRTError('ERR_TRT_DTYPE', `NumPy has no ${dtype}: write what toFloat32() gives, or the bytes alone as .raw`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `NumPy has no ${dtype}: write what toFloat32() gives, or the bytes alone as .raw`,
+    )
   const descr = `${code.endsWith('1') ? '|' : ownOrder}${code}`
   return [headerBytes({ descr, shape }), bytesOf(data)]
 }

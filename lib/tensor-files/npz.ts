@@ -13,10 +13,15 @@ import { damaged } from './types.js'
 const mostOfDeflate = 1032
 
 /**
- * The arrays of a `.npz` by their names, in the order of the file: stored or deflated, each held against its checksum and its declared size.
+ * The arrays of a `.npz` by their names, in the order of the file: stored or deflated, each held against its checksum
+ * and its declared size.
  * @throws TensorRTError ERR_TRT_FILE, and as parseNpy
  */
-export async function readNpz(from: FileHandle | Uint8Array, name: string, signal: AbortSignal | undefined): Promise<Map<string, Tensor>> {
+export async function readNpz(
+  from: FileHandle | Uint8Array,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, Tensor>> {
   const found = new Map<string, Tensor>()
   try {
     const zip = await opened(from)
@@ -25,7 +30,8 @@ export async function readNpz(from: FileHandle | Uint8Array, name: string, signa
       const array = arrayName(entry, name)
       if (found.has(array)) throw damaged(name, `it has two arrays called ${JSON.stringify(array)}`)
       compressed += entry.compressedSize
-      if (compressed > zip.fileSize) throw damaged(name, `its arrays have ${compressed} bytes by what it says, more than the file`)
+      if (compressed > zip.fileSize)
+        throw damaged(name, `its arrays have ${compressed} bytes by what it says, more than the file`)
       const where = `${JSON.stringify(array)} of ${name}`
       found.set(array, parseNpy(await bytesOfEntry(zip, entry, where, signal), where))
     }
@@ -37,7 +43,9 @@ export async function readNpz(from: FileHandle | Uint8Array, name: string, signa
   return found
 }
 
-/** Names are decoded here: they are names of arrays and may begin with a slash, no paths that anything is written to. */
+/**
+ * Names are decoded here: they are names of arrays and may begin with a slash, no paths that anything is written to.
+ */
 function opened(from: FileHandle | Uint8Array): Promise<ZipFile> {
   const options = { autoClose: false, decodeStrings: false }
   if (!(from instanceof Uint8Array)) return fromFdPromise(from.fd, options)
@@ -49,11 +57,19 @@ function arrayName(entry: Entry, name: string): string {
   const file = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true)
   if (!file.endsWith('.npy')) throw damaged(name, `expected arrays alone, NAME.npy, but it has ${JSON.stringify(file)}`)
   if (!entry.canDecodeFileData())
-    throw damaged(name, `${JSON.stringify(file)} is ${entry.isEncrypted() ? 'encrypted' : 'neither stored nor deflated'}`)
+    throw damaged(
+      name,
+      `${JSON.stringify(file)} is ${entry.isEncrypted() ? 'encrypted' : 'neither stored nor deflated'}`,
+    )
   return file.slice(0, -'.npy'.length)
 }
 
-async function bytesOfEntry(zip: ZipFile, entry: Entry, where: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function bytesOfEntry(
+  zip: ZipFile,
+  entry: Entry,
+  where: string,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
   const { compressedSize, uncompressedSize: size } = entry
   if (size > compressedSize * mostOfDeflate)
     throw damaged(where, `${compressedSize} bytes cannot become the ${size} that it is said to have`)
@@ -72,7 +88,10 @@ async function bytesOfEntry(zip: ZipFile, entry: Entry, where: string, signal: A
 /** As numpy.savez has it: what is in it does not depend on when it was made. */
 const epoch = new Date(1980, 0, 1)
 
-/** The pieces of a `.npz`. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for a name that a zip archive refuses */
+/**
+ * The pieces of a `.npz`. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for a name that a zip archive
+ * refuses
+ */
 export function npzChunks(tensors: Iterable<readonly [string, Tensor]>, compress: boolean): AsyncIterable<Uint8Array> {
   const zip = new ZipWriter()
   for (const [name, tensor] of tensors) {

@@ -18,7 +18,10 @@ import { checkedFormat, damaged, type TensorFormat, type TensorSpec } from './ty
 export type TensorSource = string | URL | Uint8Array | ArrayBuffer
 
 interface ReadOptions {
-  /** Default: what the path ends in, `.npy`, `.npz`, `.json`; `.raw`, `.bin` and `.dat` are raw. Of bytes it has to be said. */
+  /**
+   * Default: what the path ends in, `.npy`, `.npz`, `.json`; `.raw`, `.bin` and `.dat` are raw. Of bytes it has to be
+   * said.
+   */
   readonly format?: TensorFormat | undefined
   /** Gives up reading; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -26,9 +29,15 @@ interface ReadOptions {
 
 /** Options of {@link readTensor}. */
 export interface ReadTensorOptions extends ReadOptions {
-  /** What the tensor must be; of raw bytes it has to be said. A JSON file's numbers become it, and float32 without it, unless the file says its own. */
+  /**
+   * What the tensor must be; of raw bytes it has to be said. A JSON file's numbers become it, and float32 without it,
+   * unless the file says its own.
+   */
   readonly dtype?: DType | undefined
-  /** What the tensor must have; -1 for a dimension of any length, of which raw bytes allow one; these are of one dimension without it. */
+  /**
+   * What the tensor must have; -1 for a dimension of any length, of which raw bytes allow one; these are of one
+   * dimension without it.
+   */
   readonly shape?: readonly number[] | undefined
 }
 
@@ -64,7 +73,10 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
   const { tensors, name } = await readAll(source, given, () => spec)
   const [first, ...others] = tensors.values()
   if (first !== undefined && others.length === 0) return first
-  throw damaged(name, `expected one tensor but found ${tensors.size}${tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`}`)
+  throw damaged(
+    name,
+    `expected one tensor but found ${tensors.size}${tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`}`,
+  )
 }
 
 /**
@@ -85,8 +97,11 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
  */
 export async function readTensors(source: TensorSource, options?: ReadTensorsOptions): Promise<Record<string, Tensor>> {
   const given = readOptions(options, ['format', 'expect', 'signal'], 'readTensors')
-  const specs = given.expect === undefined ? {} : (checkedObject(given.expect, 'expect') as Readonly<Record<string, TensorSpec>>)
-  const { tensors } = await readAll(source, given, (name) => (Object.hasOwn(specs, name) ? checkedSpec(specs[name], name) : {}))
+  const specs =
+    given.expect === undefined ? {} : (checkedObject(given.expect, 'expect') as Readonly<Record<string, TensorSpec>>)
+  const { tensors } = await readAll(source, given, (name) =>
+    Object.hasOwn(specs, name) ? checkedSpec(specs[name], name) : {},
+  )
   return Object.fromEntries(tensors)
 }
 
@@ -130,7 +145,9 @@ async function readAll(
   const read = await (typeof from === 'string'
     ? onFile('read', from, () => fromFile(from, (file) => parsed(file, { format, name, own, specOf, signal })))
     : parsed(from, { format, name, own, specOf, signal }))
-  const tensors = new Map([...read].map(([key, tensor]) => [key, checkedTensor(tensor, specOf(key), `${JSON.stringify(key)} of ${name}`)]))
+  const tensors = new Map(
+    [...read].map(([key, tensor]) => [key, checkedTensor(tensor, specOf(key), `${JSON.stringify(key)} of ${name}`)]),
+  )
   if (path !== undefined) for (const tensor of tensors.values()) rememberFiles(tensor, path)
   return { tensors, name }
 }
@@ -156,7 +173,10 @@ interface Way {
   readonly signal: AbortSignal | undefined
 }
 
-async function parsed(from: FileHandle | Uint8Array, { format, name, own, specOf, signal }: Way): Promise<ReadonlyMap<string, Tensor>> {
+async function parsed(
+  from: FileHandle | Uint8Array,
+  { format, name, own, specOf, signal }: Way,
+): Promise<ReadonlyMap<string, Tensor>> {
   if (format === 'npz') return (await import('./npz.js')).readNpz(from, name, signal)
   const bytes = from instanceof Uint8Array ? from : await wholeFile(from, name, signal)
   if (format === 'npy') return new Map([[own, parseNpy(bytes, name)]])
@@ -189,8 +209,12 @@ function checkedTensor(tensor: Tensor, { dtype = tensor.dtype, shape = tensor.sh
       details: { expected: dtype, found: tensor.dtype },
     })
   if (!fitsDims(tensor.shape, shape))
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(shape)} for ${where} but found ${shapeText(tensor.shape)}`, {
-      details: { expected: shape, found: tensor.shape },
-    })
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected shape ${shapeText(shape)} for ${where} but found ${shapeText(tensor.shape)}`,
+      {
+        details: { expected: shape, found: tensor.shape },
+      },
+    )
   return tensor
 }

@@ -4,12 +4,15 @@ import { expected, TensorRTError } from '../errors.js'
 import type { DType } from '../tensor.js'
 
 /**
- * How tensors lie in a file. `npy` and `npz`: NumPy's. `raw`: the bytes alone, as `ndarray.tofile` writes them and trtexec's `--loadInputs` reads them. `json`: trtexec's `--exportOutput`, or plain nested arrays.
+ * How tensors lie in a file. `npy` and `npz`: NumPy's. `raw`: the bytes alone, as `ndarray.tofile` writes them and
+ * trtexec's `--loadInputs` reads them. `json`: trtexec's `--exportOutput`, or plain nested arrays.
  * @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  */
 export type TensorFormat = 'npy' | 'npz' | 'raw' | 'json'
 
-/** What a tensor is to be: -1 for a dimension that may be of any length. {@link Engine.inputs} has one for each input. */
+/**
+ * What a tensor is to be: -1 for a dimension that may be of any length. {@link Engine.inputs} has one for each input.
+ */
 export interface TensorSpec {
   /** The data type. */
   readonly dtype: DType
@@ -41,7 +44,8 @@ export function checkedFormat(format: unknown, path: string | undefined): Tensor
   if (format !== undefined) return checkedChoice(format, 'format', tensorFormats)
   const found = path === undefined ? undefined : formatOfName(path)
   if (found !== undefined) return found
-  if (path === undefined) throw expected(`format, one of ${tensorFormats.join(', ')}, beside bytes`, 'options', undefined)
+  if (path === undefined)
+    throw expected(`format, one of ${tensorFormats.join(', ')}, beside bytes`, 'options', undefined)
   throw expected(`a path that ends in ${tensorExtensions.join(', ')}, or the option format,`, 'path', path)
 }
 

@@ -20,7 +20,8 @@ export interface WriteTensorOptions extends OverwriteOptions {
 }
 
 /**
- * Writes a tensor to a file, whole or not at all: a temporary file beside it takes its place. In `.npz` and JSON it is called as the file is without its ending.
+ * Writes a tensor to a file, whole or not at all: a temporary file beside it takes its place. In `.npz` and JSON it is
+ * called as the file is without its ending.
  * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where a tensor was read from that very file, unless
  * `overwrite` allows it; ERR_TRT_DTYPE where the format has no such elements (NumPy has no bfloat16, fp8, int4, fp4);
  * ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
@@ -34,8 +35,9 @@ export async function writeTensor(path: string | URL, tensor: Tensor, options?: 
 }
 
 /**
- * Writes tensors by their names, each file whole or not at all: one file of all where the path ends in `.npz` or `.json` (as trtexec's `--exportOutput` has it); else into a folder, which is made where there is none, a
- * file `NAME.npy` for each, or of another `format`. What a name of a file must not have becomes `_`.
+ * Writes tensors by their names, each file whole or not at all: one file of all where the path ends in `.npz` or
+ * `.json` (as trtexec's `--exportOutput` has it); else into a folder, which is made where there is none, a file
+ * `NAME.npy` for each, or of another `format`. What a name of a file must not have becomes `_`.
  * @returns the paths of what was written
  * @throws TensorRTError (as a rejection) as {@link writeTensor}
  */
@@ -50,7 +52,8 @@ export async function writeTensors(
   const format = writing.format ?? formatOfName(target) ?? 'npy'
   const holdsMany = format === 'npz' || format === 'json'
   if (formatOfName(target) !== undefined || holdsMany) {
-    if (!holdsMany && named.length > 1) throw expected(`a folder, or a file of .npz or .json, for ${named.length} tensors`, 'path', path)
+    if (!holdsMany && named.length > 1)
+      throw expected(`a folder, or a file of .npz or .json, for ${named.length} tensors`, 'path', path)
     await writeAs(format, target, named, writing)
     return [target]
   }
@@ -86,7 +89,12 @@ interface Writing {
 }
 
 function checkedWriting(options: unknown, owner: string): Writing {
-  const { format, compressed = false, overwrite, signal } = readOptions(options, ['format', 'compressed', 'overwrite', 'signal'], owner)
+  const {
+    format,
+    compressed = false,
+    overwrite,
+    signal,
+  } = readOptions(options, ['format', 'compressed', 'overwrite', 'signal'], owner)
   return {
     format: format === undefined ? undefined : checkedChoice(format, 'format', tensorFormats),
     compressed: checkedBoolean(compressed, 'compressed'),
@@ -98,7 +106,8 @@ function checkedWriting(options: unknown, owner: string): Writing {
 function checkedTensors(tensors: unknown): (readonly [string, Tensor])[] {
   const named = Object.entries(checkedObject(tensors, 'tensors', 'tensors by their names')) as [string, Tensor][]
   if (named.length === 0) throw expected('at least one tensor', 'tensors', tensors)
-  for (const [name, tensor] of named) if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `tensors.${name}`, tensor)
+  for (const [name, tensor] of named)
+    if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `tensors.${name}`, tensor)
   return named
 }
 

@@ -13,7 +13,10 @@ export type FloatDType = (typeof floatDTypes)[number]
 interface Format {
   readonly exponentBits: number
   readonly mantissaBits: number
-  /** Whether the largest exponent is of infinities and NaN; else all of it is of numbers but its last code, which is NaN. */
+  /**
+   * Whether the largest exponent is of infinities and NaN; else all of it is of numbers but its last code, which is
+   * NaN.
+   */
   readonly infinities: boolean
 }
 
@@ -53,21 +56,27 @@ function newTable({ exponentBits, mantissaBits, infinities }: Format): Float32Ar
 }
 
 /**
- * The numbers of a tensor's data, in memory of their own; float32's as they are, without a copy. What float32 cannot hold (whole numbers beyond 2^24, most of
- * float64) is rounded to the nearest, of two that are as near to the even one; a float64 beyond float32's largest number becomes infinite. As ONNX's Cast does.
+ * The numbers of a tensor's data, in memory of their own; float32's as they are, without a copy. What float32 cannot
+ * hold (whole numbers beyond 2^24, most of float64) is rounded to the nearest, of two that are as near to the even one;
+ * a float64 beyond float32's largest number becomes infinite. As ONNX's Cast does.
  */
 export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Float32Array {
   if (data instanceof Float32Array) return data
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) return Float32Array.from(data as BigInt64Array, nearlyNumber)
-  if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'fp8') return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
-  if (dtype === 'int4') return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? code : code - 16))
-  if (dtype === 'fp4') return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? 1 : -1) * (e2m1[code & 7] as number))
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+    return Float32Array.from(data as BigInt64Array, nearlyNumber)
+  if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'fp8')
+    return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
+  if (dtype === 'int4')
+    return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? code : code - 16))
+  if (dtype === 'fp4')
+    return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? 1 : -1) * (e2m1[code & 7] as number))
   return new Float32Array(data as Uint8Array)
 }
 
 /**
- * A number that rounds to the float32 next to a whole number of 64 bits. Beyond 2^53 it is not the number nearest to that: one rounding after another could end
- * one float32 beside. Instead the bits that go are told by the last one that stays.
+ * A number that rounds to the float32 next to a whole number of 64 bits. Beyond 2^53 it is not the number nearest to
+ * that: one rounding after another could end one float32 beside. Instead the bits that go are told by the last one that
+ * stays.
  */
 function nearlyNumber(value: bigint): number {
   const number = Number(value)
@@ -90,8 +99,9 @@ const bits = new Uint32Array(1)
 const number = new Float32Array(bits.buffer)
 
 /**
- * Numbers rounded to a data type, to the nearest, of two that are as near to the even one, in memory of their own. What is beyond a float16's or bfloat16's largest
- * number becomes infinite; fp8 has no infinities, and takes its largest number (448), as ONNX's Cast and the GPU do. float64 takes each as it is.
+ * Numbers rounded to a data type, to the nearest, of two that are as near to the even one, in memory of their own. What
+ * is beyond a float16's or bfloat16's largest number becomes infinite; fp8 has no infinities, and takes its largest
+ * number (448), as ONNX's Cast and the GPU do. float64 takes each as it is.
  */
 export function roundedTo<D extends FloatDType>(dtype: D, numbers: ArrayLike<number>): DTypeArrays[D] {
   if (dtype === 'float32') return Float32Array.from(numbers) as DTypeArrays[D]

@@ -75,9 +75,14 @@ export type Float16ArrayIfAny = typeof globalThis extends { Float16Array: { read
 
 /** The arrays that a tensor of a data type takes as its data. */
 export type DTypeData<D extends DType> =
-  DTypeArrays[D] | (D extends 'float16' ? Float16ArrayIfAny : never) | (Uint8Array extends DTypeArrays[D] ? Uint8ClampedArray : never)
+  | DTypeArrays[D]
+  | (D extends 'float16' ? Float16ArrayIfAny : never)
+  | (Uint8Array extends DTypeArrays[D] ? Uint8ClampedArray : never)
 
-/** The data type that follows from an array alone. Of a `Uint16Array` (float16, bfloat16, uint16), and of bytes that are no uint8, it has to be said. */
+/**
+ * The data type that follows from an array alone. Of a `Uint16Array` (float16, bfloat16, uint16), and of bytes that are
+ * no uint8, it has to be said.
+ */
 export type DTypeOf<A> = A extends Float32Array
   ? 'float32'
   : A extends Int32Array
@@ -173,7 +178,8 @@ export function byteSize(dtype: DType, shape: readonly number[]): number {
 /** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
 export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
   if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
-  if (shape.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${shape.length}`)
+  if (shape.length > 8)
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${shape.length}`)
   const copy = Array.from(shape as unknown[], (dim) => {
     if (typeof dim !== 'number' || !Number.isSafeInteger(dim) || dim < 0) {
       throw new TensorRTError(
@@ -198,8 +204,8 @@ function isFloat16Array(data: NodeJS.TypedArray): boolean {
 }
 
 /**
- * The data of a tensor in the array type of its data type: what was given, or a view of the same memory where that is another type that holds the same
- * elements (`Uint8ClampedArray`, `Float16Array`).
+ * The data of a tensor in the array type of its data type: what was given, or a view of the same memory where that is
+ * another type that holds the same elements (`Uint8ClampedArray`, `Float16Array`).
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE
  */
 export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
@@ -208,7 +214,10 @@ export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArra
   if (!isTypedArray(data)) throw expected(`a ${array.name}`, 'data', data)
   const fits = dtype === 'float16' ? isFloat16Array(data) : data instanceof Uint8ClampedArray && array === Uint8Array
   if (fits) return new array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as DTypeArrays[D]
-  throw new TensorRTError('ERR_TRT_DTYPE', `Expected a ${array.name} for the data of a ${dtype} tensor but received ${describe(data)}`)
+  throw new TensorRTError(
+    'ERR_TRT_DTYPE',
+    `Expected a ${array.name} for the data of a ${dtype} tensor but received ${describe(data)}`,
+  )
 }
 
 /** The data types of which each has an array of its own. */

@@ -1,7 +1,10 @@
 import { describe, expected, TensorRTError } from '../errors.js'
 import { dtypes, isDType, isTypedArray, type DType } from './dtypes.js'
 
-/** What looks like a tensor and is none of ours: onnxruntime's (`type`, `dims`), or a Tensor that lost its class on its way through `postMessage`. */
+/**
+ * What looks like a tensor and is none of ours: onnxruntime's (`type`, `dims`), or a Tensor that lost its class on its
+ * way through `postMessage`.
+ */
 export type TensorLike =
   | {
       /** The data type, by onnxruntime's name. */
@@ -31,24 +34,32 @@ const ours = 'an object with the fields of a Tensor (one that came through postM
 const runtimes = 'a tensor of onnxruntime'
 const onDevice = 'a DeviceTensor'
 
-function kindOf(value: unknown): { readonly what: string; readonly dtype: string; readonly shape: readonly number[] } | undefined {
+function kindOf(
+  value: unknown,
+): { readonly what: string; readonly dtype: string; readonly shape: readonly number[] } | undefined {
   if (typeof value !== 'object' || value === null || isTypedArray(value)) return undefined
-  const own = (name: string): unknown => (Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined)
+  const own = (name: string): unknown =>
+    Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
   const dtype = own('dtype')
   const type = typeof dtype === 'string' ? undefined : own('type')
   const shape = typeof dtype === 'string' ? own('shape') : typeof type === 'string' ? own('dims') : undefined
   if (!Array.isArray(shape)) return undefined
-  if ((value as { location?: unknown }).location === 'device') return { what: onDevice, dtype: String(dtype), shape: shape as number[] }
+  if ((value as { location?: unknown }).location === 'device')
+    return { what: onDevice, dtype: String(dtype), shape: shape as number[] }
   if (typeof dtype === 'string') return { what: ours, dtype, shape: shape as number[] }
   if (typeof type === 'string') return { what: runtimes, dtype: type, shape: shape as number[] }
   return undefined
 }
 
-/** The error where `what`, such as 'a Tensor', was expected: of what looks like a tensor it says what it is and how to make a Tensor of it. */
+/**
+ * The error where `what`, such as 'a Tensor', was expected: of what looks like a tensor it says what it is and how to
+ * make a Tensor of it.
+ */
 export function expectedTensor(what: string, name: string, value: unknown): TensorRTError {
   const likeness = describeLikeness(value)
   if (likeness === undefined) return expected(what, name, value)
-  const way = likeness === onDevice ? 'await its toHost()' : 'Tensor.from(it) makes a Tensor of it, over the same memory'
+  const way =
+    likeness === onDevice ? 'await its toHost()' : 'Tensor.from(it) makes a Tensor of it, over the same memory'
   const message = `Expected ${what} for ${name} but received ${likeness}: ${way}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
@@ -91,6 +102,10 @@ function dataOf(tensor: { readonly data: unknown }, what: string): unknown {
   try {
     return tensor.data
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The data of ${what} cannot be read: ${(cause as Error).message}`, { cause })
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `The data of ${what} cannot be read: ${(cause as Error).message}`,
+      { cause },
+    )
   }
 }

@@ -24,8 +24,9 @@ export interface FrameParts {
 export let keepFrame: (frame: VideoFrame) => () => void
 
 /**
- * A picture of a video, and when it is shown. Its bytes are where the decoder's pipe left them: `close()`, or `using`, gives their memory to the next frame, else the
- * collector does, later. Functions that take pictures take it as it is: close it when they are done.
+ * A picture of a video, and when it is shown. Its bytes are where the decoder's pipe left them: `close()`, or `using`,
+ * gives their memory to the next frame, else the collector does, later. Functions that take pictures take it as it is:
+ * close it when they are done.
  */
 export class VideoFrame implements RawImage, Disposable {
   /** How the bytes lie: `i420`, unless frames of another format were handed in. */

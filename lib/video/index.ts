@@ -6,7 +6,14 @@
 export type { PixelFormat, RawImage, Size } from '../vision/index.js'
 export { VideoFrame } from './frame.js'
 export { openVideo, VideoSource } from './open.js'
-export { type ProbeOptions, type ProbeSource, probeVideo, type VideoAudio, type VideoColors, type VideoInfo } from './probe.js'
+export {
+  type ProbeOptions,
+  type ProbeSource,
+  probeVideo,
+  type VideoAudio,
+  type VideoColors,
+  type VideoInfo,
+} from './probe.js'
 export { limitVideoMemory, type VideoMemory, videoMemory } from './memory.js'
 export type { VideoStats } from './reading/decoded.js'
 export type { VideoGap } from './reading/gaps.js'

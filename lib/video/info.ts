@@ -99,7 +99,10 @@ export function infoOf(json: string, name: string): VideoInfo {
   const { width = 0, height = 0, pix_fmt = '', codec_name = 'unknown' } = video
   // a stream of which not one picture came has a header that says nothing
   if (width < 1 || height < 1 || pix_fmt === '')
-    throw new TensorRTError('ERR_TRT_VIDEO_DATA', `${name} has a stream of ${codec_name} without a picture that tells its size`)
+    throw new TensorRTError(
+      'ERR_TRT_VIDEO_DATA',
+      `${name} has a stream of ${codec_name} without a picture that tells its size`,
+    )
   const rotation = rotationOf(video)
   const isTurned = rotation === 90 || rotation === 270
   const aspect = pairOf(video.sample_aspect_ratio, ':')
@@ -109,7 +112,8 @@ export function infoOf(json: string, name: string): VideoInfo {
     width: isTurned ? height : width,
     height: isTurned ? width : height,
     rotation,
-    pixelAspect: aspect === undefined || aspect[0] === aspect[1] ? undefined : isTurned ? [aspect[1], aspect[0]] : aspect,
+    pixelAspect:
+      aspect === undefined || aspect[0] === aspect[1] ? undefined : isTurned ? [aspect[1], aspect[0]] : aspect,
     pixelFormat: pix_fmt,
     bitDepth: bitDepthOf(video),
     frameRate: rateOf(video.r_frame_rate),
@@ -122,7 +126,10 @@ export function infoOf(json: string, name: string): VideoInfo {
   }
 }
 
-function parsed(json: string, name: string): { streams?: Stream[]; format?: { format_name?: string; duration?: string } } {
+function parsed(
+  json: string,
+  name: string,
+): { streams?: Stream[]; format?: { format_name?: string; duration?: string } } {
   try {
     return JSON.parse(json) as ReturnType<typeof parsed>
   } catch (cause) {

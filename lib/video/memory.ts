@@ -4,7 +4,10 @@ import { checkedBytes } from '../building/options.js'
 
 /** Bytes of decoded frames of all videos of the process. */
 export interface VideoMemory {
-  /** Those that wait, and those that were given and are neither closed nor collected. Without the addon they are the collector's, and not counted. */
+  /**
+   * Those that wait, and those that were given and are neither closed nor collected. Without the addon they are the
+   * collector's, and not counted.
+   */
   readonly used: number
   /** How many there may be, but for frames that somebody waits for. */
   readonly most: number
@@ -16,8 +19,9 @@ export function videoMemory(): VideoMemory {
 }
 
 /**
- * Limits the memory of all videos of the process together, beside what the option `buffer` says of each. Where there is no more, what is read ahead waits, and
- * live sources drop frames; a frame that somebody waits for is let through, so that nothing stands still. Frames that are there stay.
+ * Limits the memory of all videos of the process together, beside what the option `buffer` says of each. Where there is
+ * no more, what is read ahead waits, and live sources drop frames; a frame that somebody waits for is let through, so
+ * that nothing stands still. Frames that are there stay.
  * @param most bytes, or text such as `'512MiB'`
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  * @example

@@ -8,8 +8,8 @@ import { checkedReading, type OpenVideoOptions } from './reading/options.js'
 import { openedSource, type VideoSourceInput } from './reading/sources.js'
 
 /**
- * A video that is being read: iterate it for its frames, once. The loop closes it, however it ends; `close()` or `await using` does where there is none.
- * Damage, and a file that is cut short, is an error after the frames before it.
+ * A video that is being read: iterate it for its frames, once. The loop closes it, however it ends; `close()` or `await
+ * using` does where there is none. Damage, and a file that is cut short, is an error after the frames before it.
  */
 export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
   /** The path, the URL without passwords, or what else it is. */
@@ -18,7 +18,9 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
   readonly info: VideoInfo
   /** What decodes it. */
   readonly decoder: VideoDecoder
-  /** Whether it happens now: frames tell how old they are (`frame.age`), and how many were left out (`stats.dropped`). */
+  /**
+   * Whether it happens now: frames tell how old they are (`frame.age`), and how many were left out (`stats.dropped`).
+   */
   readonly live: boolean
   readonly #frames: FrameStream
   readonly #signal: AbortSignal | undefined
@@ -43,8 +45,8 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
 
   /**
    * The frames, in the order in which they are shown. Who asks for several at once gets them in that order, too.
-   * @throws TensorRTError (of `next()`) ERR_TRT_VIDEO_DATA (also: a live source did not come back), ERR_TRT_CRASH where ffmpeg was killed; the signal's reason; what a source, or
-   * `onGap`, throws
+   * @throws TensorRTError (of `next()`) ERR_TRT_VIDEO_DATA (also: a live source did not come back), ERR_TRT_CRASH where
+   * ffmpeg was killed; the signal's reason; what a source, or `onGap`, throws
    */
   [Symbol.asyncIterator](): AsyncIterator<VideoFrame, undefined> {
     return {
@@ -59,7 +61,10 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
     }
   }
 
-  /** Ends ffmpeg, and is settled when its process, its pipe and the thread that read it are gone. Frames that were given stay. Twice without harm. */
+  /**
+   * Ends ffmpeg, and is settled when its process, its pipe and the thread that read it are gone. Frames that were given
+   * stay. Twice without harm.
+   */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
   }
@@ -91,11 +96,13 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
 }
 
 /**
- * Opens a video, whose frames come as YUV (`i420`, 8 bit), upright, each with its time as the source has it. ffmpeg decodes, as a process of its own. What is live
- * is open when its first frame is about to come: where somebody has to connect, that takes until then, or until the signal is aborted.
- * @param source a path, a URL, a device (`/dev/video0`), the bytes of a file, such bytes in pieces (a stream), or frames of another library, which are passed on without a copy
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is no ffmpeg; ERR_TRT_VIDEO_DATA where there is no video, or one that cannot be read (also: of high dynamic range);
- * ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ * Opens a video, whose frames come as YUV (`i420`, 8 bit), upright, each with its time as the source has it. ffmpeg
+ * decodes, as a process of its own. What is live is open when its first frame is about to come: where somebody has to
+ * connect, that takes until then, or until the signal is aborted.
+ * @param source a path, a URL, a device (`/dev/video0`), the bytes of a file, such bytes in pieces (a stream), or
+ * frames of another library, which are passed on without a copy
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is no ffmpeg; ERR_TRT_VIDEO_DATA where there is no video, or
+ * one that cannot be read (also: of high dynamic range); ERR_TRT_INVALID_ARGUMENT; the signal's reason
  * @example
  * ```ts
  * import { openVideo } from 'node-tensorrt/video'

@@ -57,7 +57,10 @@ export async function probeVideo(source: ProbeSource, options?: ProbeOptions): P
   return input === undefined ? withBytes(bytes!, ask) : ask({ input, stdin: undefined, more: [] })
 }
 
-/** ffprobe's own words for a file that is not there name no code. A pipe or a device is refused: it would have no frame left. */
+/**
+ * ffprobe's own words for a file that is not there name no code. A pipe or a device is refused: it would have no frame
+ * left.
+ */
 async function checkReadable(path: string): Promise<void> {
   await onFile('read', path, async () => (await openFile(path)).close())
 }
@@ -65,15 +68,25 @@ async function checkReadable(path: string): Promise<void> {
 const told = ['-hide_banner', '-loglevel', 'level+warning'] as const
 
 /** What ffprobe says of an input. @throws TensorRTError ERR_TRT_VIDEO_DATA; the signal's reason */
-export async function probeInput(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<VideoInfo> {
+export async function probeInput(
+  ffprobe: string,
+  { input, stdin, more }: BytesInput,
+  signal: AbortSignal | undefined,
+): Promise<VideoInfo> {
   const args = [...told, ...input.options, '-show_streams', '-show_format', '-of', 'json', '-i', input.url]
   const { exit, output, lines } = await runProgram(ffprobe, args, { input: stdin, more, signal, mostBytes })
   if (exit.code !== 0) throw failureOf(`Cannot read ${input.name}`, exit, lines, 'ffprobe')
   return infoOf(output, input.name)
 }
 
-/** Pictures that are shown: not those before an edit list's beginning, which are decoded only since others need them. */
-async function counted(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<number> {
+/**
+ * Pictures that are shown: not those before an edit list's beginning, which are decoded only since others need them.
+ */
+async function counted(
+  ffprobe: string,
+  { input, stdin, more }: BytesInput,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   const args = [
     ...told,
     ...input.options,
@@ -86,7 +99,12 @@ async function counted(ffprobe: string, { input, stdin, more }: BytesInput, sign
     '-i',
     input.url,
   ]
-  await using program = await startProgram(ffprobe, args, { stdin: stdin === undefined ? 'ignore' : 'pipe', stdout: 'pipe', more, signal })
+  await using program = await startProgram(ffprobe, args, {
+    stdin: stdin === undefined ? 'ignore' : 'pipe',
+    stdout: 'pipe',
+    more,
+    signal,
+  })
   if (stdin !== undefined) program.stdin?.end(stdin)
   let frames = 0
   let isCounting = false
@@ -105,4 +123,9 @@ async function counted(ffprobe: string, { input, stdin, more }: BytesInput, sign
   return frames
 }
 
-const [newline, discarded, keyFlag, noFlag] = Buffer.from('\nDK_') as unknown as readonly [number, number, number, number]
+const [newline, discarded, keyFlag, noFlag] = Buffer.from('\nDK_') as unknown as readonly [
+  number,
+  number,
+  number,
+  number,
+]

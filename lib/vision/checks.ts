@@ -17,7 +17,10 @@ export function checkedPoint(value: unknown, name: string): Point {
 export function checkedBox(value: unknown, name: string): Box {
   const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []
   const isBox =
-    numbers.length === 4 && numbers.every((number) => Number.isFinite(number)) && Number(numbers[2]) >= 0 && Number(numbers[3]) >= 0
+    numbers.length === 4 &&
+    numbers.every((number) => Number.isFinite(number)) &&
+    Number(numbers[2]) >= 0 &&
+    Number(numbers[3]) >= 0
   if (!isBox) throw expected('a box [x, y, width, height] of finite numbers, the last two not negative', name, value)
   return value as Box
 }

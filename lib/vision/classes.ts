@@ -14,9 +14,15 @@ export interface SoftmaxOptions {
 export interface TopKOptions {
   /** The classes' names. */
   readonly labels?: readonly string[] | undefined
-  /** The class that `labels[0]` names; default 0. A model whose class 0 is the background (1001 outputs for 1000 names) wants 1. */
+  /**
+   * The class that `labels[0]` names; default 0. A model whose class 0 is the background (1001 outputs for 1000 names)
+   * wants 1.
+   */
   readonly labelOffset?: number | undefined
-  /** What makes the scores of what the model gives: `softmax` of logits where one class is right, `sigmoid` where each may be; default `none`, for models that have done it. */
+  /**
+   * What makes the scores of what the model gives: `softmax` of logits where one class is right, `sigmoid` where each
+   * may be; default `none`, for models that have done it.
+   */
   readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
 }
 
@@ -103,7 +109,12 @@ function checkedOptions(options: unknown): Checked {
 }
 
 /** Ranked by what the model gave: an activation keeps that order, but rounds scores that are near 1 to equal ones. */
-function bestOf(raw: Float32Array, k: number, { labels, labelOffset, activation }: Checked, start: number): ClassScore[] {
+function bestOf(
+  raw: Float32Array,
+  k: number,
+  { labels, labelOffset, activation }: Checked,
+  start: number,
+): ClassScore[] {
   const wrong = raw.findIndex((score) => Number.isNaN(score))
   if (wrong >= 0) throw expected('a number', `scores[${start + wrong}]`, raw[wrong])
   const scoreOf = scorer(raw, activation)

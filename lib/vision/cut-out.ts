@@ -9,7 +9,10 @@ import { madeOf, type ManyOptions, onEach, type Picture } from './picture.js'
 import { cutOutBytes } from './portable/overlay.js'
 import type { Color, Image, Size } from './types.js'
 
-/** A picture with transparency: RGBA, 8 bit, row-major, `data[(y * width + x) * 4 + channel]`; colours are not multiplied by alpha. */
+/**
+ * A picture with transparency: RGBA, 8 bit, row-major, `data[(y * width + x) * 4 + channel]`; colours are not
+ * multiplied by alpha.
+ */
 export interface AlphaImage extends Size {
   /** Red, green, blue and alpha. */
   readonly channels: 4
@@ -52,21 +55,35 @@ export function cutOut(
 ): Promise<AlphaImage[]>
 export function cutOut(picture: Picture, mask: PlacedMask | Alpha, options?: CutOutOptions): Promise<Image | AlphaImage>
 export async function cutOut(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const { background, signal: given, onProgress } = readOptions(options, ['background', 'signal', 'onProgress'], 'cutOut')
+  const {
+    background,
+    signal: given,
+    onProgress,
+  } = readOptions(options, ['background', 'signal', 'onProgress'], 'cutOut')
   const signal = unaborted(given)
-  const work = (picture: Picture, mask: PlacedMask | Alpha, name: string, cut: Cut | undefined): Promise<Image | AlphaImage> =>
-    madeOf(picture, name, cut, (image) => cutOutOne(image, mask, background, cut))
+  const work = (
+    picture: Picture,
+    mask: PlacedMask | Alpha,
+    name: string,
+    cut: Cut | undefined,
+  ): Promise<Image | AlphaImage> => madeOf(picture, name, cut, (image) => cutOutOne(image, mask, background, cut))
   return onEach({ pictures, others: masks, what: 'masks', signal, onProgress, work })
 }
 
-async function cutOutOne(image: Image, mask: PlacedMask | Alpha, given: unknown, cut: Cut | undefined): Promise<Image | AlphaImage> {
+async function cutOutOne(
+  image: Image,
+  mask: PlacedMask | Alpha,
+  given: unknown,
+  cut: Cut | undefined,
+): Promise<Image | AlphaImage> {
   const { width, height } = checkedImage(image)
   const placed = checkedPlacedOrAlpha(mask, image)
   const background = backgroundOf(given, image)
   const work = {
     image,
     others: { mask: placed.data, background },
-    native: (addon: NativeVision, picture: NativePainted) => addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
+    native: (addon: NativeVision, picture: NativePainted) =>
+      addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
     portable: () => cutOutBytes(image, placed, background),
   }
   const data = await paintedBytes(work, cut)

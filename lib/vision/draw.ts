@@ -65,9 +65,9 @@ interface Style {
 }
 
 /**
- * A copy of the picture, or with `inPlace` the picture itself, with boxes, their landmarks and their labels drawn on it, with smooth edges. A line lies with
- * half of its width on each side of the box's edge. It runs on a thread; `image.data` is read until the promise
- * settles.
+ * A copy of the picture, or with `inPlace` the picture itself, with boxes, their landmarks and their labels drawn on
+ * it, with smooth edges. A line lies with half of its width on each side of the box's edge. It runs on a thread;
+ * `image.data` is read until the promise settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE; for labels,
  * ERR_TRT_IMAGE when sharp fails or is not installed
  */
@@ -81,7 +81,11 @@ export function drawBoxes<P extends Image | RawImage>(
   boxes: readonly (readonly LabelledBox[])[],
   options: DrawOptions & ManyOptions & InPlace,
 ): Promise<P[]>
-export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions & Copied): Promise<Image>
+export function drawBoxes(
+  picture: Picture,
+  boxes: readonly LabelledBox[],
+  options?: DrawOptions & ManyOptions & Copied,
+): Promise<Image>
 export function drawBoxes(
   pictures: readonly Picture[],
   boxes: readonly (readonly LabelledBox[])[],
@@ -91,7 +95,8 @@ export async function drawBoxes(pictures: unknown, boxes: unknown, options?: unk
   const given = readOptions(options, ['color', 'lineWidth', 'fontSize', 'inPlace', 'signal', 'onProgress'], 'drawBoxes')
   const { inPlace, onProgress } = given
   const signal = unaborted(given.signal)
-  const painting = (size: Size, each: unknown, cut: Cut | undefined): Promise<Painting> => boxesDrawn(size, each, given, cut)
+  const painting = (size: Size, each: unknown, cut: Cut | undefined): Promise<Painting> =>
+    boxesDrawn(size, each, given, cut)
   return paintEach({ pictures, others: boxes, what: 'boxes', signal, onProgress, inPlace, painting })
 }
 
@@ -105,8 +110,8 @@ async function boxesDrawn(size: Size, boxes: unknown, given: Given, cut: Cut | u
 }
 
 /**
- * A copy of the picture, or with `inPlace` the picture itself, with lines drawn on it, such as outlines of masks: from each point of a polygon to the next,
- * with round ends.
+ * A copy of the picture, or with `inPlace` the picture itself, with lines drawn on it, such as outlines of masks: from
+ * each point of a polygon to the next, with round ends.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE
  */
 export function drawPolygons<P extends Image | RawImage>(
@@ -130,7 +135,11 @@ export function drawPolygons(
   options?: PolygonOptions & ManyOptions & Copied,
 ): Promise<Image[]>
 export async function drawPolygons(pictures: unknown, polygons: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'lineWidth', 'closed', 'inPlace', 'signal', 'onProgress'], 'drawPolygons')
+  const given = readOptions(
+    options,
+    ['color', 'lineWidth', 'closed', 'inPlace', 'signal', 'onProgress'],
+    'drawPolygons',
+  )
   const { inPlace, onProgress } = given
   const signal = unaborted(given.signal)
   const isClosed = given.closed === undefined || checkedBoolean(given.closed, 'closed')
@@ -183,7 +192,9 @@ function checkedLabelled(item: unknown, name: string, style: Style): Drawn {
     bounds: edgesOf(checkedBox(box, `${name}.box`)),
     label,
     color: checkedColor(color, `${name}.color`),
-    landmarks: checkedArray(landmarks, `${name}.landmarks`).map((point, index) => checkedPoint(point, `${name}.landmarks[${index}]`)),
+    landmarks: checkedArray(landmarks, `${name}.landmarks`).map((point, index) =>
+      checkedPoint(point, `${name}.landmarks[${index}]`),
+    ),
   }
 }
 
@@ -191,7 +202,10 @@ function boxStrokes({ bounds, color, landmarks }: Drawn, { lineWidth }: Style): 
   return [{ kind: 'frame', bounds, lineWidth, color }, ...landmarks.map((point) => dot(point, 2 * lineWidth, color))]
 }
 
-/** The ground of a label and its text: above the box, or inside it where there is no room above; moved to the left where it would reach out of the picture. */
+/**
+ * The ground of a label and its text: above the box, or inside it where there is no room above; moved to the left where
+ * it would reach out of the picture.
+ */
 async function labelStrokes(
   { bounds, label, color }: Drawn,
   image: Size,

@@ -1,7 +1,14 @@
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedArray, checkedBoolean, checkedChoice, checkedListener, checkedText, checkedWhole } from '../base/checks.js'
+import {
+  checkedArray,
+  checkedBoolean,
+  checkedChoice,
+  checkedListener,
+  checkedText,
+  checkedWhole,
+} from '../base/checks.js'
 import { saveFile } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
@@ -25,9 +32,15 @@ export interface EncodeOptions extends ManyOptions {
   readonly signal?: AbortSignal | undefined
   /** 1 to 100, for lossy formats (PNG has none); the default is the format's own in sharp, for JPEG 90. */
   readonly quality?: number | undefined
-  /** Of JPEG and AVIF: whether colours are kept for each pixel (`4:4:4`) or for each two by two; the default is sharp's, `4:2:0` for JPEG and `4:4:4` for AVIF. */
+  /**
+   * Of JPEG and AVIF: whether colours are kept for each pixel (`4:4:4`) or for each two by two; the default is sharp's,
+   * `4:2:0` for JPEG and `4:4:4` for AVIF.
+   */
   readonly chromaSubsampling?: '4:4:4' | '4:2:0' | undefined
-  /** Of JPEG: a file smaller by about a tenth with the same pixels, in three times the time; default false, as OpenCV and PIL have it. */
+  /**
+   * Of JPEG: a file smaller by about a tenth with the same pixels, in three times the time; default false, as OpenCV
+   * and PIL have it.
+   */
   readonly optimize?: boolean | undefined
 }
 
@@ -61,7 +74,9 @@ function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], u
     signal: unaborted(given.signal),
     quality: quality === undefined ? undefined : checkedWhole(quality, 'quality', 1, 100),
     chromaSubsampling:
-      chromaSubsampling === undefined ? undefined : checkedChoice(chromaSubsampling, 'chromaSubsampling', ['4:4:4', '4:2:0']),
+      chromaSubsampling === undefined
+        ? undefined
+        : checkedChoice(chromaSubsampling, 'chromaSubsampling', ['4:4:4', '4:2:0']),
     optimize: checkedBoolean(optimize, 'optimize'),
     onProgress: checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress'),
   }
@@ -73,9 +88,17 @@ function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], u
  * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT,
  * ERR_TRT_DETACHED; or it is the reason of the signal
  */
-export async function encodeImage(image: EncodableImage, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array>
+export async function encodeImage(
+  image: EncodableImage,
+  format: ImageFormat,
+  options?: EncodeOptions,
+): Promise<Uint8Array>
 /** The bytes of many picture files. */
-export async function encodeImage(images: readonly EncodableImage[], format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array[]>
+export async function encodeImage(
+  images: readonly EncodableImage[],
+  format: ImageFormat,
+  options?: EncodeOptions,
+): Promise<Uint8Array[]>
 export async function encodeImage(
   images: EncodableImage | readonly EncodableImage[],
   format: ImageFormat,
@@ -85,11 +108,20 @@ export async function encodeImage(
   const checked = checkedChoice(format, 'format', formats)
   if (!Array.isArray(images)) return encoded(images as EncodableImage, checked, encoding, 'image')
   const list = images as readonly EncodableImage[]
-  return inAll(list.length, (index) => encoded(list[index]!, checked, encoding, `images[${index}]`), encoding.onProgress)
+  return inAll(
+    list.length,
+    (index) => encoded(list[index]!, checked, encoding, `images[${index}]`),
+    encoding.onProgress,
+  )
 }
 
 /** RGB, or RGBA only where the format has transparency. */
-async function pixelsFor(image: EncodableImage, format: ImageFormat, name: string, cut: Cut | undefined): Promise<Image | AlphaImage> {
+async function pixelsFor(
+  image: EncodableImage,
+  format: ImageFormat,
+  name: string,
+  cut: Cut | undefined,
+): Promise<Image | AlphaImage> {
   if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image as Image | RawImage, name, cut)
   if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', `${name}.channels`, 4)
   return checkedAlphaImage(image as AlphaImage, name)
@@ -111,7 +143,12 @@ function encoded(image: EncodableImage, format: ImageFormat, encoding: Encoding,
   })
 }
 
-async function encode(image: Image | AlphaImage, format: ImageFormat, encoding: Encoding, cut: Cut | undefined): Promise<Uint8Array> {
+async function encode(
+  image: Image | AlphaImage,
+  format: ImageFormat,
+  encoding: Encoding,
+  cut: Cut | undefined,
+): Promise<Uint8Array> {
   const release = leased(image.data, 'read', 'a picture')
   try {
     const pipeline = await openImage(image, `encode ${format}`)
@@ -153,7 +190,11 @@ export async function writeImage(image: EncodableImage, path: string, options?: 
  * Writes many picture files, each whole or not at all. Where one of them fails, the others are written all the same.
  * @param paths as many as pictures, no two the same
  */
-export async function writeImage(images: readonly EncodableImage[], paths: readonly string[], options?: WriteImageOptions): Promise<void>
+export async function writeImage(
+  images: readonly EncodableImage[],
+  paths: readonly string[],
+  options?: WriteImageOptions,
+): Promise<void>
 export async function writeImage(
   images: EncodableImage | readonly EncodableImage[],
   paths: string | readonly string[],
@@ -164,10 +205,15 @@ export async function writeImage(
   if (!Array.isArray(images)) return written(images as EncodableImage, checkedTarget(paths, 'path'), encoding, 'image')
   const list = images as readonly EncodableImage[]
   const targets = checkedArray(paths, 'paths').map((path, index) => checkedTarget(path, `paths[${index}]`))
-  if (targets.length !== list.length) throw expected(`${list.length} (one for each picture)`, 'the number of paths', targets.length)
+  if (targets.length !== list.length)
+    throw expected(`${list.length} (one for each picture)`, 'the number of paths', targets.length)
   const again = targets.findIndex(({ path }, index) => targets.findIndex((other) => other.path === path) < index)
   if (again >= 0) throw expected('a path of its own', `paths[${again}]`, targets[again]?.path)
-  await inAll(list.length, (index) => written(list[index]!, targets[index]!, encoding, `images[${index}]`), encoding.onProgress)
+  await inAll(
+    list.length,
+    (index) => written(list[index]!, targets[index]!, encoding, `images[${index}]`),
+    encoding.onProgress,
+  )
 }
 
 interface Target {
@@ -178,7 +224,8 @@ interface Target {
 function checkedTarget(path: unknown, name: string): Target {
   const target = localPath(checkedText(path, name, 'a path'), name)
   const format = formatOfExtension[extname(target).toLowerCase()]
-  if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, name, path)
+  if (format === undefined)
+    throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, name, path)
   return { path: target, format }
 }
 

@@ -10,7 +10,10 @@ export interface MapOptions {
   readonly clip?: boolean | undefined
 }
 
-/** How a picture is laid into a model's input, made by {@link letterbox}, {@link padToSquare}, {@link stretch}, {@link crop}, {@link centerCrop}, {@link rotatedCrop} and {@link alignedCrop}. */
+/**
+ * How a picture is laid into a model's input, made by {@link letterbox}, {@link padToSquare}, {@link stretch}, {@link
+ * crop}, {@link centerCrop}, {@link rotatedCrop} and {@link alignedCrop}.
+ */
 export class Frame implements Size {
   /** The width of the model's input, in pixels. */
   readonly width: number
@@ -18,13 +21,22 @@ export class Frame implements Size {
   readonly height: number
   /** The size of the picture, in pixels. */
   readonly image: Size
-  /** The part of the picture that is shown, in whole pixels of the picture; outside the picture it is filled. Of a turned part the upright box around it. */
+  /**
+   * The part of the picture that is shown, in whole pixels of the picture; outside the picture it is filled. Of a
+   * turned part the upright box around it.
+   */
   readonly source: Box
-  /** Where `source` is shown, in whole pixels of the model's input, beyond which it may reach; around it, the input is filled. */
+  /**
+   * Where `source` is shown, in whole pixels of the model's input, beyond which it may reach; around it, the input is
+   * filled.
+   */
   readonly target: Box
   /** The colour around the picture: red, green, blue, 0 to 255. */
   readonly fill: Color
-  /** Where a turned part is shown: from the model's input to the picture, x' = a x + b y + c, y' = d x + e y + f. Else `source` and `target` say it all. */
+  /**
+   * Where a turned part is shown: from the model's input to the picture, x' = a x + b y + c, y' = d x + e y + f. Else
+   * `source` and `target` say it all.
+   */
   readonly transform: Affine | undefined
   /** Tells a Frame from what only has its prototype. */
   readonly #genuine = true
@@ -46,18 +58,24 @@ export class Frame implements Size {
     return typeof value === 'object' && value !== null && #genuine in value
   }
 
-  /** A box in the model's input as a box in the picture, of a turned part the upright box around it. It is not clipped unless that is asked. */
+  /**
+   * A box in the model's input as a box in the picture, of a turned part the upright box around it. It is not clipped
+   * unless that is asked.
+   */
   toImage(box: Box, options?: MapOptions): Box {
     const { clip = false } = readOptions(options, ['clip'], 'toImage')
     const given = checkedBox(box, 'box')
-    const mapped = this.transform === undefined ? mapBox(given, this.target, this.source) : boundsOf(this.transform, given)
+    const mapped =
+      this.transform === undefined ? mapBox(given, this.target, this.source) : boundsOf(this.transform, given)
     return checkedBoolean(clip, 'clip') ? clipBox(mapped, this.image) : mapped
   }
 
   /** A box in the picture as a box in the model's input, not clipped. */
   toModel(box: Box): Box {
     const given = checkedBox(box, 'box')
-    return this.transform === undefined ? mapBox(given, this.source, this.target) : boundsOf(inverse(this.transform), given)
+    return this.transform === undefined
+      ? mapBox(given, this.source, this.target)
+      : boundsOf(inverse(this.transform), given)
   }
 
   /** A point in the model's input, such as a landmark, as a point in the picture. */
@@ -69,7 +87,9 @@ export class Frame implements Size {
   /** A point in the picture as a point in the model's input. */
   pointToModel(point: Point): Point {
     const given = checkedPoint(point, 'point')
-    return this.transform === undefined ? mapPoint(given, this.source, this.target) : applied(inverse(this.transform), given)
+    return this.transform === undefined
+      ? mapPoint(given, this.source, this.target)
+      : applied(inverse(this.transform), given)
   }
 }
 

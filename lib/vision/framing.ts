@@ -33,7 +33,10 @@ export interface LetterboxOptions extends FrameOptions {
   readonly position?: Position | undefined
   /** How the sides of the resized picture are rounded; default `nearest`. */
   readonly rounding?: Rounding | undefined
-  /** The input has only as much fill as makes its sides multiples of this (ultralytics' `auto`, 32), instead of the whole size; default: the whole size. */
+  /**
+   * The input has only as much fill as makes its sides multiples of this (ultralytics' `auto`, 32), instead of the
+   * whole size; default: the whole size.
+   */
   readonly multipleOf?: number | undefined
 }
 
@@ -48,7 +51,10 @@ export interface PadOptions extends FrameOptions {
 
 /** Options of {@link centerCrop}. */
 export interface CenterCropOptions extends FrameOptions {
-  /** The picture's shorter side is resized to so many pixels first, the longer one in proportion, rounded down (torchvision's Resize(256)); a size: both sides; default: not at all. */
+  /**
+   * The picture's shorter side is resized to so many pixels first, the longer one in proportion, rounded down
+   * (torchvision's Resize(256)); a size: both sides; default: not at all.
+   */
   readonly resize?: number | Size | undefined
 }
 

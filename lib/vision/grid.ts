@@ -13,7 +13,9 @@ export interface GridOptions {
   readonly stride: number
   /** Only detections with a greater score are returned; 0 to 1. */
   readonly scoreThreshold: number
-  /** How many class scores follow the objectness of each anchor; default 0: one class, whose score is the objectness. */
+  /**
+   * How many class scores follow the objectness of each anchor; default 0: one class, whose score is the objectness.
+   */
   readonly classes?: number | undefined
   /** Default NCHW. Channels are anchor * (5 + classes) + (x, y, width, height, objectness, class...) in either case. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
@@ -45,9 +47,10 @@ interface Grid {
 }
 
 /**
- * Decodes the grid of anchor boxes that a YOLO-like model gives, of shape [N, anchors * (5 + classes), rows, columns] or NHWC.
- * Of the classes of a box the best is taken; its score is objectness * class.
- * @returns for each picture of the batch its detections in pixels of the model's input, by row, column and anchor, overlapping ones too
+ * Decodes the grid of anchor boxes that a YOLO-like model gives, of shape [N, anchors * (5 + classes), rows, columns]
+ * or NHWC. Of the classes of a box the best is taken; its score is objectness * class.
+ * @returns for each picture of the batch its detections in pixels of the model's input, by row, column and anchor,
+ * overlapping ones too
  * @throws TensorRTError ERR_TRT_SHAPE when the tensor does not have this shape
  */
 export function decodeGrid(output: Tensor, options: GridOptions): Detection[][] {
@@ -95,7 +98,10 @@ function gridOf(output: Tensor, options: Checked): Grid {
   const [channels, rows, columns] = planar ? [second, third, fourth] : [fourth, second, third]
   if (output.shape.length !== 4 || channels !== wanted) {
     const shape = planar ? `[N, ${wanted}, rows, columns]` : `[N, rows, columns, ${wanted}]`
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shape} for output but received ${shapeText(output.shape)}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected shape ${shape} for output but received ${shapeText(output.shape)}`,
+    )
   }
   const [rowStep, columnStep, channelStep] = planar ? [columns, 1, rows * columns] : [columns * channels, channels, 1]
   const reader = (index: number): Reader => {
@@ -117,7 +123,8 @@ function decodeOne(grid: Grid, read: Reader, options: Checked): Detection[] {
         if (!(objectness > options.scoreThreshold)) continue
         const { classIndex, probability } = bestClass(field, classes, activate)
         const score = objectness * probability
-        if (score > options.scoreThreshold) detections.push({ box: decodeBox(field, row, column, anchor, options), score, classIndex })
+        if (score > options.scoreThreshold)
+          detections.push({ box: decodeBox(field, row, column, anchor, options), score, classIndex })
       }
     }
   }
@@ -149,5 +156,10 @@ function decodeBox(
   const factor = (x: number): number => (square ? (2 * sigmoid(x)) ** 2 : Math.exp(x))
   const width = factor(field(2)) * anchor[0] * options.stride
   const height = factor(field(3)) * anchor[1] * options.stride
-  return [(column + offset(field(0))) * options.stride - width / 2, (row + offset(field(1))) * options.stride - height / 2, width, height]
+  return [
+    (column + offset(field(0))) * options.stride - width / 2,
+    (row + offset(field(1))) * options.stride - height / 2,
+    width,
+    height,
+  ]
 }

@@ -1,6 +1,12 @@
-/** ICC profiles, as far as it takes to see that one says nothing but sRGB. @see https://www.color.org/specification/ICC.1-2022-05.pdf */
+/**
+ * ICC profiles, as far as it takes to see that one says nothing but sRGB. @see
+ * https://www.color.org/specification/ICC.1-2022-05.pdf
+ */
 
-/** Red, green and blue of sRGB as profiles have them: CIE XYZ, adapted to D50. @see https://www.w3.org/Graphics/Color/srgb */
+/**
+ * Red, green and blue of sRGB as profiles have them: CIE XYZ, adapted to D50. @see
+ * https://www.w3.org/Graphics/Color/srgb
+ */
 const primaries = {
   rXYZ: [0.43607, 0.22249, 0.01392],
   gXYZ: [0.38515, 0.71687, 0.09708],
@@ -11,8 +17,9 @@ const primaries = {
 const nearlyThere = 0.001
 
 /**
- * Whether a profile's colours are sRGB's, by its primaries and its curves: no pixel would move by more than one of 255. To convert by such a profile takes twice as long as to decode the picture, and most
- * JPEGs with a profile have one of these.
+ * Whether a profile's colours are sRGB's, by its primaries and its curves: no pixel would move by more than one of 255.
+ * To convert by such a profile takes twice as long as to decode the picture, and most JPEGs with a profile have one of
+ * these.
  */
 export function isSrgb(profile: Uint8Array): boolean {
   try {
@@ -51,7 +58,9 @@ const fixed = (view: DataView, at: number): number => view.getInt32(at) / 65536
 
 function isNear(view: DataView, at: number | undefined, xyz: readonly number[]): boolean {
   return (
-    at !== undefined && text(view, at) === 'XYZ ' && xyz.every((value, i) => Math.abs(fixed(view, at + 8 + i * 4) - value) < nearlyThere)
+    at !== undefined &&
+    text(view, at) === 'XYZ ' &&
+    xyz.every((value, i) => Math.abs(fixed(view, at + 8 + i * 4) - value) < nearlyThere)
   )
 }
 
@@ -60,7 +69,8 @@ function isSrgbCurve(view: DataView, at: number | undefined): boolean {
   if (at === undefined) return false
   const curve = curveOf(view, at)
   if (curve === undefined) return false
-  for (let value = 0; value <= 255; value++) if (!(Math.abs(encoded(curve(value / 255)) * 255 - value) < 0.5)) return false
+  for (let value = 0; value <= 255; value++)
+    if (!(Math.abs(encoded(curve(value / 255)) * 255 - value) < 0.5)) return false
   return true
 }
 
@@ -92,7 +102,13 @@ function tableOf(view: DataView, at: number): Curve | undefined {
 function formulaOf(view: DataView, at: number): Curve | undefined {
   const kind = view.getUint16(at + 8)
   if (kind !== 3 && kind !== 4) return undefined
-  const [g, a, b, c, d] = [0, 1, 2, 3, 4].map((i) => fixed(view, at + 12 + i * 4)) as [number, number, number, number, number]
+  const [g, a, b, c, d] = [0, 1, 2, 3, 4].map((i) => fixed(view, at + 12 + i * 4)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
   const [e, f] = kind === 4 ? [fixed(view, at + 32), fixed(view, at + 36)] : [0, 0]
   return (value) => (value >= d ? (a * value + b) ** g + e : c * value + f)
 }

@@ -125,13 +125,19 @@ async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): 
   return { ...image, original: { width, height } }
 }
 
-/** The page that is asked for. What is left out of sharp's options is the primary picture of an AVIF, and the first of all others. */
+/**
+ * The page that is asked for. What is left out of sharp's options is the primary picture of an AVIF, and the first of
+ * all others.
+ */
 async function pageOf({ open, name }: Opened, { page, ignoreIcc }: Reading): Promise<Inspected> {
   const first = await inspected(open, { ignoreIcc })
   if (page === 0) return ignoreIcc ? first : withoutNeedlessProfile(first, open)
   const { pages } = infoOf(first.found)
   if (page < pages) return inspected(open, { ignoreIcc, page })
-  throw refused(name, `it has ${pages === 1 ? 'one page' : `${pages} pages`}, counted from 0, and none is ${page}`, { page, pages })
+  throw refused(name, `it has ${pages === 1 ? 'one page' : `${pages} pages`}, counted from 0, and none is ${page}`, {
+    page,
+    pages,
+  })
 }
 
 /** Where the profile says what would be taken for granted without it. */
@@ -144,7 +150,10 @@ function withoutNeedlessProfile({ found, pipeline }: Inspected, open: Opened['op
 function checkDecodable({ width, height, depth }: Metadata, name: string, { limitPixels }: Reading): void {
   const pixels = width * height
   if (pixels > limitPixels)
-    throw refused(name, `it has ${pixels} pixels (${width} x ${height}), limitPixels allows ${limitPixels}`, { pixels, limitPixels })
+    throw refused(name, `it has ${pixels} pixels (${width} x ${height}), limitPixels allows ${limitPixels}`, {
+      pixels,
+      limitPixels,
+    })
   // libvips would take it for linear light with 1 for white, which is right for some of such files only
   if (depth !== 'uchar' && depth !== 'ushort')
     throw refused(name, `its samples are ${depth}, not 8 or 16 bit, and what is white is not said`)
@@ -154,11 +163,17 @@ function refused(name: string, why: string, details: Readonly<Record<string, unk
   return new TensorRTError('ERR_TRT_IMAGE', `Cannot read ${name}: ${why}`, { details })
 }
 
-function arranged(pipeline: Sharp, found: Metadata, size: Size, { orient, background, shrink, ignoreIcc }: Reading): Sharp {
+function arranged(
+  pipeline: Sharp,
+  found: Metadata,
+  size: Size,
+  { orient, background, shrink, ignoreIcc }: Reading,
+): Sharp {
   if (orient) pipeline.autoOrient()
   if (background !== undefined) {
     // of a picture in grey sharp would take the brightness of the background, unless it has colours by then
-    if (found.space === 'b-w' || found.space === 'grey16') pipeline.pipelineColourspace(found.space === 'b-w' ? 'srgb' : 'rgb16')
+    if (found.space === 'b-w' || found.space === 'grey16')
+      pipeline.pipelineColourspace(found.space === 'b-w' ? 'srgb' : 'rgb16')
     pipeline.flatten({ background: { r: background[0], g: background[1], b: background[2] } })
   }
   // sharp takes 16 bit to Display P3 and the numbers for those of sRGB, unless it is told what they are to become
@@ -167,7 +182,10 @@ function arranged(pipeline: Sharp, found: Metadata, size: Size, { orient, backgr
   return smaller === undefined ? pipeline : pipeline.resize({ ...smaller, fit: 'fill', kernel: 'lanczos3' })
 }
 
-/** sharp has libjpeg decode at an 8th, 4th or half where the picture becomes smaller than that by one more: what is left to its own resize costs little and hides what libjpeg's averages add. */
+/**
+ * sharp has libjpeg decode at an 8th, 4th or half where the picture becomes smaller than that by one more: what is left
+ * to its own resize costs little and hides what libjpeg's averages add.
+ */
 const factors = [9, 5, 3] as const
 
 /** The smallest size that is cheap and covers `least`. With alpha, colours would be averaged by how opaque they are. */

@@ -16,7 +16,14 @@ export {
   type PartOptions,
 } from './components.js'
 export { cutOut, type AlphaImage, type CutOutOptions } from './cut-out.js'
-export { drawBoxes, drawPolygons, type DrawOptions, type LabelledBox, type Outline, type PolygonOptions } from './draw.js'
+export {
+  drawBoxes,
+  drawPolygons,
+  type DrawOptions,
+  type LabelledBox,
+  type Outline,
+  type PolygonOptions,
+} from './draw.js'
 export type { Filter } from '../pixels/filters.js'
 export type { Affine } from './affine.js'
 export { clipBox, Frame, type MapOptions } from './frame.js'
@@ -49,7 +56,14 @@ export {
 } from '../anchors/index.js'
 export type { Abortable } from '../base/options.js'
 export type { Sides } from '../base/size.js'
-export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat, type WriteImageOptions } from './encode.js'
+export {
+  encodeImage,
+  writeImage,
+  type EncodableImage,
+  type EncodeOptions,
+  type ImageFormat,
+  type WriteImageOptions,
+} from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'
@@ -65,7 +79,14 @@ export {
 } from './instance-masks.js'
 export { maskIoU, type MaskIoUOptions } from './mask-iou.js'
 export { toMask, toMaskSync, type MaskOptions, type ToMaskOptions } from './masks.js'
-export { polygons, polygonsSync, type OutlineOptions, type Polygon, type PolygonsOptions, type Ring } from './polygons.js'
+export {
+  polygons,
+  polygonsSync,
+  type OutlineOptions,
+  type Polygon,
+  type PolygonsOptions,
+  type Ring,
+} from './polygons.js'
 export { suppress, type Candidates, type SuppressOptions } from './suppress.js'
 export type { Mask } from './mask-data.js'
 export type { Alpha, PlacedMask } from './placed-mask.js'

@@ -3,10 +3,15 @@ import { type Abortable, checkedAbort } from '../base/options.js'
 import { checkedPicture, inspected, opened } from './opened.js'
 import type { Size } from './types.js'
 
-/** Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, or the bytes of one. */
+/**
+ * Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, or the bytes of one.
+ */
 export type PictureSource = string | URL | Uint8Array
 
-/** What a picture's file says of it; width and height are those of the upright picture, with its EXIF orientation applied. */
+/**
+ * What a picture's file says of it; width and height are those of the upright picture, with its EXIF orientation
+ * applied.
+ */
 export interface ImageInfo extends Size {
   /** The format, by sharp's names: `jpeg`, `png`, `webp`, `gif`, `svg`, `tiff`, `heif`; `avif` for AVIF. */
   readonly format: string
@@ -32,7 +37,10 @@ export async function readImageInfo(source: PictureSource, options?: Abortable):
   return within({ signal }, (cut) => opened(picture, cut, async ({ open }) => infoOf((await inspected(open)).found)))
 }
 
-/** What sharp says of a picture, as far as it is told here; declared anew, so that who has no sharp can compile against this package. */
+/**
+ * What sharp says of a picture, as far as it is told here; declared anew, so that who has no sharp can compile against
+ * this package.
+ */
 interface Head extends Size {
   readonly format: string
   readonly compression?: string | undefined
@@ -42,7 +50,16 @@ interface Head extends Size {
   readonly orientation?: number | undefined
 }
 
-export function infoOf({ width, height, format, compression, channels, hasAlpha, pages = 1, orientation = 1 }: Head): ImageInfo {
+export function infoOf({
+  width,
+  height,
+  format,
+  compression,
+  channels,
+  hasAlpha,
+  pages = 1,
+  orientation = 1,
+}: Head): ImageInfo {
   const isTurned = orientation >= 5 && orientation <= 8
   return {
     width: isTurned ? height : width,

@@ -34,7 +34,10 @@ export interface InstanceMaskOptions {
 /** Options of {@link instanceMasks}. */
 export interface InstanceMasksOptions extends InstanceMaskOptions, Abortable {}
 
-/** A mask of a part of the picture, whose first pixel lies at x and y of the picture. Nothing is left of one outside of it: width and height are 0. */
+/**
+ * A mask of a part of the picture, whose first pixel lies at x and y of the picture. Nothing is left of one outside of
+ * it: width and height are 0.
+ */
 export interface InstanceMask extends Mask {
   /** The column of its first pixel in the picture. */
   readonly x: number
@@ -43,12 +46,15 @@ export interface InstanceMask extends Mask {
 }
 
 /**
- * The masks of instances: prototypes times coefficients, taken without the padding, resized to the picture, then decided, each within its box (the pixels whose numbers are from its left and top to
- * below its right and bottom, as ultralytics' `process_mask_native` has it). Off the event loop; where there is no addon, in JavaScript. What is read is to be left alone until the promise settles.
+ * The masks of instances: prototypes times coefficients, taken without the padding, resized to the picture, then
+ * decided, each within its box (the pixels whose numbers are from its left and top to below its right and bottom, as
+ * ultralytics' `process_mask_native` has it). Off the event loop; where there is no addon, in JavaScript. What is read
+ * is to be left alone until the promise settles.
  * @param prototypes float32, [1, P, height, width] or [P, height, width]
  * @param frame how the picture lay in the input, not turned
  * @returns a mask for each candidate, or for each of `indices`
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE; or it is the reason of the signal
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE; or it is the reason of
+ * the signal
  */
 export async function instanceMasks(
   candidates: InstanceCandidates,
@@ -72,7 +78,12 @@ export function instanceMasksSync(
   frame: Frame,
   options?: InstanceMaskOptions,
 ): InstanceMask[] {
-  const jobs = jobsOf(candidates, prototypes, frame, readOptions(options, ['indices', 'threshold'], 'instanceMasksSync'))
+  const jobs = jobsOf(
+    candidates,
+    prototypes,
+    frame,
+    readOptions(options, ['indices', 'threshold'], 'instanceMasksSync'),
+  )
   for (const job of jobs) writtenSync(job)
   return jobs.map(({ mask }) => mask)
 }
@@ -98,13 +109,25 @@ function writtenSync({ work }: Job): void {
 }
 
 /** As native/vision/masks.cc does it. */
-function combinePortably({ prototypes, coefficients, width, height, count, left, top, across, down, ...output }: NativeInstanceMask): void {
+function combinePortably({
+  prototypes,
+  coefficients,
+  width,
+  height,
+  count,
+  left,
+  top,
+  across,
+  down,
+  ...output
+}: NativeInstanceMask): void {
   const sums = new Float64Array(across * down)
   for (let number = 0; number < count; number++) {
     const factor = coefficients[number]!
     for (let row = 0; row < down; row++) {
       const from = (number * height + top + row) * width + left
-      for (let column = 0; column < across; column++) sums[row * across + column]! += factor * prototypes[from + column]!
+      for (let column = 0; column < across; column++)
+        sums[row * across + column]! += factor * prototypes[from + column]!
     }
   }
   writePortably({ ...output, values: Float32Array.from(sums), width: across, height: down, channels: 1, planar: 1 })
@@ -131,8 +154,16 @@ function jobsOf(
   const above = checkedNumber(threshold, 'threshold')
   return checkedIndices(indices, instances).map((index) => {
     const [x, y, third, fourth] = all.subarray(index * 4, index * 4 + 4) as unknown as [number, number, number, number]
-    const box: Box = isCorners ? [x, y, Math.max(0, third - x), Math.max(0, fourth - y)] : [x, y, Math.max(0, third), Math.max(0, fourth)]
-    const part = { prototypes: data, count, height, width, coefficients: factors.subarray(index * count, (index + 1) * count) }
+    const box: Box = isCorners
+      ? [x, y, Math.max(0, third - x), Math.max(0, fourth - y)]
+      : [x, y, Math.max(0, third), Math.max(0, fourth)]
+    const part = {
+      prototypes: data,
+      count,
+      height,
+      width,
+      coefficients: factors.subarray(index * count, (index + 1) * count),
+    }
     return jobOf(frame, frame.toImage(box), part, above)
   })
 }
@@ -143,11 +174,23 @@ type Part = Pick<NativeInstanceMask, 'prototypes' | 'coefficients' | 'width' | '
 function jobOf(frame: Frame, [x, y, width, height]: Box, part: Part, threshold: number): Job {
   const columns = maskAxis(frame, 'width', part.width, [Math.ceil(x), Math.ceil(x + width)])
   const rows = maskAxis(frame, 'height', part.height, [Math.ceil(y), Math.ceil(y + height)])
-  if (columns.count === 0 || rows.count === 0) return { mask: { x: 0, y: 0, width: 0, height: 0, data: new Uint8Array() }, work: undefined }
+  if (columns.count === 0 || rows.count === 0)
+    return { mask: { x: 0, y: 0, width: 0, height: 0, data: new Uint8Array() }, work: undefined }
   const out = new Uint8Array(columns.count * rows.count)
   const [across, left] = fromFirst(columns)
   const [down, top] = fromFirst(rows)
-  const work = { ...part, threshold, columns: across, rows: down, left, top, across: across.last + 1, down: down.last + 1, out, stride: columns.count } // prettier-ignore
+  const work = {
+    ...part,
+    threshold,
+    columns: across,
+    rows: down,
+    left,
+    top,
+    across: across.last + 1,
+    down: down.last + 1,
+    out,
+    stride: columns.count,
+  }
   return { mask: { x: columns.begin, y: rows.begin, width: columns.count, height: rows.count, data: out }, work }
 }
 
@@ -177,7 +220,10 @@ function checkedPrototypes(prototypes: unknown): {
   if (!(prototypes instanceof Tensor)) throw expected('a Tensor', 'prototypes', prototypes)
   const { data, dtype, shape } = prototypes
   if (!(data instanceof Float32Array))
-    throw new TensorRTError('ERR_TRT_DTYPE', `Expected a float32 tensor for prototypes but received ${dtype}: see toFloat32()`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Expected a float32 tensor for prototypes but received ${dtype}: see toFloat32()`,
+    )
   const [count = 0, height = 0, width = 0] = shape.slice(-3)
   const isOne = shape.length === 3 || (shape.length === 4 && shape[0] === 1)
   if (isOne && data.length > 0 && count <= 65536) return { data, count, height, width }

@@ -9,10 +9,17 @@ let keptBytes = 0
 const mostBytes = 8 * 2 ** 20
 
 /**
- * Text as sharp draws it, no larger than the picture that it is for: it begins 0.3 em from the left, is 1.3 em high, and as wide as it has to be.
+ * Text as sharp draws it, no larger than the picture that it is for: it begins 0.3 em from the left, is 1.3 em high,
+ * and as wide as it has to be.
  * @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed
  */
-export async function labelOf(text: string, fontSize: number, color: 'white' | 'black', most: Size, cut: Cut | undefined): Promise<Tile> {
+export async function labelOf(
+  text: string,
+  fontSize: number,
+  color: 'white' | 'black',
+  most: Size,
+  cut: Cut | undefined,
+): Promise<Tile> {
   // No text is wider than 1.3 em a character; what it takes is seen when it is drawn.
   const width = Math.min(Math.ceil((text.length * 1.3 + 0.6) * fontSize), most.width)
   const height = Math.min(Math.ceil(fontSize * 1.3), most.height)
@@ -70,7 +77,15 @@ function cutAfterText({ width, height, data }: Tile, least: number): Tile {
 }
 
 function escapeXml(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
+  const entities: Readonly<Record<string, string>> = {
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&apos;',
+  }
   // Control characters and halves of surrogate pairs are not allowed in XML, not even escaped.
-  return text.replace(/[^\P{Cc}\t\n]|[\p{Cs}\uFFFE\uFFFF]/gu, ' ').replace(/[&<>"']/g, (character) => entities[character] ?? '')
+  return text
+    .replace(/[^\P{Cc}\t\n]|[\p{Cs}\uFFFE\uFFFF]/gu, ' ')
+    .replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }

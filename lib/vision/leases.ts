@@ -11,10 +11,15 @@ interface Lease {
 const leases = new WeakMap<ArrayBufferLike, Set<Lease>>()
 
 /**
- * Uses the bytes until what is returned is called. It has to be called, however the work ends, and no earlier than the thread that does it.
+ * Uses the bytes until what is returned is called. It has to be called, however the work ends, and no earlier than the
+ * thread that does it.
  * @throws TensorRTError ERR_TRT_BUFFER_IN_USE where another call writes one of them, or reads it and this one writes
  */
-export function leased({ buffer, byteOffset, byteLength }: ArrayBufferView, access: 'read' | 'write', name: string): () => void {
+export function leased(
+  { buffer, byteOffset, byteLength }: ArrayBufferView,
+  access: 'read' | 'write',
+  name: string,
+): () => void {
   const lease: Lease = { begin: byteOffset, end: byteOffset + byteLength, writes: access === 'write' }
   const those = leases.get(buffer)
   for (const other of those ?? []) if (isConflict(lease, other)) throw inUse(name, other)

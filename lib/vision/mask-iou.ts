@@ -9,7 +9,10 @@ export interface MaskIoUOptions {
   readonly classIndex?: number | undefined
 }
 
-/** The pixels that two masks of one size share over those that they cover together, 0 to 1; 0 when both are empty. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * The pixels that two masks of one size share over those that they cover together, 0 to 1; 0 when both are empty.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function maskIoU(a: Mask, b: Mask, options?: MaskIoUOptions): number {
   const { width, height, data } = checkedMask(a, 'a')
   const other = checkedMask(b, 'b')

@@ -8,7 +8,10 @@ import { checkedMask } from './mask-data.js'
 import { onThread, pixelAddon } from './threads.js'
 
 /** What finds parts: the mask and the options, checked, with room for the labels. */
-export function jobOf(mask: unknown, given: { readonly connectivity?: unknown; readonly classIndex?: unknown }): NativeComponents {
+export function jobOf(
+  mask: unknown,
+  given: { readonly connectivity?: unknown; readonly classIndex?: unknown },
+): NativeComponents {
   const { width, height, data } = checkedMask(mask)
   const { connectivity = 8, classIndex } = given
   if (connectivity !== 8 && connectivity !== 4) throw expected('8 or 4', 'connectivity', connectivity)

@@ -1,4 +1,7 @@
-/** From what a model gives to the pixels of a mask, one picture at a time: by the addon, or in JavaScript, which gives the same. */
+/**
+ * From what a model gives to the pixels of a mask, one picture at a time: by the addon, or in JavaScript, which gives
+ * the same.
+ */
 import { nativeSync } from '../backend/native.js'
 import type { NativeMask, NativeMaskAxis } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
@@ -30,10 +33,16 @@ interface MaskAxis extends NativeMaskAxis {
 }
 
 /**
- * Where each pixel of the picture lies among `length` values: `target` of the input, which these cover, is resized to `source` (half-pixel), and nothing outside of `target`
- * has a say. What the model has not seen is left out, and so is what is not among `pixels`, if these are given: the first, and just beyond the last.
+ * Where each pixel of the picture lies among `length` values: `target` of the input, which these cover, is resized to
+ * `source` (half-pixel), and nothing outside of `target` has a say. What the model has not seen is left out, and so is
+ * what is not among `pixels`, if these are given: the first, and just beyond the last.
  */
-export function maskAxis(frame: Frame, side: 'width' | 'height', length: number, pixels?: readonly [number, number]): MaskAxis {
+export function maskAxis(
+  frame: Frame,
+  side: 'width' | 'height',
+  length: number,
+  pixels?: readonly [number, number],
+): MaskAxis {
   const at = side === 'width' ? 0 : 1
   const [from, extent] = [frame.source[at], frame.source[at + 2]!]
   const step = length / frame[side]
@@ -64,7 +73,12 @@ function jobOf(values: MaskValues, frame: Frame, mask: Uint8Array): NativeMask {
 }
 
 /** Writes `mask`, which is all 0, as large as the picture of `frame`. */
-export async function writeMask(values: MaskValues, frame: Frame, mask: Uint8Array, cut: Cut | undefined): Promise<void> {
+export async function writeMask(
+  values: MaskValues,
+  frame: Frame,
+  mask: Uint8Array,
+  cut: Cut | undefined,
+): Promise<void> {
   const addon = pixelAddon()
   if (addon !== undefined) await onThread(async () => addon.makeMask(jobOf(values, frame, mask), false), cut)
   else writePortably(jobOf(values, frame, mask))
@@ -78,7 +92,18 @@ export function writeMaskSync(values: MaskValues, frame: Frame, mask: Uint8Array
 }
 
 /** As native/vision/masks.cc does it. */
-export function writePortably({ values, width, height, channels, planar, columns, rows, threshold, out, stride }: NativeMask): void {
+export function writePortably({
+  values,
+  width,
+  height,
+  channels,
+  planar,
+  columns,
+  rows,
+  threshold,
+  out,
+  stride,
+}: NativeMask): void {
   const [columnStep, channelStep] = planar === 1 ? [1, width * height] : [channels, 1]
   const rowStep = columnStep * width
   const decide = (valueAt: (offset: number) => number): number => {
@@ -102,7 +127,9 @@ export function writePortably({ values, width, height, channels, planar, columns
       const right = Math.min(left + 1, columns.last)
       const answer = answers[above * width + left]!
       const same =
-        answers[above * width + right] === answer && answers[under * width + left] === answer && answers[under * width + right] === answer
+        answers[above * width + right] === answer &&
+        answers[under * width + left] === answer &&
+        answers[under * width + right] === answer
       if (same) {
         // what lies between values that mean the same means that, too
         out[row * stride + column] = answer

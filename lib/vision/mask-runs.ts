@@ -1,6 +1,9 @@
 import type { NativeComponents } from '../backend/native-vision.js'
 
-/** Pixels beside each other in a row: begin, end (just beyond the last) and the run before it that it is connected to, or itself. */
+/**
+ * Pixels beside each other in a row: begin, end (just beyond the last) and the run before it that it is connected to,
+ * or itself.
+ */
 interface Runs {
   readonly begins: number[]
   readonly ends: number[]
@@ -9,7 +12,10 @@ interface Runs {
   readonly rows: number[]
 }
 
-/** The connected parts of a mask, in JavaScript, as native/vision/components.cc finds them. Writes `labels`; seven numbers for each part. */
+/**
+ * The connected parts of a mask, in JavaScript, as native/vision/components.cc finds them. Writes `labels`; seven
+ * numbers for each part.
+ */
 export function labelRuns(job: NativeComponents): Float64Array {
   const { width, height, labels } = job
   const runs = runsOf(job)

@@ -14,8 +14,8 @@ export interface MaskOptions {
   /** The layout of the tensor; default NCHW. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
-   * Of a tensor with one channel: a pixel whose value is greater belongs to the mask; default 0.5, for probabilities. Of logits it is 0: a sigmoid of them would change
-   * nothing but the edges.
+   * Of a tensor with one channel: a pixel whose value is greater belongs to the mask; default 0.5, for probabilities.
+   * Of logits it is 0: a sigmoid of them would change nothing but the edges.
    */
   readonly threshold?: number | undefined
 }
@@ -40,7 +40,11 @@ export interface ToMaskOptions extends MaskOptions, Abortable {}
 export async function toMask(output: Tensor, frames: Frame, options?: ToMaskOptions): Promise<Mask>
 /** The masks of a batch. */
 export async function toMask(output: Tensor, frames: readonly Frame[], options?: ToMaskOptions): Promise<Mask[]>
-export async function toMask(output: Tensor, frames: Frame | readonly Frame[], options?: ToMaskOptions): Promise<Mask | Mask[]> {
+export async function toMask(
+  output: Tensor,
+  frames: Frame | readonly Frame[],
+  options?: ToMaskOptions,
+): Promise<Mask | Mask[]> {
   const given = readOptions(options, ['layout', 'threshold', 'signal'], 'toMask')
   const signal = unaborted(given.signal)
   const jobs = jobsOf(output, frames, given)
@@ -78,10 +82,15 @@ function answerOf(jobs: readonly Job[], frames: unknown): Mask | Mask[] {
   return Array.isArray(frames) ? masks : (masks[0] as Mask)
 }
 
-function jobsOf(output: unknown, frames: unknown, options: { readonly layout?: unknown; readonly threshold?: unknown }): Job[] {
+function jobsOf(
+  output: unknown,
+  frames: unknown,
+  options: { readonly layout?: unknown; readonly threshold?: unknown },
+): Job[] {
   const pictures = valuesOf(output, options)
   const list = (Array.isArray(frames) ? frames : [frames]) as unknown[]
-  if (list.length !== pictures.length) throw expected(`${pictures.length} (one for each picture)`, 'the number of frames', list.length)
+  if (list.length !== pictures.length)
+    throw expected(`${pictures.length} (one for each picture)`, 'the number of frames', list.length)
   return list.map((frame, index) => {
     const upright = uprightFrame(frame, Array.isArray(frames) ? `frames[${index}]` : 'frames')
     return { values: pictures[index] as MaskValues, frame: upright, mask: emptyMask(upright.image) }
@@ -107,13 +116,22 @@ function valuesOf(output: unknown, given: { readonly layout?: unknown; readonly 
   })
 }
 
-function checkedOutput(output: unknown, planar: boolean): { readonly data: Float32Array; readonly shape: readonly number[] } {
+function checkedOutput(
+  output: unknown,
+  planar: boolean,
+): { readonly data: Float32Array; readonly shape: readonly number[] } {
   if (!(output instanceof Tensor)) throw expected('a Tensor', 'output', output)
   const { data, shape } = output
   if (!(data instanceof Float32Array))
-    throw new TensorRTError('ERR_TRT_DTYPE', `Expected a float32 tensor for output but received ${output.dtype}: see toFloat32()`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Expected a float32 tensor for output but received ${output.dtype}: see toFloat32()`,
+    )
   const channels = shape[planar ? 1 : 3] ?? 0
   if (shape.length === 4 && shape.slice(1).every((side) => side > 0) && channels <= 256) return { data, shape }
   const wanted = planar ? '[N, C, height, width]' : '[N, height, width, C]'
-  throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${wanted}, C at most 256, for output but received ${shapeText(shape)}`)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected shape ${wanted}, C at most 256, for output but received ${shapeText(shape)}`,
+  )
 }

@@ -13,7 +13,10 @@ export interface Picture {
   readonly name: string
 }
 
-/** Bytes are copied: the caller may reuse or transfer its own while a thread decodes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * Bytes are copied: the caller may reuse or transfer its own while a thread decodes. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedPicture(source: unknown): Picture {
   if ((typeof source === 'string' && source !== '') || source instanceof URL) {
     const path = localPath(source, 'source')
@@ -31,12 +34,19 @@ export interface Opened {
   readonly open: (options?: SharpOptions) => Sharp
 }
 
-/** sharp cannot be stopped: what is cut ends unheard. @throws TensorRTError ERR_TRT_FILE, ERR_TRT_IMAGE; the cut's reason */
+/**
+ * sharp cannot be stopped: what is cut ends unheard. @throws TensorRTError ERR_TRT_FILE, ERR_TRT_IMAGE; the cut's
+ * reason
+ */
 export function opened<T>(picture: Picture, cut: Cut | undefined, body: (picture: Opened) => Promise<T>): Promise<T> {
   return turns.take(() => open(picture, cut, body), cut)
 }
 
-async function open<T>({ from, name }: Picture, cut: Cut | undefined, body: (picture: Opened) => Promise<T>): Promise<T> {
+async function open<T>(
+  { from, name }: Picture,
+  cut: Cut | undefined,
+  body: (picture: Opened) => Promise<T>,
+): Promise<T> {
   const purpose = `read ${name}`
   try {
     const sharp = await loadSharp(purpose)
@@ -56,7 +66,10 @@ async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {
   return bytes
 }
 
-/** 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble. Pixels are limited by whoever decodes. */
+/**
+ * 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble. Pixels are
+ * limited by whoever decodes.
+ */
 function opener(sharp: SharpFactory, bytes: Uint8Array): Opened['open'] {
   return (options) => sharp(bytes, { failOn: 'error', limitInputPixels: false, ...options })
 }

@@ -3,8 +3,15 @@ import type { NativeComponents, NativeOutlines } from '../backend/native-vision.
 /** Right, down, left, up; a turn to the right is the next one. */
 const steps = [[1, 0], [0, 1], [-1, 0], [0, -1]] as const // prettier-ignore
 
-/** The outlines of parts, in JavaScript, as native/vision/outlines.cc traces them: of each ring its part's number and how many points it has; and their x and y. */
-export function traceRings({ labels, width, diagonal }: Pick<NativeComponents, 'labels' | 'width' | 'diagonal'>): NativeOutlines {
+/**
+ * The outlines of parts, in JavaScript, as native/vision/outlines.cc traces them: of each ring its part's number and
+ * how many points it has; and their x and y.
+ */
+export function traceRings({
+  labels,
+  width,
+  diagonal,
+}: Pick<NativeComponents, 'labels' | 'width' | 'diagonal'>): NativeOutlines {
   const [rings, points]: [number[], number[]] = [[], []]
   const visited = new Uint8Array(labels.length)
   for (let at = 0; at < labels.length; at++) {
@@ -19,8 +26,9 @@ export function traceRings({ labels, width, diagonal }: Pick<NativeComponents, '
 }
 
 /**
- * Follows the edges of pixels with the part on the right hand, from the top edge of pixel `start` until it is there again; notes the top edges that it passes.
- * The first point is a corner: the edge before it, if it were in line, would have been found first.
+ * Follows the edges of pixels with the part on the right hand, from the top edge of pixel `start` until it is there
+ * again; notes the top edges that it passes. The first point is a corner: the edge before it, if it were in line, would
+ * have been found first.
  */
 function trace(labels: Int32Array, width: number, start: number, diagonal: boolean, visited: Uint8Array): number[] {
   const label = labels[start]!

@@ -12,7 +12,10 @@ import type { Color, Image, RawImage, Size } from './types.js'
 export interface OverlayOptions {
   /** One colour for all classes, 0 to 255. */
   readonly color?: Color | undefined
-  /** The colours of classes 1, 2, 3 …; of more classes than there are colours they begin anew. Default: colours far from each other, the first of them [255, 64, 64]. */
+  /**
+   * The colours of classes 1, 2, 3 …; of more classes than there are colours they begin anew. Default: colours far from
+   * each other, the first of them [255, 64, 64].
+   */
   readonly palette?: readonly Color[] | undefined
   /** How opaque the colours are, 0 to 1; default 0.5. */
   readonly opacity?: number | undefined
@@ -21,8 +24,9 @@ export interface OverlayOptions {
 }
 
 /**
- * A copy of the picture, or with `inPlace` the picture itself, with the pixels of a mask coloured: by class where the mask has classes. Pixels that are 0 in
- * the mask stay as they are. It runs on a thread; what is given is read until the promise settles.
+ * A copy of the picture, or with `inPlace` the picture itself, with the pixels of a mask coloured: by class where the
+ * mask has classes. Pixels that are 0 in the mask stay as they are. It runs on a thread; what is given is read until
+ * the promise settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
  * ERR_TRT_OUT_OF_MEMORY
  */
@@ -36,7 +40,11 @@ export function overlay<P extends Image | RawImage>(
   masks: readonly PlacedMask[],
   options: OverlayOptions & ManyOptions & InPlace,
 ): Promise<P[]>
-export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions & Copied): Promise<Image>
+export function overlay(
+  picture: Picture,
+  mask: PlacedMask,
+  options?: OverlayOptions & ManyOptions & Copied,
+): Promise<Image>
 export function overlay(
   pictures: readonly Picture[],
   masks: readonly PlacedMask[],
@@ -48,14 +56,23 @@ export async function overlay(pictures: unknown, masks: unknown, options?: unkno
   const palette = bytesOf(colorsOf(given))
   const opacity = checkedNumber(given.opacity ?? 0.5, 'opacity', 0, 1)
   const painting = (size: Size, mask: PlacedMask): Painting => classesLaid(size, mask, palette, opacity)
-  return paintEach({ pictures, others: masks, what: 'masks', signal, onProgress: given.onProgress, inPlace: given.inPlace, painting })
+  return paintEach({
+    pictures,
+    others: masks,
+    what: 'masks',
+    signal,
+    onProgress: given.onProgress,
+    inPlace: given.inPlace,
+    painting,
+  })
 }
 
 function classesLaid(size: Size, mask: PlacedMask, palette: Uint8Array, opacity: number): Painting {
   const placed = checkedPlaced(mask, size)
   return {
     mask: placed.data,
-    native: (addon, sync, picture) => addon.overlayMask(sync, picture, placed.data, edgesIn(placed.area), palette, opacity),
+    native: (addon, sync, picture) =>
+      addon.overlayMask(sync, picture, placed.data, edgesIn(placed.area), palette, opacity),
     portable: (surface) => overlayClasses(surface, placed, palette, opacity),
   }
 }

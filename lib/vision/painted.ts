@@ -15,9 +15,10 @@ import type { Box, Image, RawImage, Size } from './types.js'
 /** With these options the given picture itself is painted, and given back. */
 export interface InPlace {
   /**
-   * Instead of a copy as RGB, which is the default. The picture has to be pixels, of 8 bits: of `i420` and `nv12` Y, U and
-   * V are painted, as their `matrix` and `range` have it; of `rgba` and `bgra` all but alpha. Until the call has ended,
-   * also after an abort, its bytes are not to be used: another call of this module with them is ERR_TRT_BUFFER_IN_USE.
+   * Instead of a copy as RGB, which is the default. The picture has to be pixels, of 8 bits: of `i420` and `nv12` Y, U
+   * and V are painted, as their `matrix` and `range` have it; of `rgba` and `bgra` all but alpha. Until the call has
+   * ended, also after an abort, its bytes are not to be used: another call of this module with them is
+   * ERR_TRT_BUFFER_IN_USE.
    */
   readonly inPlace: true
 }
@@ -112,14 +113,22 @@ function checkedPaintable(picture: unknown, name: string): Pixels {
   if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array)
     throw expected('pixels (a file is not painted in place)', name, picture)
   const pixels = checkedPixels(picture as RawImage, name)
-  if (isDeep(pixels.format)) throw expected('a format of 8 bits (10 bits are not painted in place)', `${name}.format`, pixels.format)
+  if (isDeep(pixels.format))
+    throw expected('a format of 8 bits (10 bits are not painted in place)', `${name}.format`, pixels.format)
   return pixels
 }
 
-const nativePainted = (pixels: Pixels, inPlace: boolean): NativePainted => ({ ...nativePixels(pixels), inPlace: inPlace ? 1 : 0 })
+const nativePainted = (pixels: Pixels, inPlace: boolean): NativePainted => ({
+  ...nativePixels(pixels),
+  inPlace: inPlace ? 1 : 0,
+})
 
 /** At once: the picture itself, or a copy of it. */
-export function paintedSync<P extends Image | RawImage>(picture: P, given: unknown, paintingOf: (size: Size) => Painting): P | Image {
+export function paintedSync<P extends Image | RawImage>(
+  picture: P,
+  given: unknown,
+  paintingOf: (size: Size) => Painting,
+): P | Image {
   const inPlace = checkedInPlace(given)
   const pixels = inPlace ? checkedPaintable(picture, 'image') : checkedPixels(checkedImage(picture as Image), 'image')
   const release = leased(bytesOfPixels(pixels), inPlace ? 'write' : 'read', 'image')
@@ -149,8 +158,13 @@ export interface PaintingOfBytes {
  * @throws TensorRTError ERR_TRT_DETACHED where something is gone when its turn comes; ERR_TRT_BUFFER_IN_USE where it is
  * painted; what the addon throws; the cut's reason
  */
-export async function paintedBytes({ image, others, native, portable }: PaintingOfBytes, cut: Cut | undefined): Promise<Uint8Array> {
-  const read = Object.entries(others).flatMap(([name, data]) => (data === undefined ? [] : [{ name, data, length: data.length }]))
+export async function paintedBytes(
+  { image, others, native, portable }: PaintingOfBytes,
+  cut: Cut | undefined,
+): Promise<Uint8Array> {
+  const read = Object.entries(others).flatMap(([name, data]) =>
+    data === undefined ? [] : [{ name, data, length: data.length }],
+  )
   const checkThere = (): void => {
     checkStillThere(image.data, image.width * image.height * 3, 'a picture')
     for (const { name, data, length } of read) checkStillThere(data, length, name)

@@ -51,7 +51,10 @@ export async function imageOf(picture: Picture, name: string, cut: Cut | undefin
   const { format, width, height, stride, data } = pixels
   const bytes = width * height * 3
   if (format === 'rgb' && stride === width * 3)
-    return inheritFiles<Image>({ width, height, channels: 3, data: data.length === bytes ? data : data.subarray(0, bytes) }, pixels)
+    return inheritFiles<Image>(
+      { width, height, channels: 3, data: data.length === bytes ? data : data.subarray(0, bytes) },
+      pixels,
+    )
   const out = new Uint8Array(bytes)
   await resampled({ pixels, frame: stretch(pixels, pixels), normalization: asItIs, out }, cut)
   return inheritFiles<Image>({ width, height, channels: 3, data: out }, pixels)
@@ -72,10 +75,12 @@ export interface Each<A, R> {
 export async function onEach<A, R>({ pictures, others, what, signal, onProgress, work }: Each<A, R>): Promise<R | R[]> {
   const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(onProgress, 'onProgress')
   return within<R | R[]>({ signal }, async (cut) => {
-    const one = (picture: unknown, other: unknown, name: string): Promise<R> => work(picture as Picture, other as A, name, cut)
+    const one = (picture: unknown, other: unknown, name: string): Promise<R> =>
+      work(picture as Picture, other as A, name, cut)
     if (!Array.isArray(pictures)) return one(pictures, others, 'image')
     const list = checkedArray(others, what)
-    if (list.length !== pictures.length) throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)
+    if (list.length !== pictures.length)
+      throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)
     return inAll(pictures.length, (index) => one(pictures[index], list[index], `images[${index}]`), tell)
   })
 }
@@ -92,7 +97,11 @@ export async function madeOf<R extends object>(
 }
 
 /** All of them at once, as far as each kind of work allows. Where one fails, this rejects when all have ended. */
-export async function inAll<R>(total: number, work: (index: number) => Promise<R>, tell: ManyOptions['onProgress']): Promise<R[]> {
+export async function inAll<R>(
+  total: number,
+  work: (index: number) => Promise<R>,
+  tell: ManyOptions['onProgress'],
+): Promise<R[]> {
   let done = 0
   let failed = false
   const one = async (index: number): Promise<R> => {

@@ -5,7 +5,14 @@ import { checkedPath, onFile } from '../base/files.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedReading, readChecked, type ReadImage, type ReadImageOptions, type Reading, readingNames } from './image.js'
+import {
+  checkedReading,
+  readChecked,
+  type ReadImage,
+  type ReadImageOptions,
+  type Reading,
+  readingNames,
+} from './image.js'
 import type { PictureSource } from './info.js'
 
 /** How far an iteration of {@link pictures} is. */
@@ -23,7 +30,17 @@ export interface PicturesOptions extends ReadImageOptions {
 }
 
 /** What sharp reads as it is installed. */
-export const pictureExtensions: readonly string[] = ['.avif', '.gif', '.jpeg', '.jpg', '.png', '.svg', '.tif', '.tiff', '.webp']
+export const pictureExtensions: readonly string[] = [
+  '.avif',
+  '.gif',
+  '.jpeg',
+  '.jpg',
+  '.png',
+  '.svg',
+  '.tif',
+  '.tiff',
+  '.webp',
+]
 
 /**
  * Pictures, one after the other, each decoded when it is asked for.

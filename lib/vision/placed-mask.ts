@@ -31,10 +31,15 @@ export function checkedPlaced(mask: PlacedMask, picture: Size, name = 'mask'): P
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedPlacedOrAlpha(mask: PlacedMask | Alpha, picture: Size, name = 'mask'): Placed<Uint8Array | Float32Array> {
+export function checkedPlacedOrAlpha(
+  mask: PlacedMask | Alpha,
+  picture: Size,
+  name = 'mask',
+): Placed<Uint8Array | Float32Array> {
   const { width, height } = checkedSize(mask, name)
   const { data }: { data: unknown } = mask
-  if (!isUint8Array(data) && !isFloat32Array(data)) throw expected('a Uint8Array or a Float32Array', `${name}.data`, data)
+  if (!isUint8Array(data) && !isFloat32Array(data))
+    throw expected('a Uint8Array or a Float32Array', `${name}.data`, data)
   return placed(mask, { width, height }, picture, data, name)
 }
 
@@ -47,8 +52,21 @@ function placed<T extends Uint8Array | Float32Array>(
 ): Placed<T> {
   if (x === undefined && y === undefined && (width !== picture.width || height !== picture.height))
     throw expected(`the picture's size (${picture.width} x ${picture.height})`, name, `${width} x ${height}`)
-  if (data.length !== width * height) throw expected(`${width * height} values (${width} x ${height})`, `${name}.data`, data.length)
-  const left = checkedWhole(x ?? 0, `${name}.x`, 0, picture.width - width, `where all of it lies in the picture of ${picture.width} pixels`)
-  const top = checkedWhole(y ?? 0, `${name}.y`, 0, picture.height - height, `where all of it lies in the picture of ${picture.height} rows`)
+  if (data.length !== width * height)
+    throw expected(`${width * height} values (${width} x ${height})`, `${name}.data`, data.length)
+  const left = checkedWhole(
+    x ?? 0,
+    `${name}.x`,
+    0,
+    picture.width - width,
+    `where all of it lies in the picture of ${picture.width} pixels`,
+  )
+  const top = checkedWhole(
+    y ?? 0,
+    `${name}.y`,
+    0,
+    picture.height - height,
+    `where all of it lies in the picture of ${picture.height} rows`,
+  )
   return { data, area: { left, top, right: left + width, bottom: top + height } }
 }

@@ -23,7 +23,10 @@ export interface Polygon {
 
 /** Options of {@link polygonsSync}. */
 export interface OutlineOptions extends PartOptions {
-  /** How far, in pixels, a point that is left out may be from the line that takes its place (Douglas and Peucker); default 0: the exact outline. */
+  /**
+   * How far, in pixels, a point that is left out may be from the line that takes its place (Douglas and Peucker);
+   * default 0: the exact outline.
+   */
   readonly tolerance?: number | undefined
 }
 
@@ -33,9 +36,11 @@ export interface PolygonsOptions extends OutlineOptions, Abortable {}
 const optionNames = ['connectivity', 'classIndex', 'tolerance'] as const
 
 /**
- * The outlines of a mask's connected parts, in their order ({@link connectedComponents}). They go along the edges of pixels, in whole numbers: pixel (0, 0) alone is
- * [0, 0], [1, 0], [1, 1], [0, 1]. With a tolerance of 0, filling them where pixel centres lie within gives the mask again, exactly. A hole that a tolerance leaves with
- * fewer than three points is left out, an outer ring stays as it was then. With a connectivity of 8 a ring may touch itself at a corner, with 4 it does not.
+ * The outlines of a mask's connected parts, in their order ({@link connectedComponents}). They go along the edges of
+ * pixels, in whole numbers: pixel (0, 0) alone is [0, 0], [1, 0], [1, 1], [0, 1]. With a tolerance of 0, filling them
+ * where pixel centres lie within gives the mask again, exactly. A hole that a tolerance leaves with fewer than three
+ * points is left out, an outer ring stays as it was then. With a connectivity of 8 a ring may touch itself at a corner,
+ * with 4 it does not.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<Polygon[]> {
@@ -46,7 +51,8 @@ export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<P
   return within({ signal }, async (cut) => {
     const parts = (await labelled(job, cut)).length / 7
     const addon = pixelAddon()
-    const outlines = addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job, false), cut)
+    const outlines =
+      addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job, false), cut)
     return polygonsOf(parts, outlines, tolerance)
   })
 }
@@ -58,7 +64,8 @@ export function polygonsSync(mask: Mask, options?: OutlineOptions): Polygon[] {
   const job = jobOf(mask, given)
   const parts = labelledSync(job).length / 7
   const addon = pixelAddon()
-  const outlines = addon === undefined ? traceRings(job) : nativeSync(() => addon.traceOutlines(job, true) as NativeOutlines)
+  const outlines =
+    addon === undefined ? traceRings(job) : nativeSync(() => addon.traceOutlines(job, true) as NativeOutlines)
   return polygonsOf(parts, outlines, tolerance)
 }
 
@@ -67,7 +74,10 @@ function polygonsOf(count: number, { rings, points }: NativeOutlines, tolerance:
   for (let i = 0, at = 0; i < rings.length; i += 2) {
     const length = rings[i + 1]!
     const first = at
-    const ring = Array.from({ length }, (_, point) => [points[first + point * 2]!, points[first + point * 2 + 1]!] as const)
+    const ring = Array.from(
+      { length },
+      (_, point) => [points[first + point * 2]!, points[first + point * 2 + 1]!] as const,
+    )
     at += length * 2
     const polygon = polygons[rings[i]! - 1]!
     const simple = simplified(ring, tolerance)

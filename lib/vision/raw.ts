@@ -52,7 +52,8 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
 
 /** The addon cannot reach shared memory, and what other threads do with it nobody sees. */
 function checkedOwn(data: Uint8Array, name: string): Uint8Array {
-  if (isSharedArrayBuffer(data.buffer)) throw expected('memory that is not shared', `${name}.data`, 'a SharedArrayBuffer')
+  if (isSharedArrayBuffer(data.buffer))
+    throw expected('memory that is not shared', `${name}.data`, 'a SharedArrayBuffer')
   return data
 }
 
@@ -142,7 +143,10 @@ function writerOf(pixels: Pixels): Write {
 }
 
 /** Bytes from one pixel to the next, and where in one red, green and blue are. */
-export function packingOf(format: PixelFormat): { readonly step: number; readonly places: readonly [number, number, number] } {
+export function packingOf(format: PixelFormat): {
+  readonly step: number
+  readonly places: readonly [number, number, number]
+} {
   const step = channelsOf(format)
   if (format === 'gray') return { step, places: [0, 0, 0] }
   return { step, places: format === 'bgr' || format === 'bgra' ? [2, 1, 0] : [0, 1, 2] }

@@ -12,7 +12,12 @@ interface Sampling extends Writing {
  * @param data RGB, `width` pixels a row
  * @param out an array that rounds by itself (uint8), or floats
  */
-export function sampleWhole(data: Uint8Array, width: number, plan: Sampling, out: Float32Array | Uint8ClampedArray): void {
+export function sampleWhole(
+  data: Uint8Array,
+  width: number,
+  plan: Sampling,
+  out: Float32Array | Uint8ClampedArray,
+): void {
   const { columns, rows, fill } = plan
   const narrow = narrowed(data, width, plan)
   const planes = planesOf(columns.outputs)
@@ -45,7 +50,13 @@ function narrowed(data: Uint8Array, width: number, { columns, rows, fill }: Samp
   return out
 }
 
-function combineRows(narrow: Uint8Array, { columns, rows, fill }: Sampling, y: number, channel: 0 | 1 | 2, plane: Float32Array): void {
+function combineRows(
+  narrow: Uint8Array,
+  { columns, rows, fill }: Sampling,
+  y: number,
+  channel: 0 | 1 | 2,
+  plane: Float32Array,
+): void {
   const { taps, first, weights, outside } = rows
   const [length, from] = [columns.outputs * 3, first[y]! * columns.outputs * 3 + channel]
   for (let x = columns.begin; x < columns.end; x++) {

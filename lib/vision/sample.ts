@@ -102,8 +102,17 @@ function grayOf([red, green, blue]: readonly Channel[], isWhole: boolean): Float
   return isWhole ? sum.map((value) => Math.floor(value + 0.5)) : sum
 }
 
-/** What native/vision/warp.cc does: each output pixel is what lies between the four pixels around its place in the picture. */
-export function sampleTurned(data: Uint8Array, image: Size, plan: Writing, transform: Affine, out: Float32Array | Uint8ClampedArray): void {
+/**
+ * What native/vision/warp.cc does: each output pixel is what lies between the four pixels around its place in the
+ * picture.
+ */
+export function sampleTurned(
+  data: Uint8Array,
+  image: Size,
+  plan: Writing,
+  transform: Affine,
+  out: Float32Array | Uint8ClampedArray,
+): void {
   const planes = planesOf(plan.width)
   for (let row = 0; row < plan.height; row++) {
     for (let column = 0; column < plan.width; column++) {
@@ -116,7 +125,14 @@ export function sampleTurned(data: Uint8Array, image: Size, plan: Writing, trans
 }
 
 /** Outside of the picture it is the fill. */
-function between(data: Uint8Array, { width, height }: Size, fill: number, channel: number, x: number, y: number): number {
+function between(
+  data: Uint8Array,
+  { width, height }: Size,
+  fill: number,
+  channel: number,
+  x: number,
+  y: number,
+): number {
   const [left, top] = [Math.floor(x), Math.floor(y)]
   const at = (px: number, py: number): number =>
     px >= 0 && py >= 0 && px < width && py < height ? data[(py * width + px) * 3 + channel]! : fill

@@ -1,6 +1,9 @@
 type Point = readonly [x: number, y: number]
 
-/** The ring without the points that are at most `tolerance` beside the line that takes their place: Douglas and Peucker's way, from its first point and the one farthest from that. */
+/**
+ * The ring without the points that are at most `tolerance` beside the line that takes their place: Douglas and
+ * Peucker's way, from its first point and the one farthest from that.
+ */
 export function simplified(ring: readonly Point[], tolerance: number): readonly Point[] {
   if (tolerance === 0 || ring.length < 4) return ring
   const stays = new Uint8Array(ring.length + 1)
@@ -19,8 +22,15 @@ export function simplified(ring: readonly Point[], tolerance: number): readonly 
   return ring.filter((_, index) => stays[index] === 1)
 }
 
-/** Of the points between two others the one that is farthest from the line between these; of one point, if they are the same. */
-function farthest(points: readonly Point[], from: number, to: number): { readonly index: number; readonly distance: number } {
+/**
+ * Of the points between two others the one that is farthest from the line between these; of one point, if they are the
+ * same.
+ */
+function farthest(
+  points: readonly Point[],
+  from: number,
+  to: number,
+): { readonly index: number; readonly distance: number } {
   const [ax, ay] = points[from]!
   const [bx, by] = points[to]!
   const [dx, dy] = [bx - ax, by - ay]

@@ -19,7 +19,10 @@ export interface Candidates {
 
 /** Options of {@link suppress}. */
 export interface SuppressOptions extends NonMaxSuppressionOptions {
-  /** Where the score of each candidate is written as a soft method left it (`hard` leaves it as it is); one element for each box. */
+  /**
+   * Where the score of each candidate is written as a soft method left it (`hard` leaves it as it is); one element for
+   * each box.
+   */
   readonly loweredScores?: Float32Array | undefined
 }
 
@@ -32,7 +35,10 @@ export function suppress(candidates: Candidates, options?: SuppressOptions): Int
   const checked = checkedCandidates(candidates)
   const given = readOptions(options, [...suppressionOptions, 'loweredScores'], 'suppress')
   const { perClass, ...rules } = rulesOf(given)
-  const lowered = given.loweredScores === undefined ? undefined : numbersOf(given.loweredScores, 'loweredScores', checked.scores.length)
+  const lowered =
+    given.loweredScores === undefined
+      ? undefined
+      : numbersOf(given.loweredScores, 'loweredScores', checked.scores.length)
   const { classes } = checked
   const count = checked.scores.length
   const groups = groupsOf(count, perClass && classes !== undefined ? (index) => classes[index] : () => 0)
@@ -43,7 +49,12 @@ export function suppress(candidates: Candidates, options?: SuppressOptions): Int
 }
 
 function checkedCandidates(candidates: unknown): Required<Omit<Candidates, 'classes'>> & Pick<Candidates, 'classes'> {
-  const { boxes, format = 'xywh', scores, classes } = checkedObject(candidates, 'candidates') as Partial<Record<keyof Candidates, unknown>>
+  const {
+    boxes,
+    format = 'xywh',
+    scores,
+    classes,
+  } = checkedObject(candidates, 'candidates') as Partial<Record<keyof Candidates, unknown>>
   const checkedScores = numbersOf(scores, 'scores')
   const count = checkedScores.length
   return {
@@ -59,7 +70,10 @@ function wholesOf(classes: unknown): Int32Array {
   throw expected('an Int32Array', 'classes', classes)
 }
 
-function cornersOf({ boxes, format, scores }: ReturnType<typeof checkedCandidates>, added: number): ReturnType<typeof emptyRivals> {
+function cornersOf(
+  { boxes, format, scores }: ReturnType<typeof checkedCandidates>,
+  added: number,
+): ReturnType<typeof emptyRivals> {
   const corners = emptyRivals(scores.length)
   const { left, top, right, bottom, areas } = corners
   const sizes = format === 'xywh'

@@ -61,7 +61,10 @@ function ranked(scores: Float64Array, least: number): Int32Array {
 }
 
 const wholeNumbers = 2 ** 53
-/** Sorting numbers is several times faster than sorting with a comparison: where score and index fit into one number, exactly, that is sorted. */
+/**
+ * Sorting numbers is several times faster than sorting with a comparison: where score and index fit into one number,
+ * exactly, that is sorted.
+ */
 function sortByScore(order: Int32Array, scores: Float64Array): Int32Array {
   const keys = new Float64Array(order.length)
   const bits = new Int32Array(1)
@@ -131,7 +134,10 @@ function hard(rivals: Rivals, { iouThreshold, inclusive, added, scoreThreshold, 
   return order.slice(0, kept)
 }
 
-/** Soft: the best stays, the scores of those that overlap it are lowered, the best of what is left stays, and so on. The lowered ones stand in `rivals.scores` afterwards. */
+/**
+ * Soft: the best stays, the scores of those that overlap it are lowered, the best of what is left stays, and so on. The
+ * lowered ones stand in `rivals.scores` afterwards.
+ */
 function soft(rivals: Rivals, rules: Rules): Int32Array {
   const { scores, groups } = rivals
   const starts = startsOf(rivals)
@@ -148,7 +154,11 @@ function soft(rivals: Rivals, rules: Rules): Int32Array {
 }
 
 /** Of one group, whose indices are in `left`, in ascending order; that is used up. */
-function softOf(rivals: Rivals, left: Int32Array, { method, iouThreshold, added, sigma, scoreThreshold, maximum }: Rules): Int32Array {
+function softOf(
+  rivals: Rivals,
+  left: Int32Array,
+  { method, iouThreshold, added, sigma, scoreThreshold, maximum }: Rules,
+): Int32Array {
   const { scores } = rivals
   const most = Math.min(maximum, left.length)
   const kept: number[] = []

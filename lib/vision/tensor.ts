@@ -124,7 +124,8 @@ function checkedFramings(pictures: Picture | readonly Picture[], frames: Framing
   const list = (isList ? pictures : [pictures]) as readonly Picture[]
   if (list.length === 0) throw expected('at least one picture', 'images', pictures)
   const framings = (Array.isArray(frames) ? frames : Array.from(list, () => frames)) as readonly Framing[]
-  if (framings.length !== list.length) throw expected(`${list.length} (one for each picture)`, 'the number of frames', framings.length)
+  if (framings.length !== list.length)
+    throw expected(`${list.length} (one for each picture)`, 'the number of frames', framings.length)
   // not map: it leaves out what an array lacks
   return Array.from(list, (picture, index) => {
     const framing = framings[index]
@@ -143,7 +144,11 @@ function framed(pixels: Pixels, { framing, frameName }: Wanted): Framed {
   const frame: unknown = typeof framing === 'function' ? framing({ width, height }) : framing
   if (!Frame.is(frame)) throw expected('a Frame', `what ${frameName} returns`, frame)
   if (frame.image.width !== width || frame.image.height !== height)
-    throw expected(`a frame of a picture of ${width} x ${height}`, frameName, `${frame.image.width} x ${frame.image.height}`)
+    throw expected(
+      `a frame of a picture of ${width} x ${height}`,
+      frameName,
+      `${frame.image.width} x ${frame.image.height}`,
+    )
   return { pixels, frame }
 }
 
@@ -158,13 +163,17 @@ function typed<G extends { readonly into?: unknown; readonly dtype?: unknown }>(
   if (given.into === undefined) return given
   if (!Tensor.is(given.into)) throw expectedTensor('a Tensor', 'into', given.into)
   const { dtype } = given.into
-  if (given.dtype !== undefined && checkedChoice(given.dtype, 'dtype', pixelTypes) !== dtype) throw mismatch([given.dtype], dtype)
+  if (given.dtype !== undefined && checkedChoice(given.dtype, 'dtype', pixelTypes) !== dtype)
+    throw mismatch([given.dtype], dtype)
   if (!(pixelTypes as readonly DType[]).includes(dtype)) throw mismatch(pixelTypes, dtype)
   return { ...given, dtype }
 }
 
 function mismatch(wanted: readonly unknown[], received: DType): TensorRTError {
-  return new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of ${wanted.join(', ')} for into but received ${received}`)
+  return new TensorRTError(
+    'ERR_TRT_DTYPE',
+    `Expected a tensor of ${wanted.join(', ')} for into but received ${received}`,
+  )
 }
 
 type Row = Float32Array | Uint16Array | Uint8Array
@@ -182,7 +191,9 @@ function room<D extends PixelType>(
   const tensor = into === undefined ? emptyTensor(dtype, [first + count, ...shape], first) : (into as Tensor<PixelType>)
   if (into !== undefined) checkRoom(tensor, shape, first + count)
   const length = width * height * channels
-  const rows = Array.from({ length: count }, (_, index) => tensor.data.subarray((first + index) * length, (first + index + 1) * length))
+  const rows = Array.from({ length: count }, (_, index) =>
+    tensor.data.subarray((first + index) * length, (first + index + 1) * length),
+  )
   return { tensor: tensor as Tensor as Tensor<D>, rows }
 }
 
@@ -199,10 +210,14 @@ function emptyTensor(dtype: PixelType, shape: readonly number[], first: number):
 }
 
 function checkRoom({ shape, data }: Tensor, row: readonly number[], rows: number): void {
-  const fits = shape.length === 4 && shape.slice(1).every((size, axis) => size === row[axis]) && Number(shape[0]) >= rows
+  const fits =
+    shape.length === 4 && shape.slice(1).every((size, axis) => size === row[axis]) && Number(shape[0]) >= rows
   if (!fits) {
     const wanted = `[${rows} or more, ${row.join(', ')}]`
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected a tensor of shape ${wanted} for into but received ${shapeText(shape)}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected a tensor of shape ${wanted} for into but received ${shapeText(shape)}`,
+    )
   }
   if (data.length === 0) throw expected('a tensor whose memory is not detached', 'into', 'a detached one')
 }
@@ -210,6 +225,10 @@ function checkRoom({ shape, data }: Tensor, row: readonly number[], rows: number
 function jobOf({ pixels, frame }: Framed, normalization: Normalization, out: Row): Resampling {
   const { filter, coordinates } = normalization
   if (frame.transform !== undefined && (filter !== 'linear' || coordinates !== 'half_pixel'))
-    throw expected('the filter linear, by half_pixel, for a turned part of a picture', 'filter', `${filter}, ${coordinates}`)
+    throw expected(
+      'the filter linear, by half_pixel, for a turned part of a picture',
+      'filter',
+      `${filter}, ${coordinates}`,
+    )
   return { pixels, frame, normalization, out }
 }

@@ -17,7 +17,13 @@ import type { Box, Point, Size } from './types.js'
  * @param size the input's size, a number for a square
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
-export function rotatedCrop(image: Size, box: Box, degrees: number, size: number | Size, options?: FrameOptions): Frame {
+export function rotatedCrop(
+  image: Size,
+  box: Box,
+  degrees: number,
+  size: number | Size,
+  options?: FrameOptions,
+): Frame {
   const [x, y, width, height] = checkedBox(box, 'box')
   if (width === 0 || height === 0) throw expected('a box that is not empty', 'box', box)
   const turn = (checkedNumber(degrees, 'degrees', -360_000, 360_000) * Math.PI) / 180
@@ -26,11 +32,21 @@ export function rotatedCrop(image: Size, box: Box, degrees: number, size: number
   const [scaleX, scaleY] = [width / to.width, height / to.height]
   const [a, b, d, e] = [cos * scaleX, -sin * scaleY, sin * scaleX, cos * scaleY]
   const centre: Point = [x + width / 2, y + height / 2]
-  const transform: Affine = [a, b, centre[0] - (a * to.width + b * to.height) / 2, d, e, centre[1] - (d * to.width + e * to.height) / 2]
+  const transform: Affine = [
+    a,
+    b,
+    centre[0] - (a * to.width + b * to.height) / 2,
+    d,
+    e,
+    centre[1] - (d * to.width + e * to.height) / 2,
+  ]
   return turned(image, to, transform, options, 'rotatedCrop')
 }
 
-/** Where the eyes, the nose and the corners of the mouth (left ones first, as seen) stand in the 112 x 112 faces that ArcFace and its like are trained with. @see https://github.com/deepinsight/insightface */
+/**
+ * Where the eyes, the nose and the corners of the mouth (left ones first, as seen) stand in the 112 x 112 faces that
+ * ArcFace and its like are trained with. @see https://github.com/deepinsight/insightface
+ */
 export const arcfacePoints: readonly Point[] = [
   [38.2946, 51.6963],
   [73.5318, 51.5014],
@@ -63,7 +79,9 @@ export function alignedCrop(
 }
 
 function checkedPoints(value: unknown, name: string): readonly Point[] {
-  const points = checkedArray(value, name, 'an array of points [x, y]').map((point, index) => checkedPoint(point, `${name}[${index}]`))
+  const points = checkedArray(value, name, 'an array of points [x, y]').map((point, index) =>
+    checkedPoint(point, `${name}[${index}]`),
+  )
   if (points.length < 2) throw expected('two points or more', name, points.length)
   return points
 }
@@ -73,7 +91,8 @@ function turned(image: Size, size: Size, transform: Affine, options: unknown, ow
   const { fill = 0 } = readOptions(options, ['fill'], owner)
   const [x, y, width, height] = boundsOf(transform, whole(size))
   const reach = Math.max(width, height, ...boundsOf(inverse(transform), whole(from)).map(Math.abs))
-  if (!(reach <= longest)) throw expected(`a part of the picture of at most ${longest} pixels a side`, owner, `${width} x ${height}`)
+  if (!(reach <= longest))
+    throw expected(`a part of the picture of at most ${longest} pixels a side`, owner, `${width} x ${height}`)
   const [left, top] = [Math.floor(x), Math.floor(y)]
   const source: Box = [left, top, Math.ceil(x + width) - left, Math.ceil(y + height) - top]
   return new Frame(from, size, source, whole(size), checkedColor(fill, 'fill'), transform)

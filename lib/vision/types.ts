@@ -11,13 +11,16 @@ export interface Image extends Size {
 }
 
 /**
- * How the bytes of a raw picture lie, 8 bits a sample: pixels of `rgb`, `bgr`, `rgba`, `bgra` or `gray`; `i420`: planes of Y, U and V (also: yuv420p); `nv12`: a plane of Y, then one
- * of U and V in turns. Those two have one U and V for 2 x 2 pixels. The same of 10 bits, in words of 16 bits, little-endian: `i42010` (I420_10LE, yuv420p10le), in the lower ten bits
- * of a word, and `p010` (P010_10LE, p010le), NV12 in the upper ten.
+ * How the bytes of a raw picture lie, 8 bits a sample: pixels of `rgb`, `bgr`, `rgba`, `bgra` or `gray`; `i420`: planes
+ * of Y, U and V (also: yuv420p); `nv12`: a plane of Y, then one of U and V in turns. Those two have one U and V for 2 x
+ * 2 pixels. The same of 10 bits, in words of 16 bits, little-endian: `i42010` (I420_10LE, yuv420p10le), in the lower
+ * ten bits of a word, and `p010` (P010_10LE, p010le), NV12 in the upper ten.
  */
 export type PixelFormat = 'rgb' | 'bgr' | 'rgba' | 'bgra' | 'gray' | 'i420' | 'nv12' | 'i42010' | 'p010'
 
-/** Pixels as a camera, a video decoder or another library gives them. Alpha is left out: the colours count as they are. */
+/**
+ * Pixels as a camera, a video decoder or another library gives them. Alpha is left out: the colours count as they are.
+ */
 export interface RawImage extends Size {
   /** How the bytes lie. */
   readonly format: PixelFormat

@@ -17,7 +17,9 @@ import { filesUnder } from '../support.mjs'
 export function checkLinks(folder) {
   const files = new Set(filesUnder(folder))
   /** @type {Map<string, Page>} */
-  const pages = new Map([...files].filter((path) => path.endsWith('.html')).map((path) => [path, read(readFileSync(path, 'utf8'))]))
+  const pages = new Map(
+    [...files].filter((path) => path.endsWith('.html')).map((path) => [path, read(readFileSync(path, 'utf8'))]),
+  )
   /** @type {string[]} */
   const broken = []
   let links = 0
@@ -41,7 +43,8 @@ function whatIsWrong(link, from, files, pages) {
   const [address = '', anchor = ''] = link.split('#')
   const [path = ''] = address.split('?')
   const target = path === '' ? from : resolve(dirname(from), decodeURIComponent(path))
-  if (!files.has(target)) return statSync(target, { throwIfNoEntry: false })?.isDirectory() ? 'a folder' : 'no such file'
+  if (!files.has(target))
+    return statSync(target, { throwIfNoEntry: false })?.isDirectory() ? 'a folder' : 'no such file'
   if (anchor !== '' && pages.get(target)?.ids.has(decodeURIComponent(anchor)) === false) return 'no such anchor'
   return undefined
 }
@@ -56,7 +59,8 @@ function read(/** @type {string} */ html) {
       if (name === 'a' && attributes['name'] !== undefined) ids.add(attributes['name'])
       for (const attribute of ['href', 'src']) {
         const link = attributes[attribute]
-        if (link !== undefined && link !== '' && link !== '#' && !/^([a-z][a-z+.-]*:|\/\/)/i.test(link)) links.push(link)
+        if (link !== undefined && link !== '' && link !== '#' && !/^([a-z][a-z+.-]*:|\/\/)/i.test(link))
+          links.push(link)
       }
     },
   })

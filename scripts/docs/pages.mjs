@@ -1,6 +1,6 @@
 // @ts-check
-// The pages of the site that are no reference: README, guides, architecture. Copied to a folder where their links name pages of the site where there is one,
-// and files of the repository elsewhere.
+// The pages of the site that are no reference: README, guides, architecture. Copied to a folder where their links name
+// pages of the site where there is one, and files of the repository elsewhere.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, posix, relative } from 'node:path'
 import { filesUnder, root } from '../support.mjs'
@@ -31,7 +31,9 @@ const pictures = new Set(['.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp', '.av
 /** Copies the pages to a folder, which is emptied first. @returns {Pages} */
 export function copyPages(/** @type {string} */ folder) {
   rmSync(folder, { recursive: true, force: true })
-  const documents = [...guides(), 'docs/serving.md', 'docs/architecture.md'].filter((path) => existsSync(join(root, path)))
+  const documents = [...guides(), 'docs/serving.md', 'docs/architecture.md'].filter((path) =>
+    existsSync(join(root, path)),
+  )
   const pages = new Set(['README.md', ...documents])
   for (const path of filesUnder(join(root, 'docs'))) if (isPicture(path)) copy(folder, relative(root, path))
   for (const path of pages) {
@@ -45,8 +47,11 @@ export function copyPages(/** @type {string} */ folder) {
 function guides() {
   const folder = join(root, 'docs', 'guides')
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.md')) : []
-  const place = (/** @type {string} */ name) => (order.indexOf(basename(name, '.md')) + order.length + 1) % (order.length + 1)
-  return names.sort((a, b) => place(a) - place(b) || a.localeCompare(b)).map((name) => posix.join('docs', 'guides', name))
+  const place = (/** @type {string} */ name) =>
+    (order.indexOf(basename(name, '.md')) + order.length + 1) % (order.length + 1)
+  return names
+    .sort((a, b) => place(a) - place(b) || a.localeCompare(b))
+    .map((name) => posix.join('docs', 'guides', name))
 }
 
 const isPicture = (/** @type {string} */ path) => pictures.has(extname(path).toLowerCase())
@@ -70,7 +75,8 @@ function frontMatter(/** @type {string} */ text, /** @type {string} */ path) {
 }
 
 /**
- * Links outside of code fences: to a page of the site by its relative path, to any other file of the repository by its address.
+ * Links outside of code fences: to a page of the site by its relative path, to any other file of the repository by its
+ * address.
  *
  * @param {string} text
  * @param {string} path of the page, from the root

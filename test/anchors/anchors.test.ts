@@ -51,7 +51,13 @@ t.test('Where they lie', async (t) => {
 })
 
 t.test('Of sides that no level divides, cells lie evenly', async (t) => {
-  const anchors = efficientDetAnchors({ size: { width: 100, height: 60 }, minLevel: 3, maxLevel: 3, octaves: 1, aspects: [[2, 1]] })
+  const anchors = efficientDetAnchors({
+    size: { width: 100, height: 60 },
+    minLevel: 3,
+    maxLevel: 3,
+    octaves: 1,
+    aspects: [[2, 1]],
+  })
   t.equal(anchors.length / 4, 13 * 8)
   const [x = NaN, y = NaN, width = NaN, height = NaN] = anchors
   t.match(
@@ -68,7 +74,11 @@ t.test('RetinaFace has its priors', async (t) => {
   const second = 80 * 60 * 2
   t.same([...priors.subarray(second * 4, second * 4 + 4)], [8, 8, 64, 64])
   t.same([...priors.subarray(-4)], [624, 464, 512, 512])
-  t.equal(retinaFacePriors({ width: 641, height: 480 }).length / 4, 2 * (81 * 60 + 41 * 30 + 21 * 15), 'a cell begun is a cell')
+  t.equal(
+    retinaFacePriors({ width: 641, height: 480 }).length / 4,
+    2 * (81 * 60 + 41 * 30 + 21 * 15),
+    'a cell begun is a cell',
+  )
   t.same([...retinaFacePriors(16, { steps: [16], minSizes: [[10]] })], [8, 8, 10, 10])
 })
 
@@ -138,6 +148,9 @@ t.test("an SSD's anchors are those that face-api's model has among its weights",
   const wide = ssdAnchors({ size: { width: 300, height: 150 }, levels: 2, minScale: 0.1, maxScale: 0.5 })
   t.equal(wide.length / 4, 19 * 10 * 3 + 10 * 5 * 6, 'a cell begun is a cell')
   t.ok(Math.abs(wide[2]! - 15) < 1e-4 && Math.abs(wide[3]! - 7.5) < 1e-4, 'half of the least scale, of each side')
-  t.throws(() => ssdAnchors({ size: 512, minScale: 0.5, maxScale: 0.2 }), failure('ERR_TRT_INVALID_ARGUMENT', /for maxScale/))
+  t.throws(
+    () => ssdAnchors({ size: 512, minScale: 0.5, maxScale: 0.2 }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /for maxScale/),
+  )
   t.throws(() => ssdAnchors({ size: 512, levels: 1 }), failure('ERR_TRT_INVALID_ARGUMENT', /for levels/))
 })

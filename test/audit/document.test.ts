@@ -41,7 +41,12 @@ const document10 = JSON.stringify({
       TacticName: 'sm80_xmma_fprop_implicit_gemm_interleaved_i8i8_i8i32_f32',
     },
     { Name: 'fused', LayerType: 'kgen', Inputs: [tensor10('res4', 'Half')], Outputs: [tensor10('y', 'Float')] },
-    { Name: 'constant', LayerType: 'Constant', Inputs: [], Outputs: [tensor10('c', 'Row major linear BFloat16 format')] },
+    {
+      Name: 'constant',
+      LayerType: 'Constant',
+      Inputs: [],
+      Outputs: [tensor10('c', 'Row major linear BFloat16 format')],
+    },
   ],
   Bindings: ['images', 'y'],
 })
@@ -78,7 +83,9 @@ const document11 = JSON.stringify({
       Dimensions: [1, 3, 224, 224],
       Location: 'Device',
       IsShapeInferenceIO: false,
-      ProfileInfo: [{ MinShape: [1, 3, 224, 224], OptShape: [1, 3, 224, 224], MaxShape: [1, 3, 224, 224], Format: linear }],
+      ProfileInfo: [
+        { MinShape: [1, 3, 224, 224], OptShape: [1, 3, 224, 224], MaxShape: [1, 3, 224, 224], Format: linear },
+      ],
     },
   ],
 })
@@ -134,7 +141,11 @@ const found = (more: Partial<EngineAuditFacts> = {}): EngineAuditFacts => ({
   verbosity: 'detailed',
   document: document10,
   shapes: [{ name: 'images', shape: [16, 3, 224, 224] }],
-  times: engineLayers(document10).map(({ name }, i) => ({ name, averageMs: [1, 4, 2, 1][i] ?? 0, medianMs: [0.9, 4.1, 2, 1][i] ?? 0 })),
+  times: engineLayers(document10).map(({ name }, i) => ({
+    name,
+    averageMs: [1, 4, 2, 1][i] ?? 0,
+    medianMs: [0.9, 4.1, 2, 1][i] ?? 0,
+  })),
   ...more,
 })
 
@@ -171,7 +182,11 @@ t.test('what was expected and is absent, or has too little of the time', (t) => 
     'Asked for fp16: 1 of 4 layers, and 25.0 % of the time, less than the 30.0 % expected',
   ])
   const limited = engineAudit(
-    found({ verbosity: 'layer_names_only', document: '{"Layers": ["a", "b", "a"]}', times: [{ name: 'a', averageMs: 3, medianMs: 3 }] }),
+    found({
+      verbosity: 'layer_names_only',
+      document: '{"Layers": ["a", "b", "a"]}',
+      times: [{ name: 'a', averageMs: 3, medianMs: 3 }],
+    }),
     checkedAuditOptions({ expect: 'fp16' }),
   )
   t.match(limited.limited, /profilingVerbosity 'layer_names_only'.*'detailed'/)
@@ -218,6 +233,7 @@ t.test('options', (t) => {
     [{ signal: {} }, /AbortSignal/],
     [{ iteration: 1 }, /did you mean iterations/],
   ]
-  for (const [options, message] of rows) t.throws(() => checkedAuditOptions(options), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+  for (const [options, message] of rows)
+    t.throws(() => checkedAuditOptions(options), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   t.end()
 })

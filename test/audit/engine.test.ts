@@ -69,9 +69,11 @@ for (const family of families) {
 
     await scene('an even number of executions, and one', async (t) => {
       await using engine = await load(family, mixed())
-      const medianOf = async (iterations: number) => (await engine.audit({ iterations })).slowest.find(({ name }) => name === 'relu')
+      const medianOf = async (iterations: number) =>
+        (await engine.audit({ iterations })).slowest.find(({ name }) => name === 'relu')
       t.match(await medianOf(2), { medianMs: 1.5, averageMs: 1.5 })
-      t.match(await medianOf(1), { medianMs: 1, averageMs: 1 }) // each audit has a context of its own, which begins anew
+      // each audit has a context of its own, which begins anew
+      t.match(await medianOf(1), { medianMs: 1, averageMs: 1 })
       t.match(await medianOf(6), { medianMs: 2, averageMs: 3 })
     })
 
@@ -85,7 +87,11 @@ for (const family of families) {
       await using none = await load(family, mixed({ verbosity: 'none' }))
       const least = await none.audit({ iterations: 3 })
       t.match(least.limited, /'none'/)
-      t.same([least.layers, least.slowest[0]?.name, least.slowest[0]?.averageMs], [4, '1', 3], 'a layer has its index for a name')
+      t.same(
+        [least.layers, least.slowest[0]?.name, least.slowest[0]?.averageMs],
+        [4, '1', 3],
+        'a layer has its index for a name',
+      )
     })
 
     await scene('layers that the profiler and the inspector call by different names', async (t) => {
@@ -109,7 +115,11 @@ for (const family of families) {
         profiles: [{ values: { to: range([1, 1], [3, 4], [12, 12]) } }],
         verbosity: 'detailed',
       })
-      t.equal((await reshaping.audit({ iterations: 2 })).totalMs, 2, 'zeros would be no shape: the profile says which values are good')
+      t.equal(
+        (await reshaping.audit({ iterations: 2 })).totalMs,
+        2,
+        'zeros would be no shape: the profile says which values are good',
+      )
       await using dependent = await load(family, {
         inputs: [{ name: 'x', shape: [8] }],
         outputs: [{ name: 'y', shape: [1, -1], dtype: 'int64' }],
@@ -155,8 +165,16 @@ for (const family of families) {
       await using engine = await load(family, mixed())
       const rows: [string, RegExp, string?][] = [
         ['createExecutionContext', /could not create an execution context: .*told to fail/],
-        ['setInputShape', /refused 'x' \[3, 4\] with optimization profile 0: it takes 'x' \[1, 4\] to \[8, 4\]/, 'ERR_TRT_SHAPE'],
-        ['inferShapes', /refused 'x' \[3, 4\] with optimization profile 0: it takes 'x' \[1, 4\] to \[8, 4\]/, 'ERR_TRT_SHAPE'],
+        [
+          'setInputShape',
+          /refused 'x' \[3, 4\] with optimization profile 0: it takes 'x' \[1, 4\] to \[8, 4\]/,
+          'ERR_TRT_SHAPE',
+        ],
+        [
+          'inferShapes',
+          /refused 'x' \[3, 4\] with optimization profile 0: it takes 'x' \[1, 4\] to \[8, 4\]/,
+          'ERR_TRT_SHAPE',
+        ],
         ['setTensorAddress', /setTensorAddress failed/],
         ['createEngineInspector', /could not create an engine inspector/],
         ['VEngineInspector.setExecutionContext', /setExecutionContext of the engine inspector failed/],
@@ -170,10 +188,18 @@ for (const family of families) {
       }
       family.control.reset()
       family.control.failNth('VExecutionContext.enqueueV3', 4)
-      t.match(await failureOf(() => engine.audit({ iterations: 5 })), { code: 'ERR_TRT_EXECUTION' }, 'while it is timed')
+      t.match(
+        await failureOf(() => engine.audit({ iterations: 5 })),
+        { code: 'ERR_TRT_EXECUTION' },
+        'while it is timed',
+      )
       family.control.reset()
       family.control.failNth('getEngineInformation', 1)
-      t.match((await engine.audit()).warnings, [/precision of 4 of 4 layers/], 'without a document precisions are unknown')
+      t.match(
+        (await engine.audit()).warnings,
+        [/precision of 4 of 4 layers/],
+        'without a document precisions are unknown',
+      )
       for (const name of ['cuMemAlloc_v2', 'cuStreamCreateWithPriority', 'cuMemcpyHtoDAsync_v2']) {
         driver.reset()
         driver.failNth(name, 1, 2)
@@ -216,9 +242,16 @@ for (const family of families) {
             driver.reset()
             family.control.reset()
             const { deviceAllocations, streams, events } = driver.stats()
-            const now = [deviceAllocations, streams, events, family.control.stats().live.contexts, family.control.stats().live.inspectors]
+            const now = [
+              deviceAllocations,
+              streams,
+              events,
+              family.control.stats().live.contexts,
+              family.control.stats().live.inspectors,
+            ]
             const then = [before.deviceAllocations, before.streams, before.events, 1, 0]
-            if (now.join() !== then.join()) ends.push(`${name} ${nth}: left ${now.join()}, and there were ${then.join()}`)
+            if (now.join() !== then.join())
+              ends.push(`${name} ${nth}: left ${now.join()}, and there were ${then.join()}`)
           }
         }
         t.ok(methods.length > 8 && functions.length > 6, `${methods.length} methods and ${functions.length} functions`)
@@ -235,7 +268,9 @@ for (const family of families) {
       const inner = strong ? graph.node('Cast', [graph.node('Cast', [x], { to: 10 })], { to: 1 }) : x
       graph.output(graph.node('Relu', [inner]), 'float32', ['N', 4])
       await using builder = new Builder({ tensorrt: family.path, precision: 'fp16', profilingVerbosity: 'detailed' })
-      const plan = await builder.build(writeModel(graph.toModel()), { shapes: { x: { min: [1, 4], opt: [2, 4], max: [4, 4] } } })
+      const plan = await builder.build(writeModel(graph.toModel()), {
+        shapes: { x: { min: [1, 4], opt: [2, 4], max: [4, 4] } },
+      })
       const folder = temporaryFolder(t)
       const path = join(folder, 'model.plan')
       await plan.save(path)
@@ -257,7 +292,11 @@ for (const family of families) {
       const graph = new GraphBuilder({ name: 'layers' })
       const x = graph.input('x', 'float32', ['N', 4])
       const half = graph.node('Relu', [graph.node('Cast', [x], { to: 10 })])
-      graph.output(graph.node('ArgMax', [graph.node('Softmax', [half], { axis: 1 })], { axis: 1, keepdims: 1 }), 'int64', ['N', 1])
+      graph.output(
+        graph.node('ArgMax', [graph.node('Softmax', [half], { axis: 1 })], { axis: 1, keepdims: 1 }),
+        'int64',
+        ['N', 1],
+      )
       await using builder = new Builder({ tensorrt: family.path })
       const audit = await builder.audit(writeModel(graph.toModel()))
       t.same(audit.layerTypes, { activation: 1, cast: 1, softmax: 1, topk: 1 })
@@ -307,7 +346,10 @@ t.test('the end of the process does not wait for an audit', async (t) => {
 
 t.test('before it is ready, and on the CPU', async (t) => {
   const cpu = await Engine.load(oneNode('Relu'), { backend: 'cpu' })
-  t.match(await failureOf(() => cpu.audit()), { code: 'ERR_TRT_UNSUPPORTED', message: /audit\(\) needs the TensorRT backend/ })
+  t.match(await failureOf(() => cpu.audit()), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /audit\(\) needs the TensorRT backend/,
+  })
   await cpu.close()
   const missing = new Engine('/no/such/file.plan')
   t.match(await failureOf(() => missing.audit()), { code: 'ERR_TRT_FILE' })

@@ -24,7 +24,11 @@ t.test(
     const found = await audit(bytes)
     const model = await readModel(bytes)
     const { operators, inputs, outputs } = modelInfo(model)
-    t.same(found.layerTypes, { convolution: operators['Conv'], activation: operators['LeakyRelu'], pooling: operators['MaxPool'] })
+    t.same(found.layerTypes, {
+      convolution: operators['Conv'],
+      activation: operators['LeakyRelu'],
+      pooling: operators['MaxPool'],
+    })
     t.equal(found.layers, modelInfo(model).nodeCount)
     t.same(found.outputTypes, { float32: found.layers })
     t.equal(
@@ -36,7 +40,10 @@ t.test(
     t.same(named(found.inputs), named(inputs))
     t.same(named(found.outputs), named(outputs))
     t.same(found.inputs[0]?.shape, [-1, 3, 416, 416])
-    t.same([found.kind, found.quantize, found.dequantize], ['network', { layers: 0, types: {} }, { layers: 0, types: {} }])
+    t.same(
+      [found.kind, found.quantize, found.dequantize],
+      ['network', { layers: 0, types: {} }, { layers: 0, types: {} }],
+    )
   },
 )
 
@@ -100,7 +107,15 @@ t.test('a plan carries the audit of its network, and plain data it is', { skip: 
   t.same(info.audit, alone, 'a parse without a build, and without shapes, finds the same')
   t.equal(info.layers, alone.layers)
   t.same(JSON.parse(JSON.stringify(alone)), alone)
-  const parts = [alone, alone.layerTypes, alone.quantize, alone.quantize.types, alone.inputs, alone.inputs[0], alone.inputs[0]?.shape]
+  const parts = [
+    alone,
+    alone.layerTypes,
+    alone.quantize,
+    alone.quantize.types,
+    alone.inputs,
+    alone.inputs[0],
+    alone.inputs[0]?.shape,
+  ]
   t.ok(
     parts.every((part) => Object.isFrozen(part)),
     'frozen through and through',
@@ -110,9 +125,14 @@ t.test('a plan carries the audit of its network, and plain data it is', { skip: 
 t.test('what cannot be parsed, an abort, and a closed builder', { skip: skipWithoutRtx }, async (t) => {
   const builder = new Builder()
   const relu = oneNode('Relu')
-  t.match(await failureOf(() => builder.audit(oneNode('NoSuchOperator', [1, 4], 'org.example'))), { code: 'ERR_TRT_UNSUPPORTED_OPERATOR' })
+  t.match(await failureOf(() => builder.audit(oneNode('NoSuchOperator', [1, 4], 'org.example'))), {
+    code: 'ERR_TRT_UNSUPPORTED_OPERATOR',
+  })
   t.match(await failureOf(() => builder.audit('/no/such/model.onnx')), { code: 'ERR_TRT_FILE' })
-  t.match(await failureOf(() => builder.audit(relu, { shapes: {} } as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /shapes/ })
+  t.match(await failureOf(() => builder.audit(relu, { shapes: {} } as never)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /shapes/,
+  })
   t.match(await failureOf(() => builder.audit(relu, { signal: 1 } as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   await t.rejects(builder.audit(relu, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
   const abort = new AbortController()

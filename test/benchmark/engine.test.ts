@@ -1,4 +1,5 @@
-// engine.benchmark() on the fakes of TensorRT 10, 11 and RTX, whose device takes the time that it is told, and on onnxruntime.
+// engine.benchmark() on the fakes of TensorRT 10, 11 and RTX, whose device takes the time that it is told, and on
+// onnxruntime.
 import t from 'tap'
 import type { Benchmark, BenchmarkOptions, BenchmarkProgress } from '../../lib/benchmark/index.js'
 import { Engine, Tensor } from '../../lib/index.js'
@@ -40,7 +41,12 @@ for (const runtime of runtimes) {
         percentiles: [50, 99.9],
         onProgress: (progress: BenchmarkProgress) => void told.push(progress),
       })
-      t.match(all, { kind: 'benchmark', backend: runtime.backend, runtime: /\d+\.\d+/, device: { index: onGpu ? 0 : -1 } })
+      t.match(all, {
+        kind: 'benchmark',
+        backend: runtime.backend,
+        runtime: /\d+\.\d+/,
+        device: { index: onGpu ? 0 : -1 },
+      })
       if (onGpu) t.equal(all.device.name, 'Fake GPU 0')
       t.same(all.settings.shapes, { x: [4, 3] }, 'the best shape of the first profile')
       t.match(all.settings, {
@@ -59,11 +65,16 @@ for (const runtime of runtimes) {
       )
       t.same([all.wallMs, all.warmUp.ms], [all.trace.at(-1)!.endD2hMs - all.trace[0]!.startH2dMs, 20])
       t.same(Object.keys(all.latency.percentiles).sort(), ['50', '99.9'])
-      t.same(all.trace.filter(({ startComputeMs }) => startComputeMs < 20), [], 'no query of the warm-up is in the trace') // prettier-ignore
+      t.same(
+        all.trace.filter(({ startComputeMs }) => startComputeMs < 20),
+        [],
+        'no query of the warm-up is in the trace',
+      )
       if (all.endToEnd === undefined || all.javascript === undefined) throw new Error('not measured')
       t.ok(all.endToEnd.queries >= 5 && all.javascript.infer.queries >= 5)
       t.equal(all.javascript.addsMs, all.javascript.infer.median - all.endToEnd.median)
-      // the first two and the third are asked after by a clock: which of them are seen depends on how busy the machine is
+      // the first two and the third are asked after by a clock: which of them are seen depends on how busy the machine
+      // is
       const phases = new Set(told.map(({ phase }) => phase))
       const [seen, surely] = [['warm-up', 'measure', 'end-to-end'], onGpu ? ['javascript', 'layers'] : ['javascript']]
       t.same([...phases].filter((phase) => !seen.includes(phase)), surely) // prettier-ignore
@@ -97,16 +108,20 @@ for (const runtime of runtimes) {
     await scene('shapes and inputs', async (t) => {
       await using engine = await load(
         runtime,
-        rowsPlan(3, 64, { profiles: [{ dims: { x: range([1, 3], [4, 3], [8, 3]) } }, { dims: { x: range([9, 3], [12, 3], [64, 3]) } }] }),
+        rowsPlan(3, 64, {
+          profiles: [{ dims: { x: range([1, 3], [4, 3], [8, 3]) } }, { dims: { x: range([9, 3], [12, 3], [64, 3]) } }],
+        }),
       )
-      const shapesOf = async (options: BenchmarkOptions) => (await engine.benchmark({ ...short, ...options })).settings.shapes
+      const shapesOf = async (options: BenchmarkOptions) =>
+        (await engine.benchmark({ ...short, ...options })).settings.shapes
       t.same(await shapesOf({ profile: 1 }), { x: [12, 3] })
       t.same(await shapesOf({ profile: 1, shapes: { x: [64, 3] } }), { x: [64, 3] })
       const x = Tensor.from(Float32Array.of(1, -2, 3), [1, 3])
       const given = await engine.benchmark({ ...short, inputs: { x }, outputs: true, streams: 2 })
       t.same(given.outputs?.['y']?.data, wanted(x.data))
       t.same(given.settings.shapes, { x: [1, 3] })
-      const refused = async (options: BenchmarkOptions) => await failureOf(() => engine.benchmark({ ...short, ...options }))
+      const refused = async (options: BenchmarkOptions) =>
+        await failureOf(() => engine.benchmark({ ...short, ...options }))
       t.match(await refused({ shapes: { x: [65, 3] } }), { code: 'ERR_TRT_SHAPE' })
       t.match(await refused({ shapes: { x: [4, 4] } }), { code: 'ERR_TRT_SHAPE' })
       t.match(await refused({ shapes: { y: [4, 3] } }), { code: 'ERR_TRT_UNKNOWN_INPUT' })
@@ -116,8 +131,15 @@ for (const runtime of runtimes) {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /either a Tensor or a shape/,
       })
-      t.match(await refused({ profile: 2 }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /one of the engine's 2 optimization profiles/ })
-      if (onGpu) t.match(await refused({ profile: 1, shapes: { x: [4, 3] } }), { code: 'ERR_TRT_SHAPE', message: /profile 1: it takes/ })
+      t.match(await refused({ profile: 2 }), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /one of the engine's 2 optimization profiles/,
+      })
+      if (onGpu)
+        t.match(await refused({ profile: 1, shapes: { x: [4, 3] } }), {
+          code: 'ERR_TRT_SHAPE',
+          message: /profile 1: it takes/,
+        })
     })
 
     await scene('options that are none', async (t) => {
@@ -142,8 +164,14 @@ for (const runtime of runtimes) {
         { warmUp: 200 },
       ]
       for (const options of wrong)
-        t.match(await failureOf(() => engine.benchmark(options)), { code: 'ERR_TRT_INVALID_ARGUMENT' }, JSON.stringify(options))
-      t.match(await failureOf(() => engine.benchmark({ shapes: { x: [1.5, 3] } })), { code: /ERR_TRT_(SHAPE|INVALID_ARGUMENT)/ })
+        t.match(
+          await failureOf(() => engine.benchmark(options)),
+          { code: 'ERR_TRT_INVALID_ARGUMENT' },
+          JSON.stringify(options),
+        )
+      t.match(await failureOf(() => engine.benchmark({ shapes: { x: [1.5, 3] } })), {
+        code: /ERR_TRT_(SHAPE|INVALID_ARGUMENT)/,
+      })
     })
 
     await scene('streams, threads, graphs, waiting: all of them measure', async (t) => {
@@ -163,7 +191,11 @@ for (const runtime of runtimes) {
         { sleepMs: 5 },
       ]
       for (const way of [...ways, ...(onGpu ? gpuOnly : [])]) {
-        const { queries, trace, warnings, outputs, warmUp } = await engine.benchmark({ ...short, ...way, outputs: true })
+        const { queries, trace, warnings, outputs, warmUp } = await engine.benchmark({
+          ...short,
+          ...way,
+          outputs: true,
+        })
         const label = JSON.stringify(way)
         t.ok(queries >= 3 * (way.streams ?? 1), label)
         t.notMatch(warnings, [{ code: 'no-graph' }], label)
@@ -174,7 +206,8 @@ for (const runtime of runtimes) {
         )
         t.same(warmUp.ms, way.warmUpMs ?? 0)
         t.equal(outputs?.['y']?.size, 12, label)
-        const none = onGpu && way.transfers !== false ? [] : trace.filter(({ h2dMs, d2hMs }) => h2dMs !== 0 || d2hMs !== 0)
+        const none =
+          onGpu && way.transfers !== false ? [] : trace.filter(({ h2dMs, d2hMs }) => h2dMs !== 0 || d2hMs !== 0)
         t.same(none, [], label)
       }
       if (onGpu) return
@@ -190,7 +223,11 @@ for (const runtime of runtimes) {
         await t.rejects(engine.benchmark({ signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
         const abort = new AbortController()
         let told = 0
-        const running = engine.benchmark({ durationMs: 3_000_000, signal: abort.signal, onProgress: () => ((told += 1), undefined) })
+        const running = engine.benchmark({
+          durationMs: 3_000_000,
+          signal: abort.signal,
+          onProgress: () => ((told += 1), undefined),
+        })
         t.ok(await until(() => told > 1), 'it runs')
         abort.abort(new Error('enough'))
         await t.rejects(running, { message: 'enough' })
@@ -228,7 +265,9 @@ for (const runtime of runtimes) {
         const end = await engine.benchmark({ warmUpMs: 0, durationMs: 0, iterations: 1e7, endToEnd: false }).catch((error) => error)
         console.log(end.code, end.message)
         await engine.close()`
-      const { code, stdout, stderr } = await runChild(program, runtime, undefined, { NODE_OPTIONS: '--max-old-space-size=100' })
+      const { code, stdout, stderr } = await runChild(program, runtime, undefined, {
+        NODE_OPTIONS: '--max-old-space-size=100',
+      })
       t.equal(code, 0, stderr)
       t.match(stdout, /^ERR_TRT_OUT_OF_MEMORY .* no room for the times of more than \d+ queries: measure for less time/)
     })
@@ -236,7 +275,13 @@ for (const runtime of runtimes) {
     await scene('it does not disturb inferences', async (t) => {
       await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       const x = Tensor.from(Float32Array.of(1, -2, 3), [1, 3])
-      const measuring = engine.benchmark({ warmUpMs: 10, durationMs: 100, streams: 2, threads: true, javascript: false })
+      const measuring = engine.benchmark({
+        warmUpMs: 10,
+        durationMs: 100,
+        streams: 2,
+        threads: true,
+        javascript: false,
+      })
       for (let i = 0; i < 50; i++) t.same((await engine.infer({ x }))['y']?.data, wanted(x.data))
       t.ok((await measuring).queries >= 20, 'trtexec’s ten of each stream')
       t.equal(engine.stats.completed, 50, 'queries are no inferences')
@@ -254,7 +299,8 @@ for (const family of families) {
         driver.reset()
         t.same(leftovers(), {}, 'nothing is left, and nothing was done wrong')
       })
-    const medians = ({ copyIn, compute, copyOut, latency }: Benchmark) => [copyIn, compute, copyOut, latency].map(({ median }) => median)
+    const medians = ({ copyIn, compute, copyOut, latency }: Benchmark) =>
+      [copyIn, compute, copyOut, latency].map(({ median }) => median)
 
     await scene("stages take the device's time, by its own clock", async (t) => {
       await driven({ copyMs: 2, computeMs: 7, clock: 'virtual' }, async () => {
@@ -270,7 +316,10 @@ for (const family of families) {
             `${measured.warmUp.queries} and ${measured.queries}`,
           )
           t.ok(measured.trace.every(({ startComputeMs }) => startComputeMs >= 100))
-          t.ok(measured.wallMs >= 690 && measured.throughput <= (1000 / 7) * streams * 1.02, `${measured.throughput} per second`)
+          t.ok(
+            measured.wallMs >= 690 && measured.throughput <= (1000 / 7) * streams * 1.02,
+            `${measured.throughput} per second`,
+          )
         }
         const bare = await engine.benchmark({ warmUpMs: 0, durationMs: 70, transfers: false, endToEnd: false })
         t.same(medians(bare), [0, 7, 0, 7])
@@ -319,7 +368,13 @@ for (const family of families) {
         ops: [{ type: 'reshape', inputs: ['x', 'to'], output: 'y' }],
         profiles: [{ values: { to: range([1, 1], [3, 4], [12, 12]) } }],
       })
-      const shaped = await reshaping.benchmark({ ...short, outputs: true, endToEnd: true, cudaGraph: true, layers: true })
+      const shaped = await reshaping.benchmark({
+        ...short,
+        outputs: true,
+        endToEnd: true,
+        cudaGraph: true,
+        layers: true,
+      })
       t.same(shaped.outputs?.['y']?.shape, [3, 4], 'the values that the profile says are best')
       t.match(shaped.warnings.at(-1), { code: 'no-graph', message: /the CPU reads or writes/ })
       const to = new Tensor('int64', BigInt64Array.of(6n, 2n), [2])
@@ -360,7 +415,16 @@ for (const family of families) {
       const runtime = family.control.stats().calls
       const run = async (): Promise<string> =>
         engine
-          .benchmark({ ...short, iterations: 1, endToEnd: true, javascript: false, streams: 2, threads: true, cudaGraph: true, sleepMs: 1 })
+          .benchmark({
+            ...short,
+            iterations: 1,
+            endToEnd: true,
+            javascript: false,
+            streams: 2,
+            threads: true,
+            cudaGraph: true,
+            sleepMs: 1,
+          })
           .then(
             ({ queries }) => (queries >= 2 ? 'done' : `${queries} queries`),
             (error: unknown) => String((error as { code: unknown }).code),
@@ -423,7 +487,12 @@ for (const family of families) {
         ],
         verbosity: 'detailed',
       })
-      const { layers, layerRuns, layerInfo } = await engine.benchmark({ ...short, iterations: 4, layers: true, shapes: { x: [9, 3] } })
+      const { layers, layerRuns, layerInfo } = await engine.benchmark({
+        ...short,
+        iterations: 4,
+        layers: true,
+        shapes: { x: [9, 3] },
+      })
       t.equal(layerRuns, 4)
       // by hand: 12 ms and 8 ms of 20
       t.same(layers, [
@@ -445,7 +514,10 @@ for (const family of families) {
 
 t.test('TensorRT-RTX captures graphs itself', async (t) => {
   const { rtx } = await useFakes()
-  const engine = await Engine.load(fakePlan({ ...rowsPlan(), version: rtx.version }), { tensorrt: rtx.path, cudaGraph: false })
+  const engine = await Engine.load(fakePlan({ ...rowsPlan(), version: rtx.version }), {
+    tensorrt: rtx.path,
+    cudaGraph: false,
+  })
   const before = rtx.control.stats().jit.withGraphs
   const measured = await engine.benchmark({ ...short, cudaGraph: true, outputs: true })
   t.same(

@@ -1,7 +1,21 @@
 // The arithmetic of a benchmark, held against traces that were summed up by hand, as trtexec would.
 import t from 'tap'
-import { exportLayerInfo, exportOutput, exportProfile, exportTimes, type Benchmark, type TraceRow } from '../../lib/benchmark/index.js'
-import { medianOf, percentileOf, summarize, summarizeTrace, traceRow, warningsOf } from '../../lib/benchmark/statistics.js'
+import {
+  exportLayerInfo,
+  exportOutput,
+  exportProfile,
+  exportTimes,
+  type Benchmark,
+  type TraceRow,
+} from '../../lib/benchmark/index.js'
+import {
+  medianOf,
+  percentileOf,
+  summarize,
+  summarizeTrace,
+  traceRow,
+  warningsOf,
+} from '../../lib/benchmark/statistics.js'
 import { checkedBenchmarkOptions } from '../../lib/engine/benchmark-options.js'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { failureOf } from '../support/errors.js'
@@ -9,16 +23,19 @@ import { dtypes, Tensor } from '../../lib/tensor.js'
 
 const upTo = (count: number): Float64Array => Float64Array.from({ length: count }, (_, i) => i + 1)
 
-t.test('percentiles are values that were measured: nearest rank, of which trtexec excludes (int)((1 - p / 100) * N)', async (t) => {
-  t.equal(percentileOf(upTo(10), 90), 9)
-  t.equal(percentileOf(upTo(10), 50), 5)
-  t.equal(percentileOf(upTo(1000), 99), 991, '0.01 is a little less in single precision: 9 are excluded')
-  t.equal(percentileOf(upTo(1000), 95), 950)
-  t.equal(percentileOf(upTo(100), 99), 100, 'and none of a hundred')
-  t.equal(percentileOf(upTo(4), 100), 4)
-  t.equal(percentileOf(upTo(4), 0.001), 1)
-  t.equal(percentileOf(upTo(1), 90), 1)
-})
+t.test(
+  'percentiles are values that were measured: nearest rank, of which trtexec excludes (int)((1 - p / 100) * N)',
+  async (t) => {
+    t.equal(percentileOf(upTo(10), 90), 9)
+    t.equal(percentileOf(upTo(10), 50), 5)
+    t.equal(percentileOf(upTo(1000), 99), 991, '0.01 is a little less in single precision: 9 are excluded')
+    t.equal(percentileOf(upTo(1000), 95), 950)
+    t.equal(percentileOf(upTo(100), 99), 100, 'and none of a hundred')
+    t.equal(percentileOf(upTo(4), 100), 4)
+    t.equal(percentileOf(upTo(4), 0.001), 1)
+    t.equal(percentileOf(upTo(1), 90), 1)
+  },
+)
 
 t.test('a median is of the middle, or of both', async (t) => {
   t.equal(medianOf(Float64Array.of(1, 2, 9)), 2)
@@ -39,7 +56,10 @@ t.test('a summary', async (t) => {
   t.equal(summarize(Float64Array.of(0, 0), []).cv, 0, 'of nothing')
 })
 
-/** A query whose stages follow each other at once: copy in 1 ms, computation 4, copy out 2, enqueued in half a millisecond. */
+/**
+ * A query whose stages follow each other at once: copy in 1 ms, computation 4, copy out 2, enqueued in half a
+ * millisecond.
+ */
 const query = (begin: number, compute = 4): TraceRow =>
   traceRow({
     enqueueStart: begin - 1,
@@ -85,7 +105,11 @@ const bounds = { enqueueOfCompute: 0.8, copyOfCompute: 1, unstableCv: 1 }
 
 t.test('what is wrong with the figures is said, at the bounds that trtexec has', async (t) => {
   const of = (median: number, cv = 0) => ({ ...summarize(Float64Array.of(median), []), cv })
-  const told = (stages: { enqueue?: number; copyIn?: number; copyOut?: number; cv?: number }, compute = 10, streams = 1) => {
+  const told = (
+    stages: { enqueue?: number; copyIn?: number; copyOut?: number; cv?: number },
+    compute = 10,
+    streams = 1,
+  ) => {
     const { enqueue = 0, copyIn = 0, copyOut = 0, cv } = stages
     const summaries = { enqueue: of(enqueue), copyIn: of(copyIn), compute: of(compute, cv), copyOut: of(copyOut) }
     return warningsOf(summaries, { streams, cudaGraph: false, backend: 'tensorrt' })
@@ -93,7 +117,11 @@ t.test('what is wrong with the figures is said, at the bounds that trtexec has',
   const codes = (...args: Parameters<typeof told>) => told(...args).map(({ code }) => code)
   const [above, below] = [1 + 1e-6, 1 - 1e-6]
   const [enqueue, copy] = [10 * bounds.enqueueOfCompute, 10 * bounds.copyOfCompute]
-  t.same(codes({ enqueue, copyIn: copy * below, copyOut: copy * below, cv: bounds.unstableCv }), [], 'just within all of them')
+  t.same(
+    codes({ enqueue, copyIn: copy * below, copyOut: copy * below, cv: bounds.unstableCv }),
+    [],
+    'just within all of them',
+  )
   t.same(codes({ enqueue: enqueue * above }), ['enqueue-bound'])
   t.same(codes({ copyIn: copy }), ['copy-in-bound'])
   t.same(codes({ copyOut: copy }), ['copy-out-bound'])
@@ -109,7 +137,16 @@ t.test('what is wrong with the figures is said, at the bounds that trtexec has',
 t.test("what nobody chose is trtexec's default", async (t) => {
   // its --help: warmUp 200 ms, duration 3 s, iterations 10, infStreams 1, percentile 90,95,99, all others off
   t.match(checkedBenchmarkOptions({}), {
-    ...{ warmUpMs: 200, durationMs: 3000, iterations: 10, streams: 1, sleepMs: 0, idleMs: 0, profile: 0, percentiles: [90, 95, 99] },
+    ...{
+      warmUpMs: 200,
+      durationMs: 3000,
+      iterations: 10,
+      streams: 1,
+      sleepMs: 0,
+      idleMs: 0,
+      profile: 0,
+      percentiles: [90, 95, 99],
+    },
     ...{ depth: 2, threads: false, transfers: true, cudaGraph: false, spinWait: false, layers: false, outputs: false },
   })
 })
@@ -156,8 +193,14 @@ t.test("exports have trtexec's names", async (t) => {
     })
   for (const write of [exportLayerInfo, exportProfile, exportOutput, exportTimes])
     for (const wrong of [undefined, null, 'times.json', [{ trace }]])
-      t.match(await failureOf(() => write(wrong as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /a benchmark for benchmark/ })
-  t.match(await failureOf(() => exportTimes({} as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an array for the trace/ })
+      t.match(await failureOf(() => write(wrong as never)), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /a benchmark for benchmark/,
+      })
+  t.match(await failureOf(() => exportTimes({} as never)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /an array for the trace/,
+  })
 })
 
 t.test('random inputs are in their ranges, and the same each time', async (t) => {
@@ -170,11 +213,16 @@ t.test('random inputs are in their ranges, and the same each time', async (t) =>
     }
     const numbers = tensor.toFloat32().data
     const [least, most] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))]
-    const [low, high] = dtype === 'bool' ? [0, 1] : dtype.startsWith('uint') ? [0, 255] : dtype.startsWith('int') ? [-128, 127] : [-1, 1]
+    const [low, high] =
+      dtype === 'bool' ? [0, 1] : dtype.startsWith('uint') ? [0, 255] : dtype.startsWith('int') ? [-128, 127] : [-1, 1]
     t.ok(least >= low && most <= high && most - least > (high - low) * 0.9, `${dtype}: ${least} to ${most}`)
   }
   const large = randomTensor({ dtype: 'uint8' }, [2, 2 ** 20 + 5], 1)
-  t.same(large.data.subarray(0, 100), large.data.subarray(2 ** 20, 2 ** 20 + 100), 'of a large one the first 2^20 come again')
+  t.same(
+    large.data.subarray(0, 100),
+    large.data.subarray(2 ** 20, 2 ** 20 + 100),
+    'of a large one the first 2^20 come again',
+  )
   t.notSame(randomTensor({ dtype: 'uint8' }, [50], 2).data, large.data.slice(0, 50), 'another seed gives others')
   t.equal(randomTensor({ dtype: 'float32' }, [0, 4], 1).size, 0)
 })

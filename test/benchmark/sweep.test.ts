@@ -1,6 +1,12 @@
 // Sweeps: which points there are, in which order, and what each is measured with.
 import t from 'tap'
-import { type Benchmark, type Benchmarkable, type BenchmarkOptions, sweep, type SweepPoint } from '../../lib/benchmark/index.js'
+import {
+  type Benchmark,
+  type Benchmarkable,
+  type BenchmarkOptions,
+  sweep,
+  type SweepPoint,
+} from '../../lib/benchmark/index.js'
 import { leftovers, load, onnxruntime, rowsPlan } from '../lanes/rig.js'
 import { failureOf } from '../support/errors.js'
 import { range } from '../support/values.js'
@@ -13,7 +19,13 @@ function recorder(shape = [-1, 3, -1, -1]): Benchmarkable & { readonly asked: Be
   return {
     asked,
     inputs: {
-      x: { shape, profiles: [range([1, 3, 8, 8], [4, 3, 16, 16], [8, 3, 32, 32]), range([9, 3, 8, 8], [16, 3, 24, 24], [32, 3, 32, 32])] },
+      x: {
+        shape,
+        profiles: [
+          range([1, 3, 8, 8], [4, 3, 16, 16], [8, 3, 32, 32]),
+          range([9, 3, 8, 8], [16, 3, 24, 24], [32, 3, 32, 32]),
+        ],
+      },
     },
     benchmark: async (options = {}) => {
       asked.push(options)
@@ -26,7 +38,12 @@ function recorder(shape = [-1, 3, -1, -1]): Benchmarkable & { readonly asked: Be
 t.test('batches with each number of streams', async (t) => {
   const engine = recorder()
   const told: SweepPoint[] = []
-  const found = await sweep(engine, { ...short, batches: [1, 8], streams: [1, 2], onProgress: ({ point }) => told.push(point) })
+  const found = await sweep(engine, {
+    ...short,
+    batches: [1, 8],
+    streams: [1, 2],
+    onProgress: ({ point }) => told.push(point),
+  })
   t.same(
     engine.asked.map(({ shapes, streams }) => [shapes, streams]),
     [
@@ -70,7 +87,10 @@ t.test('what cannot be', async (t) => {
   t.match(await refused({ batches: [0] }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.match(await refused({ batches: [1, 1] }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.match(await refused({ streams: [1.5] }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-  t.match(await refused({ batches: [1], shapes: [{ x: [1] }] }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /either shapes or batches/ })
+  t.match(await refused({ batches: [1], shapes: [{ x: [1] }] }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /either shapes or batches/,
+  })
   t.match(await failureOf(() => sweep(recorder([4, 3]), { batches: [1] })), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /dynamic dimension 0/,
@@ -78,9 +98,15 @@ t.test('what cannot be', async (t) => {
   const open = { ...engine, inputs: { x: { shape: [-1, -1], profiles: [] } } }
   t.match(await failureOf(() => sweep(open, { batches: [1] })), { code: 'ERR_TRT_SHAPES_REQUIRED' })
   await t.rejects(sweep(engine, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
-  t.match(await refused({ shapes: { x: [1] } as never }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an array for shapes/ })
+  t.match(await refused({ shapes: { x: [1] } as never }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /an array for shapes/,
+  })
   for (const source of [undefined, 'model.onnx', {}, () => undefined, async () => 'model.onnx'])
-    t.match(await failureOf(() => sweep(source as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an Engine, .* for source/ })
+    t.match(await failureOf(() => sweep(source as never)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /an Engine, .* for source/,
+    })
   t.same(engine.asked, [])
 })
 

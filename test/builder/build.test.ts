@@ -21,7 +21,8 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
       const plan = await new Builder().build(model, { shapes, onProgress: (step) => steps.push(step) })
       t.equal(Buffer.from(plan.bytes.subarray(0, 4)).toString(), 'vtrt', 'begins as a TensorRT-RTX plan does')
       const { inputs, outputs } = modelInfo(await readModel(model))
-      const known = (list: readonly { name: string; dtype: string }[]): unknown => list.map(({ name, dtype }) => ({ name, dtype }))
+      const known = (list: readonly { name: string; dtype: string }[]): unknown =>
+        list.map(({ name, dtype }) => ({ name, dtype }))
       t.same(known(plan.info.inputs), known(inputs), 'TensorRT sees the inputs that the ONNX file has')
       t.same(known(plan.info.outputs), known(outputs), 'and the outputs')
       t.ok(steps.length > 20, `${steps.length} steps of progress`)
@@ -30,7 +31,11 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
         'no step beyond its phase',
       )
       t.equal(plan.info.layers, plan.info.audit.layers, 'the network that was read is the one that was built')
-      t.ok(plan.info.parseMs > 0 && plan.info.buildMs > 0 && plan.info.parseMs + plan.info.buildMs <= performance.now() - begun)
+      t.ok(
+        plan.info.parseMs > 0 &&
+          plan.info.buildMs > 0 &&
+          plan.info.parseMs + plan.info.buildMs <= performance.now() - begun,
+      )
     })
   }
 })
@@ -47,7 +52,9 @@ t.test('options reach TensorRT, as it reports itself', { skip: skipWithoutRtx },
 t.test('several profiles, and the same shape for all three', { skip: skipWithoutRtx }, async (t) => {
   const model = oneNode('Relu', ['N', 4])
   const one = await new Builder().build(model, { shapes: { x: [2, 4] } })
-  const two = await new Builder().build(model, { shapes: [{ x: [2, 4] }, { x: { min: [8, 4], opt: [16, 4], max: [32, 4] } }] })
+  const two = await new Builder().build(model, {
+    shapes: [{ x: [2, 4] }, { x: { min: [8, 4], opt: [16, 4], max: [32, 4] } }],
+  })
   t.ok(two.bytes.length > one.bytes.length, 'the second profile is in the plan')
 })
 
@@ -69,8 +76,14 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
       `truncated to ${length} of ${whole.length} bytes`,
     )
   }
-  t.match(await failureOf(() => builder.build(new Uint8Array(0))), { code: 'ERR_TRT_ONNX_PARSE', message: /empty \(0 bytes\)/ })
-  t.match(await failureOf(() => builder.build(dynamic)), { code: 'ERR_TRT_SHAPES_REQUIRED', message: /'x' \[-1, 4\] is dynamic/ })
+  t.match(await failureOf(() => builder.build(new Uint8Array(0))), {
+    code: 'ERR_TRT_ONNX_PARSE',
+    message: /empty \(0 bytes\)/,
+  })
+  t.match(await failureOf(() => builder.build(dynamic)), {
+    code: 'ERR_TRT_SHAPES_REQUIRED',
+    message: /'x' \[-1, 4\] is dynamic/,
+  })
   t.match(await failureOf(() => builder.build(dynamic, { shapes: { X: [1, 4] } })), {
     code: 'ERR_TRT_UNKNOWN_INPUT',
     message: /no input 'X'.*it has 'x' \[-1, 4\]/,
@@ -79,10 +92,18 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
     ['min above opt', { min: [4, 4], opt: [2, 4], max: [8, 4] }, /min ≤ opt ≤ max in dimension 0/],
     ['opt above max', { min: [1, 4], opt: [9, 4], max: [8, 4] }, /min ≤ opt ≤ max in dimension 0/],
     ['another rank', { min: [1], opt: [1], max: [1] }, /shapes of 2 dimensions/],
-    ['against a fixed dimension', { min: [1, 3], opt: [1, 4], max: [1, 4] }, /Expected 4, which the model fixes, in dimension 1/],
+    [
+      'against a fixed dimension',
+      { min: [1, 3], opt: [1, 4], max: [1, 4] },
+      /Expected 4, which the model fixes, in dimension 1/,
+    ],
   ]
   for (const [name, x, message] of refused) {
-    t.match(await failureOf(() => builder.build(dynamic, { shapes: { x: x as never } })), { code: 'ERR_TRT_SHAPE', message }, name)
+    t.match(
+      await failureOf(() => builder.build(dynamic, { shapes: { x: x as never } })),
+      { code: 'ERR_TRT_SHAPE', message },
+      name,
+    )
   }
   t.match(await failureOf(() => builder.build('/no/such/model.onnx')), {
     code: 'ERR_TRT_FILE',
@@ -91,30 +112,39 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
   const folder = t.testdir({})
   execFileSync('mkfifo', [join(folder, 'pipe')])
   t.match(await failureOf(() => builder.build(folder)), { code: 'ERR_TRT_FILE', message: /is a folder/ })
-  t.match(await failureOf(() => builder.build(join(folder, 'pipe'))), { code: 'ERR_TRT_FILE', message: /is not an ordinary file/ })
+  t.match(await failureOf(() => builder.build(join(folder, 'pipe'))), {
+    code: 'ERR_TRT_FILE',
+    message: /is not an ordinary file/,
+  })
 })
 
-t.test('an operator that the parser takes and the builder has no way to run is a build error', { skip: skipWithoutRtx }, async (t) => {
-  const graph = new GraphBuilder({ name: 'nms' })
-  const boxes = graph.input('boxes', 'float32', [1, 6, 4])
-  const scores = graph.input('scores', 'float32', [1, 1, 6])
-  const count = graph.constant('count', new Tensor('int64', BigInt64Array.of(3n), [1]))
-  graph.output(graph.node('NonMaxSuppression', [boxes, scores, count]), 'int64', ['n', 3])
-  const failure = await failureOf(() => new Builder().build(writeModel(graph.toModel())))
-  t.equal(failure.code, 'ERR_TRT_BUILD')
-  t.match(
-    failure.message,
-    /could not build an engine from the model: .*Error Code 2: Internal Error .*NonMaxSuppression/,
-    'with what TensorRT logged',
-  )
-})
+t.test(
+  'an operator that the parser takes and the builder has no way to run is a build error',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const graph = new GraphBuilder({ name: 'nms' })
+    const boxes = graph.input('boxes', 'float32', [1, 6, 4])
+    const scores = graph.input('scores', 'float32', [1, 1, 6])
+    const count = graph.constant('count', new Tensor('int64', BigInt64Array.of(3n), [1]))
+    graph.output(graph.node('NonMaxSuppression', [boxes, scores, count]), 'int64', ['n', 3])
+    const failure = await failureOf(() => new Builder().build(writeModel(graph.toModel())))
+    t.equal(failure.code, 'ERR_TRT_BUILD')
+    t.match(
+      failure.message,
+      /could not build an engine from the model: .*Error Code 2: Internal Error .*NonMaxSuppression/,
+      'with what TensorRT logged',
+    )
+  },
+)
 
 t.test('a build can be aborted, and a listener that throws ends it', { skip: skipWithoutRtx }, async (t) => {
   const detector = modelsToBuild[1]
   if (detector === undefined) throw new Error('no model')
   const { shapes } = detector
   const model = await detector.source()
-  await t.rejects(new Builder().build(model, { shapes, signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
+  await t.rejects(new Builder().build(model, { shapes, signal: AbortSignal.abort(new Error('before')) }), {
+    message: 'before',
+  })
   const abort = new AbortController()
   const builder = new Builder()
   const order: string[] = []
@@ -141,36 +171,46 @@ t.test('a build can be aborted, and a listener that throws ends it', { skip: ski
   await t.rejects(failing, { message: 'from the listener' })
 })
 
-t.test('building does not hold up the event loop, and several builds run at once', { skip: skipWithoutRtx }, async (t) => {
-  const detector = modelsToBuild[1]
-  if (detector === undefined) throw new Error('no model')
-  const { source, shapes } = detector
-  const model = await source()
-  const { ticks, total } = await watchEventLoop(() => new Builder().build(model, { shapes }))
-  t.ok(ticks > 20, `${ticks} ticks of a timer in ${Math.round(total)} ms`)
-  const count = size(8, 40)
-  const plans = await Promise.all(Array.from({ length: count }, (_, i) => new Builder().build(oneNode('Relu', [1, i + 1]))))
-  t.equal(new Set(plans.map((plan) => plan.info.inputs[0]?.shape[1])).size, count)
-})
+t.test(
+  'building does not hold up the event loop, and several builds run at once',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const detector = modelsToBuild[1]
+    if (detector === undefined) throw new Error('no model')
+    const { source, shapes } = detector
+    const model = await source()
+    const { ticks, total } = await watchEventLoop(() => new Builder().build(model, { shapes }))
+    t.ok(ticks > 20, `${ticks} ticks of a timer in ${Math.round(total)} ms`)
+    const count = size(8, 40)
+    const plans = await Promise.all(
+      Array.from({ length: count }, (_, i) => new Builder().build(oneNode('Relu', [1, i + 1]))),
+    )
+    t.equal(new Set(plans.map((plan) => plan.info.inputs[0]?.shape[1])).size, count)
+  },
+)
 
-t.test('weights in a file beside the model are found when it is given as a path', { skip: skipWithoutRtx }, async (t) => {
-  const folder = temporaryFolder(t)
-  const weights = new Float32Array([1, 2, 3, 4])
-  const graph = new GraphBuilder({ name: 'external' })
-  const x = graph.input('x', 'float32', [1, 4])
-  graph.output(graph.node('Add', [x, graph.constant('w', Tensor.from(weights, [1, 4]))]), 'float32', [1, 4])
-  const model = graph.toModel()
-  const stored = model.graph?.initializer[0]
-  if (stored === undefined) throw new Error('no initializer')
-  delete (stored as { rawData?: Uint8Array }).rawData
-  stored.dataLocation = 1
-  stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: 'weights.bin' }]
-  await writeFile(join(folder, 'weights.bin'), weights)
-  await writeFile(join(folder, 'model.onnx'), writeModel(model))
-  t.equal((await new Builder().build(join(folder, 'model.onnx'))).info.audit.weightBytes, 4 * weights.length)
-  await rm(join(folder, 'weights.bin'))
-  t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
-})
+t.test(
+  'weights in a file beside the model are found when it is given as a path',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const weights = new Float32Array([1, 2, 3, 4])
+    const graph = new GraphBuilder({ name: 'external' })
+    const x = graph.input('x', 'float32', [1, 4])
+    graph.output(graph.node('Add', [x, graph.constant('w', Tensor.from(weights, [1, 4]))]), 'float32', [1, 4])
+    const model = graph.toModel()
+    const stored = model.graph?.initializer[0]
+    if (stored === undefined) throw new Error('no initializer')
+    delete (stored as { rawData?: Uint8Array }).rawData
+    stored.dataLocation = 1
+    stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: 'weights.bin' }]
+    await writeFile(join(folder, 'weights.bin'), weights)
+    await writeFile(join(folder, 'model.onnx'), writeModel(model))
+    t.equal((await new Builder().build(join(folder, 'model.onnx'))).info.audit.weightBytes, 4 * weights.length)
+    await rm(join(folder, 'weights.bin'))
+    t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
+  },
+)
 
 t.test('TensorRT-RTX, which measures nothing, refuses a timing cache', { skip: skipWithoutRtx }, async (t) => {
   const folder = temporaryFolder(t)
@@ -202,7 +242,11 @@ t.test('a plan without a GPU is refused before TensorRT sees it', { skip: skipWi
   process.env['NODE_TENSORRT_LIBCUDA'] = '/no/such/libcuda.so.1'
   const plan = await new Builder().build(oneNode('Relu'))
   t.match(await failureOf(() => Engine.load(plan.bytes)), { code: 'ERR_TRT_NO_DRIVER', message: /No CUDA driver/ })
-  t.match(await failureOf(() => Engine.load(plan.bytes, { backend: 'cpu' })), { code: 'ERR_TRT_INVALID_ARGUMENT' }, 'and never falls back')
+  t.match(
+    await failureOf(() => Engine.load(plan.bytes, { backend: 'cpu' })),
+    { code: 'ERR_TRT_INVALID_ARGUMENT' },
+    'and never falls back',
+  )
   let steps = 0
   const given = { backend: 'tensorrt', cache: false, onProgress: () => steps++ } as const
   t.match(await failureOf(() => Engine.load(oneNode('Relu'), given)), { code: 'ERR_TRT_NO_DRIVER' })

@@ -14,7 +14,8 @@ export function mixedModel(): Uint8Array {
     graph.input('mask', 'bool', [5]),
   ]
   const shapes = [[1, 4], ['N', 3], [2], [5]]
-  for (const [i, input] of inputs.entries()) graph.output(graph.node('Cast', [input], { to: 1 }), 'float32', shapes[i] ?? [])
+  for (const [i, input] of inputs.entries())
+    graph.output(graph.node('Cast', [input], { to: 1 }), 'float32', shapes[i] ?? [])
   return writeModel(graph.toModel())
 }
 
@@ -78,7 +79,9 @@ function greatest(tensors: readonly Tensor[]): number {
 
 /** What the fake is to have seen of each batch. */
 export const seenOf = (batches: readonly Batch[]): unknown =>
-  batches.map((batch) => Object.fromEntries(Object.entries(batch).map(([name, tensor]) => [name, { hash: fnv1a([tensor]) }])))
+  batches.map((batch) =>
+    Object.fromEntries(Object.entries(batch).map(([name, tensor]) => [name, { hash: fnv1a([tensor]) }])),
+  )
 
 /** A float32 as the hexadecimal digits of its bits. */
 function hexOf(value: number): string {

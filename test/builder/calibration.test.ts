@@ -1,4 +1,5 @@
-// INT8 with TensorRT 10's calibrators, on the fakes: what reaches the library, and what becomes of a build whose data fails or never comes.
+// INT8 with TensorRT 10's calibrators, on the fakes: what reaches the library, and what becomes of a build whose data
+// fails or never comes.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -94,10 +95,13 @@ t.test('a model of one input takes bare tensors, one of several does not', async
   await builder.build(reluModel(), { calibrator: bare })
   t.match(calibrations().at(-1), { batches: seenOf(given) })
   const shapes = { x: { min: [1, 3], opt: [1, 3], max: [1, 3] } }
-  t.match(await failureOf(() => builder.build(twoInTwoOut(), { calibrator: bare, shapes: { a: shapes.x, b: shapes.x } })), {
-    code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /record of Tensors for batch 1 .* received one Tensor: the model has 2 inputs/,
-  })
+  t.match(
+    await failureOf(() => builder.build(twoInTwoOut(), { calibrator: bare, shapes: { a: shapes.x, b: shapes.x } })),
+    {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /record of Tensors for batch 1 .* received one Tensor: the model has 2 inputs/,
+    },
+  )
 })
 
 t.test("quantization's Calibrator: entropy unless told otherwise, and what TensorRT has not is refused", async (t) => {
@@ -106,10 +110,15 @@ t.test("quantization's Calibrator: entropy unless told otherwise, and what Tenso
   const { info } = await builder.build(reluModel(), { calibrator: new Calibrator(given) })
   t.same(info.calibration, { algorithm: 'entropy', batches: 2, fromCache: false })
   t.match(calibrations(), [{ batches: seenOf(given) }])
-  t.match(await failureOf(() => builder.build(reluModel(), { calibrator: new Calibrator(given, { algorithm: 'mse' }) as never })), {
-    code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /Expected 'entropy' or 'minmax' for calibrator.algorithm but received .*mse/,
-  })
+  t.match(
+    await failureOf(() =>
+      builder.build(reluModel(), { calibrator: new Calibrator(given, { algorithm: 'mse' }) as never }),
+    ),
+    {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /Expected 'entropy' or 'minmax' for calibrator.algorithm but received .*mse/,
+    },
+  )
 })
 
 t.test('any iterable, and a batch that is larger than what is copied at once', async (t) => {
@@ -144,7 +153,10 @@ t.test('a cache that TensorRT takes: no batch is asked for', async (t) => {
     t.equal(text, cacheOf(headers.entropy, first.given), name)
     const second = new Recorder(first.given)
     second.cache = text
-    const { info } = await builderOf().build(reluModel(['N', 4], name), { calibrator: second, shapes: { [name]: [1, 4] } })
+    const { info } = await builderOf().build(reluModel(['N', 4], name), {
+      calibrator: second,
+      shapes: { [name]: [1, 4] },
+    })
     t.same([second.asked, second.written], [0, []])
     t.same(info.calibration, { algorithm: 'entropy', batches: 0, fromCache: true })
     t.match(calibrations().at(-1), { fromCache: true, batches: [] })
@@ -175,8 +187,14 @@ t.test('what is no calibrator, or goes with none', async (t) => {
     [{ algorithm: 'legacy', batches: () => [] }, /Expected 'entropy' or 'minmax' for calibrator.algorithm/],
     [{ algorithm: 'entropy', batches: () => [], readCache: 'file' }, /Expected a function for calibrator.readCache/],
     [{ algorithm: 'entropy', batches: () => [], writeCache: 1 }, /Expected a function for calibrator.writeCache/],
-    [{ algorithm: 'entropy', batches: () => 5 }, /Expected an iterable or an async iterable for what calibrator.batches\(\) gives/],
-    [{ algorithm: 'entropy', batches: () => [], readCache: () => 5 }, /Expected text or undefined for what calibrator.readCache\(\) gives/],
+    [
+      { algorithm: 'entropy', batches: () => 5 },
+      /Expected an iterable or an async iterable for what calibrator.batches\(\) gives/,
+    ],
+    [
+      { algorithm: 'entropy', batches: () => [], readCache: () => 5 },
+      /Expected text or undefined for what calibrator.readCache\(\) gives/,
+    ],
     [{ algorithm: 'entropy', batches: () => [] }, /Expected one or more batches from calibrator but received none/],
   ]
   for (const [given, message] of wrong) {
@@ -208,7 +226,9 @@ t.test('TensorRT 11 and TensorRT-RTX have no calibrators, and nothing is built',
   for (const family of [trt11, rtx]) {
     family.control.reset()
     const calibrator = new Recorder(batchesOf(1))
-    const error = await failureOf(() => new Builder({ tensorrt: family.path, precision: 'int8' }).build(reluModel(), { calibrator }))
+    const error = await failureOf(() =>
+      new Builder({ tensorrt: family.path, precision: 'int8' }).build(reluModel(), { calibrator }),
+    )
     t.match(error, { code: 'ERR_TRT_UNSUPPORTED', details: { option: 'calibrator' } })
     t.match(error.message, `${family.fullName} has no calibrators`)
     t.match(error.message, /QuantizeLinear and DequantizeLinear .* quantize\(\)/, 'and what to do')
@@ -237,7 +257,11 @@ t.test('a wrong batch, first or later, ends the build', async (t) => {
       const error = await failureOf(() => builderOf().build(reluModel(), { calibrator }))
       t.match(error, { code, message }, `${what}, batch ${at + 1}`)
       t.match(error.message, `batch ${at + 1} of`)
-      t.same([calibrator.asked, calibrator.ended, calibrator.written], [at + 1, 1, []], 'the iterator is ended, and no cache is kept')
+      t.same(
+        [calibrator.asked, calibrator.ended, calibrator.written],
+        [at + 1, 1, []],
+        'the iterator is ended, and no cache is kept',
+      )
       t.equal(calibrator.signal?.aborted, true)
     }
   }
@@ -246,7 +270,10 @@ t.test('a wrong batch, first or later, ends the build', async (t) => {
 t.test('a later batch of another shape', async (t) => {
   const calibrator = new Recorder([...batchesOf(1, [2, 4]), ...batchesOf(1, [3, 4])])
   const error = await failureOf(() => builderOf().build(reluModel(['N', 4]), { calibrator, shapes: { x: [2, 4] } }))
-  t.match(error, { code: 'ERR_TRT_SHAPE', message: /Expected shape \[2, 4\] for input 'x' in batch 2 .* received \[3, 4\]/ })
+  t.match(error, {
+    code: 'ERR_TRT_SHAPE',
+    message: /Expected shape \[2, 4\] for input 'x' in batch 2 .* received \[3, 4\]/,
+  })
 })
 
 t.test('what the data throws is what the build is rejected with, and nothing is kept of it', async (t) => {
@@ -274,15 +301,20 @@ t.test('what the data throws is what the build is rejected with, and nothing is 
   ] // prettier-ignore
   for (const row of rows) {
     const calibrator = { algorithm: 'entropy', batches: () => batchesOf(2), ...row } as const
-    await t.rejects(builderOf().build(reluModel(), { calibrator }), { message: Object.keys(row)[0]?.replace('Cache', '') ?? '' })
+    await t.rejects(builderOf().build(reluModel(), { calibrator }), {
+      message: Object.keys(row)[0]?.replace('Cache', '') ?? '',
+    })
   }
 })
 
 t.test('an abort before it, while a batch never comes, and between two batches', async (t) => {
   const before = new Recorder(batchesOf(2))
-  await t.rejects(builderOf().build(reluModel(), { calibrator: before, signal: AbortSignal.abort(new Error('before')) }), {
-    message: 'before',
-  })
+  await t.rejects(
+    builderOf().build(reluModel(), { calibrator: before, signal: AbortSignal.abort(new Error('before')) }),
+    {
+      message: 'before',
+    },
+  )
   t.equal(before.asked, 0)
   for (const at of [0, 2]) {
     const abort = new AbortController()
@@ -293,7 +325,11 @@ t.test('an abort before it, while a batch never comes, and between two batches',
       await new Promise(() => {})
     }
     await using builder = builderOf()
-    await t.rejects(builder.build(reluModel(), { calibrator, signal: abort.signal }), { message: 'never' }, `batch ${at + 1}`)
+    await t.rejects(
+      builder.build(reluModel(), { calibrator, signal: abort.signal }),
+      { message: 'never' },
+      `batch ${at + 1}`,
+    )
     t.equal(calibrator.signal?.aborted, true, 'who makes batches hears of it')
     await builder.close()
     t.same(calibrator.written, [])
@@ -349,7 +385,9 @@ t.test('what fails on the way to the device', async (t) => {
   }
   trt10.control.failNth('setCalibrationProfile', 1)
   const calibrator = new Recorder(batchesOf(3))
-  t.match(await failureOf(() => builderOf().build(reluModel(['N', 4]), { calibrator, shapes: { x: [1, 4] } })), { code: 'ERR_TRT_SHAPE' })
+  t.match(await failureOf(() => builderOf().build(reluModel(['N', 4]), { calibrator, shapes: { x: [1, 4] } })), {
+    code: 'ERR_TRT_SHAPE',
+  })
 })
 
 t.test('in a process of its own: the same, one batch at a time', async (t) => {
@@ -370,9 +408,18 @@ t.test('in a process of its own: the same, one batch at a time', async (t) => {
 
   const cached = new Recorder([])
   cached.cache = there.written[0]
-  t.same((await builder.build(model, { calibrator: cached })).info.calibration, { algorithm: 'entropy', batches: 0, fromCache: true })
+  t.same((await builder.build(model, { calibrator: cached })).info.calibration, {
+    algorithm: 'entropy',
+    batches: 0,
+    fromCache: true,
+  })
 
-  const mixed = { x: randomTensor([1, 4], 1, 1), half: randomTensor([2, 3], 2, 2), index: new Tensor('int64', BigInt64Array.of(1n, 2n), [2]), mask: new Tensor('bool', new Uint8Array(5), [5]) } // prettier-ignore
+  const mixed = {
+    x: randomTensor([1, 4], 1, 1),
+    half: randomTensor([2, 3], 2, 2),
+    index: new Tensor('int64', BigInt64Array.of(1n, 2n), [2]),
+    mask: new Tensor('bool', new Uint8Array(5), [5]),
+  }
   const several = new Recorder([mixed, mixed])
   await builder.build(mixedModel(), { calibrator: several, shapes: { half: [2, 3] } })
   t.same(several.written, [cacheOf(headers.entropy, several.given)], 'several inputs')
@@ -385,7 +432,11 @@ t.test('in a process of its own: the same, one batch at a time', async (t) => {
   failing.before = (n) => {
     if (n === 1) throw error
   }
-  t.equal(await builder.build(reluModel(), { calibrator: failing }).catch((error: unknown) => error), error, 'the very error')
+  t.equal(
+    await builder.build(reluModel(), { calibrator: failing }).catch((error: unknown) => error),
+    error,
+    'the very error',
+  )
   const abort = new AbortController()
   const never = new Recorder(batchesOf(3))
   never.before = async (n) => {
@@ -398,7 +449,11 @@ t.test('in a process of its own: the same, one batch at a time', async (t) => {
   const crash = builder.build(reluModel([1, 4], 'x', ';die=step:segv'), { calibrator: dying })
   t.match(await failureOf(() => crash), { code: 'ERR_TRT_CRASH' })
   t.same(dying.written, [])
-  t.equal((await builder.build(model, { calibrator: new Recorder(here.given) })).info.calibration?.batches, 6, 'and the next one works')
+  t.equal(
+    (await builder.build(model, { calibrator: new Recorder(here.given) })).info.calibration?.batches,
+    6,
+    'and the next one works',
+  )
 })
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
@@ -420,7 +475,11 @@ const worker = `
 
 t.test('the end of the thread or of the process wakes a build that waits for a batch', async (t) => {
   const rows: [what: string, program: string, wanted: object][] = [
-    ['terminate()', `${worker}; worker.on('message', () => worker.terminate().then(console.log))`, { code: 0, stdout: '1\n' }],
+    [
+      'terminate()',
+      `${worker}; worker.on('message', () => worker.terminate().then(console.log))`,
+      { code: 0, stdout: '1\n' },
+    ],
     ['exit() beside a worker', `${worker}; worker.on('message', () => process.exit(3))`, { code: 3, stdout: '' }],
     ['exit()', `const waiting = () => setImmediate(() => process.exit(4)); ${endless}`, { code: 4, stdout: '' }],
   ]

@@ -1,4 +1,5 @@
-// The real TensorRT-RTX, which has no flags for precisions: new Builder({ precision: 'fp16' }) builds a float32 model all the same.
+// The real TensorRT-RTX, which has no flags for precisions: new Builder({ precision: 'fp16' }) builds a float32 model
+// all the same.
 import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Builder } from '../../lib/index.js'
@@ -40,7 +41,12 @@ function hard(): Uint8Array {
   next('MeanVarianceNormalization', { axes: [0, 2, 3] })
   next('ConvTranspose', {}, g.constant('w', randomTensor([2, 2, 2, 2], 1)))
   const rows = g.node('Reshape', [x, g.constant('shape', ints(4, 2, 64))])
-  let sequence = g.node('Slice', [rows, g.constant('from', ints(0)), g.constant('to', ints(8)), g.constant('axes', ints(2))])
+  let sequence = g.node('Slice', [
+    rows,
+    g.constant('from', ints(0)),
+    g.constant('to', ints(8)),
+    g.constant('axes', ints(2)),
+  ])
   const recurrent = (operator: string, gates: number, name: string, lengths: string): void => {
     const weights = [g.constant(`${name}.w`, randomTensor([1, gates * 8, 8], 2)), g.constant(`${name}.r`, randomTensor([1, gates * 8, 8], 3))]
     const y = g.node(operator, [g.node('Relu', [sequence]), ...weights, '', lengths], { hidden_size: 8 }, { name })
@@ -49,7 +55,12 @@ function hard(): Uint8Array {
   const lengths = g.node('Cast', [g.constant('lengths', ints(4, 3))], { to: 6 })
   recurrent('GRU', 3, 'gru', '')
   recurrent('RNN', 1, 'rnn', '')
-  for (const [operator, gates] of [['GRU', 3], ['LSTM', 4], ['RNN', 1]] as const) recurrent(operator, gates, `${operator} of lengths`, lengths) // prettier-ignore
+  for (const [operator, gates] of [
+    ['GRU', 3],
+    ['LSTM', 4],
+    ['RNN', 1],
+  ] as const)
+    recurrent(operator, gates, `${operator} of lengths`, lengths)
   g.output(g.node('Relu', [sequence]), 'float32', ['l', 'n', 'h'])
   return writeModel(g.toModel())
 }
@@ -60,11 +71,24 @@ t.test('what builds in float32 builds in both halves', { skip: skipWithoutRtx },
   const lengths = ['GRU', 'LSTM', 'RNN'].map((operator) => `${operator} of lengths`)
   const kept = {
     fp16: ['MeanVarianceNormalization', ...lengths],
-    bf16: ['HardSwish', 'Mish', 'LpNormalization', 'LpPool', 'MeanVarianceNormalization', 'ConvTranspose', 'gru', ...lengths],
+    bf16: [
+      'HardSwish',
+      'Mish',
+      'LpNormalization',
+      'LpPool',
+      'MeanVarianceNormalization',
+      'ConvTranspose',
+      'gru',
+      ...lengths,
+    ],
   }
   for (const precision of ['fp16', 'bf16'] as const) {
     const { info } = await new Builder({ precision }).build(model)
     t.same(info.conversion?.kept.map(({ node }) => node), kept[precision]) // prettier-ignore
-    t.ok(info.conversion?.kept.every(({ reason, detail }) => reason === 'unsupported' && /TensorRT-RTX does not build/.test(detail)))
+    t.ok(
+      info.conversion?.kept.every(
+        ({ reason, detail }) => reason === 'unsupported' && /TensorRT-RTX does not build/.test(detail),
+      ),
+    )
   }
 })

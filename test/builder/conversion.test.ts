@@ -1,4 +1,5 @@
-// Builder({ precision: 'fp16' | 'bf16' }): flags on TensorRT 10, types in the model elsewhere, which are put there on another thread.
+// Builder({ precision: 'fp16' | 'bf16' }): flags on TensorRT 10, types in the model elsewhere, which are put there on
+// another thread.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -47,7 +48,10 @@ for (const [name, options] of [
       t.match(info.settings, { precision: [precision], stronglyTyped: true })
       const told = lines.filter(({ text }) => text.includes('was converted'))
       t.equal(told.length, 1, 'one line of the log')
-      t.match(told[0], { level: 'info', text: new RegExp(`types from the model, which was converted to ${type}: .* 1 nodes, 2 casts`) })
+      t.match(told[0], {
+        level: 'info',
+        text: new RegExp(`types from the model, which was converted to ${type}: .* 1 nodes, 2 casts`),
+      })
       const path = join(folder, `${name} ${precision}.plan`)
       await plan.save(path)
       t.same((await Plan.inspect(path)).info.conversion, info.conversion, 'it stands in the sidecar')
@@ -67,16 +71,28 @@ t.test('a model that has the type already is as its maker wanted it', async (t) 
     t.equal(info.conversion, undefined)
     t.same(info.audit.outputTypes, types)
   }
-  t.match(await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(typedModel('float16'))), {
-    code: 'ERR_TRT_PRECISION',
-    message: /no 'bf16'/,
-  })
+  t.match(
+    await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(typedModel('float16'))),
+    {
+      code: 'ERR_TRT_PRECISION',
+      message: /no 'bf16'/,
+    },
+  )
 })
 
 /** y = x + w, with w in a file beside the model. */
 function external(): string {
   const g = new GraphBuilder({ name: 'external' })
-  g.output(g.node('Add', [g.input('x', 'float32', [4]), g.constant('w', Tensor.from(Float32Array.of(1, 2, 3, 4)))], {}, { output: 'y' }), 'float32', [4]) // prettier-ignore
+  g.output(
+    g.node(
+      'Add',
+      [g.input('x', 'float32', [4]), g.constant('w', Tensor.from(Float32Array.of(1, 2, 3, 4)))],
+      {},
+      { output: 'y' },
+    ),
+    'float32',
+    [4],
+  )
   const model = parseModel(writeModel(g.toModel()))
   const [w] = model.graph?.initializer ?? []
   if (w === undefined) throw new Error('it has one')
@@ -102,17 +118,24 @@ t.test('a file with weights in another file, a process of its own, an audit', as
 
 t.test('what goes wrong', async (t) => {
   const builder = new Builder({ tensorrt: trt11.path, precision: 'fp16' })
-  t.match(await failureOf(() => builder.build(join(folder, 'none.onnx'))), { code: 'ERR_TRT_FILE', message: /none\.onnx/ })
+  t.match(await failureOf(() => builder.build(join(folder, 'none.onnx'))), {
+    code: 'ERR_TRT_FILE',
+    message: /none\.onnx/,
+  })
   t.match(await failureOf(() => builder.build(Uint8Array.of(8, 7, 255))), { code: 'ERR_TRT_ONNX_PARSE' })
   const g = new GraphBuilder({ name: 'old', opset: 6 })
   g.output(g.node('Relu', [g.input('x', 'float32', [4])], {}, { output: 'y' }), 'float32', [4])
-  t.match(await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(writeModel(g.toModel()))), {
-    code: 'ERR_TRT_PRECISION',
-    message: /cannot be converted to bfloat16/,
-  })
+  t.match(
+    await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(writeModel(g.toModel()))),
+    {
+      code: 'ERR_TRT_PRECISION',
+      message: /cannot be converted to bfloat16/,
+    },
+  )
   t.match(await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(oneNode('HardSwish'))), {
     code: 'ERR_TRT_PRECISION',
-    message: /Nothing of the model can be converted to bfloat16: the-node stays in float32 \(TensorRT-RTX does not build HardSwish/,
+    message:
+      /Nothing of the model can be converted to bfloat16: the-node stays in float32 \(TensorRT-RTX does not build HardSwish/,
     details: { precision: 'bf16', node: 'the-node', reason: 'unsupported' },
   })
   const controller = new AbortController()
@@ -120,5 +143,7 @@ t.test('what goes wrong', async (t) => {
   controller.abort(new Error('enough'))
   await t.rejects(building, { message: 'enough' })
   await builder.close()
-  t.match(await failureOf(() => new Builder({ tensorrt: folder, precision: 'fp16' }).build(relu)), { code: 'ERR_TRT_NO_LIBRARY' })
+  t.match(await failureOf(() => new Builder({ tensorrt: folder, precision: 'fp16' }).build(relu)), {
+    code: 'ERR_TRT_NO_LIBRARY',
+  })
 })

@@ -1,5 +1,6 @@
-// The end of a process in the midst of a build of the real TensorRT-RTX: with the exit code that was asked for. It makes
-// statics while it builds, whose destructors run at exit before any handler that was registered when it was opened.
+// The end of a process in the midst of a build of the real TensorRT-RTX: with the exit code that was asked for. It
+// makes statics while it builds, whose destructors run at exit before any handler that was registered when it was
+// opened.
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { realModels } from '../support/real-models.js'
@@ -45,25 +46,35 @@ const inCI = [
 ]
 
 const rows = builds.flatMap(([build, before], which) =>
-  moments.flatMap(([step, ms], i) => (long || inCI[which]?.includes(i) ? [{ build, before, step, ms, end: ends[(i + which) % 3]! }] : [])),
+  moments.flatMap(([step, ms], i) =>
+    long || inCI[which]?.includes(i) ? [{ build, before, step, ms, end: ends[(i + which) % 3]! }] : [],
+  ),
 )
 
 t.jobs = 2
 for (const { build, before, step, ms, end } of rows) {
   const [what, program, wanted, complaint] = end
-  t.test(`${what}, ${ms} ms after step ${step} of the ${build} build of a process`, { skip: skipWithoutRtx }, async (t) => {
-    const until = `let left = ${step}; await new Promise((ended) => { building(builder, () => --left || ended()).then(ended); if (left === 0) ended() })`
-    const lines = [
-      prelude,
-      'const builder = new Builder()',
-      before,
-      until,
-      `await new Promise((resolve) => setTimeout(resolve, ${ms}))`,
-      program,
-    ]
-    const { stderr, ...rest } = await runNode(['--input-type=module', '-e', [...lines, 'setTimeout(() => {}, 60_000)'].join('\n')])
-    t.same(rest, { code: 0, signal: null, stdout: '', ...wanted })
-    t.match(stderr, complaint)
-    t.notMatch(stderr, /Segmentation|FATAL|terminate called/)
-  })
+  t.test(
+    `${what}, ${ms} ms after step ${step} of the ${build} build of a process`,
+    { skip: skipWithoutRtx },
+    async (t) => {
+      const until = `let left = ${step}; await new Promise((ended) => { building(builder, () => --left || ended()).then(ended); if (left === 0) ended() })`
+      const lines = [
+        prelude,
+        'const builder = new Builder()',
+        before,
+        until,
+        `await new Promise((resolve) => setTimeout(resolve, ${ms}))`,
+        program,
+      ]
+      const { stderr, ...rest } = await runNode([
+        '--input-type=module',
+        '-e',
+        [...lines, 'setTimeout(() => {}, 60_000)'].join('\n'),
+      ])
+      t.same(rest, { code: 0, signal: null, stdout: '', ...wanted })
+      t.match(stderr, complaint)
+      t.notMatch(stderr, /Segmentation|FATAL|terminate called/)
+    },
+  )
 }

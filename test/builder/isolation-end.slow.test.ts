@@ -28,7 +28,8 @@ const inWorker = (program: string): string =>
   `const { Worker } = await import('node:worker_threads')
    const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(prelude + program)})))`
 
-const endless = "slow(); await soon(); (await import('node:worker_threads')).parentPort.postMessage(0); setInterval(() => {}, 1000)"
+const endless =
+  "slow(); await soon(); (await import('node:worker_threads')).parentPort.postMessage(0); setInterval(() => {}, 1000)"
 
 const rows: [what: string, program: string, wanted: Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }][] = [
   ['return with an idle process', "await build(); console.log('built')", { stdout: 'built\n' }],

@@ -2,7 +2,14 @@
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import t, { type Test } from 'tap'
-import { Builder, type BuilderOptions, type BuildProgress, type LogLine, onLog, type TensorRTError } from '../../lib/index.js'
+import {
+  Builder,
+  type BuilderOptions,
+  type BuildProgress,
+  type LogLine,
+  onLog,
+  type TensorRTError,
+} from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
@@ -89,7 +96,9 @@ for (const { name, path: tensorrt } of families) {
     ]
     for (const [wish, details, said] of rows) {
       let last: string | undefined
-      const error = await failureOf(() => builder.build(model(`;die=${wish};stepMs=5`), { onProgress: ({ phase }) => (last = phase) }))
+      const error = await failureOf(() =>
+        builder.build(model(`;die=${wish};stepMs=5`), { onProgress: ({ phase }) => (last = phase) }),
+      )
       t.match(error, { code: 'ERR_TRT_CRASH', details }, wish)
       if (said) t.match((error.details['stderr'] as string[]).join('\n'), said, `${wish}: what it said last`)
       // what it wrote in its last moment may be lost with it
@@ -106,7 +115,9 @@ t.test('20 crashes in a row', async (t) => {
   await using builder = isolated(first)
   const ways = ['segv', 'abort', 'throw', 'kill', 'exit']
   for (let i = 0; i < 20; i++) {
-    const error = await failureOf(() => builder.build(model(`;die=${i % 2 ? 'parse' : 'build'}:${ways[i % ways.length] ?? ''}`)))
+    const error = await failureOf(() =>
+      builder.build(model(`;die=${i % 2 ? 'parse' : 'build'}:${ways[i % ways.length] ?? ''}`)),
+    )
     if (error.code !== 'ERR_TRT_CRASH') t.fail(`crash ${i}: ${error.code}`)
   }
   t.equal((await builder.build(model())).info.layers, 1)
@@ -196,42 +207,48 @@ t.test('close() waits for what is under way, and ends what is idle', async (t) =
   t.match(await failureOf(() => builder.build(model())), { code: 'ERR_TRT_CLOSED' })
 })
 
-t.test('in this process, an abort rejects at once, and close() waits for the end of the step, not of the build', async (t) => {
-  const builder = new Builder(first)
-  const stats = (): ReturnType<typeof trt10.runtime.stats> => trt10.runtime.stats()
-  const abort = new AbortController()
-  const before = stats().builds.length
-  // the whole of it would take a day
-  const build = builder.build(model(';stepMs=1000;steps=100000'), { signal: abort.signal, onProgress: () => {} })
-  await certain(() => stats().builds.length > before)
-  abort.abort(new Error('enough'))
-  await t.rejects(build, { message: 'enough' })
-  t.equal(stats().live.builders, 1, 'TensorRT is still at its step')
-  await builder.close()
-  t.equal(stats().live.builders, 0)
-})
+t.test(
+  'in this process, an abort rejects at once, and close() waits for the end of the step, not of the build',
+  async (t) => {
+    const builder = new Builder(first)
+    const stats = (): ReturnType<typeof trt10.runtime.stats> => trt10.runtime.stats()
+    const abort = new AbortController()
+    const before = stats().builds.length
+    // the whole of it would take a day
+    const build = builder.build(model(';stepMs=1000;steps=100000'), { signal: abort.signal, onProgress: () => {} })
+    await certain(() => stats().builds.length > before)
+    abort.abort(new Error('enough'))
+    await t.rejects(build, { message: 'enough' })
+    t.equal(stats().live.builders, 1, 'TensorRT is still at its step')
+    await builder.close()
+    t.equal(stats().live.builders, 0)
+  },
+)
 
-t.test('who listens while a build is under way hears it too; a process lives in its own group and dies first', async (t) => {
-  await using builder = isolated(first)
-  const lines: LogLine[] = []
-  let stop = (): void => {}
-  let facts: { cmdline: string; group: string; score: string } | undefined
-  await builder.build(model(';stepMs=20'), {
-    onProgress: ({ phase, step }) => {
-      if (phase !== 'Building engine' || step !== 1) return
-      stop = onLog((line) => lines.push(line), 'info')
-      const [pid] = buildingProcesses()
-      facts = {
-        cmdline: contents(`/proc/${pid}/cmdline`),
-        group: contents(`/proc/${pid}/stat`).replace(/^\d+ \(.*\) \S \d+ (\d+).*/s, '$1'),
-        score: contents(`/proc/${pid}/oom_score_adj`).trim(),
-      }
-      t.equal(facts.group, String(pid))
-    },
-  })
-  await builder.build(model())
-  stop()
-  t.ok(lines.length > 0, `${lines.length} lines`)
-  t.equal(facts?.score, '900', 'the kernel takes it before the server when memory runs out')
-  t.match(facts?.cmdline, /^[^\0]*\0[^\0]*building\/child\.js\0$/, 'no flags')
-})
+t.test(
+  'who listens while a build is under way hears it too; a process lives in its own group and dies first',
+  async (t) => {
+    await using builder = isolated(first)
+    const lines: LogLine[] = []
+    let stop = (): void => {}
+    let facts: { cmdline: string; group: string; score: string } | undefined
+    await builder.build(model(';stepMs=20'), {
+      onProgress: ({ phase, step }) => {
+        if (phase !== 'Building engine' || step !== 1) return
+        stop = onLog((line) => lines.push(line), 'info')
+        const [pid] = buildingProcesses()
+        facts = {
+          cmdline: contents(`/proc/${pid}/cmdline`),
+          group: contents(`/proc/${pid}/stat`).replace(/^\d+ \(.*\) \S \d+ (\d+).*/s, '$1'),
+          score: contents(`/proc/${pid}/oom_score_adj`).trim(),
+        }
+        t.equal(facts.group, String(pid))
+      },
+    })
+    await builder.build(model())
+    stop()
+    t.ok(lines.length > 0, `${lines.length} lines`)
+    t.equal(facts?.score, '900', 'the kernel takes it before the server when memory runs out')
+    t.match(facts?.cmdline, /^[^\0]*\0[^\0]*building\/child\.js\0$/, 'no flags')
+  },
+)

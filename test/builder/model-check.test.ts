@@ -1,4 +1,5 @@
-// What is refused before TensorRT's parser sees it, since that crashes, or reads what it should not. With the real parser for what is allowed.
+// What is refused before TensorRT's parser sees it, since that crashes, or reads what it should not. With the real
+// parser for what is allowed.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
@@ -48,19 +49,45 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
   symlinkSync(outside, join(folder, 'up'))
   symlinkSync('weights.bin', join(folder, 'alias.bin'))
   const path = join(folder, 'model.onnx')
-  for (const location of ['weights.bin', './weights.bin', 'deeper/weights.bin', 'deeper/../weights.bin', '..weights', 'alias.bin']) {
+  for (const location of [
+    'weights.bin',
+    './weights.bin',
+    'deeper/weights.bin',
+    'deeper/../weights.bin',
+    '..weights',
+    'alias.bin',
+  ]) {
     writeFileSync(path, external(location))
     t.equal((await builder.build(path)).info.audit.weightBytes, 16, location)
   }
-  const refused = ['../secret.bin', 'deeper/../../secret.bin', join(outside, 'secret.bin'), join(folder, 'weights.bin'), '/etc/passwd']
-  refused.push('../../../../../../../../etc/passwd', 'link.bin', 'up/secret.bin', '', '.', '..', 'none/../../secret.bin', 'weights.bin\0')
+  const refused = [
+    '../secret.bin',
+    'deeper/../../secret.bin',
+    join(outside, 'secret.bin'),
+    join(folder, 'weights.bin'),
+    '/etc/passwd',
+  ]
+  refused.push(
+    '../../../../../../../../etc/passwd',
+    'link.bin',
+    'up/secret.bin',
+    '',
+    '.',
+    '..',
+    'none/../../secret.bin',
+    'weights.bin\0',
+  )
   for (const location of refused) {
     writeFileSync(path, external(location))
     const error = await failureOf(() => builder.build(path))
     const shown = location.replace('\0', '')
     t.match(
       error,
-      { code: 'ERR_TRT_ONNX_PARSE', message: `keeps weights in the file "${shown}", which is`, details: { location: shown } },
+      {
+        code: 'ERR_TRT_ONNX_PARSE',
+        message: `keeps weights in the file "${shown}", which is`,
+        details: { location: shown },
+      },
       shown,
     )
   }
@@ -74,14 +101,22 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
   t.match(await failureOf(() => builder.audit(Buffer.from(pointer))), lfs, 'its bytes too')
   t.match(
     await failureOf(() => builder.build(external('weights.bin'))),
-    { code: 'ERR_TRT_ONNX_PARSE', message: /"weights\.bin", and was given as bytes.*give the path/, details: { location: 'weights.bin' } },
+    {
+      code: 'ERR_TRT_ONNX_PARSE',
+      message: /"weights\.bin", and was given as bytes.*give the path/,
+      details: { location: 'weights.bin' },
+    },
     'bytes lie in no folder',
   )
 })
 
 t.test('a stored tensor has as much as its shape says', { skip: skipWithoutRtx }, async (t) => {
   const rows: [what: string, change: (w: TensorProto) => void, message: RegExp][] = [
-    ['a shape of 2³¹', (w) => (w.dims = [2n ** 31n]), /'w' of shape \[2147483648\] is stored with 16 bytes instead of 8589934592/],
+    [
+      'a shape of 2³¹',
+      (w) => (w.dims = [2n ** 31n]),
+      /'w' of shape \[2147483648\] is stored with 16 bytes instead of 8589934592/,
+    ],
     ['a shape beyond 2⁶⁴', (w) => (w.dims = [2n ** 62n, 2n ** 62n]), /is stored with 16 bytes$/],
     ['a negative shape', (w) => (w.dims = [-4n]), /shape \[-4\] is stored with 16 bytes$/],
     ['no elements', (w) => (w.dims = [0n]), /16 bytes instead of 0/],
@@ -98,7 +133,11 @@ t.test('a stored tensor has as much as its shape says', { skip: skipWithoutRtx }
     ],
   ]
   for (const [what, change, message] of rows)
-    t.match(await failureOf(() => builder.build(addition(change))), { code: 'ERR_TRT_ONNX_PARSE', message, details: { tensor: 'w' } }, what)
+    t.match(
+      await failureOf(() => builder.build(addition(change))),
+      { code: 'ERR_TRT_ONNX_PARSE', message, details: { tensor: 'w' } },
+      what,
+    )
   const inList = addition((w) => {
     w.rawData = new Uint8Array()
     w.floatData = [1, 2, 3, 4]
@@ -138,7 +177,11 @@ t.test('bytes that are no protobuf message', { skip: skipWithoutRtx }, async (t)
     ['cut within a number', Uint8Array.of(8, 128), /a number goes beyond the end/],
     ['cut within a field', whole.subarray(0, whole.length - 1), /a field goes beyond the end/],
     ['a field of number 0', Uint8Array.of(0, 1), /impossible number/],
-    ['a number of eleven bytes', Uint8Array.of(8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1), /more than ten bytes/],
+    [
+      'a number of eleven bytes',
+      Uint8Array.of(8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1),
+      /more than ten bytes/,
+    ],
     ['a group', Uint8Array.of(0x0b, 0x0c), /unknown kind/],
     ['messages 200 deep', deep(200), /more than 100 messages within each other/],
   ]
@@ -149,7 +192,13 @@ t.test('bytes that are no protobuf message', { skip: skipWithoutRtx }, async (t)
 /** graph.node.attribute.g.node.attribute.g … */
 function deep(levels: number): Uint8Array {
   let body: number[] = []
-  const field = (tag: number, content: number[]): number[] => [tag, (content.length & 127) | 128, content.length >> 7, ...content]
-  for (let i = 0; i < levels; i++) body = field(1 * 8 + 2, [...field(5 * 8 + 2, field(6 * 8 + 2, body)), 2 * 8 + 2, 1, 120])
+  const field = (tag: number, content: number[]): number[] => [
+    tag,
+    (content.length & 127) | 128,
+    content.length >> 7,
+    ...content,
+  ]
+  for (let i = 0; i < levels; i++)
+    body = field(1 * 8 + 2, [...field(5 * 8 + 2, field(6 * 8 + 2, body)), 2 * 8 + 2, 1, 120])
   return Uint8Array.from(field(7 * 8 + 2, body))
 }

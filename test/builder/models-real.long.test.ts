@@ -1,4 +1,5 @@
-// Five real models and the real TensorRT-RTX: what it sees of them, how it tells where it is, and how a build of them is cut short.
+// Five real models and the real TensorRT-RTX: what it sees of them, how it tells where it is, and how a build of them
+// is cut short.
 import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { Builder, type BuildProgress, type Shapes } from '../../lib/index.js'
@@ -29,7 +30,8 @@ function disorder(events: readonly BuildProgress[]): string[] {
   for (const { phase, parent, step, steps: of } of events) {
     const before = steps.get(phase)
     if (step < 0 || step > of) wrong.push(`${phase}: step ${String(step)} of ${String(of)}`)
-    if (step > 0 && (before === undefined || step <= before)) wrong.push(`${phase}: step ${String(step)} after ${String(before)}`)
+    if (step > 0 && (before === undefined || step <= before))
+      wrong.push(`${phase}: step ${String(step)} after ${String(before)}`)
     if (parent !== '' && !steps.has(parent)) wrong.push(`${phase} is part of ${parent}, which has not begun`)
     steps.set(phase, step)
   }
@@ -71,7 +73,9 @@ t.test('CenterFace of any size', { skip: skip || skipWithoutCenterFace }, async 
   })
   const one = await new Builder().build(bytes, { shapes: range(1, 480) })
   const two = await new Builder().build(bytes, { shapes: [range(1, 480), range(8, 64)] })
-  t.same(one.info.inputs, [{ name: 'input.1', dtype: 'float32', shape: [-1, 3, -1, -1], dimensionNames: ['N', '', 'height', 'width'] }])
+  t.same(one.info.inputs, [
+    { name: 'input.1', dtype: 'float32', shape: [-1, 3, -1, -1], dimensionNames: ['N', '', 'height', 'width'] },
+  ])
   t.same(two.info.inputs, one.info.inputs)
   t.ok(two.bytes.length > one.bytes.length, `a second profile: ${one.bytes.length} and ${two.bytes.length} bytes`)
 })

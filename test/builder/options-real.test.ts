@@ -42,9 +42,15 @@ t.test('what TensorRT-RTX has', { skip: skipWithoutRtx }, async (t) => {
     [{ computeCapabilities: ['7.5', '8.0', '8.9', '12.1'] }],
     [{ nativeInstanceNorm: false }],
     [{ stronglyTyped: true }],
-    [{ inputFormats: { x: { formats: ['chw', 'hwc'] } } }, { inputFormats: { x: { dtype: 'float32', formats: ['chw', 'hwc'] } } }],
+    [
+      { inputFormats: { x: { formats: ['chw', 'hwc'] } } },
+      { inputFormats: { x: { dtype: 'float32', formats: ['chw', 'hwc'] } } },
+    ],
     [{ inputFormats: { x: { dtype: 'float32', formats: ['chw'] } } }],
-    [{ outputFormats: { 'the-node': { formats: ['chw'] } } }, { outputFormats: { 'the-node': { dtype: 'float32', formats: ['chw'] } } }],
+    [
+      { outputFormats: { 'the-node': { formats: ['chw'] } } },
+      { outputFormats: { 'the-node': { dtype: 'float32', formats: ['chw'] } } },
+    ],
     [{ plugins: [plugin] }, {}],
   ]
   for (const [options, settings = options] of rows) {
@@ -74,10 +80,19 @@ t.test('what TensorRT-RTX has not', { skip: skipWithoutRtx }, async (t) => {
     ],
   ]
   for (const [options, message] of refused) {
-    t.match(await failureOf(() => new Builder(options).build(relu)), { code: 'ERR_TRT_UNSUPPORTED', message }, JSON.stringify(options))
+    t.match(
+      await failureOf(() => new Builder(options).build(relu)),
+      { code: 'ERR_TRT_UNSUPPORTED', message },
+      JSON.stringify(options),
+    )
   }
-  t.match(await failureOf(() => new Builder({ plugins: ['/no/such.so'] }).build(relu)), { code: 'ERR_TRT_FILE', message: /\/no\/such\.so/ })
-  t.match(await failureOf(() => new Builder({ inputFormats: { X: { formats: ['chw'] } } }).build(relu)), { code: 'ERR_TRT_UNKNOWN_INPUT' })
+  t.match(await failureOf(() => new Builder({ plugins: ['/no/such.so'] }).build(relu)), {
+    code: 'ERR_TRT_FILE',
+    message: /\/no\/such\.so/,
+  })
+  t.match(await failureOf(() => new Builder({ inputFormats: { X: { formats: ['chw'] } } }).build(relu)), {
+    code: 'ERR_TRT_UNKNOWN_INPUT',
+  })
 })
 
 t.test('precisions are those of the model', { skip: skipWithoutRtx }, async (t) => {
@@ -87,7 +102,11 @@ t.test('precisions are those of the model', { skip: skipWithoutRtx }, async (t) 
     ['int8', quantizedModel()],
   ]
   for (const [precision, model] of given) {
-    t.match((await new Builder({ precision }).build(model)).info.settings, { precision: [precision], stronglyTyped: true }, precision)
+    t.match(
+      (await new Builder({ precision }).build(model)).info.settings,
+      { precision: [precision], stronglyTyped: true },
+      precision,
+    )
     // it has nothing that could be converted
     t.match(await failureOf(() => new Builder({ precision }).build(oneNode('Identity'))), {
       code: 'ERR_TRT_PRECISION',
@@ -115,7 +134,9 @@ t.test('weights that can be refitted, by name', { skip: skipWithoutRtx }, async 
 
 t.test('the values of a shape tensor', { skip: skipWithoutRtx }, async (t) => {
   const builder = new Builder()
-  const { info } = await builder.build(reshapeModel(), { shapes: { shape: { min: [1, 1], opt: [4, 6], max: [24, 24] } } })
+  const { info } = await builder.build(reshapeModel(), {
+    shapes: { shape: { min: [1, 1], opt: [4, 6], max: [24, 24] } },
+  })
   t.match(info.inputs, [
     { name: 'x', shape: [4, 6] },
     { name: 'shape', dtype: 'int64', shape: [2] },
@@ -129,7 +150,12 @@ t.test('the values of a shape tensor', { skip: skipWithoutRtx }, async (t) => {
     code: 'ERR_TRT_SHAPES_REQUIRED',
     message: /'shape' \[2\] is a shape tensor/,
   })
-  t.match(await failureOf(() => builder.build(reshapeModel(), { shapes: { shape: { min: [9, 1], opt: [4, 6], max: [24, 24] } } })), {
-    code: 'ERR_TRT_SHAPE',
-  })
+  t.match(
+    await failureOf(() =>
+      builder.build(reshapeModel(), { shapes: { shape: { min: [9, 1], opt: [4, 6], max: [24, 24] } } }),
+    ),
+    {
+      code: 'ERR_TRT_SHAPE',
+    },
+  )
 })

@@ -1,6 +1,14 @@
-// Each option against fakes of TensorRT 10.15, 11.4 and 10.0: the right method, the right number (from enums.json), or a refusal with both versions.
+// Each option against fakes of TensorRT 10.15, 11.4 and 10.0: the right method, the right number (from enums.json), or
+// a refusal with both versions.
 import t from 'tap'
-import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type BuildInfo, type Plan } from '../../lib/index.js'
+import {
+  Builder,
+  type BuilderOptions,
+  type BuildOptions,
+  type BuildSettings,
+  type BuildInfo,
+  type Plan,
+} from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
 import type { FakeTensorRT } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
@@ -25,7 +33,14 @@ const versions: Version[] = [
     const [major, minor = 0] = version
     return { family: major === 10 ? 'trt10' : 'trt11', name: fullName, minor, path, control, parser }
   }),
-  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: trt100.path, control: trt100.control, parser: trt100.parser },
+  {
+    family: 'trt10',
+    name: 'TensorRT 10.0.0',
+    minor: 0,
+    path: trt100.path,
+    control: trt100.control,
+    parser: trt100.parser,
+  },
 ]
 
 const always = (): boolean => true
@@ -95,12 +110,15 @@ function number(version: Version, name: string): number {
 
 const hasMethod = ({ family, minor: own }: Version, name: string): boolean => {
   const [owner, method] = name.split('.') as [string, string]
-  return (vtables[family].interfaces[owner] ?? []).some(([, signature, since]) => signature.startsWith(`${method}(`) && minor(since) <= own)
+  return (vtables[family].interfaces[owner] ?? []).some(
+    ([, signature, since]) => signature.startsWith(`${method}(`) && minor(since) <= own,
+  )
 }
 const knows = (version: Version, what: string): boolean =>
   what.startsWith('V') ? hasMethod(version, what) : numberOf(version, what) !== undefined
 
-const bits = (version: Version, names: readonly string[]): number => names.reduce((sum, name) => sum + 2 ** number(version, name), 0)
+const bits = (version: Version, names: readonly string[]): number =>
+  names.reduce((sum, name) => sum + 2 ** number(version, name), 0)
 
 /** What the facts say that the fakes must have been told: flags besides TF32, and the other calls by name. */
 interface Row {
@@ -173,7 +191,11 @@ const rows: Row[] = [
   flag({ disableTimingCache: true }, 'kDISABLE_TIMING_CACHE'),
   flag({ compilationCache: false }, 'kDISABLE_COMPILATION_CACHE'),
   flag({ versionCompatible: true }, 'kVERSION_COMPATIBLE'),
-  { option: { versionCompatible: true, excludeLeanRuntime: true }, needs: [], flags: ['kVERSION_COMPATIBLE', 'kEXCLUDE_LEAN_RUNTIME'] },
+  {
+    option: { versionCompatible: true, excludeLeanRuntime: true },
+    needs: [],
+    flags: ['kVERSION_COMPATIBLE', 'kEXCLUDE_LEAN_RUNTIME'],
+  },
   flag({ stripWeights: true }, 'kSTRIP_PLAN'),
   flag({ refit: true }, 'kREFIT'),
   flag({ refit: 'identical' }, 'kREFIT_IDENTICAL'),
@@ -191,7 +213,11 @@ const rows: Row[] = [
   choice({ profilingVerbosity: 'detailed' }, 'setProfilingVerbosity', 'ProfilingVerbosity.kDETAILED'),
   choice({ profilingVerbosity: 'none' }, 'setProfilingVerbosity', 'ProfilingVerbosity.kNONE'),
   choice({ hardwareCompatibility: 'none' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kNONE'),
-  choice({ hardwareCompatibility: 'ampere+' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kAMPERE_PLUS'),
+  choice(
+    { hardwareCompatibility: 'ampere+' },
+    'setHardwareCompatibilityLevel',
+    'HardwareCompatibilityLevel.kAMPERE_PLUS',
+  ),
   choice(
     { hardwareCompatibility: 'sameComputeCapability' },
     'setHardwareCompatibilityLevel',
@@ -224,7 +250,9 @@ const rows: Row[] = [
     option: { outputFormats: { 'the-node': { formats: ['chw', 'hwc8'] } } },
     settings: { outputFormats: { 'the-node': { dtype: 'float32', formats: ['chw', 'hwc8'] } } },
     needs: [],
-    told: (version) => ({ 'formats.the-node': 2 ** number(version, 'TensorFormat.kLINEAR') + 2 ** number(version, 'TensorFormat.kHWC8') }),
+    told: (version) => ({
+      'formats.the-node': 2 ** number(version, 'TensorFormat.kLINEAR') + 2 ** number(version, 'TensorFormat.kHWC8'),
+    }),
   },
   { option: { nativeInstanceNorm: false }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { nativeInstanceNorm: true }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
@@ -236,7 +264,11 @@ const rows: Row[] = [
     told: () => ({ setPluginsToSerialize: 2 }),
   },
   { option: { plugins: [fakes.plugin] }, settings: {}, needs: [], told: () => ({ plugins: 1 }) },
-  { option: { precisionConstraints: 'obey' }, needs: ['BuilderFlag.kOBEY_PRECISION_CONSTRAINTS'], flags: ['kOBEY_PRECISION_CONSTRAINTS'] },
+  {
+    option: { precisionConstraints: 'obey' },
+    needs: ['BuilderFlag.kOBEY_PRECISION_CONSTRAINTS'],
+    flags: ['kOBEY_PRECISION_CONSTRAINTS'],
+  },
   {
     option: { precisionConstraints: 'prefer' },
     needs: ['BuilderFlag.kPREFER_PRECISION_CONSTRAINTS'],
@@ -259,7 +291,10 @@ const rows: Row[] = [
   {
     option: { inputFormats: { x: { dtype: 'float16', formats: ['chw'] } } },
     needs: ['VTensor.setType'],
-    told: (version) => ({ 'type.x': number(version, 'DataType.kHALF'), 'formats.x': 2 ** number(version, 'TensorFormat.kLINEAR') }),
+    told: (version) => ({
+      'type.x': number(version, 'DataType.kHALF'),
+      'formats.x': 2 ** number(version, 'TensorFormat.kLINEAR'),
+    }),
   },
 ]
 
@@ -338,7 +373,9 @@ t.test('a strongly typed network has its types from the model', async (t) => {
     stronglyTyped: true,
     precision: ['bf16'],
   })
-  t.match((await build(trt114, { precision: 'int8', stronglyTyped: true }, quantizedModel())).plan.info.settings, { precision: ['int8'] })
+  t.match((await build(trt114, { precision: 'int8', stronglyTyped: true }, quantizedModel())).plan.info.settings, {
+    precision: ['int8'],
+  })
   t.match(await failureOf(() => build(trt114, { stronglyTyped: false })), {
     code: 'ERR_TRT_UNSUPPORTED',
     message: /stronglyTyped.*needs TensorRT 10; this is TensorRT 11\.4\.0/,
@@ -362,7 +399,13 @@ t.test('a precision that cannot be given is an error that says what the model ha
       oneNode('Identity'),
       /Nothing of the model can be converted to float16: the-node stays in float32/,
     ],
-    ['int8 without Q/DQ on 11', trt114, { precision: 'int8' }, half, /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/],
+    [
+      'int8 without Q/DQ on 11',
+      trt114,
+      { precision: 'int8' },
+      half,
+      /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/,
+    ],
     ['fp8 of a model with int8', trt114, { precision: 'fp8' }, quantizedModel(), /no 'fp8'.*quantizing layers: 2 int8/],
     [
       'int8 without Q/DQ or calibrator on 10',
@@ -372,9 +415,27 @@ t.test('a precision that cannot be given is an error that says what the model ha
       /'int8' needs quantizing layers in the model, or a calibrator/,
     ],
     ['one of two', trt1015, { precision: ['fp16', 'int8'] }, oneNode('Relu'), /'int8' needs/],
-    ['fp8 of a model with int8 on 10', trt1015, { precision: 'fp8' }, quantizedModel(), /'fp8' needs quantizing layers/],
-    ['int4 of a model with int8 on 10', trt1015, { precision: 'int4' }, quantizedModel(), /'int4' needs quantizing layers/],
-    ['int8 and fp8, weakly typed', trt1015, { precision: ['int8', 'fp8'] }, quantizedModel(), /'int8' and 'fp8' do not go together/],
+    [
+      'fp8 of a model with int8 on 10',
+      trt1015,
+      { precision: 'fp8' },
+      quantizedModel(),
+      /'fp8' needs quantizing layers/,
+    ],
+    [
+      'int4 of a model with int8 on 10',
+      trt1015,
+      { precision: 'int4' },
+      quantizedModel(),
+      /'int4' needs quantizing layers/,
+    ],
+    [
+      'int8 and fp8, weakly typed',
+      trt1015,
+      { precision: ['int8', 'fp8'] },
+      quantizedModel(),
+      /'int8' and 'fp8' do not go together/,
+    ],
   ]
   for (const [name, version, options, model, message] of refused) {
     const before = version.control.stats().builds.length
@@ -442,14 +503,25 @@ t.test('names and types that do not fit the model', async (t) => {
       'ERR_TRT_INVALID_ARGUMENT',
       /no weights 'nope'/,
     ],
-    ['a plugin library that is not there', trt114, { plugins: ['/no/such/plugin.so'] }, half, 'ERR_TRT_FILE', /\/no\/such\/plugin\.so/],
+    [
+      'a plugin library that is not there',
+      trt114,
+      { plugins: ['/no/such/plugin.so'] },
+      half,
+      'ERR_TRT_FILE',
+      /\/no\/such\/plugin\.so/,
+    ],
     ['a library that has no plugins', trt114, { plugins: [fakes.cuda] }, half, 'ERR_TRT_FILE', /libcuda\.so\.1/],
   ]
   for (const [name, version, options, model, code, message] of refused) {
     t.match(await failureOf(() => build(version, options, model)), { code, message }, name)
   }
   const same = await build(trt114, { inputFormats: { x: { dtype: 'float16' } } }, half)
-  t.equal(same.plan.info.settings.inputFormats['x']?.dtype, 'float16', 'the type that the model has already may be said on 11 too')
+  t.equal(
+    same.plan.info.settings.inputFormats['x']?.dtype,
+    'float16',
+    'the type that the model has already may be said on 11 too',
+  )
 })
 
 t.test('what the library does not take is no success', async (t) => {
@@ -468,7 +540,11 @@ t.test('what the library does not take is no success', async (t) => {
     // tensors and layers are the parser's: its library made them
     const owner = /VTensor|VLayer/.test(call) ? trt1015.parser : trt1015.control
     owner.failNth(call, 1)
-    t.match(await failureOf(() => build(trt1015, options)), { code: /^ERR_TRT_(UNSUPPORTED|DTYPE)$/, message: /TensorRT 10\.15\.1/ }, call)
+    t.match(
+      await failureOf(() => build(trt1015, options)),
+      { code: /^ERR_TRT_(UNSUPPORTED|DTYPE)$/, message: /TensorRT 10\.15\.1/ },
+      call,
+    )
   }
 })
 
@@ -505,13 +581,17 @@ t.test('the values of a shape tensor', async (t) => {
   ]
   for (const [name, shape, code, message] of refused) {
     t.match(
-      await failureOf(() => build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } })),
+      await failureOf(() =>
+        build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } }),
+      ),
       { code, message },
       name,
     )
   }
   t.match(
-    await failureOf(() => build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } })),
+    await failureOf(() =>
+      build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } }),
+    ),
     {
       code: 'ERR_TRT_SHAPE',
       message: /no negative dimension/,

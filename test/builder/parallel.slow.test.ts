@@ -1,4 +1,5 @@
-// Many builds at once with the real TensorRT-RTX: in threads, on one thread, and in threads that are ended in the middle.
+// Many builds at once with the real TensorRT-RTX: in threads, on one thread, and in threads that are ended in the
+// middle.
 import t, { type Test } from 'tap'
 import { runNode } from '../support/children.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
@@ -9,7 +10,10 @@ const ended = long ? 10 : 4
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
-/** What a program and its workers begin with. Sizes are compared, not bytes: TensorRT-RTX 1.7 does not build each model to the same bytes twice. */
+/**
+ * What a program and its workers begin with. Sizes are compared, not bytes: TensorRT-RTX 1.7 does not build each model
+ * to the same bytes twice.
+ */
 const prelude = `
   import { Worker, parentPort, workerData } from 'node:worker_threads'
   import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,9 +31,17 @@ const prelude = `
     new Worker(new URL('data:text/javascript,' + encodeURIComponent(prelude + program)), { workerData })
 `
 
-/** Runs a program in a process of its own: none of tap's hooks, which workers would load for seconds, and a memory that is only its own. */
+/**
+ * Runs a program in a process of its own: none of tap's hooks, which workers would load for seconds, and a memory that
+ * is only its own.
+ */
 async function run(program: string): Promise<unknown> {
-  const args = ['--expose-gc', '--input-type=module', '-e', `const prelude = ${JSON.stringify(prelude)}\n${prelude}\n${program}`]
+  const args = [
+    '--expose-gc',
+    '--input-type=module',
+    '-e',
+    `const prelude = ${JSON.stringify(prelude)}\n${prelude}\n${program}`,
+  ]
   const { code, signal, stdout, stderr } = await runNode(args)
   if (code !== 0 || stderr !== '') throw new Error(`ended with ${String(code ?? signal)}: ${stderr}`)
   return JSON.parse(stdout)
@@ -80,9 +92,13 @@ t.test(`${many} in parallel threads and ${many} on one thread, three times`, { s
     checkPlans(t, inThreads, serial)
     checkPlans(t, onOne, serial)
   }
-  // so many builds a round: what each of them leaves behind would add up; the first round also fills the allocator's arenas
+  // so many builds a round: what each of them leaves behind would add up; the first round also fills the allocator's
+  // arenas
   const [first = NaN, , last = NaN] = rounds.map(({ megabytes }) => megabytes)
-  t.ok(last - first < 64, `${(last - first).toFixed(0)} MiB more after ${4 * many} builds more, from ${first.toFixed(0)} MiB`)
+  t.ok(
+    last - first < 64,
+    `${(last - first).toFixed(0)} MiB more after ${4 * many} builds more, from ${first.toFixed(0)} MiB`,
+  )
 })
 
 t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx }, async (t) => {

@@ -1,4 +1,5 @@
-// Ranges of INT8 that nobody measured: set as trtexec sets them, marked in the plan, and refused by whoever was not told.
+// Ranges of INT8 that nobody measured: set as trtexec sets them, marked in the plan, and refused by whoever was not
+// told.
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -18,7 +19,8 @@ const placeholders: BuilderOptions = { tensorrt: trt10.path, precision: ['int8',
 function branches(): Uint8Array {
   const graph = new GraphBuilder({ name: 'branches' })
   const x = graph.input('x', 'float32', [1, 4])
-  const node = (op: string, name: string, inputs: string[], attributes = {}): string => graph.node(op, inputs, attributes, { name })
+  const node = (op: string, name: string, inputs: string[], attributes = {}): string =>
+    graph.node(op, inputs, attributes, { name })
   const c = node('Concat', 'c', [node('Relu', 'a', [x]), node('Abs', 'b', [x])], { axis: 1 })
   graph.output(node('Sigmoid', 'd', [c]), 'float32', [1, 8])
   return writeModel(graph.toModel())
@@ -57,15 +59,22 @@ t.test('what does not go together', async (t) => {
   for (const [options, message] of wrong)
     t.match(await failureOf(() => new Builder(options)), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   const calibrator = { batches: () => [] }
-  t.match(await failureOf(() => new Builder(placeholders).build(oneNode('Relu'), { calibrator })), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.match(await failureOf(() => new Builder(placeholders).build(oneNode('Relu'), { calibrator })), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+  })
   t.match(await failureOf(() => new Builder(placeholders).build(quantizedModel())), {
     code: 'ERR_TRT_PRECISION',
     message: /the model has ranges of its own, in quantizing layer 'q'/,
   })
-  t.match(await failureOf(() => new Builder({ ...placeholders, tensorrt: trt11.path, precision: 'int8' }).build(oneNode('Relu'))), {
-    code: 'ERR_TRT_UNSUPPORTED',
-    message: /ranges of tensors need TensorRT 10; this is TensorRT 11.*quantize/,
-  })
+  t.match(
+    await failureOf(() =>
+      new Builder({ ...placeholders, tensorrt: trt11.path, precision: 'int8' }).build(oneNode('Relu')),
+    ),
+    {
+      code: 'ERR_TRT_UNSUPPORTED',
+      message: /ranges of tensors need TensorRT 10; this is TensorRT 11.*quantize/,
+    },
+  )
   trt10.parser.failNth('VTensor.setDynamicRange', 1)
   t.match(await failureOf(() => new Builder(placeholders).build(oneNode('Relu'))), {
     code: 'ERR_TRT_PRECISION',
@@ -82,7 +91,10 @@ t.test('Engine refuses such a plan unless told, with its sidecar and without', a
   const { tensorrt } = { tensorrt: trt10.path }
   for (const source of [plan, path, bare, await Plan.load(bare)]) {
     const error = await failureOf(() => Engine.load(source, { tensorrt }))
-    t.match(error, { code: 'ERR_TRT_PLACEHOLDER_RANGES', message: /nobody measured.*outputs mean nothing.*allowPlaceholderRanges: true/ })
+    t.match(error, {
+      code: 'ERR_TRT_PLACEHOLDER_RANGES',
+      message: /nobody measured.*outputs mean nothing.*allowPlaceholderRanges: true/,
+    })
     await using engine = await Engine.load(source, { tensorrt, allowPlaceholderRanges: true })
     t.equal(engine.backend, 'tensorrt')
   }

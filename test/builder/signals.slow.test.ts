@@ -1,4 +1,5 @@
-// A signal ends the process, however long the step takes that TensorRT's builder is in: nobody waits for it, nothing is left.
+// A signal ends the process, however long the step takes that TensorRT's builder is in: nobody waits for it, nothing is
+// left.
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
@@ -53,10 +54,15 @@ const places: [what: string, begin: (head: string) => string][] = [
 
 const rows = places.flatMap(([place, begin]): Row[] =>
   signals.flatMap((signal): Row[] => [
-    [`${signal} while a build runs ${place}`, (head) => `${begin(head)}\nprocess.kill(process.pid, '${signal}')`, { code: null, signal }],
+    [
+      `${signal} while a build runs ${place}`,
+      (head) => `${begin(head)}\nprocess.kill(process.pid, '${signal}')`,
+      { code: null, signal },
+    ],
     [
       `${signal} and a listener that exits, while a build runs ${place}`,
-      (head) => `${begin(head)}\nprocess.on('${signal}', () => process.exit(7)); process.kill(process.pid, '${signal}')`,
+      (head) =>
+        `${begin(head)}\nprocess.on('${signal}', () => process.exit(7)); process.kill(process.pid, '${signal}')`,
       { code: 7 },
     ],
   ]),

@@ -30,7 +30,11 @@ function perceptron(): Uint8Array {
   const graph = new GraphBuilder({ name: 'perceptron' })
   const x = graph.input('x', 'float32', ['N', 64])
   const hidden = graph.node('Relu', [graph.node('MatMul', [x, graph.constant('w0', weights(64, 32))])])
-  graph.output(graph.node('Softmax', [graph.node('MatMul', [hidden, graph.constant('w1', weights(32, 10))])]), 'float32', ['N', 10])
+  graph.output(
+    graph.node('Softmax', [graph.node('MatMul', [hidden, graph.constant('w1', weights(32, 10))])]),
+    'float32',
+    ['N', 10],
+  )
   return writeModel(graph.toModel())
 }
 

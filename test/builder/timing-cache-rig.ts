@@ -26,7 +26,10 @@ export interface Building {
   readonly options?: object
 }
 
-/** Builds chains in a process of its own, with the fakes, and says "built" after each; a failure's code and message are printed. */
+/**
+ * Builds chains in a process of its own, with the fakes, and says "built" after each; a failure's code and message are
+ * printed.
+ */
 export function startBuilding(
   cache: string,
   tensorrt: string,
@@ -52,7 +55,9 @@ export function killOnTheWay(child: ChildProcess, count: number, part: number): 
   return new Promise((resolve, reject) => {
     let built = 0
     let last = performance.now()
-    child.once('error', reject).once('exit', () => (built < count ? reject(new Error(`ended after ${built} builds`)) : resolve()))
+    child
+      .once('error', reject)
+      .once('exit', () => (built < count ? reject(new Error(`ended after ${built} builds`)) : resolve()))
     child.stdout?.on('data', (data) => {
       const now = performance.now()
       built += String(data).split('built').length - 1

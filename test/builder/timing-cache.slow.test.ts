@@ -23,7 +23,8 @@ for (const { name, fullName, path, control, ...family } of families) {
   await t.test(fullName, async (t) => {
     const version = family.version.join('.')
     const { older, missBit, editableBit } = facts[name]
-    const builder = (timingCache: string, more: BuilderOptions = {}): Builder => new Builder({ tensorrt: path, timingCache, ...more })
+    const builder = (timingCache: string, more: BuilderOptions = {}): Builder =>
+      new Builder({ tensorrt: path, timingCache, ...more })
     const file = (t: Test): string => scratchFile(t, 'timing.cache')
     const layersIn = async (cache: string): Promise<readonly string[]> => readTimingCache(await readFile(cache)).layers
     /** A test that begins with fresh fakes and leaves nothing of TensorRT's, but plans that wait to be collected. */
@@ -35,7 +36,11 @@ for (const { name, fullName, path, control, ...family } of families) {
           Object.entries(control.stats().live).reduce((sum, [kind, n]) => sum + (kind === 'hostMemories' ? 0 : n), 0)
         for (let i = 0; i < 100 && left() > 0; i++) await sleep(20)
         const { misuse, traps } = control.stats()
-        t.same({ left: left(), misuse, traps }, { left: 0, misuse: {}, traps: [] }, 'all is freed, and nothing was misused')
+        t.same(
+          { left: left(), misuse, traps },
+          { left: 0, misuse: {}, traps: [] },
+          'all is freed, and nothing was misused',
+        )
       })
 
     await test('the second build measures nothing', async (t) => {
@@ -94,7 +99,8 @@ for (const { name, fullName, path, control, ...family } of families) {
         await killOnTheWay(child, 2 + (round % 3), (round * 0.618) % 1)
         const now = existsSync(cache) ? await layersIn(cache) : []
         const lost = known.filter((layer) => !now.includes(layer))
-        if (lost.length > 0 || now.length % chainLayers !== 0) t.fail(`round ${round}: ${now.length} entries, ${lost.length} lost`)
+        if (lost.length > 0 || now.length % chainLayers !== 0)
+          t.fail(`round ${round}: ${now.length} entries, ${lost.length} lost`)
         sizes.add(now.length)
         known = now
       }
@@ -123,7 +129,10 @@ for (const { name, fullName, path, control, ...family } of families) {
       for (const bytes of damaged) {
         await writeFile(cache, bytes)
         const failure = await failureOf(() => builder(cache).build(chain(4)))
-        t.match(failure, { code: 'ERR_TRT_TIMING_CACHE', details: { path: cache, library: `TensorRT ${version}`, reason: /damaged/ } })
+        t.match(failure, {
+          code: 'ERR_TRT_TIMING_CACHE',
+          details: { path: cache, library: `TensorRT ${version}`, reason: /damaged/ },
+        })
         t.ok(failure.message.includes(cache))
         t.ok(bytes.equals(await readFile(cache)), `${bytes.length} bytes`)
       }
@@ -147,7 +156,10 @@ for (const { name, fullName, path, control, ...family } of families) {
       t.match(ofOlder, { code: 'ERR_TRT_TIMING_CACHE' })
       t.match(ofOlder.message, new RegExp(`TensorRT ${version} cannot use the timing cache .*is of TensorRT ${older}`))
       await make({ FAKE_TRT_DEVICE: 'sm_90' })
-      t.match(await failureOf(() => builder(cache).build(chain(4))), { code: 'ERR_TRT_TIMING_CACHE', message: /sm_90.*sm_86/ })
+      t.match(await failureOf(() => builder(cache).build(chain(4))), {
+        code: 'ERR_TRT_TIMING_CACHE',
+        message: /sm_90.*sm_86/,
+      })
       t.equal(readTimingCache(await readFile(cache)).device, 'sm_90', 'and is not overwritten')
     })
 
@@ -156,7 +168,9 @@ for (const { name, fullName, path, control, ...family } of families) {
       control.set({ buildStepMs: 10 })
       const other = Buffer.from('ftrt-cache 9.9.9 sm_86 cbf29ce484222325\n')
       let put: Promise<void> | undefined
-      const failure = await failureOf(() => builder(cache).build(chain(4), { onProgress: () => void (put ??= writeFile(cache, other)) }))
+      const failure = await failureOf(() =>
+        builder(cache).build(chain(4), { onProgress: () => void (put ??= writeFile(cache, other)) }),
+      )
       await put
       t.match(failure, { code: 'ERR_TRT_TIMING_CACHE', message: /9\.9\.9/ })
       t.ok(other.equals(await readFile(cache)))
@@ -261,7 +275,10 @@ t.test('an editable cache needs TensorRT 10.8', async (t) => {
     { from: 4, to: 5, times: 1, options: { editableTimingCache: true } },
     { FAKE_TRT_VERSION: '10.7.0' },
   )
-  t.match(await said(child), /ERR_TRT_UNSUPPORTED .*kEDITABLE_TIMING_CACHE needs TensorRT 10\.8; this is TensorRT 10\.7\.0/)
+  t.match(
+    await said(child),
+    /ERR_TRT_UNSUPPORTED .*kEDITABLE_TIMING_CACHE needs TensorRT 10\.8; this is TensorRT 10\.7\.0/,
+  )
   t.notOk(existsSync(cache))
 })
 
@@ -286,7 +303,9 @@ t.test('who locks as trtexec does is waited for', { skip: skipPython }, async (t
   const python = startPython('fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\nsys.stdin.readline()', cache)
   await said(python)
   let settled = false
-  const build = new Builder({ tensorrt: fakes.trt10, timingCache: cache }).build(chain(4)).finally(() => (settled = true))
+  const build = new Builder({ tensorrt: fakes.trt10, timingCache: cache })
+    .build(chain(4))
+    .finally(() => (settled = true))
   await sleep(200)
   t.notOk(settled)
   python.stdin?.write('unlock\n')

@@ -1,4 +1,5 @@
-// kill -9 at any moment of building, saving and evicting: what is on disk is whole, and the next one goes on. On the fakes.
+// kill -9 at any moment of building, saving and evicting: what is on disk is whole, and the next one goes on. On the
+// fakes.
 import t from 'tap'
 import { EngineCache } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
@@ -33,7 +34,9 @@ t.test(`${kills} builders killed`, async (t) => {
   const warnings: Error[] = []
   process.on('warning', (warning) => warnings.push(warning))
   const victims = async (): Promise<void> => {
-    const others: Other[] = Array.from({ length: atOnce }, (_, i) => startNode(folder, program(i * 3), { FAKE_TRT_BUILD_STEP_MS: '1' }))
+    const others: Other[] = Array.from({ length: atOnce }, (_, i) =>
+      startNode(folder, program(i * 3), { FAKE_TRT_BUILD_STEP_MS: '1' }),
+    )
     await Promise.all(
       others.map(async (other) => {
         await other.next()

@@ -35,14 +35,19 @@ for (const { name, path, control } of families) {
       t.equal(await run(model, { cache: one, builder: { workspace: '1MiB' } }), 1, 'with other options')
       t.equal(await run(model, { cache: one, builder: { workspace: '1MiB' } }), 0)
       const built = control.stats().builds.length
-      const { plan, hit } = await new EngineCache({ folder: one }).plan(model, { builder: { tensorrt: path, workspace: '1MiB' } })
+      const { plan, hit } = await new EngineCache({ folder: one }).plan(model, {
+        builder: { tensorrt: path, workspace: '1MiB' },
+      })
       t.ok(hit, 'the same cache as EngineCache')
       t.equal(control.stats().builds.length, built)
       t.equal(plan.info.library?.startsWith(name), true)
     })
 
     await t.test('by default too, and not where it is told', async (t) => {
-      t.same([await run(addModel(7), {}), await run(addModel(7), {}), await run(addModel(7), { cache: true })], [1, 0, 0])
+      t.same(
+        [await run(addModel(7), {}), await run(addModel(7), {}), await run(addModel(7), { cache: true })],
+        [1, 0, 0],
+      )
       t.same([await run(addModel(7), { cache: false }), await run(addModel(7), { cache: false })], [1, 1])
     })
 
@@ -117,15 +122,25 @@ t.test('options', async (t) => {
     [{ builder: { device: 1 } }, /option of the engine itself, for builder\.device but received number 1/],
     [{ builder: { tensorrt: '/x' } }, /builder\.tensorrt/],
     [{ onProgress: 'yes' }, /a function for onProgress/],
-    [{ backend: 'cpu', builder: {} }, /no option that asks for TensorRT for backend 'cpu' but received string "builder"/],
+    [
+      { backend: 'cpu', builder: {} },
+      /no option that asks for TensorRT for backend 'cpu' but received string "builder"/,
+    ],
   ]
   for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options), { code, message })
   for (const option of ['inputFormats', 'outputFormats'])
     for (const formats of [['hwc8'], ['chw', 'chw32']] as const) {
-      const message = new RegExp(`^Expected formats: \\['chw'\\] in ${option} of 'x' but received .*${formats.at(-1)}.*row-major`)
-      t.throws(() => new Engine(addModel(), { builder: { [option]: { x: { formats } } } }), { code: 'ERR_TRT_UNSUPPORTED', message })
+      const message = new RegExp(
+        `^Expected formats: \\['chw'\\] in ${option} of 'x' but received .*${formats.at(-1)}.*row-major`,
+      )
+      t.throws(() => new Engine(addModel(), { builder: { [option]: { x: { formats } } } }), {
+        code: 'ERR_TRT_UNSUPPORTED',
+        message,
+      })
     }
-  const { plan } = await new EngineCache({ folder: temporaryFolder(t) }).plan(addModel(), { builder: { tensorrt: fakes.trt10 } })
+  const { plan } = await new EngineCache({ folder: temporaryFolder(t) }).plan(addModel(), {
+    builder: { tensorrt: fakes.trt10 },
+  })
   const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: fakes.trt10, builder: {} }))
   t.match(failure, { code, message: /it is built already/ })
   await using engine = await Engine.load(plan.bytes, { tensorrt: fakes.trt10, cache: '/proc/nowhere' })

@@ -48,7 +48,11 @@ t.test('a plan comes back as it was built, and a channel tells of it', async (t)
   const elapsed = performance.now() - begun
   t.same([built.hit, loaded.hit], [false, true])
   t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
-  t.same(JSON.parse(JSON.stringify(loaded.plan.info)), JSON.parse(JSON.stringify(built.plan.info)), 'with all that is known of it')
+  t.same(
+    JSON.parse(JSON.stringify(loaded.plan.info)),
+    JSON.parse(JSON.stringify(built.plan.info)),
+    'with all that is known of it',
+  )
   const [entry] = await cache.entries()
   t.same(
     { ...entry, usedAt: 0 },
@@ -84,7 +88,8 @@ t.test('a damaged entry is found, removed and built again, with a warning', asyn
     ['a damaged sidecar', () => truncate(`${path}.json`, 20)],
     [
       'a sidecar of another plan',
-      async () => writeFile(`${path}.json`, (await readFile(`${path}.json`, 'utf8')).replace(/[0-9a-f]{64}/, 'f'.repeat(64))),
+      async () =>
+        writeFile(`${path}.json`, (await readFile(`${path}.json`, 'utf8')).replace(/[0-9a-f]{64}/, 'f'.repeat(64))),
     ],
   ]
   for (const [what, damage] of damages) {
@@ -122,7 +127,8 @@ t.test('the least recently used go first, and no more than have to', async (t) =
   }
   /** As if everything had happened a second earlier than it did. */
   const age = async (): Promise<void> => {
-    for (const { path, usedAt } of await cache.entries()) await utimes(`${path}.json`, usedAt, new Date(usedAt.getTime() - 1000))
+    for (const { path, usedAt } of await cache.entries())
+      await utimes(`${path}.json`, usedAt, new Date(usedAt.getTime() - 1000))
   }
   for (const first of [1, 2, 3]) {
     await ask(cache, first)
@@ -158,7 +164,9 @@ t.test('the least recently used go first, and no more than have to', async (t) =
         const { plan, hit } = await cache.plan(addModel(1, 10_000), { builder })
         t.ok(!hit && plan.bytes.length > cache.maxBytes)
       })
-      t.match(warnings, [{ code: 'TRT_CACHE_TOO_SMALL', message: /\d+ bytes is not kept: the engine cache .* may have \d+/ }])
+      t.match(warnings, [
+        { code: 'TRT_CACHE_TOO_SMALL', message: /\d+ bytes is not kept: the engine cache .* may have \d+/ },
+      ])
     }
     t.same(
       (await cache.entries()).map(({ key }) => key),
@@ -208,7 +216,11 @@ t.test('a folder that cannot be used is an error that names the way out', async 
   const before = builds()
   for (const place of [join(folder, 'file'), join(folder, 'file', 'below'), '/proc/cache', '/sys/cache']) {
     const failure = await failureOf(() => ask(new EngineCache({ folder: place }), 1))
-    t.match(failure, { code: 'ERR_TRT_FILE', message: /^The engine cache .* cannot be used: .*(option cache|cache: false).*/ }, place)
+    t.match(
+      failure,
+      { code: 'ERR_TRT_FILE', message: /^The engine cache .* cannot be used: .*(option cache|cache: false).*/ },
+      place,
+    )
     t.match(failure.message, place)
   }
   t.equal(builds(), before, 'nothing was built in vain')
@@ -219,7 +231,11 @@ t.test('a folder that may only be read', { skip: process.getuid?.() === 0 && 'ro
   await mkdir(join(folder, 'readonly'))
   await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)
   await chmod(join(folder, 'readonly'), 0o500)
-  t.equal((await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)).hit, true, 'what is there can be loaded')
+  t.equal(
+    (await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)).hit,
+    true,
+    'what is there can be loaded',
+  )
   t.equal((await failureOf(() => ask(new EngineCache({ folder: join(folder, 'readonly') }), 2))).code, 'ERR_TRT_FILE')
 })
 
@@ -256,9 +272,16 @@ t.test('misuse', async (t) => {
     [[addModel(), { onProgress: 1 }], /a function for onProgress/],
     [[addModel(), { signal: 1 }], /an AbortSignal for signal/],
   ]
-  for (const [args, message] of rows) t.match(await failureOf(() => cache.plan(...(args as [never]))), { code, message })
-  t.match(await failureOf(() => cache.plan('/no/such.onnx', { builder })), { code: 'ERR_TRT_FILE', message: /no\/such\.onnx/ })
-  t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not an ordinary file/ })
+  for (const [args, message] of rows)
+    t.match(await failureOf(() => cache.plan(...(args as [never]))), { code, message })
+  t.match(await failureOf(() => cache.plan('/no/such.onnx', { builder })), {
+    code: 'ERR_TRT_FILE',
+    message: /no\/such\.onnx/,
+  })
+  t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), {
+    code: 'ERR_TRT_FILE',
+    message: /not an ordinary file/,
+  })
   t.match(await failureOf(() => cache.plan(addModel().subarray(0, 60), { builder })), { code: 'ERR_TRT_ONNX_PARSE' })
   t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), {
     code: 'ERR_TRT_ONNX_PARSE',
@@ -326,7 +349,9 @@ t.test('a user without a home: what needs no cache works, what needs one is told
   delete process.env['NODE_TENSORRT_CACHE']
   Object.assign(os, {
     homedir: () => {
-      throw Object.assign(new Error('A system error occurred: uv_os_homedir returned ENOENT'), { code: 'ERR_SYSTEM_ERROR' })
+      throw Object.assign(new Error('A system error occurred: uv_os_homedir returned ENOENT'), {
+        code: 'ERR_SYSTEM_ERROR',
+      })
     },
   })
   syncBuiltinESMExports()

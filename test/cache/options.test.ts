@@ -26,7 +26,14 @@ async function key(
 ): Promise<string> {
   const checked = checkedBuilderOptions(options)
   const plugins = await digestFiles(pluginPaths(checked), undefined)
-  return keyOf({ digest, options: checked, plugins, profiles: [], builder: { kind, version, gpu: { ...gpu, ...other } }, parser })
+  return keyOf({
+    digest,
+    options: checked,
+    plugins,
+    profiles: [],
+    builder: { kind, version, gpu: { ...gpu, ...other } },
+    parser,
+  })
 }
 
 const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
@@ -54,7 +61,11 @@ const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
   excludeLeanRuntime: [{ versionCompatible: true, excludeLeanRuntime: true }],
   hardwareCompatibility: [{ hardwareCompatibility: 'ampere+' }, { hardwareCompatibility: 'sameComputeCapability' }],
   runtimePlatform: [{ runtimePlatform: 'windows-amd64' }],
-  computeCapabilities: [{ computeCapabilities: ['8.6'] }, { computeCapabilities: ['8.6', '8.9'] }, { computeCapabilities: 'current' }],
+  computeCapabilities: [
+    { computeCapabilities: ['8.6'] },
+    { computeCapabilities: ['8.6', '8.9'] },
+    { computeCapabilities: 'current' },
+  ],
   stripWeights: [{ stripWeights: true }],
   refit: [{ refit: true }, { refit: 'identical' }],
   refittableWeights: [
@@ -75,7 +86,14 @@ const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
 }
 
 /** What says where, or how fast, and not what. */
-const withoutEffect: readonly string[] = ['tensorrt', 'device', 'isolation', 'timingCache', 'timingCacheMiss', 'editableTimingCache']
+const withoutEffect: readonly string[] = [
+  'tensorrt',
+  'device',
+  'isolation',
+  'timingCache',
+  'timingCacheMiss',
+  'editableTimingCache',
+]
 
 t.test('each option that there is', async (t) => {
   const { details } = await failureOf(() => checkedBuilderOptions({ unknown: 1 }))
@@ -103,21 +121,33 @@ t.test('a plugin library is known by what is in it', async (t) => {
   t.equal(await key({ plugins: [two] }), first)
   await writeFile(one, 'plugin!')
   t.not(await key({ plugins: [one] }), first)
-  t.match(await failureOf(() => key({ plugins: [join(folder, 'none.so')] })), { code: 'ERR_TRT_FILE', message: /none\.so/ })
+  t.match(await failureOf(() => key({ plugins: [join(folder, 'none.so')] })), {
+    code: 'ERR_TRT_FILE',
+    message: /none\.so/,
+  })
 })
 
 t.test('the GPU, unless TensorRT-RTX builds for all of them', async (t) => {
   for (const other of [{ name: 'Another GPU' }, { computeCapability: '8.9' }, { multiprocessors: 30 }]) {
     t.not(await key({}, 'full', other), await key({}))
     t.equal(await key({}, 'rtx', other), await key({}, 'rtx'))
-    t.equal(await key({ computeCapabilities: ['8.6'] }, 'rtx', other), await key({ computeCapabilities: ['8.6'] }, 'rtx'))
-    t.not(await key({ computeCapabilities: 'current' }, 'rtx', other), await key({ computeCapabilities: 'current' }, 'rtx'))
+    t.equal(
+      await key({ computeCapabilities: ['8.6'] }, 'rtx', other),
+      await key({ computeCapabilities: ['8.6'] }, 'rtx'),
+    )
+    t.not(
+      await key({ computeCapabilities: 'current' }, 'rtx', other),
+      await key({ computeCapabilities: 'current' }, 'rtx'),
+    )
   }
   t.equal(await key({}, 'full', { index: 2, memory: 1 }), await key({}), 'its number is not what it is')
 })
 
 t.test('a plugin library that is only named is refused: nobody knows what is in it', async (t) => {
-  for (const options of [{ plugins: ['libone.so'] }, { versionCompatible: true, pluginsToSerialize: [one, 'libtwo.so'] }])
+  for (const options of [
+    { plugins: ['libone.so'] },
+    { versionCompatible: true, pluginsToSerialize: [one, 'libtwo.so'] },
+  ])
     t.match(await failureOf(() => key(options)), {
       code: 'ERR_TRT_INVALID_ARGUMENT',
       message: /path of a plugin library.*lib(one|two)\.so.*cache: false/,

@@ -1,4 +1,5 @@
-// What the tests of the engine cache share: folders, models, and programs that use a cache in threads and processes of their own.
+// What the tests of the engine cache share: folders, models, and programs that use a cache in threads and processes of
+// their own.
 import { createHash } from 'node:crypto'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
@@ -9,12 +10,16 @@ import { Plan } from '../../lib/index.js'
 import { childEnvironment } from '../support/children.js'
 
 /** The files of a cache's folder by what they are. */
-export async function filesIn(folder: string): Promise<{ plans: string[]; sidecars: string[]; temporaries: string[]; others: string[] }> {
+export async function filesIn(
+  folder: string,
+): Promise<{ plans: string[]; sidecars: string[]; temporaries: string[]; others: string[] }> {
   const names = (await readdir(folder)).sort()
   const plans = names.filter((name) => /^[0-9a-f]{64}\.plan$/.test(name))
   const sidecars = names.filter((name) => /^[0-9a-f]{64}\.plan\.json$/.test(name))
   const temporaries = names.filter((name) => name.endsWith('.tmp'))
-  const others = names.filter((name) => ![...plans, ...sidecars, ...temporaries].includes(name) && !name.endsWith('.lock'))
+  const others = names.filter(
+    (name) => ![...plans, ...sidecars, ...temporaries].includes(name) && !name.endsWith('.lock'),
+  )
   return { plans, sidecars, temporaries, others }
 }
 
@@ -46,7 +51,10 @@ const prelude = (folder: string): string => `
   const told = () => parentPort ? once(parentPort, 'message') : once(process.stdin, 'data')
 `
 
-/** A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`, `rtx17`, `driver`, `say` and `told`. */
+/**
+ * A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`,
+ * `rtx17`, `driver`, `say` and `told`.
+ */
 export interface Other {
   /** What it says next; rejects when it ends first. */
   next(): Promise<unknown>
@@ -115,7 +123,9 @@ class Heard {
 
 /** The hash that the cache knows files by, computed here in one go. */
 export function hashOfChunks(bytes: Uint8Array): string {
-  const chunks = Array.from({ length: Math.ceil(bytes.length / 2 ** 20) }, (_, i) => bytes.subarray(i * 2 ** 20, (i + 1) * 2 ** 20))
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 2 ** 20) }, (_, i) =>
+    bytes.subarray(i * 2 ** 20, (i + 1) * 2 ** 20),
+  )
   const sha256 = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest()
   return sha256(Buffer.concat(chunks.map(sha256))).toString('hex')
 }

@@ -62,13 +62,19 @@ t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
   await t.test('not fetched by Git LFS', async (t) => {
     await rename(at('weights.bin'), at('kept.bin'))
     await writeFile(at('weights.bin'), 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 16\n')
-    t.match(await failureOf(() => cache.plan(at('model.onnx'))), { code: 'ERR_TRT_FILE', message: /weights\.bin: it is a Git LFS pointer/ })
+    t.match(await failureOf(() => cache.plan(at('model.onnx'))), {
+      code: 'ERR_TRT_FILE',
+      message: /weights\.bin: it is a Git LFS pointer/,
+    })
     await rename(at('kept.bin'), at('weights.bin'))
   })
 
   await t.test('missing', async (t) => {
     await rename(at('weights.bin'), at('gone.bin'))
-    t.match(await failureOf(() => cache.plan(at('model.onnx'))), { code: 'ERR_TRT_FILE', message: /Cannot read .*weights\.bin/ })
+    t.match(await failureOf(() => cache.plan(at('model.onnx'))), {
+      code: 'ERR_TRT_FILE',
+      message: /Cannot read .*weights\.bin/,
+    })
     t.match(await failureOf(async () => cache.plan(await readFile(at('model.onnx')))), {
       code: 'ERR_TRT_ONNX_PARSE',
       message: /give the path/,
@@ -76,20 +82,26 @@ t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
   })
 })
 
-t.test('a model that changes while it is built is an error, and nothing is kept', { skip: skipWithoutRtx }, async (t) => {
-  const folder = temporaryFolder(t)
-  const path = join(folder, 'model.onnx')
-  await writeFile(path, addModel(1, 1000))
-  await using cache = new EngineCache({ folder: join(folder, 'cache') })
-  let changing: Promise<void> | undefined
-  const failure = await failureOf(() => cache.plan(path, { onProgress: () => void (changing ??= writeFile(path, addModel(2, 1001))) }))
-  await changing
-  t.match(failure, { code: 'ERR_TRT_FILE', message: /model\.onnx was changed while an engine was built from it/ })
-  t.same(await cache.entries(), [])
-  t.equal((await cache.plan(path)).hit, false)
-  await rm(path)
-  t.equal((await readdir(join(folder, 'cache'))).filter((name) => name.endsWith('.plan')).length, 1)
-})
+t.test(
+  'a model that changes while it is built is an error, and nothing is kept',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'model.onnx')
+    await writeFile(path, addModel(1, 1000))
+    await using cache = new EngineCache({ folder: join(folder, 'cache') })
+    let changing: Promise<void> | undefined
+    const failure = await failureOf(() =>
+      cache.plan(path, { onProgress: () => void (changing ??= writeFile(path, addModel(2, 1001))) }),
+    )
+    await changing
+    t.match(failure, { code: 'ERR_TRT_FILE', message: /model\.onnx was changed while an engine was built from it/ })
+    t.same(await cache.entries(), [])
+    t.equal((await cache.plan(path)).hit, false)
+    await rm(path)
+    t.equal((await readdir(join(folder, 'cache'))).filter((name) => name.endsWith('.plan')).length, 1)
+  },
+)
 
 t.test('hashing a large model does not hold up the event loop', { skip: skipWithoutRtx }, async (t) => {
   const folder = temporaryFolder(t)
@@ -100,7 +112,11 @@ t.test('hashing a large model does not hold up the event loop', { skip: skipWith
   await writeFile(join(folder, 'weights.bin'), weights)
   const { digestModel } = await import('../../lib/cache/digest.js')
   let external: readonly string[] = []
-  const { ticks, longest, total: ms } = await watchEventLoop(async () => ({ external } = await digestModel(path, undefined)))
+  const {
+    ticks,
+    longest,
+    total: ms,
+  } = await watchEventLoop(async () => ({ external } = await digestModel(path, undefined)))
   t.same(external, [hashOfChunks(weights)])
   t.comment(`${megabytes} MB in ${Math.round(ms)} ms, the longest turn ${longest.toFixed(1)} ms`)
   t.ok(ticks > 10, `${ticks} ticks of a timer: it is hashed in parts`)

@@ -45,7 +45,10 @@ async function runtimeCaches(folder: string): Promise<string[]> {
 }
 
 /** A folder with an engine that was loaded once, and the path of what was compiled for it. */
-async function loadedOnce(t: Parameters<typeof temporaryFolder>[0], options: EngineOptions = {}): Promise<{ cache: string; kept: string }> {
+async function loadedOnce(
+  t: Parameters<typeof temporaryFolder>[0],
+  options: EngineOptions = {},
+): Promise<{ cache: string; kept: string }> {
   const cache = temporaryFolder(t)
   await compilesOf({ cache, ...options })
   const [kept, ...more] = await runtimeCaches(cache)
@@ -201,7 +204,8 @@ test('it counts with its entry, and goes with it', async (t) => {
   const small = { folder: cache, maxBytes: bytes - 100 }
   let compiles: number[] = []
   const lines = await logOf(
-    async () => (compiles = [await compilesOf({ cache: small }, { runs: 0 }), await compilesOf({ cache: small }, { runs: 0 })]),
+    async () =>
+      (compiles = [await compilesOf({ cache: small }, { runs: 0 }), await compilesOf({ cache: small }, { runs: 0 })]),
   )
   t.same(compiles, [1, 1])
   t.match(lines[0], /cannot be kept: .*larger than the cache may be/)

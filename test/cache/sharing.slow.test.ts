@@ -69,7 +69,11 @@ t.test('ten processes', async (t) => {
   t.teardown(() => Promise.all(others.map((other) => other.kill())))
   for (const other of others) await other.next()
   for (const other of others) other.tell()
-  const answers = (await Promise.all(others.map((other) => other.next()))) as { hit: boolean; builds: number; sha256: string }[]
+  const answers = (await Promise.all(others.map((other) => other.next()))) as {
+    hit: boolean
+    builds: number
+    sha256: string
+  }[]
   t.equal(answers.filter(({ hit }) => !hit).length, 1)
   t.equal(
     answers.reduce((sum, { builds }) => sum + builds, 0),
@@ -92,7 +96,10 @@ t.test('eight threads', async (t) => {
     const others = Array.from({ length: 8 }, () => startWorker(folder, program))
     for (const other of others) await other.next()
     for (const other of others) other.tell()
-    t.same((await Promise.all(others.map((other) => other.next()))).sort(), [false, ...Array.from({ length: 7 }, () => true)])
+    t.same((await Promise.all(others.map((other) => other.next()))).sort(), [
+      false,
+      ...Array.from({ length: 7 }, () => true),
+    ])
     await Promise.all(others.map((other) => other.kill()))
   })
   t.equal(builds(), before + 1)

@@ -1,4 +1,5 @@
-// A signal that is aborted already costs nothing, and an abort later rejects at once: every asynchronous operation that takes one.
+// A signal that is aborted already costs nothing, and an abort later rejects at once: every asynchronous operation that
+// takes one.
 import { existsSync } from 'node:fs'
 import { getEventListeners } from 'node:events'
 import { join } from 'node:path'
@@ -25,7 +26,11 @@ const engines = { [family.name]: await load(family, rowsPlan()), CPU: await Engi
 const builder = new Builder({ tensorrt })
 const cache = new EngineCache({ folder: join(folder, 'cache') })
 const refitter = new Refitter(planOf(family, rowsPlan()), { tensorrt })
-const plan = new Plan(new Uint8Array(planOf(family, rowsPlan())), { library: 'TensorRT', kind: 'full', version: '10.15.1' }, '')
+const plan = new Plan(
+  new Uint8Array(planOf(family, rowsPlan())),
+  { library: 'TensorRT', kind: 'full', version: '10.15.1' },
+  '',
+)
 
 type Operation = (signal: AbortSignal) => Promise<unknown>
 const operations: Record<string, Operation> = {

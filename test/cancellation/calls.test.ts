@@ -39,7 +39,12 @@ const said = `${count} ${count} ERR_TRT_DTYPE,ERR_TRT_INVALID_ARGUMENT,ERR_TRT_M
 
 for (const family of families)
   await t.test(family.name, async (t) => {
-    t.same(await runChild(program('new Engine(plan(), options)'), family), { code: 0, signal: null, stdout: said, stderr: '' })
+    t.same(await runChild(program('new Engine(plan(), options)'), family), {
+      code: 0,
+      signal: null,
+      stdout: said,
+      stderr: '',
+    })
   })
 
 await t.test('CPU', async (t) => {

@@ -4,7 +4,10 @@ import { families } from '../lanes/rig.js'
 import type { FakeFamily } from '../native/fakes.js'
 import { runChild } from '../lanes/children.js'
 
-/** Functions that drop engines in every state, and say how many are still there; `open` makes one, `slow` one whose calls take a while. */
+/**
+ * Functions that drop engines in every state, and say how many are still there; `open` makes one, `slow` one whose
+ * calls take a while.
+ */
 const program = `
   import { setFlagsFromString } from 'node:v8'; setFlagsFromString('--expose-gc')
   import { runInNewContext } from 'node:vm'
@@ -47,7 +50,12 @@ const onFakes = ({ version }: FakeFamily): string => `
 `
 for (const family of families)
   await t.test(family.name, async (t) => {
-    t.same(await runChild(onFakes(family) + program, family), { code: 0, signal: null, stdout: 'float32,float32,float32\n', stderr: '' })
+    t.same(await runChild(onFakes(family) + program, family), {
+      code: 0,
+      signal: null,
+      stdout: 'float32,float32,float32\n',
+      stderr: '',
+    })
   })
 
 const onCpu = `

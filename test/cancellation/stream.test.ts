@@ -45,7 +45,8 @@ function scene(most: number, options: { signal?: AbortSignal; count?: number } =
   let [asked, returned] = [0, 0]
   const source: AsyncIterable<number> = {
     [Symbol.asyncIterator]: () => ({
-      next: async () => (asked < (options.count ?? Infinity) ? { done: false, value: asked++ } : { done: true, value: undefined }),
+      next: async () =>
+        asked < (options.count ?? Infinity) ? { done: false, value: asked++ } : { done: true, value: undefined },
       return: async () => {
         returned++
         return { done: true, value: undefined }
@@ -181,7 +182,8 @@ t.test('a consumer that leaves early', async (t) => {
     }
   }
   const signals: AbortSignal[] = []
-  const run = (x: number, signal: AbortSignal): Promise<number> => (signals.push(signal) === 1 ? Promise.resolve(x) : never())
+  const run = (x: number, signal: AbortSignal): Promise<number> =>
+    signals.push(signal) === 1 ? Promise.resolve(x) : never()
   for await (const y of inOrder(source(), { most: 3, signal: undefined, run })) {
     t.equal(y, 1)
     await turns()
@@ -191,9 +193,17 @@ t.test('a consumer that leaves early', async (t) => {
   t.equal(signals.length, 4)
   t.ok(signals.every(({ aborted }) => aborted))
   const leave = async (inputs: Iterable<number>): Promise<void> => {
-    for await (const y of inOrder(inputs, { most: 1, signal: undefined, run: async (x: number) => x })) if (y === 1) break
+    for await (const y of inOrder(inputs, { most: 1, signal: undefined, run: async (x: number) => x }))
+      if (y === 1) break
   }
-  const grumbling = { [Symbol.iterator]: () => ({ next: () => ({ done: false, value: 1 }), return: () => { throw new RangeError('not yet') } }) } // prettier-ignore
+  const grumbling = {
+    [Symbol.iterator]: () => ({
+      next: () => ({ done: false, value: 1 }),
+      return: () => {
+        throw new RangeError('not yet')
+      },
+    }),
+  }
   await t.rejects(leave(grumbling as Iterable<number>), new RangeError('not yet'), 'as with for await')
 })
 
@@ -209,11 +219,26 @@ t.test('sources of every kind', async (t) => {
   t.same(await all(Object.assign([1, 2], { [Symbol.asyncIterator]: undefined })), [1, 2])
   await t.rejects(all([1, Promise.reject(new RangeError('mine'))]), new RangeError('mine'))
   await t.rejects(all({ [Symbol.iterator]: () => ({ next: () => 7 as never }) }), TypeError)
-  await t.rejects(all({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new RangeError('mine')) }) }), new RangeError('mine'))
-  await t.rejects(all({ [Symbol.iterator]: () => { throw new RangeError('mine') } }), new RangeError('mine')) // prettier-ignore
+  await t.rejects(
+    all({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new RangeError('mine')) }) }),
+    new RangeError('mine'),
+  )
+  await t.rejects(
+    all({
+      [Symbol.iterator]: () => {
+        throw new RangeError('mine')
+      },
+    }),
+    new RangeError('mine'),
+  )
 })
 
-const engines: [string, () => Promise<Engine>, (seed: number) => Tensor<'float32'>, (x: Tensor<'float32'>) => Float32Array][] = [
+const engines: [
+  string,
+  () => Promise<Engine>,
+  (seed: number) => Tensor<'float32'>,
+  (x: Tensor<'float32'>) => Float32Array,
+][] = [
   ...families.map((family): (typeof engines)[0] => [
     family.name,
     () => load(family, rowsPlan(), { lanes: 2 }),

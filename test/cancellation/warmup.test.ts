@@ -98,7 +98,10 @@ for (const family of families)
   await t.test(`${family.name}: a shape tensor has each profile's best values`, async (t) => {
     await using engine = await load(family, reshape)
     t.same(engine.inputs['s']?.profileValues, [range([1, 1], [4, 6], [4, 24]), range([5, 1], [8, 3], [24, 4])])
-    t.same([engine.inputs['s']?.profiles, engine.inputs['x']?.profileValues, engine.outputs['y']?.profileValues], [[], [], []])
+    t.same(
+      [engine.inputs['s']?.profiles, engine.inputs['x']?.profileValues, engine.outputs['y']?.profileValues],
+      [[], [], []],
+    )
     await engine.warmup({ iterations: 1 })
     t.ok(engine.stats.completed > 1)
     t.equal(engine.stats.failed, 0)
@@ -107,7 +110,11 @@ for (const family of families)
 /** The same in ONNX, of any shape. */
 function shaped(): Uint8Array {
   const g = new GraphBuilder({ name: 'shaped' })
-  g.output(g.node('Reshape', [g.input('x', 'float32', [24]), g.input('shape', 'int64', [2])], {}, { output: 'y' }), 'float32', ['a', 'b'])
+  g.output(
+    g.node('Reshape', [g.input('x', 'float32', [24]), g.input('shape', 'int64', [2])], {}, { output: 'y' }),
+    'float32',
+    ['a', 'b'],
+  )
   return writeModel(g.toModel())
 }
 

@@ -12,7 +12,9 @@ type Printed = Readonly<Record<'stdout' | 'stderr', string>>
 /** The command in a process with no CUDA driver to be found, and with nothing else in the environment than `env`. */
 export async function bareTrt(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Printed> {
   const bare = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
-  return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { env: { ...bare, ...env } })
+  return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], {
+    env: { ...bare, ...env },
+  })
 }
 
 /** How `doctor --require run` ends there, and what it found. */

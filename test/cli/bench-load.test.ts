@@ -1,4 +1,5 @@
-// trt bench --load: what it tells, writes and refuses, on the CPU and on the fakes. How long anything takes is for bench/.
+// trt bench --load: what it tells, writes and refuses, on the CPU and on the fakes. How long anything takes is for
+// bench/.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -83,7 +84,19 @@ t.test('a model of fixed rows has no batches', async (t) => {
 })
 
 t.test('on a fake: --shapes is widened to batches where the plan is built', async (t) => {
-  const args = ['bench', file('relu.onnx'), '--tensorrt', fakes.trt10, '--shapes', 'x:1x4', ...brief, '--max-batch', '4', '--rates', '100']
+  const args = [
+    'bench',
+    file('relu.onnx'),
+    '--tensorrt',
+    fakes.trt10,
+    '--shapes',
+    'x:1x4',
+    ...brief,
+    '--max-batch',
+    '4',
+    '--rates',
+    '100',
+  ]
   const run = await trt([...args, '--max-delay-ms', '1', '--json'])
   t.equal(run.code, 0, run.stderr)
   t.match(JSON.parse(run.stdout), [
@@ -112,7 +125,17 @@ t.test('priorities: latencies by level, and refusals by code', async (t) => {
   t.match(people, { code: 0, stderr: /left out: no batching/, stdout: /priorities +1:1, 2:1[^]*batch +priority +p50/ })
   t.notMatch(people.stdout, 'no batching')
   // a batch that is not full waits for 20 ms, a request for a microsecond
-  const late = await trt([...onCpu, ...brief, '--rates', '400', '--queue-timeout', '0.001', '--max-delay-ms', '20', '--json'])
+  const late = await trt([
+    ...onCpu,
+    ...brief,
+    '--rates',
+    '400',
+    '--queue-timeout',
+    '0.001',
+    '--max-delay-ms',
+    '20',
+    '--json',
+  ])
   const [, waiting] = JSON.parse(late.stdout) as Told[]
   t.ok(waiting!.points[0]!.failures['ERR_TRT_QUEUE_TIMEOUT']! > 0)
 })
@@ -121,7 +144,10 @@ t.test('what is wrong with a command line is said before anything is measured', 
   for (const [args, message] of [
     [['--rates', '100'], /^error: --rates is of an open loop: give --load, too/],
     [['--plot', file('no.svg')], /^error: --plot is of an open loop: give --load, too/],
-    [['--load', '--streams', '2'], /^error: --streams is of a closed loop, and --load measures an open one: leave it out/],
+    [
+      ['--load', '--streams', '2'],
+      /^error: --streams is of a closed loop, and --load measures an open one: leave it out/,
+    ],
     [['--load', '--sweep', 'batch=1,2'], /^error: --sweep is of a closed loop/],
     [['--load', '--no-transfers'], /^error: --no-transfers is of a closed loop/],
     [['--load', '--report', file('no.html')], /^error: --report is of a closed loop/],
@@ -129,7 +155,10 @@ t.test('what is wrong with a command line is said before anything is measured', 
     [['--load', '--rows', '1:0'], /--rows.*Expected whole numbers from 1.*1:8,4:2/s],
     [['--load', '--priorities', 'high'], /--priorities.*Expected whole numbers from 1/s],
     [['--load', '--max-delay-ms', '-1'], /--max-delay-ms.*from 0 to 60000/s],
-    [['--load', '--rows', '1,8', '--max-batch', '4'], /^error: --rows has requests of 8 rows, and --max-batch 4 takes none of them/],
+    [
+      ['--load', '--rows', '1,8', '--max-batch', '4'],
+      /^error: --rows has requests of 8 rows, and --max-batch 4 takes none of them/,
+    ],
     [['--load', '--priorities', '101'], /^error: --priorities has the level 101, and there are 100 at most/],
     [['--load', '--max-batch', '1'], /--max-batch.*at least 2/s],
     [['--load', '--plot', file('load.png')], /--plot.*as SVG: give a name that ends in \.svg/],

@@ -76,7 +76,16 @@ t.test('a sweep, and what it cannot export', async (t) => {
   t.equal(swept.code, 0, swept.stderr)
   t.match(JSON.parse(swept.stdout), [{ settings: { streams: 1 } }, { settings: { streams: 2 } }])
   const range = ['--min-shapes', 'x:1x4', '--opt-shapes', 'x:2x4', '--max-shapes', 'x:4x4']
-  const batches = await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief, ...range, '--sweep', 'batch=1,4'])
+  const batches = await trt([
+    'bench',
+    file('relu.onnx'),
+    '--backend',
+    'cpu',
+    ...brief,
+    ...range,
+    '--sweep',
+    'batch=1,4',
+  ])
   t.match(batches, { code: 0, stdout: /shapes +streams +queries\/s[^]*1x4 +1 [^]*4x4 +1 / })
   const one = await trt(['bench', ...onCpu, '--sweep', 'streams=1,2', '--export-times', file('no.json')])
   t.match(
@@ -105,12 +114,18 @@ t.test('a sweep, and what it cannot export', async (t) => {
 })
 
 t.test('what the CPU has not is named', async (t) => {
-  t.match(await trt(['bench', ...onCpu, '--cuda-graph']), { code: 1, stderr: /cudaGraph needs the TensorRT backend.*ERR_TRT_UNSUPPORTED/ })
+  t.match(await trt(['bench', ...onCpu, '--cuda-graph']), {
+    code: 1,
+    stderr: /cudaGraph needs the TensorRT backend.*ERR_TRT_UNSUPPORTED/,
+  })
   t.match(await trt(['bench', ...onCpu, '--no-tf32']), {
     code: 2,
     stderr: /^error: --no-tf32 is of a build with TensorRT, and --backend cpu/,
   })
-  t.match(await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief]), { code: 1, stderr: /ERR_TRT_SHAPES_REQUIRED/ })
+  t.match(await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief]), {
+    code: 1,
+    stderr: /ERR_TRT_SHAPES_REQUIRED/,
+  })
 })
 
 for (const { name, path } of families) {

@@ -84,7 +84,10 @@ t.test('a file that is none, or not there, is a line with its code, and exits wi
   t.match(missing, { code: 1, stdout: '', stderr: /error: .*none\.onnx.*\(ERR_TRT_FILE\)\n$/ })
   const broken = await trt(['build', file('broken.onnx'), '-o', file('x.plan'), ...there])
   t.match(broken, { code: 1, stderr: /\(ERR_TRT_ONNX_PARSE\)/ })
-  t.match(await trt(['convert', file('broken.onnx'), '--fp16', '-o', file('x.onnx')]), { code: 1, stderr: /\(ERR_TRT_ONNX_PARSE\)/ })
+  t.match(await trt(['convert', file('broken.onnx'), '--fp16', '-o', file('x.onnx')]), {
+    code: 1,
+    stderr: /\(ERR_TRT_ONNX_PARSE\)/,
+  })
   t.equal(existsSync(file('x.plan')) || existsSync(file('x.onnx')), false, 'and nothing is written')
 })
 
@@ -93,14 +96,40 @@ for (const { name, path, control } of families) {
     const plan = file(`${name}.plan`)
     const shapes = ['--min-shapes', 'x:1x4', '--opt-shapes', 'x:2x4', '--max-shapes', 'x:8x4']
     writeFileSync(file('dynamic.onnx'), oneNode('Relu', ['n', 4]))
-    const asked = ['--workspace', '1GiB', '--optimization-level', '5', '--max-aux-streams', '2', '--no-tf32', '--strip-weights']
-    const run = await trt(['build', file('dynamic.onnx'), '-o', plan, '--tensorrt', path, ...shapes, ...asked, '--json', '--quiet'])
+    const asked = [
+      '--workspace',
+      '1GiB',
+      '--optimization-level',
+      '5',
+      '--max-aux-streams',
+      '2',
+      '--no-tf32',
+      '--strip-weights',
+    ]
+    const run = await trt([
+      'build',
+      file('dynamic.onnx'),
+      '-o',
+      plan,
+      '--tensorrt',
+      path,
+      ...shapes,
+      ...asked,
+      '--json',
+      '--quiet',
+    ])
     t.equal(run.code, 0, run.stderr)
     t.equal(run.stderr, '', 'quiet')
     const told = JSON.parse(run.stdout) as BuildInfo & { plan: string; bytes: number; sha256: string }
     t.equal(told.plan, plan)
     t.equal(told.bytes, readFileSync(plan).length)
-    t.match(told.settings, { workspace: 2 ** 30, optimizationLevel: 5, auxiliaryStreams: 2, tf32: false, stripWeights: true })
+    t.match(told.settings, {
+      workspace: 2 ** 30,
+      optimizationLevel: 5,
+      auxiliaryStreams: 2,
+      tf32: false,
+      stripWeights: true,
+    })
     t.same(told.profiles, [[{ name: 'x', min: [1, 4], opt: [2, 4], max: [8, 4] }]])
     t.equal(control.stats().builds.at(-1)?.['setBuilderOptimizationLevel'], 5, 'TensorRT was told')
     const text = await trt(['build', file('dynamic.onnx'), '-o', plan, '--tensorrt', path, '--shapes', 'x:2x4'])
@@ -110,9 +139,27 @@ for (const { name, path, control } of families) {
 }
 
 t.test('a range that is not whole is named', async (t) => {
-  const run = await trt(['build', file('relu.onnx'), '-o', file('x.plan'), '--min-shapes', 'x:1x4', '--max-shapes', 'x:2x4'])
+  const run = await trt([
+    'build',
+    file('relu.onnx'),
+    '-o',
+    file('x.plan'),
+    '--min-shapes',
+    'x:1x4',
+    '--max-shapes',
+    'x:2x4',
+  ])
   t.match(run, { code: 1, stderr: /"x" has no --opt-shapes.*ERR_TRT_SHAPES_REQUIRED/ })
-  const both = await trt(['build', file('relu.onnx'), '-o', file('x.plan'), '--shapes', 'x:1x4', '--max-shapes', 'x:2x4'])
+  const both = await trt([
+    'build',
+    file('relu.onnx'),
+    '-o',
+    file('x.plan'),
+    '--shapes',
+    'x:1x4',
+    '--max-shapes',
+    'x:2x4',
+  ])
   t.match(both, { code: 1, stderr: /--shapes or a range for input "x"/ })
 })
 
@@ -148,7 +195,10 @@ t.test('run: a plan on random numbers, and on those of a file', async (t) => {
   await trt(['build', file('relu.onnx'), '-o', file('run.plan'), '--tensorrt', fakes.trt10])
   const run = await trt(['run', file('run.plan'), '--tensorrt', fakes.trt10, '--random', '--json', '--quiet'])
   t.match(run, { code: 0, stderr: '' })
-  const { runtime, results } = JSON.parse(run.stdout) as { runtime: string; results: { outputs: Record<string, { shape: number[] }> }[] }
+  const { runtime, results } = JSON.parse(run.stdout) as {
+    runtime: string
+    results: { outputs: Record<string, { shape: number[] }> }[]
+  }
   t.match(runtime, /TensorRT 10\.15\.1/)
   const [output] = Object.values(results[0]!.outputs)
   await writeTensor(file('in.npy'), Tensor.zeros('float32', output!.shape))
@@ -176,7 +226,8 @@ t.test('run: a model that was opened for its preset says which shapes TensorRT i
   const args = ['run', file('tiny.onnx'), file('eight.png'), '--preset', 'yolov8', '--tensorrt', fakes.trt10]
   t.match(await trt(args), {
     code: 1,
-    stderr: /--min-shapes images:1x3x640x640 --opt-shapes images:1x3x640x640 --max-shapes images:1x3x640x640 \(ERR_TRT_SHAPES_REQUIRED\)/,
+    stderr:
+      /--min-shapes images:1x3x640x640 --opt-shapes images:1x3x640x640 --max-shapes images:1x3x640x640 \(ERR_TRT_SHAPES_REQUIRED\)/,
   })
 })
 
@@ -195,7 +246,10 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
   const open = ['convert', file('newer.onnx'), '--open-sizes', '-o', file('open.onnx')]
   t.match(await trt(open), { code: 0, stdout: /inputs +images batchx3xheightxwidth\n/ })
   const both = await trt([...open, '--keep-batch', '--fp16', '--json'])
-  t.match(JSON.parse(both.stdout), { inputs: [{ name: 'images', shape: ['batch', 3, 'height', 'width'] }], precision: 'fp16' })
+  t.match(JSON.parse(both.stdout), {
+    inputs: [{ name: 'images', shape: ['batch', 3, 'height', 'width'] }],
+    precision: 'fp16',
+  })
   t.match(await trt(['convert', file('relu.onnx'), '--open-sizes', '-o', file('x.onnx')]), {
     code: 1,
     stderr: /input of pictures.*ERR_TRT_SHAPE/,
@@ -217,8 +271,14 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
 
 t.test('a node or an operator that the model has not is named, and nothing is written', async (t) => {
   const rows: [string[], RegExp][] = [
-    [['convert', '--fp16', '--keep', 'conv,cnov'], /no node "cnov" for --keep: it has conv, pool, .*\(ERR_TRT_INVALID_ARGUMENT\)/],
-    [['convert', '--fp16', '--keep-operators', 'conv'], /no operator "conv" for --keep-operators: it has Conv, GlobalAveragePool, Flatten/],
+    [
+      ['convert', '--fp16', '--keep', 'conv,cnov'],
+      /no node "cnov" for --keep: it has conv, pool, .*\(ERR_TRT_INVALID_ARGUMENT\)/,
+    ],
+    [
+      ['convert', '--fp16', '--keep-operators', 'conv'],
+      /no operator "conv" for --keep-operators: it has Conv, GlobalAveragePool, Flatten/,
+    ],
     [['quantize', '--exclude', 'cnov'], /no node "cnov" for --exclude: it has conv/],
     [['quantize', '--exclude-operators', 'Cnov'], /no operator "Cnov" for --exclude-operators/],
   ]
@@ -279,18 +339,37 @@ t.test('quantize: ranges from pictures, by a preset', async (t) => {
   await writeTensor(file('batches/one.npy'), new Tensor('float32', random.values(3 * 256, 1), [1, 3, 16, 16]))
   const folder = await trt(['quantize', file('small.onnx'), '--data', file('batches'), '-o', file('int8.onnx')])
   t.match(folder, { code: 0, stdout: /measured on 1 batch/ }, 'a folder of tensors')
-  const mixed = await trt(['quantize', file('small.onnx'), '--data', file('batch.npy'), file('a.png'), '-o', file('x.onnx')])
+  const mixed = await trt([
+    'quantize',
+    file('small.onnx'),
+    '--data',
+    file('batch.npy'),
+    file('a.png'),
+    '-o',
+    file('x.onnx'),
+  ])
   t.match(mixed, { code: 1, stderr: /pictures or tensors.*both/ })
   const none = await trt(['quantize', file('small.onnx'), '-o', file('x.onnx')])
   t.match(none, { code: 1, stderr: /--data.*ERR_TRT_CALIBRATION/ })
   const steps = await trt(['quantize', file('small.onnx'), '--data', file('a.png'), '-o', file('x.onnx')])
   t.match(steps, { code: 1, stderr: /--preset/ })
-  t.match(await trt(['quantize', file('small.onnx'), ...data.slice(0, 3), '--preset', 'imagnet', '-o', file('x.onnx')]), {
-    code: 2,
-    stderr: /imagnet/,
-  })
+  t.match(
+    await trt(['quantize', file('small.onnx'), ...data.slice(0, 3), '--preset', 'imagnet', '-o', file('x.onnx')]),
+    {
+      code: 2,
+      stderr: /imagnet/,
+    },
+  )
   writeFileSync(file('mine.json'), JSON.stringify(presets.imagenet))
-  const own = await trt(['quantize', file('small.onnx'), ...data.slice(0, 3), '--preset', file('mine.json'), '-o', file('own.onnx')])
+  const own = await trt([
+    'quantize',
+    file('small.onnx'),
+    ...data.slice(0, 3),
+    '--preset',
+    file('mine.json'),
+    '-o',
+    file('own.onnx'),
+  ])
   t.equal(own.code, 0, own.stderr)
   const wrong = ['compare', file('none.onnx'), file('none.onnx'), '--data', file('a.png'), '--preset', 'imagnet']
   t.match(await trt(wrong), { code: 2, stderr: /imagnet/ }, 'before a model is opened')
@@ -302,7 +381,11 @@ t.test('compare: exits with 3 beyond the tolerance', async (t) => {
   t.equal(same.code, 0, same.stderr)
   t.match(JSON.parse(same.stdout), { batches: 2, beyond: [], outputs: { scores: { nonFinite: 0 } } })
   const strict = await trt(['compare', ...models, '--max-absolute', '0'])
-  t.match(strict, { code: 3, stdout: /scores +1\.000000/, stderr: /beyond the tolerance: scores, greatest difference 0\.\d+ > 0\n/ })
+  t.match(strict, {
+    code: 3,
+    stdout: /scores +1\.000000/,
+    stderr: /beyond the tolerance: scores, greatest difference 0\.\d+ > 0\n/,
+  })
   const layers = await trt(['compare', ...models, '--layers', '--json'])
   t.equal(layers.code, 0, layers.stderr)
   t.match(JSON.parse(layers.stdout), { outputs: { scores: {} } })
@@ -338,7 +421,10 @@ t.test('cache: what is kept, and cleared', async (t) => {
   }
   const listed = JSON.parse((await trt(['cache', 'list', '--folder', folder, '--json'])).stdout) as CacheEntry[]
   t.equal(listed.length, 2)
-  t.match((await trt(['cache', 'list', '--folder', folder])).stdout, new RegExp(`${listed[0]?.key.slice(0, 12)} +\\d+ bytes[^]*2 plans`))
+  t.match(
+    (await trt(['cache', 'list', '--folder', folder])).stdout,
+    new RegExp(`${listed[0]?.key.slice(0, 12)} +\\d+ bytes[^]*2 plans`),
+  )
   t.match(await trt(['cache', 'clear', '--folder', folder]), { code: 0, stdout: '2 plans removed\n' })
   t.match(await trt(['cache', 'list', '--folder', folder]), { stdout: 'No plan is kept.\n' })
 })

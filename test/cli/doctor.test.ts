@@ -89,10 +89,20 @@ t.test('a GPU that a library refuses: why it does not run there', async (t) => {
 
 t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code 3', async (t) => {
   const [found, nothing] = await Promise.all([health({}), health({ ONNXRUNTIME_PATH: '/nonexistent' })])
-  t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'cpu', on: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/ } })
+  t.match(found, {
+    code: 0,
+    stderr: '',
+    run: { works: true, backend: 'cpu', on: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/ },
+  })
   t.match(found.run?.reason, /No CUDA driver.*What to do: /)
-  t.match(nothing, { code: 3, run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ } })
-  t.match(nothing.stderr, /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/)
+  t.match(nothing, {
+    code: 3,
+    run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ },
+  })
+  t.match(
+    nothing.stderr,
+    /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/,
+  )
 })
 
 t.test('capabilities() in this process says the same', async (t) => {
@@ -106,8 +116,14 @@ t.test('capabilities() in this process says the same', async (t) => {
   for (const run of [1, 'yes', null])
     await t.rejects(capabilities({ run } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for run/ })
   for (const tensorrt of [5, null, '', {}])
-    await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a path for tensorrt/ })
-  await t.rejects(capabilities({ tensort: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean tensorrt/ })
+    await t.rejects(capabilities({ tensorrt } as never), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /Expected a path for tensorrt/,
+    })
+  await t.rejects(capabilities({ tensort: 1 } as never), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /did you mean tensorrt/,
+  })
 })
 
 t.test('misuse of the command line', async (t) => {

@@ -29,12 +29,31 @@ function convolution() {
     ),
   )
   const x = g.input('x', 'float32', [1, 8, 8, 8])
-  g.output(g.node('Conv', [x, weights], { pads: [1, 1, 1, 1] }, { name: 'conv', output: 'y' }), 'float32', [1, 16, 8, 8])
+  g.output(
+    g.node('Conv', [x, weights], { pads: [1, 1, 1, 1] }, { name: 'conv', output: 'y' }),
+    'float32',
+    [1, 16, 8, 8],
+  )
   return g.toModel()
 }
 
 /** A model that finds one box in each picture. */
-const finding = (): Uint8Array => answering([filled([1, 5, 21], [[[0, 0, 0], 32], [[0, 1, 0], 32], [[0, 2, 0], 20], [[0, 3, 0], 20], [[0, 4, 0], 0.9]])], { input: [1, 3, 64, 64] }) // prettier-ignore
+const finding = (): Uint8Array =>
+  answering(
+    [
+      filled(
+        [1, 5, 21],
+        [
+          [[0, 0, 0], 32],
+          [[0, 1, 0], 32],
+          [[0, 2, 0], 20],
+          [[0, 3, 0], 20],
+          [[0, 4, 0], 0.9],
+        ],
+      ),
+    ],
+    { input: [1, 3, 64, 64] },
+  )
 
 t.before(async () => {
   await saveModel(convolution(), at('m.onnx'))
@@ -42,38 +61,79 @@ t.before(async () => {
   await writeFile(at('relu.onnx'), oneNode('Relu'))
   await writeFile(at('colours.onnx'), colours())
   await writeFile(at('finding.onnx'), finding())
-  await writeTensor(at('x.npy'), Tensor.from(Float32Array.from({ length: 512 }, (_, i) => Math.cos(i)), [1, 8, 8, 8])) // prettier-ignore
+  await writeTensor(
+    at('x.npy'),
+    Tensor.from(
+      Float32Array.from({ length: 512 }, (_, i) => Math.cos(i)),
+      [1, 8, 8, 8],
+    ),
+  )
   const picture = { width: 64, height: 64, channels: 3 as const, data: new Uint8Array(64 * 64 * 3).fill(90) }
   for (const name of ['one', 'two', 'three']) await writeImage(picture, at('photos', `${name}.png`))
-  for (const name of ['m', 'relu', 'finding', 'colours']) await link(at(`${name}.onnx`), at('apart', `${name}-hard.onnx`))
-  for (const name of ['m', 'relu', 'finding', 'colours']) await symlink(at(`${name}.onnx`), at('apart', `${name}-soft.onnx`))
+  for (const name of ['m', 'relu', 'finding', 'colours'])
+    await link(at(`${name}.onnx`), at('apart', `${name}-hard.onnx`))
+  for (const name of ['m', 'relu', 'finding', 'colours'])
+    await symlink(at(`${name}.onnx`), at('apart', `${name}-soft.onnx`))
 })
 
 /** The command line, which has to be refused before any work, with all of these files as they were. */
 async function refused(t: Test, args: readonly string[], ...files: string[]): Promise<void> {
   const before = await Promise.all(files.map((file) => readFile(file)))
   const ran = await trt(args)
-  t.match(ran, { code: 2, stdout: '', stderr: /^error: Cannot write .*: it is read as an input.*--force/ }, args.join(' '))
+  t.match(
+    ran,
+    { code: 2, stdout: '', stderr: /^error: Cannot write .*: it is read as an input.*--force/ },
+    args.join(' '),
+  )
   const after = await Promise.all(files.map((file) => readFile(file)))
   t.same(after, before, 'it stays as it was')
 }
 
 t.test('no command writes over what it reads', async (t) => {
-  const ways = (name: string): string[] => [at(`${name}.onnx`), at('apart', `${name}-hard.onnx`), at('apart', `${name}-soft.onnx`)]
-  for (const output of ways('relu')) await refused(t, ['build', at('relu.onnx'), '-o', output, ...there], at('relu.onnx'))
+  const ways = (name: string): string[] => [
+    at(`${name}.onnx`),
+    at('apart', `${name}-hard.onnx`),
+    at('apart', `${name}-soft.onnx`),
+  ]
+  for (const output of ways('relu'))
+    await refused(t, ['build', at('relu.onnx'), '-o', output, ...there], at('relu.onnx'))
   for (const output of ways('m')) {
     await refused(t, ['convert', at('m.onnx'), '--fp16', '-o', output], at('m.onnx'))
     await refused(t, ['quantize', at('m.onnx'), '--data', at('x.npy'), '-o', output], at('m.onnx'))
   }
-  const blur = ['run', at('finding.onnx'), at('photos/one.png'), '--preset', 'yolov8', '--task', 'blur', '--backend', 'cpu']
+  const blur = [
+    'run',
+    at('finding.onnx'),
+    at('photos/one.png'),
+    '--preset',
+    'yolov8',
+    '--task',
+    'blur',
+    '--backend',
+    'cpu',
+  ]
   await refused(t, [...blur, '-o', at('photos/one.png')], at('photos/one.png'))
-  await refused(t, ['quantize', at('m.onnx'), '--data', at('x.npy'), '-o', at('q.onnx'), '--plot', at('x.npy')], at('x.npy'))
+  await refused(
+    t,
+    ['quantize', at('m.onnx'), '--data', at('x.npy'), '-o', at('q.onnx'), '--plot', at('x.npy')],
+    at('x.npy'),
+  )
   await link(at('m.onnx'), at('apart/m.svg'))
   await refused(t, ['inspect', at('m.onnx'), '--draw', at('apart/m.svg')], at('m.onnx'))
   await refused(t, ['bench', at('m.onnx'), '--backend', 'cpu', '--report', at('m.onnx')], at('m.onnx'))
   await refused(t, ['run', at('m.onnx'), at('x.npy'), '-o', at('x.npy')], at('x.npy'))
   await writeFile(at('labels.json'), 'a\nb\nc\n')
-  const classify = ['run', at('colours.onnx'), at('photos'), '--preset', 'imagenet', '--labels', at('labels.json'), '-o', at('labels.json')]
+  const classify = [
+    'run',
+    at('colours.onnx'),
+    at('photos'),
+    '--preset',
+    'imagenet',
+    '--labels',
+    at('labels.json'),
+    '-o',
+    at('labels.json'),
+  ]
   await refused(t, classify, at('labels.json'))
   // of one inference, files in a folder are called as the outputs are
   await copyFile(at('x.npy'), at('apart/y.npy'))
@@ -83,7 +143,13 @@ t.test('no command writes over what it reads', async (t) => {
   await copyFile(at('photos/one.png'), at('photos/one-detected-detected.png'))
   await refused(t, [...drawn, at('photos/one-detected-detected.png')], at('photos/one-detected-detected.png'))
   t.match(
-    await trt(['exec', `--onnx=${at('relu.onnx')}`, `--saveEngine=${at('relu.onnx')}`, '--skipInference', `--tensorrt=${fakes.trt10}`]),
+    await trt([
+      'exec',
+      `--onnx=${at('relu.onnx')}`,
+      `--saveEngine=${at('relu.onnx')}`,
+      '--skipInference',
+      `--tensorrt=${fakes.trt10}`,
+    ]),
     {
       code: 1,
       stderr: /it is read as an input.*--force/,
@@ -126,8 +192,15 @@ t.test('what cannot be written is told before anything is built', async (t) => {
   ] as const)
     t.match(await trt(['build', at('relu.onnx'), '-o', output, ...there]), { code: 1, stderr: message }, output)
   t.equal(control.stats().builds.length, builds)
-  t.match(await trt(['run', at('broken.onnx'), at('x.npy'), '-o', '/proc/no/where/']), { code: 1, stderr: /Cannot write \/proc\/no/ })
-  t.same((await readdir(folder)).filter((name) => name.endsWith('.tmp') || name.endsWith('.lock')), [], 'nothing is left beside') // prettier-ignore
+  t.match(await trt(['run', at('broken.onnx'), at('x.npy'), '-o', '/proc/no/where/']), {
+    code: 1,
+    stderr: /Cannot write \/proc\/no/,
+  })
+  t.same(
+    (await readdir(folder)).filter((name) => name.endsWith('.tmp') || name.endsWith('.lock')),
+    [],
+    'nothing is left beside',
+  )
 })
 
 t.test('models with weights in other files: convert, quantize and the rest', async (t) => {
@@ -154,7 +227,17 @@ t.test('models with weights in other files: convert, quantize and the rest', asy
 })
 
 t.test('answers are appended to .jsonl as they come: ctrl-C keeps them', async (t) => {
-  const args = (...pictures: string[]): string[] => ['run', at('colours.onnx'), ...pictures, '--preset', 'imagenet', '--backend', 'cpu', '-o', at('answers.jsonl')] // prettier-ignore
+  const args = (...pictures: string[]): string[] => [
+    'run',
+    at('colours.onnx'),
+    ...pictures,
+    '--preset',
+    'imagenet',
+    '--backend',
+    'cpu',
+    '-o',
+    at('answers.jsonl'),
+  ]
   await writeFile(at('answers.jsonl'), 'of an earlier run\n'.repeat(100))
   await mkdir(at('bad'))
   await writeFile(at('bad/a.png'), 'no picture')
@@ -167,7 +250,10 @@ t.test('answers are appended to .jsonl as they come: ctrl-C keeps them', async (
   const { code, stdout } = await trt([...args(at('photos')), '--json'])
   t.equal(code, 0)
   const all = (await readFile(at('answers.jsonl'), 'utf8')).trimEnd().split('\n')
-  t.same(all.map((line) => JSON.parse(line) as unknown), (JSON.parse(stdout) as { results: unknown[] }).results) // prettier-ignore
+  t.same(
+    all.map((line) => JSON.parse(line) as unknown),
+    (JSON.parse(stdout) as { results: unknown[] }).results,
+  )
   t.equal((await trt(args(at('bad')))).code, 1)
   t.equal(await readFile(at('answers.jsonl'), 'utf8'), '', 'nothing of an earlier run stays')
 })
@@ -181,12 +267,29 @@ t.test('pipes are refused as pictures, models, labels and weights', async (t) =>
   await writeFile(at('photos/one.png'), bytes)
   for (const args of [
     ['run', at('colours.onnx'), at('pipe.png'), '--preset', 'imagenet', '--backend', 'cpu'],
-    ['run', at('colours.onnx'), at('photos/one.png'), '--preset', 'imagenet', '--backend', 'cpu', '--labels', at('pipe.txt')],
+    [
+      'run',
+      at('colours.onnx'),
+      at('photos/one.png'),
+      '--preset',
+      'imagenet',
+      '--backend',
+      'cpu',
+      '--labels',
+      at('pipe.txt'),
+    ],
     ['convert', at('pipe.onnx'), '--fp16', '-o', at('x.onnx')],
     ['quantize', at('m.onnx'), '--data', at('x.npy'), '-o', at('x.onnx'), '--calibration', at('pipe.cache')],
     ['build', at('pipe.onnx'), '-o', at('x.plan'), ...there],
     ['build', at('relu.onnx'), '-o', at('x.plan'), '--timing-cache', at('pipe.cache'), ...there],
-    ['exec', `--onnx=${at('relu.onnx')}`, `--calib=${at('pipe.cache')}`, '--int8', '--skipInference', `--tensorrt=${fakes.trt10}`],
+    [
+      'exec',
+      `--onnx=${at('relu.onnx')}`,
+      `--calib=${at('pipe.cache')}`,
+      '--int8',
+      '--skipInference',
+      `--tensorrt=${fakes.trt10}`,
+    ],
   ])
     t.match(await trt(args), { code: 1, stderr: /not an ordinary file/ }, args.join(' '))
 })

@@ -17,16 +17,32 @@ t.test('layers of a plan, in tables and in a drawing', async (t) => {
   const place = ['--tensorrt', fakes.trt10]
   const build = ['build', file('relu.onnx'), '-o', file('relu.plan'), '--quiet', ...place]
   t.match(await trt([...build, '--profiling-verbosity', 'detailed']), { code: 0 })
-  const { code, stdout, stderr } = await trt(['inspect', file('relu.plan'), '--layers', '--draw', file('relu.svg'), '--quiet', ...place])
+  const { code, stdout, stderr } = await trt([
+    'inspect',
+    file('relu.plan'),
+    '--layers',
+    '--draw',
+    file('relu.svg'),
+    '--quiet',
+    ...place,
+  ])
   t.same([code, stderr], [0, ''])
   t.notMatch(stdout, 'inputFormats', 'what is empty is not told')
   t.match(stdout, /known by +its sidecar[^]*precision +layers +of the time[^]*slowest layers/)
-  const kinds = elementsOf(parsedMarkup(readFileSync(file('relu.svg'), 'utf8')), 'g', 'box').map((box) => box.getAttribute('class'))
+  const kinds = elementsOf(parsedMarkup(readFileSync(file('relu.svg'), 'utf8')), 'g', 'box').map((box) =>
+    box.getAttribute('class'),
+  )
   t.ok(kinds.includes('box input') && kinds.includes('box output') && kinds.length === 3, kinds.join(', '))
-  const found = JSON.parse((await trt(['inspect', file('relu.plan'), '--layers', '--json', ...place])).stdout) as PlanInspection
+  const found = JSON.parse(
+    (await trt(['inspect', file('relu.plan'), '--layers', '--json', ...place])).stdout,
+  ) as PlanInspection
   t.match(found, { kind: 'plan', source: 'sidecar', engine: { audit: { kind: 'engine', layers: 1 } } })
   t.match(await trt([...build, '--profiling-verbosity', 'layerNames']), { code: 0 })
-  t.match(await trt(['inspect', file('relu.plan'), '--draw', file('names.svg'), ...place]), { code: 1, stdout: '', stderr: /detailed/ })
+  t.match(await trt(['inspect', file('relu.plan'), '--draw', file('names.svg'), ...place]), {
+    code: 1,
+    stdout: '',
+    stderr: /detailed/,
+  })
 })
 
 t.test('settings that have names of their own', async (t) => {

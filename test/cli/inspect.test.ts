@@ -22,7 +22,8 @@ function small(domain = ''): Uint8Array {
   const b = g.constant('b', Tensor.zeros('float16', [7]))
   g.output(g.node('Cast', [b], { to: 1 }, { name: 'cast', output: 'c' }), 'float32', [7])
   const wide = g.node('MatMul', [x, w], {}, { name: 'wide' })
-  const relu = domain === '' ? g.node('Relu', [wide], {}, { name: 'act' }) : g.node('Act', [wide], {}, { name: 'act', domain })
+  const relu =
+    domain === '' ? g.node('Relu', [wide], {}, { name: 'act' }) : g.node('Act', [wide], {}, { name: 'act', domain })
   g.output(g.node('ReduceSum', [relu], {}, { name: 'sum', output: 'y' }), 'float32', [1, 1])
   return writeModel(g.toModel())
 }
@@ -73,17 +74,28 @@ t.test('a drawing is written beside the result', async (t) => {
   t.equal(parsedMarkup(readFileSync(file('g.svg'), 'utf8')).documentElement?.localName, 'svg')
   t.match(await trt([...args, file('g.dot'), '--around', 'act', '--depth', '0', '--quiet']), { code: 0, stderr: '' })
   t.match(readFileSync(file('g.dot'), 'utf8'), /^digraph "small"[^]*3 nodes are not drawn[^]*Relu/)
-  t.match(await trt([...args, file('g.png')]), { code: 1, stdout: '', stderr: /\.svg or \.dot.*ERR_TRT_INVALID_ARGUMENT/ })
+  t.match(await trt([...args, file('g.png')]), {
+    code: 1,
+    stdout: '',
+    stderr: /\.svg or \.dot.*ERR_TRT_INVALID_ARGUMENT/,
+  })
 })
 
 t.test('what is neither, or not there', async (t) => {
   t.match(await trt(['inspect', file('broken.plan')]), { code: 1, stdout: '', stderr: /ERR_TRT_MODEL_FORMAT/ })
   t.match(await trt(['inspect', file('none.onnx')]), { code: 1, stderr: /ERR_TRT_FILE/ })
   t.match(await trt(['inspect', file('small.onnx'), '--shapes', 'z:1']), { code: 1, stderr: /ERR_TRT_UNKNOWN_INPUT/ })
-  t.match(await failureOf(() => inspect(file('small.onnx'), { layer: true } as any)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.match(await failureOf(() => inspect(file('small.onnx'), { layer: true } as any)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+  })
   for (const layers of ['yes', 1, null])
-    t.match(await failureOf(() => inspect(file('small.onnx'), { layers } as any)), { message: /true or false for layers/ })
-  const idle = { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Option (layers|shapes) of inspect\(\) would have no effect/ }
+    t.match(await failureOf(() => inspect(file('small.onnx'), { layers } as any)), {
+      message: /true or false for layers/,
+    })
+  const idle = {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /Option (layers|shapes) of inspect\(\) would have no effect/,
+  }
   t.match(await failureOf(() => inspect(file('small.onnx'), { layers: true })), idle, 'layers of a model')
   t.match(await failureOf(() => inspect(identityPlan([1]), { shapes: { x: [1] } })), idle, 'shapes of a plan')
   await writeFile(file('bare.plan'), identityPlan([1]))

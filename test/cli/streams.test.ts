@@ -10,11 +10,25 @@ import { oneNode } from '../support/models.js'
 const folder = t.testdir({})
 const model = join(folder, 'relu.onnx')
 writeFileSync(model, oneNode('Relu', ['n', 4]))
-const bench = ['bench', model, '--backend', 'cpu', '--shapes', 'x:2x4', '--warm-up', '1', '--duration', '0.02', '--iterations', '5']
+const bench = [
+  'bench',
+  model,
+  '--backend',
+  'cpu',
+  '--shapes',
+  'x:2x4',
+  '--warm-up',
+  '1',
+  '--duration',
+  '0.02',
+  '--iterations',
+  '5',
+]
 
 const trt = (args: readonly string[], stdout: 'pipe' | number = 'pipe') =>
   spawn(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { stdio: ['ignore', stdout, 'pipe'] })
-const ended = (child: ReturnType<typeof trt>): Promise<number | null> => new Promise((resolve) => child.once('close', resolve))
+const ended = (child: ReturnType<typeof trt>): Promise<number | null> =>
+  new Promise((resolve) => child.once('close', resolve))
 
 t.test('nobody reads the messages: the work is done, and its results are whole', async (t) => {
   const child = trt([...bench, '--json'])

@@ -1,5 +1,5 @@
-// The commands as people see them: on a terminal, with a file that cannot be read, and with ctrl-C. Each ends, gives the
-// terminal back as it was, and leaves no half file.
+// The commands as people see them: on a terminal, with a file that cannot be read, and with ctrl-C. Each ends, gives
+// the terminal back as it was, and leaves no half file.
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -68,8 +68,8 @@ t.before(async () => {
 })
 
 /**
- * That it ended, by itself and with this code, and left the terminal as it was: no bar, a cursor, lines that wrap. `surely`: what it did
- * takes so long that there was a bar; what fails may do so before anything is done.
+ * That it ended, by itself and with this code, and left the terminal as it was: no bar, a cursor, lines that wrap.
+ * `surely`: what it did takes so long that there was a bar; what fails may do so before anything is done.
  */
 function endedWell(t: Test, { code, written, screen }: OnTerminal, wanted: number, surely = true): void {
   t.equal(code, wanted, screen.text)
@@ -91,7 +91,8 @@ t.test('what a terminal makes of control characters', async (t) => {
 
 t.test('run', async (t) => {
   const args = ['run', at('colours.onnx'), '--backend', 'cpu', '--preset', 'imagenet', '--top', '1']
-  const table = (...rows: RegExp[]): RegExp => new RegExp(['picture +class +score', ...rows.map(({ source }) => source)].join('\n') + '$')
+  const table = (...rows: RegExp[]): RegExp =>
+    new RegExp(['picture +class +score', ...rows.map(({ source }) => source)].join('\n') + '$')
   const rows = [/blue\.png +class 2 +0\.\d{4}/, /green\.jpg +class 1 +0\.\d{4}/, /red\.png +class 0 +0\.\d{4}/]
 
   await t.test('whole', async (t) => {
@@ -109,7 +110,11 @@ t.test('run', async (t) => {
     t.match(ended.screen.text, table(...rows))
     const after = ended.written.slice(ended.written.lastIndexOf('ERR_TRT_IMAGE'))
     // it is drawn at once, and then ten times a second
-    t.match(after, /classify +█+░* +(60|80|100) % (cut-red\.png|green\.jpg|red\.png)/, 'the bar goes on from where it was')
+    t.match(
+      after,
+      /classify +█+░* +(60|80|100) % (cut-red\.png|green\.jpg|red\.png)/,
+      'the bar goes on from where it was',
+    )
   })
 
   await t.test('ctrl-C: what is written is whole', async (t) => {
@@ -165,7 +170,14 @@ t.test('build', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('quantize', async (t) => {
-  const args = (model: string, data: string): string[] => ['quantize', at(model), '--data', at(data), '--preset', 'imagenet']
+  const args = (model: string, data: string): string[] => [
+    'quantize',
+    at(model),
+    '--data',
+    at(data),
+    '--preset',
+    'imagenet',
+  ]
   const models = (): string[] => readdirSync(folder).filter((name) => name.includes('int8'))
 
   await t.test('whole', async (t) => {
@@ -183,7 +195,10 @@ t.test('quantize', async (t) => {
   })
 
   await t.test('ctrl-C: nothing is left of it', async (t) => {
-    const ended = await onTerminal([...args('large.onnx', 'many'), '-o', at('never-int8.onnx')], { at: /measuring ranges/, press: ctrlC })
+    const ended = await onTerminal([...args('large.onnx', 'many'), '-o', at('never-int8.onnx')], {
+      at: /measuring ranges/,
+      press: ctrlC,
+    })
     endedWell(t, ended, 130)
     t.match(ended.screen.text, /^interrupted$/)
     t.same(models(), ['int8.onnx'])

@@ -16,7 +16,10 @@ export interface OnTerminal {
 const patienceMs = 60_000
 
 /** Runs `trt` on a terminal; when it has written this, these keys are pressed. */
-export function onTerminal(args: readonly string[], keys?: { readonly at: RegExp; readonly press: string }): Promise<OnTerminal> {
+export function onTerminal(
+  args: readonly string[],
+  keys?: { readonly at: RegExp; readonly press: string },
+): Promise<OnTerminal> {
   const command = [process.execPath, join(packageRoot(), 'dist/lib/cli/trt.js'), ...args]
   const { NO_COLOR: _plain, FORCE_COLOR: _forced, NODE_OPTIONS: _hooks, ...inherited } = process.env
   const env = { ...inherited, TERM: 'xterm-256color', LANG: 'C.UTF-8' }
@@ -65,7 +68,8 @@ export class Screen {
     while (words.lastIndex < written.length) {
       const from = words.lastIndex
       const word = words.exec(written)
-      if (word === null) throw new Error(`nobody knows what a terminal makes of ${JSON.stringify(written.slice(from, from + 20))}`)
+      if (word === null)
+        throw new Error(`nobody knows what a terminal makes of ${JSON.stringify(written.slice(from, from + 20))}`)
       const [all, mark, parameter = '', letter, saving] = word
       if (letter !== undefined) this.#control(`${mark}${letter}`, parameter)
       else if (saving === '7') this.#saved = [this.#row, this.#column]

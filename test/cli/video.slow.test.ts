@@ -29,7 +29,21 @@ const silently = async (...args: string[]): Promise<any> => {
 }
 
 t.before(async () => {
-  writeFileSync(one, answering([filled([1, 84, 84], [[[0, 0, 0], 32], [[0, 1, 0], 32], [[0, 2, 0], 24], [[0, 3, 0], 20], [[0, 4, 0], 0.9]])])) // prettier-ignore
+  writeFileSync(
+    one,
+    answering([
+      filled(
+        [1, 84, 84],
+        [
+          [[0, 0, 0], 32],
+          [[0, 1, 0], 32],
+          [[0, 2, 0], 24],
+          [[0, 3, 0], 20],
+          [[0, 4, 0], 0.9],
+        ],
+      ),
+    ]),
+  )
   writeFileSync(none, answering([filled([1, 84, 84], [])]))
   await copyFile(await clip('plain'), at('in.mp4'))
   await copyFile(await clip('vfr'), at('vfr.mp4'))
@@ -37,7 +51,10 @@ t.before(async () => {
 
 t.test('answers alone: a table, one document, a line a frame', async (t) => {
   const table = await video(at('in.mp4'), '--model', one, '--labels', 'coco80', '--end', '0.4')
-  t.match(table, { code: 0, stdout: /^video +frames +seconds +fps +found .*\nin\.mp4 +10 +0\.40 +\S+ +10 in 10 frames +- +-\n$/ })
+  t.match(table, {
+    code: 0,
+    stdout: /^video +frames +seconds +fps +found .*\nin\.mp4 +10 +0\.40 +\S+ +10 in 10 frames +- +-\n$/,
+  })
   const found = await silently(at('in.mp4'), '--model', one, '--labels', 'coco80', '--every', '10')
   t.match(found, {
     task: 'detect',
@@ -47,19 +64,38 @@ t.test('answers alone: a table, one document, a line a frame', async (t) => {
   })
   const lines = await video(at('in.mp4'), '--model', one, '--every', '10', '--jsonl', '--quiet')
   const each = lines.stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as unknown) // prettier-ignore
-  t.match(each, [0, 10, 20, 30, 40].map((number) => ({ number, pts: number / 25, found: [{ classIndex: 0, box: [50, 35, 60, 50] }] }))) // prettier-ignore
+  t.match(
+    each,
+    [0, 10, 20, 30, 40].map((number) => ({
+      number,
+      pts: number / 25,
+      found: [{ classIndex: 0, box: [50, 35, 60, 50] }],
+    })),
+  )
 })
 
 t.test('several side by side, of which one fails: the others are done', async (t) => {
   writeFileSync(at('text.mp4'), 'no video')
-  const args = [at('in.mp4'), at('text.mp4'), at('vfr.mp4'), '--model', one, '--task', 'blur', '-o', at('blurred'), '--json']
+  const args = [
+    at('in.mp4'),
+    at('text.mp4'),
+    at('vfr.mp4'),
+    '--model',
+    one,
+    '--task',
+    'blur',
+    '-o',
+    at('blurred'),
+    '--json',
+  ]
   const { code, stdout, stderr } = await video(...args)
   t.equal(code, 1)
   t.match(stderr, /text\.mp4/)
   const { results, failed } = JSON.parse(stdout)
   t.same(results.map(({ written }: any) => basename(written)), ['in-blurred.mp4', 'vfr-blurred.mp4']) // prettier-ignore
   t.match(failed, [{ source: at('text.mp4'), code: 'ERR_TRT_VIDEO_DATA', frames: 0 }])
-  for (const { written, frames } of results) t.match(await probeVideo(written, { count: true }), { frames, audio: [{}] })
+  for (const { written, frames } of results)
+    t.match(await probeVideo(written, { count: true }), { frames, audio: [{}] })
 })
 
 t.test('where nothing is found, that is said', async (t) => {
@@ -80,14 +116,17 @@ t.test('a decoder that is not there is said not to be', { skip: gpu }, async (t)
 
 t.test('an interruption leaves a file that plays, and says that it is a part', async (t) => {
   const part = at('part.mkv')
-  const run = await trt(['video', at('in.mp4'), '--model', one, '--task', 'blur', '--jsonl', '-o', part, ...yolo], (session) => {
-    const write = session.stdout.write.bind(session.stdout)
-    let lines = 0
-    session.stdout.write = (text) => {
-      if (++lines === 10) session.interrupt('SIGINT')
-      return write(text)
-    }
-  })
+  const run = await trt(
+    ['video', at('in.mp4'), '--model', one, '--task', 'blur', '--jsonl', '-o', part, ...yolo],
+    (session) => {
+      const write = session.stdout.write.bind(session.stdout)
+      let lines = 0
+      session.stdout.write = (text) => {
+        if (++lines === 10) session.interrupt('SIGINT')
+        return write(text)
+      }
+    },
+  )
   t.match(run, { code: 130, stderr: /part\.mkv is a part: the first \d+ frames of .*in\.mp4\n(.*\n)*.*interrupted\n$/ })
   const [, frames = ''] = /the first (\d+) frames/.exec(run.stderr) ?? []
   t.match(await probeVideo(part, { count: true }), { frames: Number(frames) })

@@ -99,7 +99,12 @@ t.test('inferences', async (t) => {
   const wrong: readonly (readonly [model: unknown, inputs: unknown, options: unknown, error: Wanted])[] = [
     ['', { a: one }, {}, { code: invalid, message: /^Expected a non-empty string for model/ }],
     [undefined, { a: one }, {}, { code: invalid }],
-    ['m', undefined, {}, { code: invalid, message: /^Expected an object with a value for each input for inputs but received undefined/ }],
+    [
+      'm',
+      undefined,
+      {},
+      { code: invalid, message: /^Expected an object with a value for each input for inputs but received undefined/ },
+    ],
     ['m', {}, {}, { code: invalid, message: /for inputs/ }],
     ['m', [one], {}, { code: invalid, message: /for inputs but received array/ }],
     ['m', one, {}, { code: invalid, message: /for inputs but received Tensor/ }],
@@ -123,7 +128,10 @@ t.test('inferences', async (t) => {
       'm',
       { a: fp8 },
       {},
-      { code: 'ERR_TRT_DTYPE', message: /^Expected a data type that KServe has \(BOOL, .*\) for input 'a' but received fp8/ },
+      {
+        code: 'ERR_TRT_DTYPE',
+        message: /^Expected a data type that KServe has \(BOOL, .*\) for input 'a' but received fp8/,
+      },
     ],
     ['m', { a: new Tensor('int4', new Uint8Array(1), [2]) }, {}, { code: 'ERR_TRT_DTYPE' }],
     [
@@ -140,7 +148,12 @@ t.test('inferences', async (t) => {
       { code: 'ERR_TRT_SHAPE', message: /^Expected 2 elements for input 'a' of shape \[2\] but received 1/ },
     ],
     ['m', { a: { shape: [-1], data: ['x'] } }, {}, { code: 'ERR_TRT_SHAPE' }],
-    ['m', { a: one }, { outputs: ['x', 'x'] }, { code: invalid, message: /each once, for outputs but received string "x"/ }],
+    [
+      'm',
+      { a: one },
+      { outputs: ['x', 'x'] },
+      { code: invalid, message: /each once, for outputs but received string "x"/ },
+    ],
     ['m', { a: one }, { outputs: 'x' }, { code: invalid }],
     [
       'm',
@@ -165,7 +178,12 @@ t.test('inferences', async (t) => {
     ['m', { a: one }, { parameters: { x: {} } }, { code: invalid, message: /for parameters.x/ }],
     ['m', { a: one }, { parameters: { x: NaN } }, { code: invalid }],
     ['m', { a: one }, { parameters: { x: 2n ** 64n } }, { code: invalid }],
-    ['m', { a: one }, { parameters: { priority: 1 } }, { code: invalid, message: /the option priority in place of 'priority'/ }],
+    [
+      'm',
+      { a: one },
+      { parameters: { priority: 1 } },
+      { code: invalid, message: /the option priority in place of 'priority'/ },
+    ],
     ['m', { a: one }, { parameters: { timeout: 1 } }, { code: invalid, message: /the option queueTimeoutMs/ }],
     ['m', { a: one }, { encoding: 'text' }, { code: invalid, message: /for encoding/ }],
     ['m', { a: one }, { texts: 'latin1' }, { code: invalid, message: /for texts/ }],

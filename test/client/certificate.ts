@@ -16,7 +16,10 @@ const [utcTime, time] = [0x17, 0x18]
 export function selfSigned(): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const ecdsaWithSha256 = der(sequence, der(oid, Buffer.from('2a8648ce3d040302', 'hex')))
-  const name = der(sequence, der(set, der(sequence, der(oid, Buffer.from('550403', 'hex')), der(text, Buffer.from('localhost')))))
+  const name = der(
+    sequence,
+    der(set, der(sequence, der(oid, Buffer.from('550403', 'hex')), der(text, Buffer.from('localhost')))),
+  )
   const validity = der(sequence, der(utcTime, Buffer.from('200101000000Z')), der(time, Buffer.from('20991231235959Z')))
   const names = der(sequence, der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
   const extensions = der(
@@ -40,7 +43,12 @@ export function selfSigned(): { readonly key: string; readonly cert: string } {
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, extensions),
   )
-  const certificate = der(sequence, body, ecdsaWithSha256, der(bits, Buffer.from([0]), sign('sha256', body, privateKey)))
+  const certificate = der(
+    sequence,
+    body,
+    ecdsaWithSha256,
+    der(bits, Buffer.from([0]), sign('sha256', body, privateKey)),
+  )
   const lines = certificate.toString('base64').replace(/(.{64})/g, '$1\n')
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

@@ -1,4 +1,5 @@
-// One suite for both clients: against our server, against stand-ins, and, where TRITON names the folder of one, against a real Triton.
+// One suite for both clients: against our server, against stand-ins, and, where TRITON names the folder of one, against
+// a real Triton.
 import t from 'tap'
 import { GrpcClient, HttpClient, type StreamItem } from '../../lib/client/index.js'
 import { Tensor } from '../../lib/index.js'
@@ -43,7 +44,16 @@ behaves(t, 'gRPC, a stand-in', async () => {
   server.behaviour = server.echoOfKnown
   t.teardown(() => server.stop())
   const client = new GrpcClient(`127.0.0.1:${server.port}`)
-  return { ...whole, client, hasTypes: true, hasTexts: true, hasClasses: false, hasJson: false, spare: 'idle', unknownModel: 'NOT_FOUND' }
+  return {
+    ...whole,
+    client,
+    hasTypes: true,
+    hasTexts: true,
+    hasClasses: false,
+    hasJson: false,
+    spare: 'idle',
+    unknownModel: 'NOT_FOUND',
+  }
 })
 
 const folder = process.env['TRITON']

@@ -16,7 +16,9 @@ function graphOf(path: string, graph: Graph = { files: new Set(), packages: new 
   if (graph.files.has(path)) return graph
   graph.files.add(path)
   const text = readFileSync(path, 'utf8')
-  for (const [, one, other] of text.matchAll(/^(?:import|export)\b[^;'"]*\bfrom ['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm)) {
+  for (const [, one, other] of text.matchAll(
+    /^(?:import|export)\b[^;'"]*\bfrom ['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm,
+  )) {
     const name = one ?? other ?? ''
     if (name.startsWith('.')) graphOf(join(dirname(path), name), graph)
     else if (!name.startsWith('node:'))
@@ -42,7 +44,9 @@ t.test('of the client', (t) => {
 t.test('its declarations name no package', (t) => {
   for (const name of ['index', 'public-types', 'http-client', 'grpc-client']) {
     const text = readFileSync(join(lib, 'client', `${name}.d.ts`), 'utf8')
-    const named = [...text.matchAll(/from ['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/g)].map(([, one, other]) => one ?? other ?? '')
+    const named = [...text.matchAll(/from ['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/g)].map(
+      ([, one, other]) => one ?? other ?? '',
+    )
     t.ok(
       named.every((from) => from.startsWith('.') || from.startsWith('node-tensorrt')),
       name,

@@ -1,4 +1,5 @@
-// A server of KServe's protocol over gRPC for tests of the client alone, with the generated codec: its model gives back what it gets.
+// A server of KServe's protocol over gRPC for tests of the client alone, with the generated codec: its model gives back
+// what it gets.
 import { create, type DescMethodUnary, fromBinary, toBinary } from '@bufbuild/protobuf'
 import grpc from '@grpc/grpc-js'
 import { inferenceMethods as methods, pathOf } from '../../lib/kserve/methods.js'
@@ -38,7 +39,11 @@ export function echo(request: ModelInferRequest): ModelInferResponse {
     modelName: request.modelName,
     modelVersion: request.modelVersion || '1',
     id: request.id,
-    outputs: request.inputs.map(({ name, datatype, shape }) => ({ name: name.replace('INPUT', 'OUTPUT'), datatype, shape })),
+    outputs: request.inputs.map(({ name, datatype, shape }) => ({
+      name: name.replace('INPUT', 'OUTPUT'),
+      datatype,
+      shape,
+    })),
     rawOutputContents: request.rawInputContents,
   })
 }
@@ -58,7 +63,11 @@ export async function startGrpc({ port = 0, ids = new Map<string, number>() } = 
       Promise.resolve()
         .then(() => handle(fromBinary(method.input, call.request), call))
         .then(
-          (answer) => callback(null, Buffer.from(toBinary(method.output, create(method.output, answer as Record<string, unknown>)))),
+          (answer) =>
+            callback(
+              null,
+              Buffer.from(toBinary(method.output, create(method.output, answer as Record<string, unknown>))),
+            ),
           (error: unknown) => {
             isAnswered = true // a failure counts as cancelled, too
             callback(error as grpc.ServiceError)
@@ -95,15 +104,21 @@ export async function startGrpc({ port = 0, ids = new Map<string, number>() } = 
   })
   unary(methods.modelStatistics, ({ name }) => {
     const inferenceStats = { success: { count: BigInt(requests.length), ns: 5n } }
-    return { modelStats: [{ name: name || 'ident', version: '1', inferenceCount: BigInt(requests.length), inferenceStats }] }
+    return {
+      modelStats: [{ name: name || 'ident', version: '1', inferenceCount: BigInt(requests.length), inferenceStats }],
+    }
   })
   unary(methods.repositoryIndex, ({ ready }) => ({
-    models: [...[...loaded].map((name) => ({ name, version: '1', state: 'READY' })), ...(ready ? [] : [{ name: 'idle' }])],
+    models: [
+      ...[...loaded].map((name) => ({ name, version: '1', state: 'READY' })),
+      ...(ready ? [] : [{ name: 'idle' }]),
+    ],
   }))
   unary(methods.repositoryModelLoad, ({ modelName, parameters }) => {
     if (modelName !== 'idle' && !loaded.has(modelName))
       throw failing('INTERNAL', `failed to load '${modelName}', failed to poll from model repository`)
-    if (parameters.config && !parameters.config.parameterChoice.value.startsWith('{')) throw failing('INVALID_ARGUMENT', 'no JSON')
+    if (parameters.config && !parameters.config.parameterChoice.value.startsWith('{'))
+      throw failing('INVALID_ARGUMENT', 'no JSON')
     loaded.add(modelName)
     return {}
   })
@@ -124,7 +139,8 @@ export async function startGrpc({ port = 0, ids = new Map<string, number>() } = 
     call.on('data', (bytes: Buffer) => {
       const request = fromBinary(ModelInferRequestSchema, bytes)
       infer(request)
-      const failed = request.modelName === 'none' ? { errorMessage: 'no such model', inferResponse: { id: request.id } } : undefined
+      const failed =
+        request.modelName === 'none' ? { errorMessage: 'no such model', inferResponse: { id: request.id } } : undefined
       const answer = create(ModelStreamInferResponseSchema, failed ?? { inferResponse: echo(request) })
       if (request.modelName === 'end') call.emit('error', failing('UNAVAILABLE', 'the stream ends'))
       else call.write(Buffer.from(toBinary(ModelStreamInferResponseSchema, answer)))
@@ -139,7 +155,9 @@ export async function startGrpc({ port = 0, ids = new Map<string, number>() } = 
     'bidi',
   )
   const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, at) => (error ? reject(error) : resolve(at))),
+    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, at) =>
+      error ? reject(error) : resolve(at),
+    ),
   )
   const standIn: GrpcStandIn = {
     port: bound,

@@ -42,7 +42,10 @@ t.test('what is sent', async (t) => {
     ['OUTPUT0', 'OUTPUT1'],
   )
   const choices = Object.fromEntries(
-    Object.entries(parameters).map(([name, { parameterChoice }]) => [name, [parameterChoice.case, parameterChoice.value]]),
+    Object.entries(parameters).map(([name, { parameterChoice }]) => [
+      name,
+      [parameterChoice.case, parameterChoice.value],
+    ]),
   )
   t.strictSame(choices, {
     text: ['stringParam', 'x'],
@@ -55,7 +58,10 @@ t.test('what is sent', async (t) => {
   })
   t.strictSame([server.metadata?.get('x-mine'), server.metadata?.get('x-call')], [['a'], ['b']])
   await client.infer('m', inputs, { classification: { OUTPUT0: 3 } }).catch(() => {})
-  t.match(server.requests[1]?.outputs[0]?.parameters['classification']?.parameterChoice, { case: 'int64Param', value: 3n })
+  t.match(server.requests[1]?.outputs[0]?.parameters['classification']?.parameterChoice, {
+    case: 'int64Param',
+    value: 3n,
+  })
 })
 
 t.test('headers that HTTP has and gRPC has not', async (t) => {
@@ -83,7 +89,10 @@ t.test('elements that are no raw bytes', async (t) => {
   output('UINT8', { uintContents: [0, 256] })
   await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: /has the element 256/ })
   output('BYTES', { bytesContents: [Buffer.from('a'), Buffer.from('ü')] })
-  t.strictSame(await client.infer<{ y: never }>('m', inputs, { texts: 'utf8' }).then(({ y }) => [...(y as Iterable<string>)]), ['a', 'ü'])
+  t.strictSame(
+    await client.infer<{ y: never }>('m', inputs, { texts: 'utf8' }).then(({ y }) => [...(y as Iterable<string>)]),
+    ['a', 'ü'],
+  )
   server.behaviour = () => ({ outputs: [{ name: 'y' }], rawOutputContents: [Buffer.alloc(1), Buffer.alloc(1)] })
   await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: /1 outputs, and the bytes of 2/ })
 })
@@ -91,7 +100,13 @@ t.test('elements that are no raw bytes', async (t) => {
 t.test('failures have the name of the code and the text of the server', async (t) => {
   const { server, address } = await standIn()
   await using client = new GrpcClient(address)
-  for (const code of ['INVALID_ARGUMENT', 'UNAVAILABLE', 'INTERNAL', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED'] as const) {
+  for (const code of [
+    'INVALID_ARGUMENT',
+    'UNAVAILABLE',
+    'INTERNAL',
+    'RESOURCE_EXHAUSTED',
+    'DEADLINE_EXCEEDED',
+  ] as const) {
     server.behaviour = () => {
       throw failing(code, `it is ${code}`)
     }
@@ -141,7 +156,10 @@ t.test('refused connections are tried again; what was sent is not', async (t) =>
     void again.stop()
     return new Promise(() => {})
   }
-  await t.rejects(client.infer('m', inputs, { id: 'a', timeoutMs: 60_000 }), { code: 'ERR_TRT_SERVER', details: { sent: true } })
+  await t.rejects(client.infer('m', inputs, { id: 'a', timeoutMs: 60_000 }), {
+    code: 'ERR_TRT_SERVER',
+    details: { sent: true },
+  })
   t.equal(again.ids.get('a'), 1)
 })
 

@@ -1,6 +1,13 @@
-// A server of KServe's protocol over HTTP for tests of the client alone: its model gives back what it gets, and its connections do what a test wants.
+// A server of KServe's protocol over HTTP for tests of the client alone: its model gives back what it gets, and its
+// connections do what a test wants.
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
@@ -101,13 +108,20 @@ function askedOf(request: IncomingMessage, body: Buffer): Asked {
   const { method = '', url: path = '', headers } = request
   const length = headers['inference-header-content-length']
   const head = body.subarray(0, length === undefined ? body.length : Number(length))
-  return { method, path, headers, head: head.length > 0 ? JSON.parse(head.toString()) : undefined, tensors: body.subarray(head.length) }
+  return {
+    method,
+    path,
+    headers,
+    head: head.length > 0 ? JSON.parse(head.toString()) : undefined,
+    tensors: body.subarray(head.length),
+  }
 }
 
 /** INPUT… comes back as OUTPUT…, as binary where the request has that. */
 export const echo: Behaviour = ({ head, tensors, path }, response) => {
   let at = 0
-  const isBinary = head.parameters?.binary_data_output === true || head.outputs?.some((output: any) => output.parameters?.binary_data)
+  const isBinary =
+    head.parameters?.binary_data_output === true || head.outputs?.some((output: any) => output.parameters?.binary_data)
   const pieces: Buffer[] = []
   const outputs = head.inputs.map(({ name, shape, datatype, data, parameters }: any) => {
     const output = { name: name.replace('INPUT', 'OUTPUT'), shape, datatype }
@@ -119,7 +133,9 @@ export const echo: Behaviour = ({ head, tensors, path }, response) => {
   const model = path.split('/')[3]
   const text = JSON.stringify({ ...(head.id && { id: head.id }), model_name: model, model_version: '1', outputs })
   if (isBinary)
-    reply(response, 200, Buffer.concat([Buffer.from(text), ...pieces]), { 'Inference-Header-Content-Length': Buffer.byteLength(text) })
+    reply(response, 200, Buffer.concat([Buffer.from(text), ...pieces]), {
+      'Inference-Header-Content-Length': Buffer.byteLength(text),
+    })
   else reply(response, 200, text)
 }
 

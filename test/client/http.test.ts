@@ -12,7 +12,15 @@ import { holdTimers } from '../support/timers.js'
 import { certain } from '../support/waiting.js'
 import { selfSigned } from './certificate.js'
 import { onceFree } from './free-port.js'
-import { echo, type HttpStandIn, reply, saying, startHttp, type Behaviour, type StandInOptions } from './http-stand-in.js'
+import {
+  echo,
+  type HttpStandIn,
+  reply,
+  saying,
+  startHttp,
+  type Behaviour,
+  type StandInOptions,
+} from './http-stand-in.js'
 import { repositoryOf } from './targets.js'
 import { serve } from '../../lib/serve/index.js'
 
@@ -30,7 +38,14 @@ t.test('what is sent: JSON of one form, then the tensors', async (t) => {
   await using client = new HttpClient(`${server.url}/some/prefix/`, { headers: { Authorization: 'Bearer x' } })
   const bytes = Tensor.from(new Uint8Array([7]), [1])
   const both = { INPUT0: tensor, INPUT1: bytes }
-  const options = { version: '2', id: 'a', parameters: { n: 2n ** 60n }, priority: 1, queueTimeoutMs: 1.5, headers: { 'X-Mine': 'y' } }
+  const options = {
+    version: '2',
+    id: 'a',
+    parameters: { n: 2n ** 60n },
+    priority: 1,
+    queueTimeoutMs: 1.5,
+    headers: { 'X-Mine': 'y' },
+  }
   const answer = await client
     .infer('name with/slash', both, { ...options, classification: { OUTPUT1: 2 }, outputs: ['OUTPUT0', 'OUTPUT1'] })
     .catch((error: unknown) => error)
@@ -65,7 +80,9 @@ t.test('what is sent: JSON of one form, then the tensors', async (t) => {
   t.strictSame(server.asked[3]?.head.inputs[0].shape, [3, 1], 'another one for another shape')
   await client.infer('m', inputs, { parameters: { x: 1 } })
   t.match(server.asked[4]?.head.parameters, { x: 1, binary_data_output: true })
-  await client.load('m', { config: { max_batch_size: 4 }, files: { '1/model.onnx': Uint8Array.of(1, 2) } }).catch(() => {})
+  await client
+    .load('m', { config: { max_batch_size: 4 }, files: { '1/model.onnx': Uint8Array.of(1, 2) } })
+    .catch(() => {})
   t.strictSame(server.asked[5]?.head, { parameters: { config: '{"max_batch_size":4}', 'file:1/model.onnx': 'AQI=' } })
   t.equal(server.connections, 1, 'one connection')
 })
@@ -85,10 +102,18 @@ t.test('BYTES and classes', async (t) => {
   const server = await standIn()
   await using client = new HttpClient(server.url)
   for (const encoding of ['binary', 'json'] as const) {
-    const texts = await client.infer<{ OUTPUT0: Shaped<string> }>('m', { INPUT0: ['a', 'ü'] }, { texts: 'utf8', encoding })
+    const texts = await client.infer<{ OUTPUT0: Shaped<string> }>(
+      'm',
+      { INPUT0: ['a', 'ü'] },
+      { texts: 'utf8', encoding },
+    )
     t.strictSame([...texts.OUTPUT0], ['a', 'ü'])
     t.strictSame(texts.OUTPUT0.shape, [2])
-    const bytes = await client.infer<{ OUTPUT0: Shaped<Uint8Array> }>('m', { INPUT0: { shape: [1, 1], data: ['ü'] } }, { encoding })
+    const bytes = await client.infer<{ OUTPUT0: Shaped<Uint8Array> }>(
+      'm',
+      { INPUT0: { shape: [1, 1], data: ['ü'] } },
+      { encoding },
+    )
     t.strictSame(
       bytes.OUTPUT0.map((one) => [...one]),
       [[0xc3, 0xbc]],
@@ -120,8 +145,14 @@ t.test('numbers of JSON: all digits, or a refusal', async (t) => {
     )
   }
   t.strictSame((await client.infer('m', { x: Tensor.from(long) }, { encoding: 'json' }))['y']?.data, long)
-  server.behaviour = saying(200, '{"outputs":[{"name":"y","datatype":"FP32","shape":[3],"data":[[NaN],[-Infinity,1152921504606846976]]}]}')
-  t.strictSame((await client.infer('m', inputs, { encoding: 'json' }))['y']?.data, new Float32Array([NaN, -Infinity, 2 ** 60]))
+  server.behaviour = saying(
+    200,
+    '{"outputs":[{"name":"y","datatype":"FP32","shape":[3],"data":[[NaN],[-Infinity,1152921504606846976]]}]}',
+  )
+  t.strictSame(
+    (await client.infer('m', inputs, { encoding: 'json' }))['y']?.data,
+    new Float32Array([NaN, -Infinity, 2 ** 60]),
+  )
   for (const [datatype, data] of [
     ['UINT8', '256'],
     ['INT64', '1.5'],
@@ -146,7 +177,11 @@ t.test('numbers of JSON: all digits, or a refusal', async (t) => {
     200,
     `{"id":"${'a'.repeat(1e7)}","outputs":[{"name":"y","datatype":"INT64","shape":[1],"data":[9007199254740993]}]}`,
   )
-  t.strictSame((await client.infer('m', inputs))['y']?.data, new BigInt64Array([9007199254740993n]), 'beside a long text')
+  t.strictSame(
+    (await client.infer('m', inputs))['y']?.data,
+    new BigInt64Array([9007199254740993n]),
+    'beside a long text',
+  )
   const twice = '{"name":"__proto__","datatype":"FP32","shape":[1],"data":[3]}'
   server.behaviour = saying(200, `{"outputs":[${twice},${twice}]}`)
   t.strictSame(Object.keys(await client.infer('m', inputs)), ['__proto__'])
@@ -182,7 +217,11 @@ t.test('answers that are none', async (t) => {
   ]
   for (const [behaviour, message] of wrong) {
     server.behaviour = behaviour
-    await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message, details: { sent: true } }, String(message))
+    await t.rejects(
+      client.infer('m', inputs),
+      { code: 'ERR_TRT_SERVER', message, details: { sent: true } },
+      String(message),
+    )
   }
   server.behaviour = (_asked, response) => response.writeHead(200, { 'Content-Length': 1e15 }).end()
   await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER' }, 'more than there is memory')
@@ -204,7 +243,8 @@ t.test('a server that speaks when nobody has asked, or changes the protocol', as
     connections++
     socket.on('error', () => {}).on('close', () => ended++)
     socket.on('data', () => {
-      if (isUpgrade) return void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n')
+      if (isUpgrade)
+        return void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n')
       const value = ++asked
       socket.write(answer(value))
       if (value === 1) setImmediate(() => socket.write(answer(99)))
@@ -245,7 +285,11 @@ t.test('failures have the status and the text of the server', async (t) => {
     details: { status: 503, model: 'm', url: server.url },
   })
   server.behaviour = saying(502, '<html>')
-  await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: 'HTTP 502 Bad Gateway', details: { status: 502 } })
+  await t.rejects(client.infer('m', inputs), {
+    code: 'ERR_TRT_SERVER',
+    message: 'HTTP 502 Bad Gateway',
+    details: { status: 502 },
+  })
   await t.rejects(client.isLive(), { code: 'ERR_TRT_SERVER', details: { status: 502 } })
   server.behaviour = saying(400, '')
   t.equal(await client.isLive(), false)
@@ -266,9 +310,12 @@ t.test('an abort reaches the server, and a timeout does', async (t) => {
   const waiting = client.infer('m', inputs, { signal: AbortSignal.any([controller.signal]) })
   await certain(() => server.asked.length === 1)
   controller.abort('enough')
-  await t.rejects(Promise.all([running.catch((error: unknown) => Promise.reject(new Error(String(error)))), waiting.catch(() => {})]), {
-    message: 'enough',
-  })
+  await t.rejects(
+    Promise.all([running.catch((error: unknown) => Promise.reject(new Error(String(error)))), waiting.catch(() => {})]),
+    {
+      message: 'enough',
+    },
+  )
   await certain(() => server.left === 1)
   {
     using timers = holdTimers(777_000)
@@ -341,7 +388,11 @@ t.test('refused connections are tried again; what was sent is not', async (t) =>
   const server = await onceFree(() => startHttp(echo, { port: gone.port }))
   t.strictSame((await waiting)['OUTPUT0']?.data, tensor.data, 'once the server is there')
   server.behaviour = (_asked, response) => response.destroy()
-  await t.rejects(client.infer('m', inputs, { id: 'a' }), { code: 'ERR_TRT_SERVER', message: /may have run/, details: { sent: true } })
+  await t.rejects(client.infer('m', inputs, { id: 'a' }), {
+    code: 'ERR_TRT_SERVER',
+    message: /may have run/,
+    details: { sent: true },
+  })
   server.behaviour = (_asked, response) => {
     response.writeHead(200, { 'Content-Length': 100 }).write('half')
     setImmediate(() => response.destroy())
@@ -354,7 +405,11 @@ t.test('refused connections are tried again; what was sent is not', async (t) =>
 t.test('retries of what may have run, where they are asked for', async (t) => {
   let count = 0
   const server = await standIn((asked, response, request) =>
-    ++count % 3 === 0 ? echo(asked, response, request) : count % 3 === 1 ? response.destroy() : reply(response, 503, '{"error":"busy"}'),
+    ++count % 3 === 0
+      ? echo(asked, response, request)
+      : count % 3 === 1
+        ? response.destroy()
+        : reply(response, 503, '{"error":"busy"}'),
   )
   const seen: unknown[] = []
   const when = ({ details }: TensorRTError): boolean => seen.push(details['status']) > 0
@@ -369,7 +424,9 @@ t.test('retries of what may have run, where they are asked for', async (t) => {
 t.test('an answer before the request was read whole', async (t) => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.once('data', () => socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 15\r\n\r\n{"error":"much"}'.replace('15', '16')))
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 413 Too Large\r\nContent-Length: 15\r\n\r\n{"error":"much"}'.replace('15', '16')),
+    )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -424,7 +481,11 @@ t.test('TLS', async (t) => {
   const pair = selfSigned()
   const server = await standIn(echo, { tls: pair })
   await using stranger = new HttpClient(server.url, { retries: 0 })
-  await t.rejects(stranger.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: /^Cannot reach https:/, details: { sent: false } })
+  await t.rejects(stranger.infer('m', inputs), {
+    code: 'ERR_TRT_SERVER',
+    message: /^Cannot reach https:/,
+    details: { sent: false },
+  })
   await using client = new HttpClient(server.url, { tls: { ca: pair.cert, servername: 'localhost' } })
   for (let i = 0; i < 3; i++) t.strictSame((await client.infer('m', inputs))['OUTPUT0']?.data, tensor.data)
   t.equal(server.asked.length, 3)
@@ -436,7 +497,10 @@ t.test('IPv6', async (t) => {
   const server = await startHttp()
   await server.stop()
   const other = server.server.listen(0, '::1')
-  const listening = await Promise.race([once(other, 'listening').then(() => true), once(other, 'error').then(() => false)])
+  const listening = await Promise.race([
+    once(other, 'listening').then(() => true),
+    once(other, 'error').then(() => false),
+  ])
   if (listening) {
     const { port } = other.address() as { port: number }
     await using client = new HttpClient(`http://[::1]:${port}`)

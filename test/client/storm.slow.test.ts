@@ -1,5 +1,5 @@
-// 2,000 requests, 16 at a time, while they are aborted, run out of time, and lose their connections and their server: each has its own answer or an error that is
-// true, and none that may have run is sent again.
+// 2,000 requests, 16 at a time, while they are aborted, run out of time, and lose their connections and their server:
+// each has its own answer or an error that is true, and none that may have run is sent again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
@@ -41,7 +41,11 @@ async function outcomeOf(client: InferenceClient, id: string, random: Random): P
   const timer = random.chance(0.15) ? setTimeout(() => controller.abort(new Aborted(id)), random.below(12)) : undefined
   const timeoutMs = random.chance(0.1) ? 1 + random.below(12) : 60_000
   try {
-    const { OUTPUT0: output } = await client.infer('m', { INPUT0: Tensor.from(data) }, { id, signal: controller.signal, timeoutMs })
+    const { OUTPUT0: output } = await client.infer(
+      'm',
+      { INPUT0: Tensor.from(data) },
+      { id, signal: controller.signal, timeoutMs },
+    )
     if (!isDeepStrictEqual(output?.data, data)) throw new Error(`request ${id} has the answer to another one`)
     return 'answered'
   } catch (error) {
@@ -100,7 +104,8 @@ async function rages(t: Test, { seed, start, client: open }: Storm): Promise<voi
     [],
     'none came twice',
   )
-  const came = (wanted: Outcome): number[] => [...outcomes].filter(([, one]) => one === wanted).map(([id]) => ids.get(id) ?? 0)
+  const came = (wanted: Outcome): number[] =>
+    [...outcomes].filter(([, one]) => one === wanted).map(([id]) => ids.get(id) ?? 0)
   t.ok(
     came('answered').every((count) => count === 1),
     'what was answered came',
@@ -134,7 +139,8 @@ t.test('over HTTP', async (t) => {
   }
   await rages(t, {
     seed: 1,
-    client: (port) => new HttpClient(`http://127.0.0.1:${port}`, { maxConnections: 12, retries: { times: 3, delayMs: 5 } }),
+    client: (port) =>
+      new HttpClient(`http://127.0.0.1:${port}`, { maxConnections: 12, retries: { times: 3, delayMs: 5 } }),
     start: async (port, ids) => {
       const server = await startHttp(behaviour, { port, ids })
       return { port: server.port, stop: () => server.stop(), loseIdle: () => server.server.closeIdleConnections() }

@@ -1,4 +1,5 @@
-// What a client does, whatever it speaks and whoever answers: run against our server, against a stand-in, and against a real Triton.
+// What a client does, whatever it speaks and whoever answers: run against our server, against a stand-in, and against a
+// real Triton.
 import type { Test } from 'tap'
 import type { InferenceClient, InferInputs, Shaped, Classification } from '../../lib/client/index.js'
 import { Tensor, type DType, type TypedData } from '../../lib/index.js'
@@ -28,7 +29,8 @@ const sample = (model: string, data: TypedData | Tensor): Sample => ({
   model,
   tensor: Tensor.is(data) ? data : Tensor.from(data, [1, data.length]),
 })
-const raw = (dtype: DType, data: Uint16Array | Uint8Array): Tensor => new Tensor(dtype as 'bool', data as Uint8Array, [1, data.length])
+const raw = (dtype: DType, data: Uint16Array | Uint8Array): Tensor =>
+  new Tensor(dtype as 'bool', data as Uint8Array, [1, data.length])
 
 const float32 = sample('ident', new Float32Array([0, -0, 1.5, -1e-40, 3.4e38]))
 const ofTypes: readonly Sample[] = [
@@ -64,14 +66,22 @@ async function health(t: Test, { client }: Target): Promise<void> {
   t.equal(await client.isModelReady('ident'), true)
   t.equal(await client.isModelReady('ident', { version: 1 }), true)
   t.equal(await client.isModelReady('none'), false)
-  t.match(await client.serverMetadata(), { name: String, version: String, extensions: ['model_repository'].length > 0 ? Array : null })
+  t.match(await client.serverMetadata(), {
+    name: String,
+    version: String,
+    extensions: ['model_repository'].length > 0 ? Array : null,
+  })
   t.match(await client.modelMetadata('ident'), {
     name: 'ident',
     versions: ['1'],
     inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
     outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
   })
-  t.match(await client.modelConfig('ident'), { name: 'ident', max_batch_size: 8, input: [{ name: 'INPUT0', dims: [-1] }] })
+  t.match(await client.modelConfig('ident'), {
+    name: 'ident',
+    max_batch_size: 8,
+    input: [{ name: 'INPUT0', dims: [-1] }],
+  })
 }
 
 async function inferences(t: Test, { client, hasTypes }: Target): Promise<void> {
@@ -91,7 +101,8 @@ async function inferences(t: Test, { client, hasTypes }: Target): Promise<void> 
   const all = await Promise.all(
     Array.from(
       { length: 20 },
-      async (_, i) => (await client.infer('ident', { INPUT0: Tensor.from(new Float32Array([i]), [1, 1]) }))['OUTPUT0']?.data[0],
+      async (_, i) =>
+        (await client.infer('ident', { INPUT0: Tensor.from(new Float32Array([i]), [1, 1]) }))['OUTPUT0']?.data[0],
     ),
   )
   t.strictSame(
@@ -104,7 +115,12 @@ async function inferences(t: Test, { client, hasTypes }: Target): Promise<void> 
 }
 
 async function answers(t: Test, { client }: Target): Promise<void> {
-  const options = { id: 'é"1', version: '1', outputs: ['OUTPUT0'], parameters: { mine: 'x', count: 2, big: 2n ** 52n, yes: true } }
+  const options = {
+    id: 'é"1',
+    version: '1',
+    outputs: ['OUTPUT0'],
+    parameters: { mine: 'x', count: 2, big: 2n ** 52n, yes: true },
+  }
   const answer = await client.answer('ident', { INPUT0: float32.tensor }, options)
   t.match(answer, { id: 'é"1', model: 'ident', version: '1' })
   t.strictSame(Object.keys(answer.outputs), ['OUTPUT0'])
@@ -138,7 +154,10 @@ async function texts(t: Test, client: InferenceClient): Promise<void> {
   )
   const { OUTPUT0: again } = await client.infer<{ OUTPUT0: Shaped<Uint8Array> }>('ident_string', { INPUT0: same })
   t.strictSame(again.shape, [1, 2], 'an output is an input')
-  await t.rejects(client.infer('ident_string', inputs, { texts: 'utf8' }), { code: 'ERR_TRT_SERVER', message: /no UTF-8/ })
+  await t.rejects(client.infer('ident_string', inputs, { texts: 'utf8' }), {
+    code: 'ERR_TRT_SERVER',
+    message: /no UTF-8/,
+  })
 }
 
 async function classes(t: Test, client: InferenceClient): Promise<void> {
@@ -169,7 +188,10 @@ async function json(t: Test, { client, hasTypes }: Target): Promise<void> {
   if (!hasTypes) return
   for (const { model, tensor } of ofTypes) {
     if (tensor.dtype === 'float16') {
-      await t.rejects(client.infer(model, { INPUT0: tensor }, { encoding: 'json' }), { code: 'ERR_TRT_DTYPE', message: /float16/ })
+      await t.rejects(client.infer(model, { INPUT0: tensor }, { encoding: 'json' }), {
+        code: 'ERR_TRT_DTYPE',
+        message: /float16/,
+      })
       continue
     }
     const small = tensor.dtype === 'int64' ? Tensor.from(new BigInt64Array([0n, -1n, 2n ** 53n - 1n]), [1, 3]) : tensor
@@ -204,7 +226,9 @@ async function repository(t: Test, { client, spare }: Target): Promise<void> {
   t.ok((await client.repositoryIndex({ ready: true })).some(({ name, state }) => name === spare && state === 'READY'))
   await client.unload(spare, { dependents: true })
   t.equal(await client.isModelReady(spare), false)
-  t.notOk((await client.repositoryIndex({ ready: true })).some(({ name, state }) => name === spare && state === 'READY'))
+  t.notOk(
+    (await client.repositoryIndex({ ready: true })).some(({ name, state }) => name === spare && state === 'READY'),
+  )
   await t.rejects(client.load('none'), { code: 'ERR_TRT_SERVER', message: /none/ })
   await t.rejects(client.load(spare, { config: 'no JSON' }), { code: 'ERR_TRT_SERVER' })
   await client.load(spare)

@@ -18,7 +18,11 @@ t.test('JSON alone on stdout, a picture for each photo', async (t) => {
   t.equal(code, 0, stderr)
   const results = JSON.parse(stdout) as object[]
   t.equal(results.length, 2)
-  t.match(results[0], { photo: second, backend: /^(cpu|tensorrt)$/, faces: [{ score: Number, box: [Number, Number, Number, Number] }] })
+  t.match(results[0], {
+    photo: second,
+    backend: /^(cpu|tensorrt)$/,
+    faces: [{ score: Number, box: [Number, Number, Number, Number] }],
+  })
   t.match(results[0], { ms: { read: Number, tensor: Number, infer: Number, decode: Number, blur: Number } })
   const [original, blurred] = [await readImage(second), await readImage(join(out, 'sample2-blurred.jpg'))]
   t.match(blurred, { width: original.width, height: original.height })

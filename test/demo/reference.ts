@@ -36,7 +36,10 @@ interface FaceApi {
 
 export type Reference = (image: Image) => Promise<Face[]>
 
-/** The package's own tiny face detector on its WASM backend, at score > 0.4 and the package's NMS IoU of 0.4; nothing is downloaded. */
+/**
+ * The package's own tiny face detector on its WASM backend, at score > 0.4 and the package's NMS IoU of 0.4; nothing is
+ * downloaded.
+ */
 export function loadReference(): Promise<Reference> {
   return referenceOf(
     'tinyFaceDetector',
@@ -46,7 +49,10 @@ export function loadReference(): Promise<Reference> {
 
 /** The same of its SSD MobileNetV1, at a score of 0.5 and more. */
 export function loadSsdReference(): Promise<Reference> {
-  return referenceOf('ssdMobilenetv1', ({ SsdMobilenetv1Options }) => new SsdMobilenetv1Options({ minConfidence: 0.5, maxResults: 100 }))
+  return referenceOf(
+    'ssdMobilenetv1',
+    ({ SsdMobilenetv1Options }) => new SsdMobilenetv1Options({ minConfidence: 0.5, maxResults: 100 }),
+  )
 }
 
 async function referenceOf(net: keyof FaceApi['nets'], optionsOf: (faceApi: FaceApi) => object): Promise<Reference> {

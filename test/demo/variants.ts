@@ -22,12 +22,24 @@ export const chosenVariants: readonly Variant[] = [
   { name: 'upside down', bytes: () => photograph(3).rotate(180).jpeg().toBuffer() },
   { name: 'turned by 12 degrees', bytes: () => photograph(4).rotate(12, { background: '#446688' }).jpeg().toBuffer() },
   { name: 'mirrored', bytes: () => photograph(5).flop().jpeg().toBuffer() },
-  { name: 'EXIF orientation 6', bytes: () => photograph(1).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer() },
+  {
+    name: 'EXIF orientation 6',
+    bytes: () => photograph(1).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+  },
   { name: 'EXIF orientation 4', bytes: () => photograph(6).flip().withMetadata({ orientation: 4 }).jpeg().toBuffer() },
-  { name: 'very wide', bytes: () => photograph(5).extract({ left: 0, top: 300, width: 1920, height: 331 }).png().toBuffer() },
-  { name: 'very tall', bytes: () => photograph(3).extract({ left: 700, top: 0, width: 293, height: 1350 }).png().toBuffer() },
+  {
+    name: 'very wide',
+    bytes: () => photograph(5).extract({ left: 0, top: 300, width: 1920, height: 331 }).png().toBuffer(),
+  },
+  {
+    name: 'very tall',
+    bytes: () => photograph(3).extract({ left: 700, top: 0, width: 293, height: 1350 }).png().toBuffer(),
+  },
   { name: 'a long strip', bytes: () => photograph(6).resize(2401, 41, { fit: 'fill' }).png().toBuffer() },
-  { name: 'narrower than half a pixel of the input', bytes: () => photograph(6).resize(1, 1000, { fit: 'fill' }).png().toBuffer() },
+  {
+    name: 'narrower than half a pixel of the input',
+    bytes: () => photograph(6).resize(1, 1000, { fit: 'fill' }).png().toBuffer(),
+  },
   { name: 'one pixel', bytes: () => photograph(2).resize(1, 1).png().toBuffer() },
   { name: '30 x 20', bytes: () => photograph(2).resize(30, 20, { fit: 'fill' }).png().toBuffer() },
   { name: '97 x 131', bytes: () => photograph(2).resize(97, 131).png().toBuffer() },
@@ -47,14 +59,24 @@ export function randomVariant(seed: number): Variant {
 
 async function makeRandom(random: Random): Promise<Buffer> {
   const between = (low: number, high: number): number => Math.round(low + random.next() * (high - low))
-  const { data, info } = await photograph(between(1, 6)).rotate(between(-30, 30)).raw().toBuffer({ resolveWithObject: true })
+  const { data, info } = await photograph(between(1, 6))
+    .rotate(between(-30, 30))
+    .raw()
+    .toBuffer({ resolveWithObject: true })
   const width = between(info.width / 6, info.width)
   const height = between(info.height / 6, info.height)
   const left = between(0, info.width - width)
   const top = between(0, info.height - height)
-  const cut = await sharp(data, { raw: info }).extract({ left, top, width, height }).png({ compressionLevel: 1 }).toBuffer()
+  const cut = await sharp(data, { raw: info })
+    .extract({ left, top, width, height })
+    .png({ compressionLevel: 1 })
+    .toBuffer()
   const scale = 0.1 * 20 ** random.next()
-  const size = { width: Math.ceil(width * scale * (0.8 + random.next() / 2)), height: Math.ceil(height * scale), fit: 'fill' } as const
+  const size = {
+    width: Math.ceil(width * scale * (0.8 + random.next() / 2)),
+    height: Math.ceil(height * scale),
+    fit: 'fill',
+  } as const
   return sharp(cut)
     .resize(size)
     .modulate({ brightness: 0.6 + random.next() * 0.8 })

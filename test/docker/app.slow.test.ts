@@ -43,7 +43,10 @@ async function listening(t: { teardown(end: () => void): unknown }, env: NodeJS.
   return { child, url: `http://127.0.0.1:${await port}/`, ended }
 }
 
-const post = async (url: string, body: Uint8Array): Promise<{ status: number; found?: Found[]; error?: string; code?: string }> => {
+const post = async (
+  url: string,
+  body: Uint8Array,
+): Promise<{ status: number; found?: Found[]; error?: string; code?: string }> => {
   const response = await fetch(url, { method: 'POST', body })
   return { status: response.status, ...((await response.json()) as object) }
 }

@@ -1,4 +1,5 @@
-// What docker/ says, held against what it is to be: users, read-only file systems, health checks, versions, and against each other.
+// What docker/ says, held against what it is to be: users, read-only file systems, health checks, versions, and against
+// each other.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DockerfileParser } from 'dockerfile-ast'
@@ -65,7 +66,9 @@ t.test('each image of the app: npm ci without scripts, the package by name or ta
       [],
       `${name}: the image has no leftovers of npm`,
     )
-    return all.slice(0, all.length - last.length).filter(({ keyword, text }) => keyword !== 'ARG' || text.startsWith('NODE_'))
+    return all
+      .slice(0, all.length - last.length)
+      .filter(({ keyword, text }) => keyword !== 'ARG' || text.startsWith('NODE_'))
   })
   for (const stage of stages) t.same(stage, stages[0], 'the app is made in the same way for each')
   t.end()
@@ -73,8 +76,13 @@ t.test('each image of the app: npm ci without scripts, the package by name or ta
 
 t.test('the image for development has what .ci/run looks for', (t) => {
   const text = read('.ci/run')
-  const pairs = (/^ *for pair in ([^;]+); do$/m.exec(text)?.[1] ?? '').split(' ').map((pair) => pair.split(':')[1] ?? '')
-  const wanted = [...pairs, ...[...text.matchAll(/missing\+=\(([a-z][\w -]*)\)/g)].flatMap(([, list = '']) => list.split(' '))]
+  const pairs = (/^ *for pair in ([^;]+); do$/m.exec(text)?.[1] ?? '')
+    .split(' ')
+    .map((pair) => pair.split(':')[1] ?? '')
+  const wanted = [
+    ...pairs,
+    ...[...text.matchAll(/missing\+=\(([a-z][\w -]*)\)/g)].flatMap(([, list = '']) => list.split(' ')),
+  ]
   t.ok(wanted.includes('cmake') && wanted.includes('python3-pip'))
   const installed = textsOf(instructions('Dockerfile.dev').all, 'RUN').join(' ').split(/\s+/)
   for (const name of wanted) t.ok(installed.includes(name), name)
@@ -83,7 +91,11 @@ t.test('the image for development has what .ci/run looks for', (t) => {
 
 interface Service {
   readonly profiles: readonly string[]
-  readonly build: { readonly context: string; readonly dockerfile: string; readonly args: Readonly<Record<string, string>> }
+  readonly build: {
+    readonly context: string
+    readonly dockerfile: string
+    readonly args: Readonly<Record<string, string>>
+  }
   readonly healthcheck: { readonly test: readonly string[] }
   readonly volumes: readonly string[]
   readonly deploy?: { readonly resources: { readonly reservations: { readonly devices: readonly object[] } } }
@@ -96,7 +108,11 @@ t.test('compose.yaml: the app on the CPU and on a GPU', (t) => {
   }
   t.same(Object.keys(services), ['cpu', 'gpu'])
   for (const [name, service] of Object.entries(services)) {
-    t.match(service, { init: true, read_only: true, tmpfs: ['/tmp'], user: '1000:1000', cap_drop: ['ALL'], profiles: [name] }, name)
+    t.match(
+      service,
+      { init: true, read_only: true, tmpfs: ['/tmp'], user: '1000:1000', cap_drop: ['ALL'], profiles: [name] },
+      name,
+    )
     const [kind, ...command] = service.healthcheck.test
     t.equal(kind, 'CMD')
     t.ok(isHealthCheck(command), name)
@@ -112,7 +128,10 @@ t.test('compose.yaml: the app on the CPU and on a GPU', (t) => {
     for (const [volume] of mounted) t.ok(volume in volumes, volume)
     for (const [argument, value] of Object.entries(args)) {
       const fallback = /^\$\{\w+:-(.*)\}$/.exec(value)?.[1] ?? ''
-      t.ok(textsOf(all, 'ARG').includes(`${argument}=${fallback}`), `${name}: ${argument} is ${dockerfile}'s, with the same value`)
+      t.ok(
+        textsOf(all, 'ARG').includes(`${argument}=${fallback}`),
+        `${name}: ${argument} is ${dockerfile}'s, with the same value`,
+      )
     }
   }
   t.match(services['gpu']?.deploy?.resources.reservations.devices, [{ driver: 'nvidia', capabilities: ['gpu'] }])
@@ -122,7 +141,9 @@ t.test('compose.yaml: the app on the CPU and on a GPU', (t) => {
 
 t.test('docker/README.md has the versions that the images take', (t) => {
   const page = read('docker/README.md')
-  const values = apps.flatMap((name) => textsOf(instructions(name).all, 'ARG')).map((text) => text.split('=').slice(1).join('='))
+  const values = apps
+    .flatMap((name) => textsOf(instructions(name).all, 'ARG'))
+    .map((text) => text.split('=').slice(1).join('='))
   for (const value of new Set(values)) t.ok(page.includes(value), value)
   t.end()
 })

@@ -6,7 +6,14 @@ import { type Fence, isCommonJs } from './pages.js'
 import { nameOf } from './running.js'
 
 const compiler = join(root, 'node_modules/typescript-native/bin/tsc')
-const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck', '--allowJs', '--checkJs']
+const strict = [
+  '--strict',
+  '--exactOptionalPropertyTypes',
+  '--noUncheckedIndexedAccess',
+  '--skipLibCheck',
+  '--allowJs',
+  '--checkJs',
+]
 const mode = ['--types', 'node', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,esnext.disposable']
 
 /** What TypeScript says of each fence, which is nothing where all is well. One process for all of them. */

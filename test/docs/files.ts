@@ -1,4 +1,5 @@
-// The files that a fence may name, each made when the first fence names it. Models have seeded weights, photographs are those of @vladmandic/face-api.
+// The files that a fence may name, each made when the first fence names it. Models have seeded weights, photographs are
+// those of @vladmandic/face-api.
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -31,7 +32,8 @@ export function givenFiles(makePlan: MakePlan): Readonly<Record<string, GivenFil
   const centerFace: GivenFile = { lacks: skipWithoutCenterFace, make: (path) => copyFile(centerFacePath ?? '', path) }
   return {
     'model.onnx': {
-      make: (path, machine) => writeFile(path, machine === 'fakes' ? plainClassifier() : classifier('images', 'scores', 10)),
+      make: (path, machine) =>
+        writeFile(path, machine === 'fakes' ? plainClassifier() : classifier('images', 'scores', 10)),
     },
     'model.plan': {
       make: async (path) => {
@@ -43,7 +45,8 @@ export function givenFiles(makePlan: MakePlan): Readonly<Record<string, GivenFil
     },
     // what the first program of README.md draws
     'hi.png': {
-      make: async (path) => writeFile(path, await sharp(Buffer.from(letters)).flatten({ background: '#fff' }).png().toBuffer()),
+      make: async (path) =>
+        writeFile(path, await sharp(Buffer.from(letters)).flatten({ background: '#fff' }).png().toBuffer()),
     },
     'photo.jpg': { make: (path) => copyFile(facePhoto(1), path) },
     photos: {
@@ -75,10 +78,13 @@ export function namesIn(text: string, all: readonly string[]): string[] {
 export function copyGiven(from: string, to: string, { beside = [] }: GivenFile): void {
   mkdirSync(dirname(to), { recursive: true })
   cpSync(from, to, { recursive: true })
-  for (const name of beside) if (existsSync(join(dirname(from), name))) cpSync(join(dirname(from), name), join(dirname(to), name))
+  for (const name of beside)
+    if (existsSync(join(dirname(from), name))) cpSync(join(dirname(from), name), join(dirname(to), name))
 }
 
-/** A network of convolutions: a picture of 224 x 224, and a number for each class: a probability, where there are few. */
+/**
+ * A network of convolutions: a picture of 224 x 224, and a number for each class: a probability, where there are few.
+ */
 function classifier(input: string, output: string, classes: number): Uint8Array {
   const g = new GraphBuilder({ name: 'classifier' })
   const seeded = new Seeded(24)
@@ -97,10 +103,15 @@ function classifier(input: string, output: string, classes: number): Uint8Array 
       g.constant(`conv${i}.weight`, weights),
       g.constant(`conv${i}.bias`, new Tensor('float32', seeded.values(to, 0.1), [to])),
     ]
-    x = g.node('Relu', [g.node('Conv', inputs, { strides: [stride, stride], pads: [1, 1, 1, 1] }, { name: `conv${i}` })])
+    x = g.node('Relu', [
+      g.node('Conv', inputs, { strides: [stride, stride], pads: [1, 1, 1, 1] }, { name: `conv${i}` }),
+    ])
   }
   x = g.node('Flatten', [g.node('GlobalAveragePool', [x])])
-  const head = [g.constant('head.weight', new Tensor('float32', seeded.values(32 * classes, 1), [32, classes])), g.constant('head.bias', new Tensor('float32', seeded.values(classes, 0.1), [classes]))] // prettier-ignore
+  const head = [
+    g.constant('head.weight', new Tensor('float32', seeded.values(32 * classes, 1), [32, classes])),
+    g.constant('head.bias', new Tensor('float32', seeded.values(classes, 0.1), [classes])),
+  ]
   const probabilities = classes <= 10
   x = g.node('Gemm', [x, ...head], {}, probabilities ? { name: 'head' } : { name: 'head', output })
   if (probabilities) x = g.node('Softmax', [x], { axis: 1 }, { output })
@@ -114,14 +125,18 @@ function plainClassifier(): Uint8Array {
   const mean = (x: Value, axis: number): Value => g.node('ReduceMean', [x], { axes: [axis], keepdims: 0 })
   const means = mean(mean(g.input('images', 'float32', ['batch', 3, 224, 224]), 3), 2)
   const weights = g.constant('head.weight', new Tensor('float32', new Seeded(24).values(30, 1), [3, 10]))
-  g.output(g.node('Softmax', [g.node('MatMul', [means, weights], {}, { name: 'head' })], { axis: 1 }, { output: 'scores' }), 'float32', [
-    'batch',
-    10,
-  ])
+  g.output(
+    g.node('Softmax', [g.node('MatMul', [means, weights], {}, { name: 'head' })], { axis: 1 }, { output: 'scores' }),
+    'float32',
+    ['batch', 10],
+  )
   return writeModel(g.toModel())
 }
 
-/** What ultralytics' export of YOLOv8 takes and gives, 80 classes on three grids; each cell's box lies around it, and few cells are sure of anything. */
+/**
+ * What ultralytics' export of YOLOv8 takes and gives, 80 classes on three grids; each cell's box lies around it, and
+ * few cells are sure of anything.
+ */
 function detector(): Uint8Array {
   const g = new GraphBuilder({ name: 'detector' })
   const seeded = new Seeded(8)
@@ -132,7 +147,11 @@ function detector(): Uint8Array {
     const pooled = g.node('AveragePool', [images], { kernel_shape: [stride, stride], strides: [stride, stride] })
     const weights = new Tensor('float32', seeded.values(84 * 3, 6), [84, 3, 1, 1])
     const bias = new Tensor('float32', seeded.values(84, 0.5, -9), [84])
-    const cells = g.node('Conv', [pooled, g.constant(`level${stride}.weight`, weights), g.constant(`level${stride}.bias`, bias)])
+    const cells = g.node('Conv', [
+      pooled,
+      g.constant(`level${stride}.weight`, weights),
+      g.constant(`level${stride}.bias`, bias),
+    ])
     return g.node('Reshape', [cells, g.constant(`level${stride}.shape`, ints(1, 84, side * side))])
   })
   const cells = g.node('Concat', levels, { axis: 2 })
@@ -154,10 +173,19 @@ function detector(): Uint8Array {
         sizes.set([6 * stride], at)
         sizes.set([9 * stride], count + at)
       }
-  const grid = (name: string, values: Float32Array): Value => g.constant(name, new Tensor('float32', values, [1, 2, count]))
+  const grid = (name: string, values: Float32Array): Value =>
+    g.constant(name, new Tensor('float32', values, [1, 2, count]))
   // half of a sigmoid and a half: no side is zero
-  const about = (x: Value, values: Value): Value => g.node('Mul', [g.node('Add', [g.node('Sigmoid', [x]), g.constant('half', Tensor.from(Float32Array.of(0.5), []))]), values]) // prettier-ignore
+  const about = (x: Value, values: Value): Value =>
+    g.node('Mul', [
+      g.node('Add', [g.node('Sigmoid', [x]), g.constant('half', Tensor.from(Float32Array.of(0.5), []))]),
+      values,
+    ])
   const boxes = [g.node('Add', [part(0, 2), grid('centres', centres)]), about(part(2, 4), grid('sizes', sizes))]
-  g.output(g.node('Concat', [...boxes, g.node('Sigmoid', [part(4, 84)])], { axis: 1 }, { output: 'output0' }), 'float32', [1, 84, count])
+  g.output(
+    g.node('Concat', [...boxes, g.node('Sigmoid', [part(4, 84)])], { axis: 1 }, { output: 'output0' }),
+    'float32',
+    [1, 84, count],
+  )
   return writeModel(g.toModel())
 }

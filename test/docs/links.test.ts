@@ -52,5 +52,15 @@ t.test('a link that leads nowhere is found, and one that does is none', async (t
   )
   t.same(linksOf(page), ['testing.md', '#one-two-three', 'none.png', 'testing.md#none', 'testing.md', 'i'])
   pages.set(page.path, page)
-  t.same(linksOf(page).map((link) => brokenBy(page, link)), [undefined, undefined, 'there is no docs/none.png', 'docs/testing.md has no heading #none', undefined, 'there is no docs/i']) // prettier-ignore
+  t.same(
+    linksOf(page).map((link) => brokenBy(page, link)),
+    [
+      undefined,
+      undefined,
+      'there is no docs/none.png',
+      'docs/testing.md has no heading #none',
+      undefined,
+      'there is no docs/i',
+    ],
+  )
 })

@@ -3,13 +3,18 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../package/support.js'
 
-/** Where a fence is run: without a GPU and TensorRT, on the fakes of both, beside the real TensorRT-RTX, in a checkout of the repository. */
+/**
+ * Where a fence is run: without a GPU and TensorRT, on the fakes of both, beside the real TensorRT-RTX, in a checkout
+ * of the repository.
+ */
 export const machines = ['cpu', 'fakes', 'rtx', 'repository'] as const
 export type Machine = (typeof machines)[number]
 
 /** How a fence is to end. */
 export type Ending =
-  { readonly kind: 'well' } | { readonly kind: 'error'; readonly text: string } | { readonly kind: 'exit'; readonly code: number }
+  | { readonly kind: 'well' }
+  | { readonly kind: 'error'; readonly text: string }
+  | { readonly kind: 'exit'; readonly code: number }
 
 export interface Fence {
   readonly page: string
@@ -73,10 +78,13 @@ export function readPage(path: string, text = readFileSync(join(root, path), 'ut
       i = end
     } else if (name !== undefined) said.push({ line: i + 1, name, value })
     else {
-      for (const each of said) problems.push(`${path}:${each.line}: the comment "${each.name}" stands on the line above a fence`)
+      for (const each of said)
+        problems.push(`${path}:${each.line}: the comment "${each.name}" stands on the line above a fence`)
       said = []
-      if (/^\s*(```|~~~)/.test(line)) problems.push(`${path}:${i + 1}: a fence begins with three backticks and a language`)
-      if (/^\s*<!--\s*(runs?|not[ -]run|fails?|outputs?)\b/i.test(line)) problems.push(`${path}:${i + 1}: unknown comment ${line.trim()}`)
+      if (/^\s*(```|~~~)/.test(line))
+        problems.push(`${path}:${i + 1}: a fence begins with three backticks and a language`)
+      if (/^\s*<!--\s*(runs?|not[ -]run|fails?|outputs?)\b/i.test(line))
+        problems.push(`${path}:${i + 1}: unknown comment ${line.trim()}`)
     }
   }
   return { path, text, fences, problems }
@@ -101,7 +109,9 @@ function takeFence(
     return
   }
   if (![...codeLanguages, ...otherLanguages].includes(language))
-    problem(`the language is ${language}: write one of ${[...codeLanguages, ...otherLanguages].join(' ').replace('  ', ' ')}`)
+    problem(
+      `the language is ${language}: write one of ${[...codeLanguages, ...otherLanguages].join(' ').replace('  ', ' ')}`,
+    )
   const machine = value('runs on') ?? 'cpu'
   if (!machines.includes(machine as Machine)) problem(`runs on ${machine}: write one of ${machines.join(' ')}`)
   const notRun = value('not run')
@@ -110,7 +120,11 @@ function takeFence(
   if (fails?.trim() === '') problem('"fails" without the error')
   const code = /^exit (\d+)$/.exec(fails ?? '')?.[1]
   const ending: Ending =
-    fails === undefined ? { kind: 'well' } : code === undefined ? { kind: 'error', text: fails } : { kind: 'exit', code: Number(code) }
+    fails === undefined
+      ? { kind: 'well' }
+      : code === undefined
+        ? { kind: 'error', text: fails }
+        : { kind: 'exit', code: Number(code) }
   const output = value('output')
   fences.push({
     page,
@@ -157,8 +171,12 @@ export function anchorsOf(page: Page): Set<string> {
 /** Targets of links and pictures; of a reference that the page does not define, the reference. */
 export function linksOf(page: Page): string[] {
   const text = prose(page)
-  const defined = new Map(Array.from(text.matchAll(/^\[([^\]]+)\]: (\S+)$/gm), ([, name = '', target = '']) => [name, target]))
+  const defined = new Map(
+    Array.from(text.matchAll(/^\[([^\]]+)\]: (\S+)$/gm), ([, name = '', target = '']) => [name, target]),
+  )
   const inline = Array.from(text.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g), ([, target = '']) => target)
-  const references = Array.from(text.matchAll(/\]\[([^\]]+)\]/g), ([, name = '']) => name).filter((name) => !defined.has(name))
+  const references = Array.from(text.matchAll(/\]\[([^\]]+)\]/g), ([, name = '']) => name).filter(
+    (name) => !defined.has(name),
+  )
   return [...inline, ...defined.values(), ...references]
 }

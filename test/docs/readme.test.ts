@@ -1,4 +1,5 @@
-// README.md: how long it is, and each of its fences compiled and run. guides.slow.test.ts has the other pages, links.test.ts the links of all.
+// README.md: how long it is, and each of its fences compiled and run. guides.slow.test.ts has the other pages,
+// links.test.ts the links of all.
 import t from 'tap'
 import { readPage } from './pages.js'
 import { testPages } from './testing.js'

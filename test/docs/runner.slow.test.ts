@@ -13,7 +13,10 @@ t.test('how a page is written', async (t) => {
     [fenced('js', '', 'not run:'), 'x.md:3: "not run" without a reason'],
     [fenced('js', '', 'fails:'), 'x.md:3: "fails" without the error'],
     [fenced('js', '', 'runs on: gpu'), 'x.md:3: runs on gpu: write one of cpu fakes rtx repository'],
-    [fenced('bash', ''), 'x.md:2: the language is bash: write one of js ts sh text json python yaml dockerfile diff mermaid cpp html'],
+    [
+      fenced('bash', ''),
+      'x.md:2: the language is bash: write one of js ts sh text json python yaml dockerfile diff mermaid cpp html',
+    ],
     [fenced('text', '', 'output'), 'x.md:3: "output" stands above a fence of text that follows code'],
     ['<!-- runs on: rtx -->\n\n```js\n```\n', 'x.md:1: the comment "runs on" stands on the line above a fence'],
     ['<!-- run on: rtx -->\n', 'x.md:1: unknown comment <!-- run on: rtx -->'],
@@ -43,7 +46,14 @@ t.test('how a fence ends, and what it prints', async (t) => {
   t.match(await said('js', 'console.error(new RangeError("x"))'), 'it printed an error')
   t.match(await said('js', 'undefinedName'), 'ReferenceError: undefinedName')
   t.match(await said('js', 'await using x = 1'), 'plain JavaScript with `using`')
-  t.equal(await said('ts', 'const x: number = 1\nawait using y = { [Symbol.asyncDispose]: async () => console.log(x) }', 'output: 1'), '')
+  t.equal(
+    await said(
+      'ts',
+      'const x: number = 1\nawait using y = { [Symbol.asyncDispose]: async () => console.log(x) }',
+      'output: 1',
+    ),
+    '',
+  )
   t.equal(await said('js', 'const { readFileSync } = require("node:fs")\nreadFileSync("labels.txt")'), '')
   t.equal(await said('js', 'throw new Error("ERR_TRT_X")', 'fails: ERR_TRT_X'), '')
   t.match(await said('js', 'throw new Error("other")', 'fails: ERR_TRT_X'), 'it failed without ERR_TRT_X')
@@ -56,7 +66,11 @@ t.test('how a fence ends, and what it prints', async (t) => {
 t.test('what TypeScript says is told of its fence', async (t) => {
   const page = readPage(
     'x.md',
-    [fenced('ts', 'const x: string = 1'), fenced('js', 'const y = 1'), fenced('js', 'const { z } = require("node:fs")')].join('\n'),
+    [
+      fenced('ts', 'const x: string = 1'),
+      fenced('js', 'const y = 1'),
+      fenced('js', 'const { z } = require("node:fs")'),
+    ].join('\n'),
   )
   const [first, second, third] = page.fences
   const reader = new Reader(temporaryFolder(t))

@@ -1,5 +1,5 @@
-// A folder as a reader has it: the package and its optional peers installed, the files that pages name, and the commands `npx` and `npm` without a network. Each fence
-// runs in a folder of its own within it.
+// A folder as a reader has it: the package and its optional peers installed, the files that pages name, and the
+// commands `npx` and `npm` without a network. Each fence runs in a folder of its own within it.
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -31,7 +31,9 @@ export class Reader {
   constructor(folder: string) {
     this.folder = folder
     installPackage(folder, { addon: true })
-    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> }
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
     for (const name of [
       ...Object.keys(dependencies),
       'onnxruntime-node',
@@ -75,7 +77,10 @@ export class Reader {
     return lacking === undefined ? false : (this.#files[lacking]?.lacks ?? false)
   }
 
-  /** Runs a fence in a folder with the files that it names, and tells what is wrong with how it ended: nothing where all is well. */
+  /**
+   * Runs a fence in a folder with the files that it names, and tells what is wrong with how it ended: nothing where all
+   * is well.
+   */
   async run(fence: Fence): Promise<string> {
     await this.#turn()
     try {
@@ -151,7 +156,12 @@ export class Reader {
       await (await new Builder().build(model, { shapes: { images: { min: of(1), opt: of(4), max: of(8) } } })).save(plan)`
     const file = join(this.folder, 'make-plan.mjs')
     writeFileSync(file, program)
-    const { code, stderr } = await runNode([file, model, plan], this.folder, undefined, await this.#environment('fakes'))
+    const { code, stderr } = await runNode(
+      [file, model, plan],
+      this.folder,
+      undefined,
+      await this.#environment('fakes'),
+    )
     if (code !== 0) throw new Error(`no plan was made: ${stderr}`)
   }
 }
@@ -167,7 +177,8 @@ export function nameOf({ page, line }: Fence): string {
 async function written(fence: Fence, folder: string): Promise<string> {
   const { language, text } = fence
   const file = language === 'sh' ? 'fence.sh' : isCommonJs(fence) ? 'fence.cjs' : 'fence.mjs'
-  const script = (code: string): string => `set -eEuo pipefail; trap 'echo "line $LINENO of the fence failed" >&2' ERR; ${code}`
+  const script = (code: string): string =>
+    `set -eEuo pipefail; trap 'echo "line $LINENO of the fence failed" >&2' ERR; ${code}`
   const code =
     language === 'sh'
       ? script(text)

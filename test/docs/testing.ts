@@ -15,7 +15,9 @@ export async function testPages(t: Suite, pages: readonly Page[], only?: number)
   const reader = new Reader(temporaryFolder(t))
   // all at once, as many as the reader lets run; tests wait for theirs in the pages' order
   const compiling = compile(reader.folder, fences.filter(({ language }) => language !== 'sh')) // prettier-ignore
-  const running = new Map(fences.filter((fence) => whyNotRun(reader, fence) === false).map((fence) => [fence, reader.run(fence)]))
+  const running = new Map(
+    fences.filter((fence) => whyNotRun(reader, fence) === false).map((fence) => [fence, reader.run(fence)]),
+  )
   const settled = Promise.allSettled([compiling, ...running.values()])
   for (const page of pages) {
     t.test(`${page.path}: how it is written`, async (t) => {

@@ -45,7 +45,10 @@ async function ran(env: NodeJS.ProcessEnv = {}, onnxruntime: { path?: string } =
     ONNXRUNTIME_PATH: undefined,
     NODE_TENSORRT_PORTABLE: undefined,
   }
-  const { code, signal, stdout, stderr } = await runNode(['--input-type=module', '-e', program], folder, undefined, { ...nowhere, ...env })
+  const { code, signal, stdout, stderr } = await runNode(['--input-type=module', '-e', program], folder, undefined, {
+    ...nowhere,
+    ...env,
+  })
   if (code !== 0 || signal !== null || stderr !== '') throw new Error(`ended with ${code ?? signal}: ${stderr}`)
   return JSON.parse(stdout) as Record<string, unknown>
 }
@@ -54,7 +57,11 @@ const well = { description: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/, data: [1, 
 
 t.test('the package as it is: no script of it has run, and no other file of it is needed', async (t) => {
   for (const api of ['napi-v6', 'napi-v9']) {
-    installRuntime(`${api}/${here}/libonnxruntime.so.1`, `${api}/darwin/arm64/libonnxruntime.1.dylib`, 'napi-v3/win32/x64/onnxruntime.dll')
+    installRuntime(
+      `${api}/${here}/libonnxruntime.so.1`,
+      `${api}/darwin/arm64/libonnxruntime.1.dylib`,
+      'napi-v3/win32/x64/onnxruntime.dll',
+    )
     const path = join(runtime, 'bin', api, here, 'libonnxruntime.so.1')
     t.match(await ran(), { ...well, cpu: { available: true, path, version: '9.8.7' } }, api)
   }
@@ -70,8 +77,14 @@ t.test('the package without what this platform needs', async (t) => {
     installRuntime(...files)
     const where = join(runtime, 'bin', missing)
     const { message, ...rest } = await ran()
-    const remedy = /^remove the onnxruntime-node that is installed.* install it again \(npm install onnxruntime-node; behind a firewall: /
-    t.match(rest, { code: 'ERR_TRT_NO_ONNXRUNTIME', cpu: { available: false }, details: { package: where, remedy }, remedies: [remedy] })
+    const remedy =
+      /^remove the onnxruntime-node that is installed.* install it again \(npm install onnxruntime-node; behind a firewall: /
+    t.match(rest, {
+      code: 'ERR_TRT_NO_ONNXRUNTIME',
+      cpu: { available: false },
+      details: { package: where, remedy },
+      remedies: [remedy],
+    })
     t.ok(String(message).startsWith(`No onnxruntime was found in ${where}, by the dynamic loader, or`), String(message))
     t.match(message, /What to do: remove the onnxruntime-node/)
   }
@@ -81,7 +94,8 @@ t.test('no package at all', async (t) => {
   rmSync(runtime, { recursive: true })
   t.match(await ran(), {
     code: 'ERR_TRT_NO_ONNXRUNTIME',
-    message: /^No onnxruntime was found in a package onnxruntime-node, .*What to do: npm install onnxruntime-node; behind a firewall: /,
+    message:
+      /^No onnxruntime was found in a package onnxruntime-node, .*What to do: npm install onnxruntime-node; behind a firewall: /,
     remedies: [/ ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node$/],
   })
 })

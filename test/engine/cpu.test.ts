@@ -27,7 +27,9 @@ async function direct(model: string, shape: readonly number[]): Promise<{ dims: 
 onEachWay('real models give what onnxruntime gives, bit for bit', async (t, way) => {
   const shapes = { detector: [1, 3, 96, 160], reader: [2, 3, 48, 120], classifier: [3, 3, 48, 192] }
   // the portable way is onnxruntime-node itself
-  for (const name of long || way === 'addon' ? (['detector', 'reader', 'classifier'] as const) : (['classifier'] as const)) {
+  for (const name of long || way === 'addon'
+    ? (['detector', 'reader', 'classifier'] as const)
+    : (['classifier'] as const)) {
     await using engine = await Engine.load(realModels[name], cpu)
     const output = await engine.infer(pattern('float32', shapes[name]))
     const wanted = await direct(realModels[name], shapes[name])
@@ -56,7 +58,10 @@ onEachWay('weights in a file beside the model', async (t) => {
   const folder = t.testdir()
   const { model, weights } = withExternalData()
   writeFileSync(join(folder, 'model.onnx'), model)
-  await t.rejects(Engine.load(join(folder, 'model.onnx'), cpu), { code: 'ERR_TRT_ONNX_PARSE', message: /cannot load the model/ })
+  await t.rejects(Engine.load(join(folder, 'model.onnx'), cpu), {
+    code: 'ERR_TRT_ONNX_PARSE',
+    message: /cannot load the model/,
+  })
   writeFileSync(join(folder, 'weights.bin'), weights)
   await using engine = await Engine.load(join(folder, 'model.onnx'), cpu)
   t.same((await engine.infer(Tensor.from(Float32Array.of(1, 1, 1)))).data, Float32Array.of(2, 3, 4))
@@ -77,9 +82,24 @@ function withExternalData(): { model: Uint8Array; weights: Uint8Array } {
 }
 
 onEachWay('every data type, scalars and empty tensors', async (t, way) => {
-  const types: DType[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool', 'float64', 'int16', 'uint16', 'uint32', 'uint64']
+  const types: DType[] = [
+    'float32',
+    'float16',
+    'int32',
+    'int64',
+    'int8',
+    'uint8',
+    'bool',
+    'float64',
+    'int16',
+    'uint16',
+    'uint32',
+    'uint64',
+  ]
   const shapes = [[], [5], [2, 0, 3], [0]]
-  const inputs = Object.fromEntries(types.flatMap((dtype) => shapes.map((shape) => [`${dtype} [${shape.join()}]`, pattern(dtype, shape)])))
+  const inputs = Object.fromEntries(
+    types.flatMap((dtype) => shapes.map((shape) => [`${dtype} [${shape.join()}]`, pattern(dtype, shape)])),
+  )
   const g = new GraphBuilder({ name: 'identities' })
   for (const [name, { dtype, shape }] of Object.entries(inputs))
     g.output(g.node('Identity', [g.input(name, dtype, shape)], {}, { output: `${name} again` }), dtype, shape)
@@ -99,7 +119,11 @@ onEachWay('every data type, scalars and empty tensors', async (t, way) => {
       t.same(await same.infer(x), x, dtype)
       continue
     }
-    await t.rejects(Engine.load(identity(dtype), cpu), { code: 'ERR_TRT_DTYPE', message: /CPU backend cannot run this model/ }, dtype)
+    await t.rejects(
+      Engine.load(identity(dtype), cpu),
+      { code: 'ERR_TRT_DTYPE', message: /CPU backend cannot run this model/ },
+      dtype,
+    )
   }
 })
 
@@ -140,7 +164,9 @@ onEachWay('bare in and bare out, record in and record out', async (t) => {
       'A bare Tensor gives one output, and here are "minus", "abs": infer({ "x": tensor }) gives a record of them, infer(tensor, { outputs: ["minus"] }) one',
     details: { outputs: ['minus', 'abs'] },
   })
-  t.match(await failureOf(() => two.infer(x, { outputs: ['abs', 'minus'] })), { details: { outputs: ['abs', 'minus'] } })
+  t.match(await failureOf(() => two.infer(x, { outputs: ['abs', 'minus'] })), {
+    details: { outputs: ['abs', 'minus'] },
+  })
 })
 
 onEachWay('names that mean something to JavaScript', async (t) => {
@@ -209,7 +235,10 @@ onEachWay('metadata', async (t, way) => {
     t.throws(() => engine[key], { code: 'ERR_TRT_NOT_READY' }, key)
   await engine.ready
   t.equal(engine.backend, 'cpu')
-  t.match(engine.description, way === 'portable' ? /^onnxruntime-node \d+\.\d+\.\d+ on the CPU$/ : /^onnxruntime \d+\.\d+\.\d+ on the CPU$/)
+  t.match(
+    engine.description,
+    way === 'portable' ? /^onnxruntime-node \d+\.\d+\.\d+ on the CPU$/ : /^onnxruntime \d+\.\d+\.\d+ on the CPU$/,
+  )
   t.same(engine.inputs.x, {
     name: 'x',
     dtype: 'float32',

@@ -36,19 +36,29 @@ t.test('a bare tensor gives the output that was declared', async (t) => {
   t.same((await early).data, Float32Array.of(4))
   t.same((await engine.infer(Tensor.from(Float32Array.of(-5)))).data, Float32Array.of(5))
   const streamed: Float32Array[] = []
-  for await (const { data } of engine.stream([Tensor.from(Float32Array.of(-1)), Tensor.from(Float32Array.of(2))])) streamed.push(data)
+  for await (const { data } of engine.stream([Tensor.from(Float32Array.of(-1)), Tensor.from(Float32Array.of(2))]))
+    streamed.push(data)
   t.same(streamed, [Float32Array.of(1), Float32Array.of(2)])
   await using both = await Engine.load(model, cpu)
   const chosen: unknown[] = []
-  for await (const { data } of both.stream([Tensor.from(Float32Array.of(-1))], { outputs: ['minus'] })) chosen.push(data)
+  for await (const { data } of both.stream([Tensor.from(Float32Array.of(-1))], { outputs: ['minus'] }))
+    chosen.push(data)
   t.same(chosen, [Float32Array.of(1)])
 })
 
 t.test('a declaration that is not so is an error that says both', async (t) => {
   const has = 'the model has { "a": float32, "b": float32 }'
   const rows: [options: object, message: string, details: object][] = [
-    [{ inputs: { a: 'float16', b: 'float32' } }, `The inputs were declared as { "a": float16, "b": float32 } but ${has}`, { input: 'a' }],
-    [{ inputs: { a: 'float32', c: 'float32' } }, `The inputs were declared as { "a": float32, "c": float32 } but ${has}`, { input: 'c' }],
+    [
+      { inputs: { a: 'float16', b: 'float32' } },
+      `The inputs were declared as { "a": float16, "b": float32 } but ${has}`,
+      { input: 'a' },
+    ],
+    [
+      { inputs: { a: 'float32', c: 'float32' } },
+      `The inputs were declared as { "a": float32, "c": float32 } but ${has}`,
+      { input: 'c' },
+    ],
     [{ inputs: { a: 'float32' } }, `The inputs were declared as { "a": float32 } but ${has}`, { input: 'b' }],
     [
       { outputs: { sum: 'float32', product: 'float32' } },
@@ -62,8 +72,18 @@ t.test('a declaration that is not so is an error that says both', async (t) => {
     t.match(await failureOf(() => engine.infer({ a, b: a })), { code: 'ERR_TRT_DECLARATION' })
     await engine.close()
   }
-  for (const options of [{ inputs: 5 }, { inputs: ['a'] }, { inputs: { a: 'double' } }, { outputs: null }, { outputs: { a: 5 } }])
-    t.throws(() => new Engine(identity(), { ...cpu, ...options } as object), { code: 'ERR_TRT_INVALID_ARGUMENT' }, JSON.stringify(options))
+  for (const options of [
+    { inputs: 5 },
+    { inputs: ['a'] },
+    { inputs: { a: 'double' } },
+    { outputs: null },
+    { outputs: { a: 5 } },
+  ])
+    t.throws(
+      () => new Engine(identity(), { ...cpu, ...options } as object),
+      { code: 'ERR_TRT_INVALID_ARGUMENT' },
+      JSON.stringify(options),
+    )
 })
 
 t.test('names of dynamic dimensions', async (t) => {
@@ -117,7 +137,9 @@ function ofText(value?: string): ModelProto {
   g.output(g.node('Add', [g.node('Cast', [words], { to: 1 }), x], {}, { output: 'y' }), 'float32', [1])
   const model = g.toModel()
   if (value !== undefined)
-    model.graph?.initializer.push(create(TensorProtoSchema, { name: 'words', dataType: 8, dims: [1n], stringData: [Buffer.from(value)] }))
+    model.graph?.initializer.push(
+      create(TensorProtoSchema, { name: 'words', dataType: 8, dims: [1n], stringData: [Buffer.from(value)] }),
+    )
   return model
 }
 

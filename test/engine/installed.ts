@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /**
- * The package in the node_modules of a folder outside of this repository, whose own node_modules would be found: with what it cannot be imported without, and
- * with its addon if that is wanted. Returns where it is.
+ * The package in the node_modules of a folder outside of this repository, whose own node_modules would be found: with
+ * what it cannot be imported without, and with its addon if that is wanted. Returns where it is.
  */
 export function installPackage(folder: string, { addon }: { addon: boolean }): string {
   const modules = join(folder, 'node_modules')

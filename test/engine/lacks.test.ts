@@ -15,7 +15,12 @@ process.env['NODE_TENSORRT_LIBCUDA'] = '/no/such/libcuda.so.1'
 delete process.env['TENSORRT_PATH']
 const fakes = await buildFakes()
 const folder = t.testdir({ empty: {} })
-const plan = fakePlan({ inputs: [{ name: 'x', shape: [4] }], outputs: [{ name: 'x', shape: [4] }], ops: [], version: [10, 15, 1] })
+const plan = fakePlan({
+  inputs: [{ name: 'x', shape: [4] }],
+  outputs: [{ name: 'x', shape: [4] }],
+  ops: [],
+  version: [10, 15, 1],
+})
 
 t.test('a machine without a driver, and a container without its GPUs', (t) => {
   const of = (inContainer: boolean, hasDevices: boolean): string => driverRemedy({ inContainer, hasDevices })
@@ -36,7 +41,10 @@ t.test('no TensorRT at all', async (t) => {
   const failure = await failureOf(() => Engine.load(plan))
   t.match(failure, { message: /or give the ONNX model that the plan was built from/, details: { remedy: String } })
   t.test('is said', { skip: tensorrt.length > 0 && 'this machine has TensorRT' }, async (t) => {
-    t.match(failure, { code: 'ERR_TRT_NO_LIBRARY', message: /needs TensorRT 10\.15\.1.*What to do: install TensorRT 10\.15\.1/ })
+    t.match(failure, {
+      code: 'ERR_TRT_NO_LIBRARY',
+      message: /needs TensorRT 10\.15\.1.*What to do: install TensorRT 10\.15\.1/,
+    })
     t.ok(missing.some(({ what, remedy }) => what === 'TensorRT' && remedy === remedyOf('ERR_TRT_NO_LIBRARY')))
   })
 })
@@ -78,15 +86,24 @@ t.test('a TensorRT that is not where it is said to be', async (t) => {
         details: { path: wrong },
       })
       process.env['TENSORRT_PATH'] = wrong
-      t.match(await failureOf(() => call()), { code: 'ERR_TRT_NO_LIBRARY', message: /What to do: TENSORRT_PATH names the folder/ })
+      t.match(await failureOf(() => call()), {
+        code: 'ERR_TRT_NO_LIBRARY',
+        message: /What to do: TENSORRT_PATH names the folder/,
+      })
       delete process.env['TENSORRT_PATH']
     }
   }
   const cpu = await Engine.load(identity(), { backend: 'cpu' })
   await cpu.close()
-  t.match(await failureOf(() => Engine.load(identity(), { tensorrt: 'https://example.com/lib' })), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.match(await failureOf(() => Engine.load(identity(), { tensorrt: 'https://example.com/lib' })), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+  })
   const url = pathToFileURL(join(folder, 'empty')).href
-  t.match(await failureOf(() => Engine.load(plan, { tensorrt: url })), { details: { path: join(folder, 'empty') } }, 'a file: URL as text')
+  t.match(
+    await failureOf(() => Engine.load(plan, { tensorrt: url })),
+    { details: { path: join(folder, 'empty') } },
+    'a file: URL as text',
+  )
   writeFileSync(join(folder, 'libnvinfer.so.10'), 'no library')
   const { missing } = await capabilities({ tensorrt: folder })
   t.ok(missing.some(({ what }) => what === 'a TensorRT that can be loaded'))
@@ -101,11 +118,16 @@ t.test('the CPU that auto took says why, and so do errors that follow', async (t
   const { code, message } = await failureOf(() => engine.audit())
   t.equal(code, 'ERR_TRT_UNSUPPORTED')
   t.ok(
-    message.endsWith(`this engine runs on the CPU, which 'auto' took since TensorRT cannot run here: ${String(engine.backendReason)}`),
+    message.endsWith(
+      `this engine runs on the CPU, which 'auto' took since TensorRT cannot run here: ${String(engine.backendReason)}`,
+    ),
     message,
   )
   const broken = await failureOf(() => Engine.load(Buffer.concat([identity(), Buffer.from('broken')])))
-  t.match(broken, { code: 'ERR_TRT_ONNX_PARSE', message: /on the CPU backend, which 'auto' took since .*No CUDA driver/ })
+  t.match(broken, {
+    code: 'ERR_TRT_ONNX_PARSE',
+    message: /on the CPU backend, which 'auto' took since .*No CUDA driver/,
+  })
   const asked = new Engine(identity(), { backend: 'cpu' })
   t.throws(() => asked.backendReason, { code: 'ERR_TRT_NOT_READY' })
   await asked.ready
@@ -128,7 +150,10 @@ t.test('a Git LFS pointer is told from a model', async (t) => {
     [() => readModel(at), 'ERR_TRT_FILE'],
   ]
   for (const [call, code] of rows) t.match(await failureOf(call), { code, message })
-  t.match(await failureOf(() => Engine.load(bytes)), { code: 'ERR_TRT_MODEL_FORMAT', message: /found a Git LFS pointer.*git lfs pull/ })
+  t.match(await failureOf(() => Engine.load(bytes)), {
+    code: 'ERR_TRT_MODEL_FORMAT',
+    message: /found a Git LFS pointer.*git lfs pull/,
+  })
   t.match(await failureOf(() => parseModel(bytes)), { code: 'ERR_TRT_ONNX_PARSE', message })
   // of a plan in Git LFS the sidecar, which is text, may well be there
   writeFileSync(`${at}.json`, JSON.stringify({ format: 'node-tensorrt plan', version: 1, plans: {} }))
@@ -144,7 +169,13 @@ t.test('file: URLs as text', async (t) => {
   t.equal(engine.inputs.x?.name, 'x')
   t.equal((await readModel(url)).graph?.name, 'identity')
   t.match(await failureOf(() => Plan.load(url)), { code: 'ERR_TRT_PLAN', message: path })
-  t.match(await failureOf(() => Engine.load(`${url}x`)), { code: 'ERR_TRT_FILE', message: `Cannot read ${path}x: ENOENT` })
+  t.match(await failureOf(() => Engine.load(`${url}x`)), {
+    code: 'ERR_TRT_FILE',
+    message: `Cannot read ${path}x: ENOENT`,
+  })
   for (const elsewhere of ['https://example.com/a.plan', new URL('s3://bucket/a.plan')])
-    t.match(await failureOf(() => Plan.load(elsewhere)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for path .*download it first/ })
+    t.match(await failureOf(() => Plan.load(elsewhere)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /for path .*download it first/,
+    })
 })

@@ -44,7 +44,11 @@ t.test('abort', async (t) => {
 t.test('timeout', async (t) => {
   await using engine = new Engine(slow(), cpu)
   const x = pattern('float32', [512, 512])
-  await t.rejects(engine.infer(x, { timeoutMs: 1 }), { code: 'ERR_TRT_TIMEOUT', message: 'Not done within 1 ms' }, 'while loading')
+  await t.rejects(
+    engine.infer(x, { timeoutMs: 1 }),
+    { code: 'ERR_TRT_TIMEOUT', message: 'Not done within 1 ms' },
+    'while loading',
+  )
   await engine.ready
   await t.rejects(engine.infer(x, { timeoutMs: 1 }), { code: 'ERR_TRT_TIMEOUT' }, 'while running')
   t.ok(await engine.infer(x, { timeoutMs: 60_000, signal: new AbortController().signal }), 'and the next call works')

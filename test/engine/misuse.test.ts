@@ -14,7 +14,12 @@ const argument = 'ERR_TRT_INVALID_ARGUMENT'
 t.test('sources and options', (t) => {
   const source = identity()
   const rows: [string, unknown, unknown, RegExp][] = [
-    ['no source', undefined, cpu, /Expected a path, a file: URL, a Uint8Array or an ArrayBuffer for source but received undefined/],
+    [
+      'no source',
+      undefined,
+      cpu,
+      /Expected a path, a file: URL, a Uint8Array or an ArrayBuffer for source but received undefined/,
+    ],
     ['a number', 42, cpu, /source but received number 42/],
     ['an empty path', '', cpu, /source but received string ""/],
     [
@@ -23,12 +28,27 @@ t.test('sources and options', (t) => {
       cpu,
       /Expected a path or a file: URL for source but received string "https.*download it first/,
     ],
-    ['a web address as text', 'https://example.com/a.onnx', cpu, /received string "https:\/\/example.*download it first/],
+    [
+      'a web address as text',
+      'https://example.com/a.onnx',
+      cpu,
+      /received string "https:\/\/example.*download it first/,
+    ],
     ['a bucket', 's3://models/a.onnx', cpu, /received string "s3:.*download it first/],
     ['another data URL', new URL('data:text/plain,x'), cpu, /no file of this machine/],
-    ['a file: URL of another machine', new URL('file://elsewhere/a.onnx'), cpu, /Expected a file: URL of this machine .*host/i],
+    [
+      'a file: URL of another machine',
+      new URL('file://elsewhere/a.onnx'),
+      cpu,
+      /Expected a file: URL of this machine .*host/i,
+    ],
     ['the same as text', 'file://elsewhere/a.onnx', cpu, /Expected a file: URL of this machine .*host/i],
-    ['a file: URL with a slash in a name', 'file:///a%2Fb.onnx', cpu, /Expected a file: URL of this machine .*encoded/i],
+    [
+      'a file: URL with a slash in a name',
+      'file:///a%2Fb.onnx',
+      cpu,
+      /Expected a file: URL of this machine .*encoded/i,
+    ],
     ['a malformed file: URL', 'file:///%', cpu, /Expected a file: URL of this machine .*URI/i],
     ['other numbers', new Float32Array(2), cpu, /source but received Float32Array/],
     ['null options', source, null, /Expected an object for the options of Engine but received null/],
@@ -36,7 +56,12 @@ t.test('sources and options', (t) => {
     ['a misspelled option', source, { backnd: 'cpu' }, /Unknown option "backnd" for Engine: did you mean backend\?/],
     ['an option in the wrong case', source, { Device: 0 }, /did you mean device\?/],
     ['an option of another thing', source, { ['x'.repeat(100_000)]: 0 }, /Unknown option "x+" for Engine/],
-    ['an unknown backend', source, { backend: 'gpu' }, /Expected one of 'auto', 'tensorrt', 'cpu' for backend but received string "gpu"/],
+    [
+      'an unknown backend',
+      source,
+      { backend: 'gpu' },
+      /Expected one of 'auto', 'tensorrt', 'cpu' for backend but received string "gpu"/,
+    ],
     ['a negative device', source, { device: -1 }, /Expected the number of a GPU for device but received number -1/],
     ['half a device', source, { device: 0.5 }, /received number 0.5/],
     ['an empty path of TensorRT', source, { tensorrt: '' }, /Expected a path for tensorrt/],
@@ -52,8 +77,14 @@ t.test('sources and options', (t) => {
 
 t.test('a plan is never run on the CPU, and its shapes stand', async (t) => {
   const shapes = { x: { min: [1], opt: [1], max: [1] } }
-  await t.rejects(Engine.load(Buffer.from('ftrt'), cpu), { code: argument, message: /is a TensorRT plan: only TensorRT runs it/ })
-  await t.rejects(Engine.load(Buffer.from('vtrt'), { shapes }), { code: argument, message: /Leave out the option shapes/ })
+  await t.rejects(Engine.load(Buffer.from('ftrt'), cpu), {
+    code: argument,
+    message: /is a TensorRT plan: only TensorRT runs it/,
+  })
+  await t.rejects(Engine.load(Buffer.from('vtrt'), { shapes }), {
+    code: argument,
+    message: /Leave out the option shapes/,
+  })
 })
 
 t.test('inputs and options of infer', async (t) => {
@@ -65,14 +96,21 @@ t.test('inputs and options of infer', async (t) => {
   }
   const detached = new Tensor('float32', new Float32Array(6), [2, 3])
   detach(detached)
-  const resizable = new (ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer & { resize(n: number): void })(24, {
+  const resizable = new (
+    ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer & { resize(n: number): void }
+  )(24, {
     maxByteLength: 24,
   })
   const shrunk = new Tensor('float32', new Float32Array(resizable), [2, 3])
   resizable.resize(12)
 
   const rows: Row[] = [
-    ['nothing', undefined, argument, /Expected a Tensor or a record of Tensors for the input of infer but received undefined/],
+    [
+      'nothing',
+      undefined,
+      argument,
+      /Expected a Tensor or a record of Tensors for the input of infer but received undefined/,
+    ],
     ['null', null, argument, /received null/],
     ['a number', 1, argument, /received number 1/],
     ['an array', [a, a], argument, /received array of 2/],
@@ -91,12 +129,32 @@ t.test('inputs and options of infer', async (t) => {
       /Expected a Tensor for input "a" but received an object with the fields of a Tensor/,
     ],
     ['a forged Tensor', { a: forged, b: a }, argument, /Expected a Tensor for input "a"/],
-    ['numbers in a record', { a: new Float32Array(6), b: a }, argument, /Expected a Tensor for input "a" but received Float32Array/],
+    [
+      'numbers in a record',
+      { a: new Float32Array(6), b: a },
+      argument,
+      /Expected a Tensor for input "a" but received Float32Array/,
+    ],
     ['an input undefined', { a, b: undefined }, argument, /Expected a Tensor for input "b" but received undefined/],
-    ['an input too few', { a }, 'ERR_TRT_MISSING_INPUT', /Input "b" \(float32 \[-1, 3\]\) is missing: the model has the inputs "a", "b"/],
+    [
+      'an input too few',
+      { a },
+      'ERR_TRT_MISSING_INPUT',
+      /Input "b" \(float32 \[-1, 3\]\) is missing: the model has the inputs "a", "b"/,
+    ],
     ['an inherited input', Object.create({ a, b: a }), 'ERR_TRT_MISSING_INPUT', /Input "a"/],
-    ['an input too many', { a, b: a, c: a }, 'ERR_TRT_UNKNOWN_INPUT', /The model has no input "c": it has the inputs "a", "b"/],
-    ['an unknown input named __proto__', { a, b: a, ['__proto__']: a }, 'ERR_TRT_UNKNOWN_INPUT', /no input "__proto__"/],
+    [
+      'an input too many',
+      { a, b: a, c: a },
+      'ERR_TRT_UNKNOWN_INPUT',
+      /The model has no input "c": it has the inputs "a", "b"/,
+    ],
+    [
+      'an unknown input named __proto__',
+      { a, b: a, ['__proto__']: a },
+      'ERR_TRT_UNKNOWN_INPUT',
+      /no input "__proto__"/,
+    ],
     [
       'another data type',
       { a, b: new Tensor('int32', new Int32Array(6), [2, 3]) },
@@ -114,7 +172,8 @@ t.test('inputs and options of infer', async (t) => {
     ['a shrunk buffer', { a, b: shrunk }, 'ERR_TRT_DETACHED', /behind input "b" but found 12/],
   ]
   const engine = await Engine.load(twoInTwoOut(), cpu)
-  for (const [what, input, code, message] of rows) await t.rejects(engine.infer(input as Tensor), { code, message }, what)
+  for (const [what, input, code, message] of rows)
+    await t.rejects(engine.infer(input as Tensor), { code, message }, what)
 
   const getter = { a, get b() { return throwing() } } // prettier-ignore
   const proxy = new Proxy({ a, b: a }, { ownKeys: throwing })
@@ -135,8 +194,13 @@ t.test('inputs and options of infer', async (t) => {
       /Expected milliseconds above 0 and at most 2147483647 for timeoutMs/,
     ]),
   ]
-  for (const [what, given, code, message] of options) await t.rejects(engine.infer({ a, b: a }, given as object), { code, message }, what)
-  await t.rejects((engine.infer as (input: unknown) => unknown).call({}, { a, b: a }) as Promise<unknown>, TypeError, 'a wrong this')
+  for (const [what, given, code, message] of options)
+    await t.rejects(engine.infer({ a, b: a }, given as object), { code, message }, what)
+  await t.rejects(
+    (engine.infer as (input: unknown) => unknown).call({}, { a, b: a }) as Promise<unknown>,
+    TypeError,
+    'a wrong this',
+  )
   t.throws(() => Object.getOwnPropertyDescriptor(Engine.prototype, 'inputs')?.get?.call({}), TypeError)
   t.same((await engine.infer({ a, b: a })).sum?.shape, [2, 3], 'the engine works as before')
   await engine.close()
@@ -151,7 +215,11 @@ t.test('shared and resizable memory, Buffers and clamped bytes are taken', async
 })
 
 t.test('optimization profiles: one has to fit all inputs', (t) => {
-  const profile = (min: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({ min, opt: min, max })
+  const profile = (min: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({
+    min,
+    opt: min,
+    max,
+  })
   const dynamic = { dtype: 'float32', shape: [-1, 2], format: 'linear' } as const
   const infos = infosByName([
     { ...dynamic, name: 'a', profiles: [profile([1, 2], [4, 2]), profile([8, 2], [16, 2])] },
@@ -170,7 +238,8 @@ t.test('optimization profiles: one has to fit all inputs', (t) => {
     'in the order of the model',
   )
   t.ok(check(16, 8))
-  const ranges = /within profile 0: \[1, 2\] to \[4, 2\], profile 1: \[8, 2\] to \[16, 2\] for input "b" but received \[5, 2\]/
+  const ranges =
+    /within profile 0: \[1, 2\] to \[4, 2\], profile 1: \[8, 2\] to \[16, 2\] for input "b" but received \[5, 2\]/
   t.throws(() => check(1, 5), { code: 'ERR_TRT_SHAPE', message: ranges })
   t.throws(() => check(4, 8), {
     code: 'ERR_TRT_SHAPE',
@@ -179,6 +248,9 @@ t.test('optimization profiles: one has to fit all inputs', (t) => {
   t.throws(() => readInput(5), { code: argument })
   const none = infosByName([])
   t.same(new InputChecker(none).check(readInput({})), [])
-  t.throws(() => new InputChecker(none).check(Tensor.zeros('int8', [])), { code: argument, message: /the model has no inputs/ })
+  t.throws(() => new InputChecker(none).check(Tensor.zeros('int8', [])), {
+    code: argument,
+    message: /the model has no inputs/,
+  })
   t.end()
 })

@@ -29,7 +29,11 @@ t.test('each option that it lacks is refused by name, and says why the addon is 
     'onnxruntime.deterministic': { onnxruntime: { deterministic: true } },
   }
   for (const [name, options] of Object.entries(asking)) {
-    const wanted = { code: 'ERR_TRT_UNSUPPORTED', message: `The option ${name} ${because}`, details: { options: [name] } }
+    const wanted = {
+      code: 'ERR_TRT_UNSUPPORTED',
+      message: `The option ${name} ${because}`,
+      details: { options: [name] },
+    }
     t.match(await failureOf(() => Engine.load(identity(), { ...cpu, ...options })), wanted)
   }
   t.match(await failureOf(() => Engine.load(identity(), { ...cpu, lanes: 3, maxQueue: 1 })), {
@@ -57,7 +61,11 @@ t.test('each member that it lacks is refused by name', async (t) => {
   for (const [name, use] of Object.entries(uses))
     t.match(await failureOf(use), { code: 'ERR_TRT_UNSUPPORTED', message: `${name} ${because}` })
   const audit = await failureOf(() => engine.audit())
-  t.equal(audit.message, 'audit() needs the TensorRT backend; this engine runs on the CPU', 'which the addon could not either')
+  t.equal(
+    audit.message,
+    'audit() needs the TensorRT backend; this engine runs on the CPU',
+    'which the addon could not either',
+  )
 })
 
 t.test('memory of allocate() is ordinary: two inferences may have it', async (t) => {

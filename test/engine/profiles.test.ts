@@ -30,7 +30,9 @@ const wrong: readonly [Shapes | readonly Shapes[], string, string][] = [
 onEachWay('shapes that do not fit the model', async (t) => {
   for (const [shapes, code, message] of wrong)
     t.match(await failureOf(() => Engine.load(twoInTwoOut(), { ...cpu, shapes })), { code, message }, message)
-  const unreadable = await failureOf(() => Engine.load(identity(), { ...cpu, shapes: { x: { min: [1], opt: [1] } as never } }))
+  const unreadable = await failureOf(() =>
+    Engine.load(identity(), { ...cpu, shapes: { x: { min: [1], opt: [1] } as never } }),
+  )
   t.match(unreadable, { code: 'ERR_TRT_SHAPES_REQUIRED', message: "Input 'x' has no max shape: give min, opt and max" })
 })
 
@@ -51,13 +53,17 @@ onEachWay('they become profiles, and an inference beyond all of them is refused'
   })
   t.same(engine.inputs.a?.profiles, [ok, second])
   t.same(engine.outputs.sum?.profiles, [])
-  const run = (a: number, b: number): unknown => engine.infer({ a: pattern('float32', [a, 3]), b: pattern('float32', [b, 3]) })
+  const run = (a: number, b: number): unknown =>
+    engine.infer({ a: pattern('float32', [a, 3]), b: pattern('float32', [b, 3]) })
   for (const rows of [1, 4, 8, 16]) await run(rows, rows)
   t.match(await failureOf(() => run(5, 5)), {
     code: 'ERR_TRT_SHAPE',
     message: /within profile 0: \[1, 3\] to \[4, 3\], profile 1: \[8, 3\] to \[16, 3\]/,
   })
-  t.match(await failureOf(() => run(1, 8)), { code: 'ERR_TRT_SHAPE', message: /No optimization profile fits all inputs together/ })
+  t.match(await failureOf(() => run(1, 8)), {
+    code: 'ERR_TRT_SHAPE',
+    message: /No optimization profile fits all inputs together/,
+  })
   await engine.warmup({ iterations: 1 })
 })
 
@@ -79,11 +85,15 @@ onEachWay('an input whose values decide shapes has a range of values', async (t)
   t.same(engine.inputs.s?.profileValues, [range([-1], [3], [5])])
   t.same([engine.inputs.x?.profiles, engine.inputs.x?.profileValues], [[x], []])
   const order = await failureOf(() => Engine.load(expand(), { ...cpu, shapes: { x, s: range([4], [3], [5]) } }))
-  t.match(order, { code: 'ERR_TRT_SHAPE', message: "Expected min ≤ opt ≤ max in value 0 for input 's' [1]: min [4], opt [3], max [5]" })
+  t.match(order, {
+    code: 'ERR_TRT_SHAPE',
+    message: "Expected min ≤ opt ≤ max in value 0 for input 's' [1]: min [4], opt [3], max [5]",
+  })
 })
 
 t.test('which static inputs have values, and which a shape', (t) => {
-  const input = (dtype: 'int32' | 'float32', shape: number[]) => ({ name: 'x', dtype, shape, profiles: [], format: 'linear' }) as const
+  const input = (dtype: 'int32' | 'float32', shape: number[]) =>
+    ({ name: 'x', dtype, shape, profiles: [], format: 'linear' }) as const
   const of = (shapes: Shapes, dtype: 'int32' | 'float32', shape: number[]): unknown =>
     profilesFor(checkedProfiles(shapes), [input(dtype, shape)])
   const [sizes, one] = [range([1, 1], [640, 480], [4096, 4096]), range([1], [2], [3])]

@@ -7,7 +7,9 @@ import { temporaryFolder } from '../support/folders.js'
 import { realModels } from '../support/real-models.js'
 import { installPackage } from './installed.js'
 
-/** Outside of this repository, whose node_modules would be found: the package with what it cannot be imported without. */
+/**
+ * Outside of this repository, whose node_modules would be found: the package with what it cannot be imported without.
+ */
 export const folder = temporaryFolder(t)
 installPackage(folder, { addon: false })
 delete process.env['NODE_TENSORRT_ADDON'] // a sanitizer's addon is none of this package's
@@ -19,8 +21,8 @@ export const infer = `${load}.then((engine) => engine.infer(Tensor.zeros('float3
 export const report = '.then((x) => console.log(x.constructor.name), ({ code, message }) => console.log(code, message))'
 
 /**
- * A program and what it prints; it lies in the installed package's folder, and runs there, unless others are given, with
- * little memory, so that it soon runs out.
+ * A program and what it prints; it lies in the installed package's folder, and runs there, unless others are given,
+ * with little memory, so that it soon runs out.
  */
 export async function prints(name: string, program: string, cwd = folder, place = folder): Promise<string> {
   const file = join(place, name)

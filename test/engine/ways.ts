@@ -1,9 +1,14 @@
 import t, { type Test } from 'tap'
 
-/** The ways to run ONNX on the CPU: through the addon, and with onnxruntime-node in a worker, where it does not load. */
+/**
+ * The ways to run ONNX on the CPU: through the addon, and with onnxruntime-node in a worker, where it does not load.
+ */
 export type Way = 'addon' | 'portable'
 
-/** A test of each way, one after the other; the variable is read whenever an engine is opened, and inherited by children. */
+/**
+ * A test of each way, one after the other; the variable is read whenever an engine is opened, and inherited by
+ * children.
+ */
 export function onEachWay(name: string, body: (t: Test, way: Way) => Promise<void>): void {
   for (const way of ['addon', 'portable'] as const) {
     t.test(`${name} (${way})`, async (t) => {

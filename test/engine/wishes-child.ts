@@ -35,6 +35,7 @@ async function outcomeOf(model: string, { options, variable }: Attempt): Promise
 if (process.argv[1] === import.meta.filename) {
   const [model = '', attempts = ''] = process.argv.slice(2)
   const outcomes: Outcome[] = []
-  for (const attempt of JSON.parse(readFileSync(attempts, 'utf8')) as Attempt[]) outcomes.push(await outcomeOf(model, attempt))
+  for (const attempt of JSON.parse(readFileSync(attempts, 'utf8')) as Attempt[])
+    outcomes.push(await outcomeOf(model, attempt))
   process.stdout.write(JSON.stringify(outcomes))
 }

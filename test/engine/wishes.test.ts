@@ -1,4 +1,5 @@
-// Every wish for TensorRT, alone and, where tests are long, in pairs, on machines that cannot fulfil it: a typed error each time, and never the CPU.
+// Every wish for TensorRT, alone and, where tests are long, in pairs, on machines that cannot fulfil it: a typed error
+// each time, and never the CPU.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -53,7 +54,9 @@ const harmless: readonly Wish[] = [
 /** What the CPU does not do where the addon does not load, or is not to be used. */
 const refused: readonly EngineOptions[] = [{ lanes: 2 }, { batching: { maxBatch: 4 } }, { maxQueue: 4096 }]
 
-/** A machine, and what keeps TensorRT from running there: where no path of it is given, and where one is that is right. */
+/**
+ * A machine, and what keeps TensorRT from running there: where no path of it is given, and where one is that is right.
+ */
 interface Machine {
   readonly name: string
   readonly env: NodeJS.ProcessEnv
@@ -65,9 +68,19 @@ interface Machine {
 
 const none = '/nonexistent/libcuda.so.1'
 const machines: readonly Machine[] = [
-  { name: 'no driver', env: { NODE_TENSORRT_LIBCUDA: none }, lacks: 'ERR_TRT_NO_DRIVER', lacksWithPath: 'ERR_TRT_NO_DRIVER' },
+  {
+    name: 'no driver',
+    env: { NODE_TENSORRT_LIBCUDA: none },
+    lacks: 'ERR_TRT_NO_DRIVER',
+    lacksWithPath: 'ERR_TRT_NO_DRIVER',
+  },
   { name: 'a driver and no TensorRT', env: {}, lacks: 'ERR_TRT_NO_LIBRARY', lacksWithPath: undefined },
-  { name: 'a driver without GPUs', env: { FAKE_CUDA_DEVICES: '0' }, lacks: 'ERR_TRT_NO_GPU', lacksWithPath: 'ERR_TRT_NO_GPU' },
+  {
+    name: 'a driver without GPUs',
+    env: { FAKE_CUDA_DEVICES: '0' },
+    lacks: 'ERR_TRT_NO_GPU',
+    lacksWithPath: 'ERR_TRT_NO_GPU',
+  },
   {
     name: 'a GPU of another number',
     env: {},
@@ -75,7 +88,12 @@ const machines: readonly Machine[] = [
     lacks: undefined,
     lacksWithPath: undefined,
   },
-  { name: 'no addon', env: { NODE_TENSORRT_ADDON: '/nonexistent.node' }, lacks: 'ERR_TRT_NO_ADDON', lacksWithPath: 'ERR_TRT_NO_ADDON' },
+  {
+    name: 'no addon',
+    env: { NODE_TENSORRT_ADDON: '/nonexistent.node' },
+    lacks: 'ERR_TRT_NO_ADDON',
+    lacksWithPath: 'ERR_TRT_NO_ADDON',
+  },
   {
     name: 'no driver, and the portable way forced',
     env: { NODE_TENSORRT_LIBCUDA: none, NODE_TENSORRT_PORTABLE: '1' },
@@ -94,7 +112,10 @@ const bare = {
   TENSORRT_PATH: '',
 }
 
-/** In one process those that name the right path, in another the rest: what is open in a process already, its loader finds by name. */
+/**
+ * In one process those that name the right path, in another the rest: what is open in a process already, its loader
+ * finds by name.
+ */
 async function attempt(machine: Machine, attempts: readonly Attempt[]): Promise<Outcome[]> {
   const isRight = ({ options, variable }: Attempt): boolean => (options.tensorrt ?? variable) === fakes.trt10
   const [right, other] = await Promise.all([
@@ -126,7 +147,9 @@ const keysOf = ({ options, variable }: Wish): string[] => [
 /** Each wish alone, with itself left out of the pairs. */
 const combinations: readonly Wish[] = wishes.flatMap((one, i) => [
   one,
-  ...(long ? wishes.slice(i + 1) : []).flatMap((two) => (keysOf(one).some((key) => keysOf(two).includes(key)) ? [] : [merged(one, two)])),
+  ...(long ? wishes.slice(i + 1) : []).flatMap((two) =>
+    keysOf(one).some((key) => keysOf(two).includes(key)) ? [] : [merged(one, two)],
+  ),
 ])
 
 /** The code that a combination fails with on a machine, or nothing where TensorRT runs it. */
@@ -170,7 +193,11 @@ for (const machine of machines) {
       t.ok(outcome.message?.endsWith(`What to do: ${String(outcome.remedy)}`), `${name}: the remedy`)
       if (backend === 'tensorrt') return undefined
       for (const option of named.length > 0 ? named : ['TENSORRT_PATH'])
-        t.match(outcome.message, new RegExp(`^The (option|variable).*\\b${option}\\b.* asks? for TensorRT, which cannot run here: `), name)
+        t.match(
+          outcome.message,
+          new RegExp(`^The (option|variable).*\\b${option}\\b.* asks? for TensorRT, which cannot run here: `),
+          name,
+        )
     })
   })
 
@@ -178,7 +205,9 @@ for (const machine of machines) {
   t.test(`${machine.name}: what is no wish for TensorRT`, async (t) => {
     const attempts = harmless.map((wish) => ({ ...wish, options: { ...wish.options } }))
     const right =
-      machine.lacksWithPath === undefined || machine.lacks === 'ERR_TRT_NO_ADDON' ? [] : [{ options: {}, variable: fakes.trt10 }]
+      machine.lacksWithPath === undefined || machine.lacks === 'ERR_TRT_NO_ADDON'
+        ? []
+        : [{ options: {}, variable: fakes.trt10 }]
     for (const outcome of await attempt(machine, [...attempts, ...right])) {
       t.equal(outcome.backend, 'cpu', String(outcome.message))
       t.match(outcome.reason, /What to do: /, 'says why')
@@ -194,14 +223,22 @@ for (const machine of machines) {
       const why = isForced
         ? 'NODE_TENSORRT_PORTABLE=1 asks for that'
         : 'The native addon of node-tensorrt for .* cannot be loaded .*What to do: '
-      const since = isForced ? (i % 2 === 0 ? " .*, which 'auto' took since TensorRT cannot run here: .*No CUDA driver" : '$') : ''
+      const since = isForced
+        ? i % 2 === 0
+          ? " .*, which 'auto' took since TensorRT cannot run here: .*No CUDA driver"
+          : '$'
+        : ''
       t.match(outcome, {
         code: 'ERR_TRT_UNSUPPORTED',
         message: new RegExp(
           `^The option ${name ?? ''} needs the addon of node-tensorrt; this engine runs without it, on onnxruntime-node in a worker: ${why}${since}`,
         ),
       })
-      t.equal(outcome.message?.split('What to do: ').length, isForced && i % 2 === 1 ? 1 : 2, 'what is said is said once')
+      t.equal(
+        outcome.message?.split('What to do: ').length,
+        isForced && i % 2 === 1 ? 1 : 2,
+        'what is said is said once',
+      )
     })
   })
 }

@@ -23,7 +23,10 @@ const [ten, eleven] = families
 driver.set({ devices: 2 })
 const onGpu: EngineOptions = { tensorrt: ten.path }
 const cpu = { backend: 'cpu' } as const
-const folder = t.testdir({ 'timing.cache': 'none', models: { resnet50: { 'config.pbtxt': 'max_batch_sise: 8', 1: {} } } })
+const folder = t.testdir({
+  'timing.cache': 'none',
+  models: { resnet50: { 'config.pbtxt': 'max_batch_sise: 8', 1: {} } },
+})
 
 const model = identity('float32', ['batch', 3, 224, 224], 'images', 'scores')
 const plan = fakePlan({
@@ -63,8 +66,11 @@ const refused = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-const built = (tensorrt: string, bytes: Uint8Array, options: ConstructorParameters<typeof Builder>[0] = {}): Promise<Plan> =>
-  new Builder({ tensorrt, ...options }).build(bytes)
+const built = (
+  tensorrt: string,
+  bytes: Uint8Array,
+  options: ConstructorParameters<typeof Builder>[0] = {},
+): Promise<Plan> => new Builder({ tensorrt, ...options }).build(bytes)
 
 const image = (): Tensor<'float32'> => Tensor.zeros('float32', [1, 3, 224, 224])
 
@@ -127,7 +133,8 @@ const provoked: Record<string, () => unknown> = {
     return Engine.attach(token)
   },
   TIMEOUT: () => held({}, (engine) => engine.infer(row(), { timeoutMs: 50 })),
-  QUEUE_TIMEOUT: () => held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
+  QUEUE_TIMEOUT: () =>
+    held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
   SERVER: () => serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } }),
   FILE: () => Engine.load('/models/none.onnx', cpu),
   MODEL_FORMAT: () => Engine.load(Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0, 0, 0), cpu),
@@ -195,10 +202,18 @@ const elsewhere = {
 
 const sections = sectionsOf(readFileSync(join(packageRoot(), 'docs', 'guides', 'errors.md'), 'utf8'))
 const pattern = (message: string): RegExp =>
-  new RegExp(`^${message.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}`, 's') // prettier-ignore
+  new RegExp(
+    `^${message
+      .split('…')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}`,
+    's',
+  )
 
 t.test('each code is provoked here, or where it is said', (t) => {
-  const known = [...Object.keys(provoked), ...Object.keys(children), ...Object.keys(elsewhere)].map((name) => `ERR_TRT_${name}`)
+  const known = [...Object.keys(provoked), ...Object.keys(children), ...Object.keys(elsewhere)].map(
+    (name) => `ERR_TRT_${name}`,
+  )
   t.same(known.sort(), [...sections.keys()].sort())
   t.end()
 })

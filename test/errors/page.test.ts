@@ -18,7 +18,10 @@ t.test('each code has its text, and no other is there', (t) => {
   for (const [code, { text, message, remedies }] of sections) {
     const meaning = errorCodes[code as keyof typeof errorCodes]
     t.match(text.toLowerCase(), meaning.toLowerCase(), `${code}: its meaning`)
-    t.ok(text.length > meaning.length + 20 && message.length > 10 && remedies.every((remedy) => remedy.length > 20), code)
+    t.ok(
+      text.length > meaning.length + 20 && message.length > 10 && remedies.every((remedy) => remedy.length > 20),
+      code,
+    )
     t.ok(remedies.length > 0, `${code}: what mends it`)
   }
   t.end()

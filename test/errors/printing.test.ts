@@ -21,7 +21,12 @@ async function failureOf(operation: () => Promise<unknown>): Promise<TensorRTErr
   throw new Error('it did not fail as it should', { cause: error })
 }
 
-function saysAllOnce(t: Test, printed: string, { message, log }: Pick<TensorRTError, 'message' | 'log'>, what: string): void {
+function saysAllOnce(
+  t: Test,
+  printed: string,
+  { message, log }: Pick<TensorRTError, 'message' | 'log'>,
+  what: string,
+): void {
   t.equal(occurrences(printed, message), 1, `${what}: ${message}`)
   for (const line of log) t.equal(occurrences(printed, textOf(line)), 1, `${what}: ${line}`)
 }
@@ -61,7 +66,8 @@ for (const family of families)
       const error = await failureOf(operation)
       saysAllOnce(t, inspect(error), error, name)
       saysAllOnce(t, inspect({ deep: { down: [error] } }, { depth: 9 }), error, `${name}, in an object`)
-      if (error.cause instanceof Error) t.not(error.cause.message, error.message, `${name}: the cause says something else`)
+      if (error.cause instanceof Error)
+        t.not(error.cause.message, error.message, `${name}: the cause says something else`)
       if (error.log.length > 0) withLog++
     }
     const { message, log } = await failureOf(operations['load'] as () => Promise<unknown>)

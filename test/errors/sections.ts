@@ -17,7 +17,11 @@ export function sectionsOf(page: string): ReadonlyMap<string, Section> {
       const items = list.split(/^- /m).slice(1)
       return [
         code,
-        { text: oneLine(text), message: oneLine(message), remedies: items.filter((item) => !/^\*\*Details\*\*/.test(item)).map(oneLine) },
+        {
+          text: oneLine(text),
+          message: oneLine(message),
+          remedies: items.filter((item) => !/^\*\*Details\*\*/.test(item)).map(oneLine),
+        },
       ]
     }),
   )

@@ -1,7 +1,16 @@
 // Whoever awaits an operation stands in the stack of its error; who gave an error gets that very one back.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Builder, type BuildOptions, Engine, EngineCache, Plan, Refitter, Tensor, TensorRTError } from '../../lib/index.js'
+import {
+  Builder,
+  type BuildOptions,
+  Engine,
+  EngineCache,
+  Plan,
+  Refitter,
+  Tensor,
+  TensorRTError,
+} from '../../lib/index.js'
 import { readImage } from '../../lib/vision/index.js'
 import { driver, families, fanPlan, leftovers, load, planOf, rows, rowsPlan } from '../lanes/rig.js'
 import { expand, identity, oneNode, slow } from '../support/models.js'
@@ -19,7 +28,10 @@ async function theOneWhoWaits(operation: Operation): Promise<unknown> {
   return result
 }
 
-/** Every operation fails in its way, is a TensorRTError, and names who waits for it; what failed before is not under way any more. */
+/**
+ * Every operation fails in its way, is a TensorRTError, and names who waits for it; what failed before is not under way
+ * any more.
+ */
 async function showCallers(t: Test, isIdle: () => boolean, operations: Record<string, Operation>): Promise<void> {
   for (const [name, operation] of Object.entries(operations)) {
     await certain(isIdle)
@@ -174,7 +186,8 @@ await t.test('an error that was given comes back itself', async (t) => {
   const thrown: Record<string, (options: BuildOptions) => Promise<unknown>> = {
     build: (options) => new Builder({ tensorrt }).build(model, options),
     'build in a process': (options) => new Builder({ tensorrt, isolation: 'process' }).build(model, options),
-    'EngineCache.plan': (options) => new EngineCache({ folder: join(folder, 'other') }).plan(model, { builder: { tensorrt }, ...options }),
+    'EngineCache.plan': (options) =>
+      new EngineCache({ folder: join(folder, 'other') }).plan(model, { builder: { tensorrt }, ...options }),
   }
   for (const [name, build] of Object.entries(thrown)) {
     const error = new TensorRTError('ERR_TRT_TIMEOUT', 'mine')

@@ -94,7 +94,8 @@ export const isSmall = ({ parameters }: Architecture): boolean => parameters < 1
 
 /** What a training framework counts: every stored number but BatchNorm's running statistics and what is no weight. */
 function trained(model: ModelProto): number {
-  const weights = model.graph?.initializer.filter(({ name }) => !name.startsWith('constant/') && !name.includes('.running_')) ?? []
+  const weights =
+    model.graph?.initializer.filter(({ name }) => !name.startsWith('constant/') && !name.includes('.running_')) ?? []
   return weights.reduce((sum, { dims }) => sum + dims.reduce((product, dim) => product * Number(dim), 1), 0)
 }
 
@@ -114,7 +115,10 @@ function normal(batch: number, size: number): Tensor<'float32'> {
 }
 
 /** That it is the one that was published, by the number of its parameters, and answers as such. */
-export async function checkArchitecture(t: Test, { modelOf, parameters, folded, size, outputs }: Architecture): Promise<void> {
+export async function checkArchitecture(
+  t: Test,
+  { modelOf, parameters, folded, size, outputs }: Architecture,
+): Promise<void> {
   const asTrained = modelOf({ size, batchNorm: 'nodes' })
   t.equal(trained(asTrained), parameters, 'as many parameters as published')
   t.doesNotThrow(() => checkModel(asTrained), 'a graph that holds together')
@@ -138,5 +142,9 @@ export async function checkArchitecture(t: Test, { modelOf, parameters, folded, 
 /** Whether the first of a batch has the same answer, as far as float32 goes, and one that says something. */
 function sameAs(expected: Float32Array, found: Float32Array): boolean {
   const scale = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length)
-  return scale > 1e-3 && scale < 1e3 && expected.every((value, i) => Math.abs(value - found[i]!) <= 1e-3 * scale + 1e-3 * Math.abs(value))
+  return (
+    scale > 1e-3 &&
+    scale < 1e3 &&
+    expected.every((value, i) => Math.abs(value - found[i]!) <= 1e-3 * scale + 1e-3 * Math.abs(value))
+  )
 }

@@ -1,6 +1,15 @@
 // The architectures of the examples and the real TensorRT-RTX: it takes all that they are made of.
 import t from 'tap'
-import { efficientDet, mobileNetV2, retinaFace, u2netp, unet, yoloV5, yoloV8Seg, yoloX } from '../../examples/models/index.js'
+import {
+  efficientDet,
+  mobileNetV2,
+  retinaFace,
+  u2netp,
+  unet,
+  yoloV5,
+  yoloV8Seg,
+  yoloX,
+} from '../../examples/models/index.js'
 import { Builder } from '../../lib/index.js'
 import { writeModel } from '../../lib/onnx/index.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'

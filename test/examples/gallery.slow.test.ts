@@ -27,14 +27,17 @@ t.test('the pictures are small, and in the guide', (t) => {
 t.test('node scripts/gallery.mjs makes them', { skip: skipWithoutCenterFace }, async (t) => {
   const out = t.testdir()
   const program = fileURLToPath(new URL('../../examples/gallery.js', import.meta.url))
-  const { code, stderr } = await runNode([program, '--out', out], undefined, undefined, { NODE_TENSORRT_CENTERFACE: centerFacePath! })
+  const { code, stderr } = await runNode([program, '--out', out], undefined, undefined, {
+    NODE_TENSORRT_CENTERFACE: centerFacePath!,
+  })
   t.equal(code, 0, stderr)
   t.same(readdirSync(out).sort(), names)
   for (const name of names) {
     const [made, kept] = [await readImage(join(out, name)), await readImage(join(gallery, name))]
     t.match(made, { width: kept.width, height: kept.height }, name)
     // letters are those of the system's fonts
-    const difference = made.data.reduce((sum, value, at) => sum + Math.abs(value - kept.data[at]!), 0) / made.data.length
+    const difference =
+      made.data.reduce((sum, value, at) => sum + Math.abs(value - kept.data[at]!), 0) / made.data.length
     t.ok(difference < (name === 'text.jpg' ? 20 : 3), `${name} differs by ${difference} of 255 on average`)
   }
 })

@@ -6,7 +6,8 @@ import { writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { answersOf, architectures, checkArchitecture, isSmall } from './architectures.js'
 
-for (const architecture of architectures.filter(isSmall)) t.test(architecture.name, (t) => checkArchitecture(t, architecture))
+for (const architecture of architectures.filter(isSmall))
+  t.test(architecture.name, (t) => checkArchitecture(t, architecture))
 
 t.test('weights are by the seed', async (t) => {
   const bytes = (seed: number) => Buffer.from(writeModel(retinaFace.modelOf({ size: 32, seed })))
@@ -59,6 +60,9 @@ t.test('YOLOv5 answers in pixels: each row within two cells of its own, no large
 
 t.test('RetinaFace has a row for each prior at sides that no stride divides', async (t) => {
   const size = { width: 70, height: 50 }
-  const { loc } = await answersOf(retinaFace.modelOf({ size }), new Tensor('float32', new Float32Array(3 * 50 * 70), [1, 3, 50, 70]))
+  const { loc } = await answersOf(
+    retinaFace.modelOf({ size }),
+    new Tensor('float32', new Float32Array(3 * 50 * 70), [1, 3, 50, 70]),
+  )
   t.equal(loc!.shape[1], retinaFacePriors(size).length / 4)
 })

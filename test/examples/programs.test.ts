@@ -14,7 +14,17 @@ t.test('the one command: a name that is none names those that are, and one goes 
   const unknown = await runNode([script, 'clasify'])
   t.equal(unknown.code, 1)
   t.match(unknown.stderr, /classify, detect-faces, detect-objects, face-blur-unet, read-text, remove-background/)
-  const { code, stdout, stderr } = await runNode([script, 'classify', first, '--size', '64', '--json', '--out', t.testdir(), ...cpu])
+  const { code, stdout, stderr } = await runNode([
+    script,
+    'classify',
+    first,
+    '--size',
+    '64',
+    '--json',
+    '--out',
+    t.testdir(),
+    ...cpu,
+  ])
   t.equal(code, 0, stderr)
   t.match(JSON.parse(stdout), [{ photo: first, classes: [{ classIndex: Number, score: Number }] }])
 })

@@ -1,4 +1,5 @@
-// The guide of ensembles: its fences are the files of the example, its commands get a label, and mistakes say what it says.
+// The guide of ensembles: its fences are the files of the example, its commands get a label, and mistakes say what it
+// says.
 import { execFile } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +18,14 @@ import { root } from '../package/support.js'
 const guide = 'docs/guides/serving-ensembles.md'
 const page = readPage(guide)
 const models = join(root, 'examples/serve-ensemble/models')
-const files = ['preprocess/config.pbtxt', 'preprocess/1/model.js', 'resnet50/config.pbtxt', 'postprocess/config.pbtxt', 'postprocess/1/model.js', 'classify/config.pbtxt'] // prettier-ignore
+const files = [
+  'preprocess/config.pbtxt',
+  'preprocess/1/model.js',
+  'resnet50/config.pbtxt',
+  'postprocess/config.pbtxt',
+  'postprocess/1/model.js',
+  'classify/config.pbtxt',
+]
 
 /** The fence below the line that is a file's name. */
 function fenceOf(file: string): string {
@@ -25,10 +33,15 @@ function fenceOf(file: string): string {
   return /^\s*```\w+\n([^]*?)^```$/m.exec(after ?? '')?.[1] ?? ''
 }
 
-/** A classifier of the mean colour of 224 x 224 pixels, with the names of the ResNet-50: its answers are a thousand scores, too. */
+/**
+ * A classifier of the mean colour of 224 x 224 pixels, with the names of the ResNet-50: its answers are a thousand
+ * scores, too.
+ */
 function classifier(): Uint8Array {
   const graph = new GraphBuilder({ name: 'classifier' })
-  const mean = graph.node('Flatten', [graph.node('GlobalAveragePool', [graph.input('images', 'float32', ['N', 3, 224, 224])])])
+  const mean = graph.node('Flatten', [
+    graph.node('GlobalAveragePool', [graph.input('images', 'float32', ['N', 3, 224, 224])]),
+  ])
   const weights = graph.constant('weights', new Tensor('float32', new Seeded(3).values(3000, 4), [3, 1000]))
   graph.output(graph.node('MatMul', [mean, weights], {}, { output: 'logits' }), 'float32', ['N', 1000])
   return writeModel(graph.toModel())
@@ -64,12 +77,25 @@ t.test('its commands of curl get a label', async (t) => {
   }
 })
 
-/** By the words of the page: a change of a file that is wrong, and of the model that is loaded again; or a request that is. */
+/**
+ * By the words of the page: a change of a file that is wrong, and of the model that is loaded again; or a request that
+ * is.
+ */
 const inFiles: Readonly<Record<string, readonly [model: string, file: string, from: string, to: string]>> = {
   'a step names a model that is not there': ['classify', 'config.pbtxt', '"resnet50"', '"resnet5"'],
-  'a `value` that no step gives': ['classify', 'config.pbtxt', 'key: "images" value: "pixels"', 'key: "images" value: "pixel"'],
+  'a `value` that no step gives': [
+    'classify',
+    'config.pbtxt',
+    'key: "images" value: "pixels"',
+    'key: "images" value: "pixel"',
+  ],
   'a `key` that the step does not have': ['classify', 'config.pbtxt', 'key: "images"', 'key: "image"'],
-  'an output of the ensemble that no step gives': ['classify', 'config.pbtxt', 'key: "score" value: "score"', 'key: "score" value: "sum"'],
+  'an output of the ensemble that no step gives': [
+    'classify',
+    'config.pbtxt',
+    'key: "score" value: "score"',
+    'key: "score" value: "sum"',
+  ],
   'shapes of two steps that cannot meet': ['postprocess', 'config.pbtxt', 'dims: [ 1000 ]', 'dims: [ 10 ]'],
   'the module exports nothing by default': ['postprocess', '1/model.js', 'export default', 'export const model ='],
   '`load()` throws': ['postprocess', 'config.pbtxt', 'labels.txt', 'names.txt'],
@@ -93,14 +119,22 @@ t.test('mistakes say what it says', async (t) => {
   const folder = t.testdir()
   putRepository(folder)
   const place = { port: 0, address: '127.0.0.1' }
-  await using server = await serve({ modelRepository: folder, http: place, modelControlMode: 'explicit', loadModel: ['classify'] })
+  await using server = await serve({
+    modelRepository: folder,
+    http: place,
+    modelControlMode: 'explicit',
+    loadModel: ['classify'],
+  })
   await using client = new HttpClient(server.addresses.http?.url ?? '')
   const photo = readFileSync(photographs[0]!)
   const classify = (): Promise<unknown> => client.infer('classify', { jpeg: Tensor.from(photo, [1, photo.length]) })
   t.same(Object.keys(mistakes()), [...Object.keys(inFiles), ...Object.keys(inRequests)])
   for (const [mistake, text] of Object.entries(mistakes())) {
     const change = inFiles[mistake]
-    const said = change === undefined ? client.infer('classify', inRequests[mistake] ?? {}) : askWith(server, folder, change, classify)
+    const said =
+      change === undefined
+        ? client.infer('classify', inRequests[mistake] ?? {})
+        : askWith(server, folder, change, classify)
     const { message, details } = await failureOf(() => said)
     t.match(message, text, mistake)
     if (change === undefined) t.equal(details?.['status'], 400, `the client's fault: ${mistake}`)

@@ -57,14 +57,27 @@ t.test('two models, two forms of their input, three ways', async (t) => {
     t.ok(calls.every(({ times }) => times.average > 0 && times.p90 <= times.p95 && times.median <= times.p90))
   }
   t.equal(await readFile(join(folder, 'serve-rest-grpc.json'), 'utf8'), stdout)
-  const drawing = new DOMParser().parseFromString(await readFile(join(folder, 'serve-rest-grpc.svg'), 'utf8'), 'image/svg+xml')
-  const bars = Array.from(drawing.getElementsByTagName('rect')).filter((rect) => rect.getElementsByTagName('title').length > 0)
+  const drawing = new DOMParser().parseFromString(
+    await readFile(join(folder, 'serve-rest-grpc.svg'), 'utf8'),
+    'image/svg+xml',
+  )
+  const bars = Array.from(drawing.getElementsByTagName('rect')).filter(
+    (rect) => rect.getElementsByTagName('title').length > 0,
+  )
   t.equal(bars.length, 4 * 3 * 3, 'a bar for each panel, figure and way')
 })
 
 t.test('as a table', async (t) => {
   const folder = t.testdir()
-  const { code, stdout, stderr } = await example('serve-rest-grpc', [...quick, '--forms', 'bytes', '--calls', '20', '--out', folder])
+  const { code, stdout, stderr } = await example('serve-rest-grpc', [
+    ...quick,
+    '--forms',
+    'bytes',
+    '--calls',
+    '20',
+    '--out',
+    folder,
+  ])
   t.equal(code, 0, stderr)
   t.match(stdout, /model .*average ms .*P90 ms .*P95 ms .*less than JSON/)
   for (const what of ['MobileNetV2', 'EfficientDet-D1'])

@@ -42,7 +42,10 @@ function fakesIn(folder: string): Fakes {
 
 let built: Promise<Fakes> | undefined
 
-/** Those that `npm test` has built, which it names in NODE_TENSORRT_FAKES; who runs a test file by hand has them built here. */
+/**
+ * Those that `npm test` has built, which it names in NODE_TENSORRT_FAKES; who runs a test file by hand has them built
+ * here.
+ */
 export function buildFakes(): Promise<Fakes> {
   built ??= (async () => {
     const ready = process.env['NODE_TENSORRT_FAKES']

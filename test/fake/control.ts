@@ -68,15 +68,18 @@ export interface TensorRTStats {
     number
   >
   /**
-   * What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext, enqueuedWithoutMemory, memoryTooSmall,
-   * capturedBeforeItRan, staleGraphLaunched …
+   * What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext,
+   * enqueuedWithoutMemory, memoryTooSmall, capturedBeforeItRan, staleGraphLaunched …
    */
   misuse: Record<string, number>
   /** Calls of entries that the fake does not implement, or that the version posed as lacks. */
   traps: string[]
   /** What each build was told. */
   builds: Record<string, number>[]
-  /** What each calibration of TensorRT 10 took: the algorithm's number, and of each batch, by input, the greatest magnitude and the FNV-1a of its bytes. */
+  /**
+   * What each calibration of TensorRT 10 took: the algorithm's number, and of each batch, by input, the greatest
+   * magnitude and the FNV-1a of its bytes.
+   */
   calibrations: {
     algorithm: number
     kind: string
@@ -85,7 +88,10 @@ export interface TensorRTStats {
   }[]
   /** Layers whose timing was in the cache that a build was given, and layers that were measured. */
   timing: { hits: number; misses: number }
-  /** Contexts for which was compiled what no runtime cache had, and contexts that were made with TensorRT-RTX's own CUDA graphs. */
+  /**
+   * Contexts for which was compiled what no runtime cache had, and contexts that were made with TensorRT-RTX's own CUDA
+   * graphs.
+   */
   jit: { compiles: number; withGraphs: number }
   calls: Record<string, number>
 }
@@ -129,7 +135,8 @@ class Fake<Stats, Settings> {
   }
   set(settings: Partial<Settings>): void {
     for (const [key, value] of Object.entries(settings)) {
-      if (!this.addon.set(this.library, key, String(value))) throw new Error(`the fake does not know ${key}=${String(value)}`)
+      if (!this.addon.set(this.library, key, String(value)))
+        throw new Error(`the fake does not know ${key}=${String(value)}`)
     }
   }
   /** Settings, rules and counters as at the start; what is live stays and is still counted. */

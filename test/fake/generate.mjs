@@ -15,7 +15,13 @@ const split = (signature) => {
 }
 const number = (version) => Number(version.split('.').pop())
 
-const lines = ['// Generated from test/facts by test/fake/generate.mjs.', '#pragma once', '#include <cstddef>', '#include <cstdint>', '']
+const lines = [
+  '// Generated from test/facts by test/fake/generate.mjs.',
+  '#pragma once',
+  '#include <cstddef>',
+  '#include <cstdint>',
+  '',
+]
 lines.push('namespace fake { void* trap(char const* interface, int index, char const* method) noexcept; }')
 lines.push('using cudaStream_t = void*;', 'using cudaEvent_t = void*;', '')
 
@@ -38,7 +44,8 @@ lines.push(
   'using TacticSources = uint32_t; using SerializationFlags = uint32_t; using TempfileControlFlags = uint32_t; using QuantizationFlags = uint32_t; using AllocatorFlags = uint32_t; using PluginLibraryHandle = void*;',
   'class IPluginRegistry; class IDebugListener; class IStreamWriter; class IAlgorithmSelector; class IInt8Calibrator; class ILayer;',
 )
-for (const name of [...Object.keys(publics), ...callbacks]) if (interfaces[name] || publics[name]) lines.push(`class ${name};`)
+for (const name of [...Object.keys(publics), ...callbacks])
+  if (interfaces[name] || publics[name]) lines.push(`class ${name};`)
 
 const destructor = (name) => `  virtual ~${name}() = default;`
 const traps = []
@@ -85,25 +92,42 @@ for (const [name, implementation] of Object.entries(publics)) {
   if (!interfaces[implementation]) continue
   const extra = interfaces[name] ? body(name, {}) : [destructor(name)]
   if (name === 'ILayer') {
-    lines.push(`class ${name} {`, ' public:', ...extra, `  apiv::${implementation}* mLayer = nullptr;`, '  void* mImpl = nullptr;', '};')
+    lines.push(
+      `class ${name} {`,
+      ' public:',
+      ...extra,
+      `  apiv::${implementation}* mLayer = nullptr;`,
+      '  void* mImpl = nullptr;',
+      '};',
+    )
     continue
   }
   lines.push(`class ${name} {`, ' public:', ...extra, `  apiv::${implementation}* mImpl = nullptr;`, '};')
 }
 lines.push('}  // namespace nvinfer1', '')
 
-lines.push('namespace nvonnxparser {', 'using nvinfer1::IBuilderConfig;', 'using OnnxParserFlags = uint32_t;', 'class IRefitterObserver;')
+lines.push(
+  'namespace nvonnxparser {',
+  'using nvinfer1::IBuilderConfig;',
+  'using OnnxParserFlags = uint32_t;',
+  'class IRefitterObserver;',
+)
 lines.push(...enumerations('nvonnxparser::'), 'class IParserError;')
 for (const name of ['IParserError', 'IParser', 'IParserRefitter'])
   lines.push(`class ${name} {`, ' public:', ...body(name, returns[name], 'nvonnxparser'), '};')
 lines.push('}  // namespace nvonnxparser', '')
 
 // The first minor version of every entry, for posing as an older library.
-lines.push('namespace fake {', 'struct TableFacts { char const* name; int count; short const* since; char const* const* methods; };')
+lines.push(
+  'namespace fake {',
+  'struct TableFacts { char const* name; int count; short const* since; char const* const* methods; };',
+)
 for (const [name] of traps) {
   const rows = interfaces[name]
   lines.push(`inline constexpr short since${name}[] = {${rows.map((row) => number(row[2])).join(', ')}};`)
-  lines.push(`inline constexpr char const* methods${name}[] = {${rows.map((row) => JSON.stringify(row[1])).join(', ')}};`)
+  lines.push(
+    `inline constexpr char const* methods${name}[] = {${rows.map((row) => JSON.stringify(row[1])).join(', ')}};`,
+  )
 }
 lines.push('inline constexpr TableFacts tables[] = {')
 for (const [name] of traps) lines.push(`  {"${name}", ${interfaces[name].length}, since${name}, methods${name}},`)

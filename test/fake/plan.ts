@@ -1,6 +1,7 @@
 // Plans for the fake TensorRT: what they hold is described in nvinfer/program.h.
 
-export type FakeType = 'float32' | 'float16' | 'bfloat16' | 'int8' | 'int32' | 'int64' | 'uint8' | 'bool' | 'fp8' | 'int4'
+export type FakeType =
+  'float32' | 'float16' | 'bfloat16' | 'int8' | 'int32' | 'int64' | 'uint8' | 'bool' | 'fp8' | 'int4'
 
 export interface FakePort {
   name: string
@@ -26,13 +27,16 @@ export interface FakeProfile {
 }
 
 export interface FakeOp {
-  /** identity add sub mul div max min relu neg abs sqrt exp sigmoid tanh scale cast sum mean reducemax argmax softmax concat matmul
-   * nonzero reshape shape transpose */
+  /**
+   * identity add sub mul div max min relu neg abs sqrt exp sigmoid tanh scale cast sum mean reducemax argmax softmax
+   * concat matmul nonzero reshape shape transpose
+   */
   type: string
   inputs: readonly string[]
   output: string
   /**
-   * scale, offset, axis, keep, to, perm, shape: as the operation needs. `ms`: what a profiler is told, for each execution in turn; `reported`: under which name.
+   * scale, offset, axis, keep, to, perm, shape: as the operation needs. `ms`: what a profiler is told, for each
+   * execution in turn; `reported`: under which name.
    */
   attributes?: Record<string, string | number | readonly number[]>
 }
@@ -46,7 +50,10 @@ export interface FakePlan {
   ops: readonly FakeOp[]
   /** Without data: a weight that was stripped. */
   constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data?: Uint8Array }>
-  /** Whether constants of a floating type are weights that can be replaced: all, as kREFIT alone has it, or those of kSTRIP_PLAN or kREFIT_IDENTICAL. */
+  /**
+   * Whether constants of a floating type are weights that can be replaced: all, as kREFIT alone has it, or those of
+   * kSTRIP_PLAN or kREFIT_IDENTICAL.
+   */
   refit?: boolean | 'stripped' | 'identical'
   /** A plugin without which it is not deserialized; that of test/fake/plugin.cc is 'NodeTensorRTNone'. */
   plugin?: string
@@ -84,13 +91,22 @@ function portLine(kind: 'input' | 'output', port: FakePort): string {
 }
 
 export function fakePlan(spec: FakePlan): Uint8Array {
-  const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${list([spec.memory ?? 4096].flat())}`]
+  const lines = [
+    `name ${encode(spec.name ?? 'fake')}`,
+    `aux ${spec.aux ?? 0}`,
+    `memory ${list([spec.memory ?? 4096].flat())}`,
+  ]
   lines.push(`verbosity ${['layer_names_only', 'none', 'detailed'].indexOf(spec.verbosity ?? 'layer_names_only')}`)
-  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`, `refit ${refitModes.indexOf(spec.refit ?? false)}`)
+  lines.push(
+    `weights ${spec.weights ?? 1024}`,
+    `compute ${spec.computeMs ?? -1}`,
+    `refit ${refitModes.indexOf(spec.refit ?? false)}`,
+  )
   if (spec.plugin !== undefined) lines.push(`plugin ${encode(spec.plugin)}`)
   if (spec.hostCode) lines.push('hostcode 1')
   if (spec.temporary !== undefined) lines.push(`temporary ${spec.temporary}`)
-  for (const [output, input] of Object.entries(spec.aliases ?? {})) lines.push(`alias ${encode(output)} ${encode(input)}`)
+  for (const [output, input] of Object.entries(spec.aliases ?? {}))
+    lines.push(`alias ${encode(output)} ${encode(input)}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {
@@ -126,7 +142,10 @@ export function fakePlan(spec: FakePlan): Uint8Array {
 }
 
 /** One input x and one output y of the same shape, y = x. */
-export const identityPlan = (shape: readonly number[], spec: Partial<FakePlan> & { dtype?: FakeType } = {}): Uint8Array => {
+export const identityPlan = (
+  shape: readonly number[],
+  spec: Partial<FakePlan> & { dtype?: FakeType } = {},
+): Uint8Array => {
   const dtype = spec.dtype ?? 'float32'
   return fakePlan({
     inputs: [{ name: 'x', shape, dtype }],

@@ -203,7 +203,13 @@ export const returns = {
     getCudaGraphStrategy: 'CudaGraphStrategy',
   },
   VRuntimeCache: { serialize: 'IHostMemory*', deserialize: 'bool', reset: 'bool' },
-  VSerializationConfig: { setFlags: 'bool', getFlags: 'SerializationFlags', clearFlag: 'bool', setFlag: 'bool', getFlag: 'bool' },
+  VSerializationConfig: {
+    setFlags: 'bool',
+    getFlags: 'SerializationFlags',
+    clearFlag: 'bool',
+    setFlag: 'bool',
+    getFlag: 'bool',
+  },
   VRefitter: {
     ...recorder,
     refitCudaEngine: 'bool',

@@ -5,7 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { failureOf } from '../support/errors.js'
-import { ended, holding, increments, said, scratchFile, skipPython, startNode, startPython, startWorker } from './rig.js'
+import {
+  ended,
+  holding,
+  increments,
+  said,
+  scratchFile,
+  skipPython,
+  startNode,
+  startPython,
+  startWorker,
+} from './rig.js'
 
 const nothing = (): Promise<void> => Promise.resolve()
 
@@ -57,7 +67,8 @@ t.test('processes and threads take turns', async (t) => {
 
 t.test('the lock of a killed process is free, though what it had started lives on', async (t) => {
   const file = scratchFile(t)
-  const sleeper = "(await import('node:child_process')).spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).pid"
+  const sleeper =
+    "(await import('node:child_process')).spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).pid"
   const holder = startNode(holding(sleeper), file)
   const [, pid] = (await said(holder)).split(' ').map(Number)
   if (pid === undefined) throw new Error('no process was started')
@@ -106,7 +117,9 @@ t.test('who waits can be told to stop', async (t) => {
   abort.abort(new Error('enough'))
   await t.rejects(waiting, { message: 'enough' }, 'while the other still has it')
   t.match(await failureOf(() => withFileLock(file, { timeoutMs: 30 }, nothing)), { code: 'ERR_TRT_TIMEOUT' })
-  await t.rejects(withFileLock(file, { signal: AbortSignal.abort(new Error('before')) }, nothing), { message: 'before' })
+  await t.rejects(withFileLock(file, { signal: AbortSignal.abort(new Error('before')) }, nothing), {
+    message: 'before',
+  })
   letGo()
   await holder
   t.ok(await isFree(file), 'none of them has it now')
@@ -169,6 +182,9 @@ t.test('what cannot be locked is a typed error', async (t) => {
   await mkdir(`${file}.lock`)
   t.match(await failureOf(() => withFileLock(file, {}, nothing)), { code: 'ERR_TRT_FILE', message: /Is a directory/ })
   for (const path of ['', 'a\0b', 7 as never]) {
-    t.match(await failureOf(() => withFileLock(path, {}, nothing)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /a path for path/ })
+    t.match(await failureOf(() => withFileLock(path, {}, nothing)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /a path for path/,
+    })
   }
 })

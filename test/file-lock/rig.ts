@@ -33,10 +33,17 @@ export const holding = (also = "''"): string => `
 `
 
 export const startWorker = (program: string, file: string): Worker =>
-  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(file) + program)}`), { execArgv: [], env, stdout: true })
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(file) + program)}`), {
+    execArgv: [],
+    env,
+    stdout: true,
+  })
 
 export const startNode = (program: string, file: string, flags: readonly string[] = []): ChildProcess =>
-  spawn(process.execPath, [...flags, '--input-type=module', '-e', prelude(file) + program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  spawn(process.execPath, [...flags, '--input-type=module', '-e', prelude(file) + program], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
 
 /** The reason why tests with python3 are skipped. */
 export const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? false : 'no python3'
@@ -51,11 +58,14 @@ export const startPython = (program: string, file: string): ChildProcess =>
 export const said = (child: ChildProcess | Worker): Promise<string> =>
   new Promise((resolve, reject) => {
     child.stdout?.once('data', (data) => resolve(String(data).trim()))
-    child.once('error', reject).once('exit', (code: number | null) => reject(new Error(`ended with ${String(code)}, having said nothing`)))
+    child
+      .once('error', reject)
+      .once('exit', (code: number | null) => reject(new Error(`ended with ${String(code)}, having said nothing`)))
   })
 
 export const ended = (child: ChildProcess | Worker): Promise<unknown> =>
   new Promise((resolve, reject) => void child.once('error', reject).once('exit', resolve))
 
 /** A path in a folder of the test's own, which goes with it. */
-export const scratchFile = (t: Parameters<typeof temporaryFolder>[0], name = 'file'): string => join(temporaryFolder(t), name)
+export const scratchFile = (t: Parameters<typeof temporaryFolder>[0], name = 'file'): string =>
+  join(temporaryFolder(t), name)

@@ -2,14 +2,34 @@
 // over what it was read from.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, copyFile, link, mkdir, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeFolder, saveFile, syncFolder } from '../../lib/base/files.js'
 import { readFully, writeFully } from '../../lib/base/pieces.js'
 import { temporaryOf } from '../../lib/base/temporary.js'
 import { Engine, Plan, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
-import { copyModel, GraphBuilder, loadExternalData, type ModelProto, readModel, saveModel } from '../../lib/onnx/index.js'
+import {
+  copyModel,
+  GraphBuilder,
+  loadExternalData,
+  type ModelProto,
+  readModel,
+  saveModel,
+} from '../../lib/onnx/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { checkedLabels } from '../../lib/tasks/labels.js'
 import { blurRegions, readImage, writeImage } from '../../lib/vision/index.js'
@@ -48,7 +68,11 @@ t.test('what has more than 2 GiB is read and written in pieces', async (t) => {
     },
   }
   t.equal(await readFully(file, bytes, 7), bytes.length)
-  t.same(calls.splice(0), [[0, 2 ** 30, 7], [2 ** 30, 2 ** 30, 2 ** 30 + 7], [2 ** 31, 5, 2 ** 31 + 7]]) // prettier-ignore
+  t.same(calls.splice(0), [
+    [0, 2 ** 30, 7],
+    [2 ** 30, 2 ** 30, 2 ** 30 + 7],
+    [2 ** 31, 5, 2 ** 31 + 7],
+  ])
   await writeFully(file, bytes)
   t.same(calls.splice(0), [[0, 2 ** 30, null], [2 ** 30, 2 ** 30, null], [2 ** 31, 5, null]]) // prettier-ignore
   const ends = { read: async (_: Uint8Array, offset: number) => ({ bytesRead: offset < 6 ? 3 : 0 }) }
@@ -77,7 +101,11 @@ t.test('a file that is replaced keeps its mode and its owner', async (t) => {
       await chown(at(name), owner[0]!, owner[1]!)
       await write(at(name))
       const found = await stat(at(name))
-      t.same([(found.mode & 0o7777).toString(8), found.uid, found.gid], [mode.toString(8), ...owner], `${name} of ${mode.toString(8)}`)
+      t.same(
+        [(found.mode & 0o7777).toString(8), found.uid, found.gid],
+        [mode.toString(8), ...owner],
+        `${name} of ${mode.toString(8)}`,
+      )
       await chmod(at(name), 0o600)
     }
   }
@@ -98,7 +126,8 @@ t.test('a system that cannot sync a folder', async (t) => {
   const sync = prototype.sync
   t.teardown(() => (prototype.sync = sync))
   const failing = (code: string): void => {
-    prototype.sync = () => Promise.reject(Object.assign(new Error(`${code}: operation not permitted, fsync`), { code, syscall: 'fsync' }))
+    prototype.sync = () =>
+      Promise.reject(Object.assign(new Error(`${code}: operation not permitted, fsync`), { code, syscall: 'fsync' }))
   }
   for (const code of ['EPERM', 'EINVAL', 'EISDIR']) {
     failing(code)
@@ -120,7 +149,10 @@ t.test('what a killed saver left is swept by the next one, and nothing else', as
     await saveModel(made, ${JSON.stringify(join(folder, 'killed.onnx'))}, { externalData: true })
   `
   await saveModel(model(), join(other, 'model.onnx'))
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { env: childEnvironment(), stdio: 'inherit' })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    env: childEnvironment(),
+    stdio: 'inherit',
+  })
   t.same(await once(child, 'exit'), [null, 'SIGKILL'])
   const temporaries = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.endsWith('.tmp'))
   t.equal((await readdir(folder)).length, 1, 'something is left')
@@ -145,7 +177,12 @@ t.test('what a killed saver left is swept by the next one, and nothing else', as
 
 t.test('a folder that takes none is told at once', async (t) => {
   t.match(await failureOf(() => makeFolder('/proc/nowhere/deep')), { code: /ERR_TRT_FILE|ENOENT|EACCES/ })
-  t.match(await failureOf(() => writeTensors('/proc/nowhere/deep/', { a: Tensor.from(Float32Array.of(1)), b: Tensor.from(Float32Array.of(1)) })), { code: 'ERR_TRT_FILE' }) // prettier-ignore
+  t.match(
+    await failureOf(() =>
+      writeTensors('/proc/nowhere/deep/', { a: Tensor.from(Float32Array.of(1)), b: Tensor.from(Float32Array.of(1)) }),
+    ),
+    { code: 'ERR_TRT_FILE' },
+  )
   const folder = temporaryFolder(t)
   await writeFile(join(folder, 'file'), '')
   t.match(await failureOf(() => makeFolder(join(folder, 'file'))), { code: 'ERR_TRT_FILE', message: /not a folder/ })
@@ -156,7 +193,8 @@ t.test('a folder that takes none is told at once', async (t) => {
 t.test('pipes are refused, and not waited for', async (t) => {
   const folder = temporaryFolder(t)
   const at = (name: string): string => join(folder, name)
-  for (const name of ['pipe', 'pipe.png', 'pipe.npy', 'pipe.onnx', 'pipe.plan', 'm.onnx.data']) execFileSync('mkfifo', [at(name)])
+  for (const name of ['pipe', 'pipe.png', 'pipe.npy', 'pipe.onnx', 'pipe.plan', 'm.onnx.data'])
+    execFileSync('mkfifo', [at(name)])
   await mkdir(at('from'))
   await saveModel(model(), at('from/m.onnx'), { externalData: true })
   await rename(at('from/m.onnx'), at('m.onnx'))
@@ -200,7 +238,8 @@ t.test('tensors in other files: held against their shapes, and read once', async
   const [a, b, c] = tied.graph!.initializer.map(({ rawData }) => rawData)
   t.same([a!.length, b!.length, new Float32Array(a!.buffer)[0], new Float32Array(b!.buffer)[0]], [64, 64, 16, 0])
   t.equal(a, c, 'one place is in memory once')
-  const wrong = (...places: Parameters<typeof external>): Promise<unknown> => failureOf(() => loadExternalData(external(...places), folder))
+  const wrong = (...places: Parameters<typeof external>): Promise<unknown> =>
+    failureOf(() => loadExternalData(external(...places), folder))
   t.match(await wrong([0, 256]), { code: 'ERR_TRT_ONNX_PARSE', message: /length is 256 bytes.*float32 \[16\] has 64/ })
   t.match(await wrong([0, undefined, [2 ** 40]]), { code: 'ERR_TRT_FILE', message: /too few/ })
   t.match(await wrong([0, undefined, [-1]]), { code: 'ERR_TRT_ONNX_PARSE', message: /no size/ })
@@ -213,14 +252,19 @@ t.test('nothing writes over the file that it was read from, unless it is asked t
   const at = (name: string): string => join(folder, name)
   const refused = async (call: () => Promise<unknown>, path: string, what: string): Promise<void> => {
     const before = await readFile(path)
-    t.match(await failureOf(call), { code: 'ERR_TRT_FILE', message: /read from.*overwrite: true/, details: { path: /./ } }, what)
+    t.match(
+      await failureOf(call),
+      { code: 'ERR_TRT_FILE', message: /read from.*overwrite: true/, details: { path: /./ } },
+      what,
+    )
     t.ok(before.equals(await readFile(path)), `${what}: it stays`)
   }
   await saveModel(model(), at('m.onnx'))
   await link(at('m.onnx'), at('hard.onnx'))
   await symlink(at('m.onnx'), at('soft.onnx'))
   const read = await readModel(at('m.onnx'))
-  for (const name of ['m.onnx', 'hard.onnx', 'soft.onnx']) await refused(() => saveModel(read, at(name)), at(name), `saveModel to ${name}`)
+  for (const name of ['m.onnx', 'hard.onnx', 'soft.onnx'])
+    await refused(() => saveModel(read, at(name)), at(name), `saveModel to ${name}`)
   await refused(() => saveModel(copyModel(read), at('m.onnx')), at('m.onnx'), 'of a copy')
   const data = [Tensor.from(new Float32Array(128).fill(1), [4, 32])]
   const quantized = await quantize(at('m.onnx'), new Calibrator(data))
@@ -235,7 +279,11 @@ t.test('nothing writes over the file that it was read from, unless it is asked t
   await copyFile(at('outside.onnx'), at('shares.onnx'))
   const shares = await readModel(at('shares.onnx'))
   await loadExternalData(shares, folder)
-  await refused(() => saveModel(shares, at('outside.onnx')), at('outside.onnx.data'), "another model's weights, which are this one's")
+  await refused(
+    () => saveModel(shares, at('outside.onnx')),
+    at('outside.onnx.data'),
+    "another model's weights, which are this one's",
+  )
   await refused(() => saveModel(shares, at('outside.onnx.data')), at('outside.onnx.data'), 'the file of its weights')
 
   await writeTensors(at('t.npz'), { a: Tensor.from(Float32Array.of(1)), b: Tensor.from(Float32Array.of(2)) })
@@ -248,7 +296,11 @@ t.test('nothing writes over the file that it was read from, unless it is asked t
   await refused(() => writeImage(picture, at('p.png')), at('p.png'), 'writeImage')
   const blurred = await blurRegions(picture, [[0, 0, 8, 8]])
   await refused(() => writeImage(blurred, at('p.png')), at('p.png'), 'of what was made of it')
-  await refused(async () => writeImage(await blurRegions(at('p.png'), [[0, 0, 8, 8]]), at('p.png')), at('p.png'), 'by its path')
+  await refused(
+    async () => writeImage(await blurRegions(at('p.png'), [[0, 0, 8, 8]]), at('p.png')),
+    at('p.png'),
+    'by its path',
+  )
   await writeImage(blurred, at('p.png'), { overwrite: true })
   for (const call of [
     () => saveModel(read, at('x.onnx'), { overwrite: 'yes' as never }),
@@ -259,22 +311,27 @@ t.test('nothing writes over the file that it was read from, unless it is asked t
     t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /true or false for overwrite/ })
 })
 
-t.test('an optional peer comes from this package or from the program, and not from the folder that it is called in', async (t) => {
-  const folder = temporaryFolder(t)
-  const at = (...names: string[]): string => join(folder, ...names)
-  for (const name of ['package', 'program/node_modules/sharp', 'stranger/node_modules/sharp']) await mkdir(at(name), { recursive: true })
-  for (const name of ['package', 'program/node_modules/sharp', 'stranger/node_modules/sharp'])
-    await writeFile(at(name, 'package.json'), '{ "type": "module", "main": "index.js" }')
-  for (const name of ['program', 'stranger']) await writeFile(at(name, 'node_modules/sharp/index.js'), '')
-  await copyFile(new URL('../../lib/base/peer.js', import.meta.url), at('package/peer.js'))
-  const program = `
+t.test(
+  'an optional peer comes from this package or from the program, and not from the folder that it is called in',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const at = (...names: string[]): string => join(folder, ...names)
+    for (const name of ['package', 'program/node_modules/sharp', 'stranger/node_modules/sharp'])
+      await mkdir(at(name), { recursive: true })
+    for (const name of ['package', 'program/node_modules/sharp', 'stranger/node_modules/sharp'])
+      await writeFile(at(name, 'package.json'), '{ "type": "module", "main": "index.js" }')
+    for (const name of ['program', 'stranger']) await writeFile(at(name, 'node_modules/sharp/index.js'), '')
+    await copyFile(new URL('../../lib/base/peer.js', import.meta.url), at('package/peer.js'))
+    const program = `
     import { findPeer } from '../package/peer.js'
     try { console.log(findPeer('sharp')) } catch (error) { console.log(error.code) }`
-  for (const name of ['program', 'elsewhere']) {
-    await mkdir(at(name), { recursive: true })
-    await writeFile(at(name, 'main.mjs'), program)
-  }
-  const found = async (name: string): Promise<string> => (await runNode([at(name, 'main.mjs')], at('stranger'))).stdout.trim()
-  t.equal(await found('program'), at('program/node_modules/sharp/index.js'))
-  t.equal(await found('elsewhere'), 'MODULE_NOT_FOUND')
-})
+    for (const name of ['program', 'elsewhere']) {
+      await mkdir(at(name), { recursive: true })
+      await writeFile(at(name, 'main.mjs'), program)
+    }
+    const found = async (name: string): Promise<string> =>
+      (await runNode([at(name, 'main.mjs')], at('stranger'))).stdout.trim()
+    t.equal(await found('program'), at('program/node_modules/sharp/index.js'))
+    t.equal(await found('elsewhere'), 'MODULE_NOT_FOUND')
+  },
+)

@@ -20,7 +20,10 @@ t.test('weights of 2 GiB and more in another file', async (t) => {
   const model = create(ModelProtoSchema, {
     irVersion: 8n,
     opsetImport: [{ domain: '', version: 17n }],
-    graph: { name: 'large', initializer: [{ name: 'w', dims: [BigInt(elements)], dataType: 2, dataLocation: 1, externalData }] },
+    graph: {
+      name: 'large',
+      initializer: [{ name: 'w', dims: [BigInt(elements)], dataType: 2, dataLocation: 1, externalData }],
+    },
   })
   await loadExternalData(model, folder)
   const { rawData } = model.graph!.initializer[0]!

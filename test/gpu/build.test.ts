@@ -1,5 +1,6 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path. Builds a UNet and a
-// ResNet-50 (of torch where python3 has it) in FP32 and FP16, and holds what they compute, what they are made of, and both caches, against what is expected.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the
+// loader's path. Builds a UNet and a ResNet-50 (of torch where python3 has it) in FP32 and FP16, and holds what they
+// compute, what they are made of, and both caches, against what is expected.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -86,7 +87,13 @@ async function networkOf({ path }: Model): Promise<NetworkAudit> {
 }
 
 /** Each picture alone, then as many of them in turn as the profile's best and largest shapes have. */
-async function checkOutputs(t: Test, engine: Engine, model: Model, expected: readonly Float32Array[], limit: number): Promise<void> {
+async function checkOutputs(
+  t: Test,
+  engine: Engine,
+  model: Model,
+  expected: readonly Float32Array[],
+  limit: number,
+): Promise<void> {
   const pictures = expected.map((_, i) => pictureOf(model, i))
   for (const [i, picture] of pictures.entries()) {
     const same = cosine(await outputOf(engine, picture), expected[i] ?? new Float32Array())
@@ -116,10 +123,18 @@ async function checkAudit(t: Test, engine: Engine, precision: Precision): Promis
   if (precision === 'fp16') return
   t.equal(layersOf('float16'), 0, 'no layer in float16')
   const { warnings } = await engine.audit({ expect: 'fp16', iterations: 1 })
-  t.ok(warnings.includes(`Asked for fp16: 0 of ${audit.layers} layers`), 'a warning where a precision that is asked for is absent')
+  t.ok(
+    warnings.includes(`Asked for fp16: 0 of ${audit.layers} layers`),
+    'a warning where a precision that is asked for is absent',
+  )
 }
 
-async function checkPrecision(t: Test, model: Model, { plan, precision, ms }: Built, expected: readonly Float32Array[]): Promise<void> {
+async function checkPrecision(
+  t: Test,
+  model: Model,
+  { plan, precision, ms }: Built,
+  expected: readonly Float32Array[],
+): Promise<void> {
   t.comment(`built in ${rounded(ms)}: ${plan.bytes.length} bytes`)
   t.same(plan.info.settings?.precision, precision === 'fp32' ? [] : [precision])
   await using engine = await Engine.load(plan.bytes)
@@ -164,7 +179,10 @@ async function checkModel(t: Test, library: Library, model: Model, folder: strin
   return longest
 }
 
-/** Built by Engine.load once and then found; what is kept was built with the same settings as the plan that Builder made. */
+/**
+ * Built by Engine.load once and then found; what is kept was built with the same settings as the plan that Builder
+ * made.
+ */
 async function checkEngineCache(t: Test, library: Library, model: Model, direct: Built, folder: string): Promise<void> {
   const builder = optionsOf(direct.precision)
   const { path, shapes } = model
@@ -224,5 +242,6 @@ if (hasGpu && hasTensorRT) {
     checked.push(models)
     await checkAll(t, library, models, folder)
   })
-  if (checked.length === 0) await t.test('models of our own', async (t) => checkAll(t, library, await modelsOfOurs(folder), folder))
+  if (checked.length === 0)
+    await t.test('models of our own', async (t) => checkAll(t, library, await modelsOfOurs(folder), folder))
 }

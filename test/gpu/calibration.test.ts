@@ -1,5 +1,6 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path. INT8 by TensorRT 10's own
-// calibrators on a small network of convolutions: what they measure, what the engine is made of, and what it computes.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the
+// loader's path. INT8 by TensorRT 10's own calibrators on a small network of convolutions: what they measure, what the
+// engine is made of, and what it computes.
 import t, { type Test } from 'tap'
 import { loadAddon, tensorrtPath } from '../../lib/backend/native.js'
 import { Builder, type CalibrationSource, Engine, Tensor } from '../../lib/index.js'
@@ -105,7 +106,12 @@ if (calibrates) {
   for (const x of pictures) expected.push(await outputOf(cpu, x))
   const [one = new Float32Array(), other = new Float32Array()] = expected
   t.ok(cosine(one, other) < 0.9, `one picture's output would not pass for the other's: cosine ${cosine(one, other)}`)
-  for (const algorithm of ['entropy', 'minmax'] as const) await t.test(algorithm, (t) => checkCalibrator(t, algorithm, model, expected))
+  for (const algorithm of ['entropy', 'minmax'] as const)
+    await t.test(algorithm, (t) => checkCalibrator(t, algorithm, model, expected))
 } else {
-  await t.rejects(build(model, calibratorOf('entropy')), { code: 'ERR_TRT_UNSUPPORTED' }, `${kind} ${version} has no calibrators`)
+  await t.rejects(
+    build(model, calibratorOf('entropy')),
+    { code: 'ERR_TRT_UNSUPPORTED' },
+    `${kind} ${version} has no calibrators`,
+  )
 }

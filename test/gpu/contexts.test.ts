@@ -1,7 +1,16 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. What the fakes cannot settle of execution contexts: graphs of two slots, engines that need
-// no scratch memory, contexts that go on after an enqueue that failed.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. What the fakes cannot settle of execution
+// contexts: graphs of two slots, engines that need no scratch memory, contexts that go on after an enqueue that failed.
 import t from 'tap'
-import { Builder, capabilities, Engine, type EngineOptions, onLog, type Shapes, Tensor, type TensorRecord } from '../../lib/index.js'
+import {
+  Builder,
+  capabilities,
+  Engine,
+  type EngineOptions,
+  onLog,
+  type Shapes,
+  Tensor,
+  type TensorRecord,
+} from '../../lib/index.js'
 import { nonZero, oneNode } from '../support/models.js'
 import { failureOf } from '../support/errors.js'
 import { randomTensor } from '../support/values.js'
@@ -18,30 +27,39 @@ async function planOf(model: Uint8Array, shapes?: Shapes): Promise<Uint8Array> {
 
 const fixed = (...shape: number[]): Shapes => ({ x: { min: shape, opt: shape, max: shape } })
 
-await t.test('CUDA graphs of both slots: the bits are those without graphs, and no inference captures one once all have', async (t) => {
-  const shape = [1, ...resnet50.picture]
-  const plan = await planOf(resnet50.model(), fixed(...shape))
-  const inputs = Array.from({ length: 16 }, (_, i) => ({ x: randomTensor(shape, i + 1) }))
-  const run = async (options: EngineOptions): Promise<TensorRecord[]> => {
-    let captures = 0
-    const silence = onLog(({ text }) => (captures += /captur/i.test(text) ? 1 : 0), 'verbose')
-    try {
-      await using engine = await Engine.load(plan, options)
-      await engine.warmup({ iterations: 8 })
-      const results = await Promise.all(inputs.map((x) => engine.infer(x)))
-      const afterFirst = captures
-      for (let round = 0; round < 20; round++)
-        t.same(await Promise.all(inputs.map((x) => engine.infer(x))), results, 'the same bits, whichever slot has the request')
-      t.equal(captures, afterFirst, `${afterFirst} lines of the log about captures, all of them before`)
-      // told for a reader: where graphs hold addresses and are captured anew, they cost more than they save
-      t.comment(`${JSON.stringify(options)}: compute ${engine.stats.computeMs.p50} ms, p99 ${engine.stats.computeMs.p99} ms`)
-      return results
-    } finally {
-      silence()
+await t.test(
+  'CUDA graphs of both slots: the bits are those without graphs, and no inference captures one once all have',
+  async (t) => {
+    const shape = [1, ...resnet50.picture]
+    const plan = await planOf(resnet50.model(), fixed(...shape))
+    const inputs = Array.from({ length: 16 }, (_, i) => ({ x: randomTensor(shape, i + 1) }))
+    const run = async (options: EngineOptions): Promise<TensorRecord[]> => {
+      let captures = 0
+      const silence = onLog(({ text }) => (captures += /captur/i.test(text) ? 1 : 0), 'verbose')
+      try {
+        await using engine = await Engine.load(plan, options)
+        await engine.warmup({ iterations: 8 })
+        const results = await Promise.all(inputs.map((x) => engine.infer(x)))
+        const afterFirst = captures
+        for (let round = 0; round < 20; round++)
+          t.same(
+            await Promise.all(inputs.map((x) => engine.infer(x))),
+            results,
+            'the same bits, whichever slot has the request',
+          )
+        t.equal(captures, afterFirst, `${afterFirst} lines of the log about captures, all of them before`)
+        // told for a reader: where graphs hold addresses and are captured anew, they cost more than they save
+        t.comment(
+          `${JSON.stringify(options)}: compute ${engine.stats.computeMs.p50} ms, p99 ${engine.stats.computeMs.p99} ms`,
+        )
+        return results
+      } finally {
+        silence()
+      }
     }
-  }
-  t.same(await run({ cudaGraph: true }), await run({ cudaGraph: false }), 'with graphs as without')
-})
+    t.same(await run({ cudaGraph: true }), await run({ cudaGraph: false }), 'with graphs as without')
+  },
+)
 
 await t.test('an engine that needs no scratch memory runs in lanes, audits and benchmarks', async (t) => {
   await using engine = await Engine.load(await planOf(oneNode('Relu')))

@@ -1,5 +1,7 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path. The ways to INT8 (TensorRT's own calibration, our ranges
-// as its cache, Q/DQ in the model) on a ResNet-50 and a UNet, with photographs: what the engines are made of, and how near they come to FP32. What they take: npm run bench -- int8.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the
+// loader's path. The ways to INT8 (TensorRT's own calibration, our ranges as its cache, Q/DQ in the model) on a
+// ResNet-50 and a UNet, with photographs: what the engines are made of, and how near they come to FP32. What they take:
+// npm run bench -- int8.
 import t, { type Test } from 'tap'
 import { Engine } from '../../lib/index.js'
 import { temporaryFolder } from '../support/folders.js'

@@ -8,7 +8,8 @@ import { intersectionOverUnion } from '../../lib/vision/index.js'
 import { modelsToBuild } from '../support/real-models.js'
 import { cosine, randomTensor } from '../support/values.js'
 
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the
+// loader's path.
 
 const { gpus, tensorrt } = await capabilities()
 t.ok(gpus.length > 0, 'there is a GPU')
@@ -33,7 +34,10 @@ for (const { name, source, shapes } of modelsToBuild) {
         for (const each of inputs) serial = [...serial, await engine.infer(each)]
         serial.forEach((outputs, i) => {
           for (const [output, tensor] of Object.entries(outputs))
-            t.ok(cosine(tensor.data as Float32Array, expected[i]?.[output]?.data as Float32Array) >= 0.9999, `${output} of input ${i}`)
+            t.ok(
+              cosine(tensor.data as Float32Array, expected[i]?.[output]?.data as Float32Array) >= 0.9999,
+              `${output} of input ${i}`,
+            )
         })
       }
       const concurrent = await Promise.all(inputs.map((each) => engine.infer(each)))

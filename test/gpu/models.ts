@@ -1,4 +1,5 @@
-// ResNet-50 and a UNet, layer by layer as their papers have them, batch normalization folded into the convolutions; the weights are random, and the same each time.
+// ResNet-50 and a UNet, layer by layer as their papers have them, batch normalization folded into the convolutions; the
+// weights are random, and the same each time.
 import { Tensor } from '../../lib/index.js'
 import { GraphBuilder, type Value, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
@@ -76,7 +77,10 @@ class Network {
   /** Twice the height and width, half the channels. */
   up(x: Value, from: number): Value {
     const weights = this.weights([from, from / 2, 2, 2], uniformBound(1, from))
-    return this.graph.node('ConvTranspose', [x, weights, this.weights([from / 2], 0.1)], { kernel_shape: [2, 2], strides: [2, 2] })
+    return this.graph.node('ConvTranspose', [x, weights, this.weights([from / 2], 0.1)], {
+      kernel_shape: [2, 2],
+      strides: [2, 2],
+    })
   }
 
   relu(x: Value): Value {

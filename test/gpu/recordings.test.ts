@@ -1,5 +1,5 @@
-// Needs a GPU: npm run test:gpu. What each TensorRT that is here does is held against its recording in test/recordings; one that has none is recorded, and
-// replayed against the fakes from then on.
+// Needs a GPU: npm run test:gpu. What each TensorRT that is here does is held against its recording in test/recordings;
+// one that has none is recorded, and replayed against the fakes from then on.
 import t from 'tap'
 import { capabilities } from '../../lib/index.js'
 import { differences, lineOf } from '../recordings/compare.js'

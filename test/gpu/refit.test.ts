@@ -3,7 +3,8 @@ import { Builder, Engine, Refitter, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
 
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Refitted plans compute what onnxruntime computes with the new weights.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Refitted plans compute what onnxruntime
+// computes with the new weights.
 
 /** Numbers around 0, the same each time. */
 function numbers(shape: readonly number[], seed: number, scale: number): Tensor<'float32'> {
@@ -31,7 +32,10 @@ const weightShapes: Readonly<Record<string, readonly number[]>> = {
 
 const weightsOf = (seed: number): Record<string, Tensor<'float32'>> =>
   Object.fromEntries(
-    Object.entries(weightShapes).map(([name, shape], i) => [name, numbers(shape, seed * 1000 + i, name.endsWith('bias') ? 0.1 : 0.12)]),
+    Object.entries(weightShapes).map(([name, shape], i) => [
+      name,
+      numbers(shape, seed * 1000 + i, name.endsWith('bias') ? 0.1 : 0.12),
+    ]),
   )
 
 /** A ResNet in small: a stem, three residual blocks, a mean over the picture, a classifier. */
@@ -43,7 +47,10 @@ function modelOf(weights: Readonly<Record<string, Tensor<'float32'>>>): Uint8Arr
     return graph.constant(name, tensor)
   }
   const convolution = (x: string, name: string): string =>
-    graph.node('Conv', [x, weight(`${name}.weight`), weight(`${name}.bias`)], { kernel_shape: [3, 3], pads: [1, 1, 1, 1] })
+    graph.node('Conv', [x, weight(`${name}.weight`), weight(`${name}.bias`)], {
+      kernel_shape: [3, 3],
+      pads: [1, 1, 1, 1],
+    })
   let x = graph.node('Relu', [convolution(graph.input('x', 'float32', ['N', 3, 32, 32]), 'stem')])
   for (const block of [0, 1, 2]) {
     const inner = graph.node('Relu', [convolution(x, `block${block}.a`)])
@@ -76,7 +83,8 @@ function difference(a: Float32Array, b: Float32Array): number {
 const [ofOld, ofFresh] = [await computed(old), await computed(fresh)]
 t.ok(difference(ofOld, ofFresh) > 0.1, 'the two sets of weights give different answers')
 
-const build = (options: object): ReturnType<Builder['build']> => new Builder({ tf32: false, ...options }).build(modelOf(old), { shapes })
+const build = (options: object): ReturnType<Builder['build']> =>
+  new Builder({ tf32: false, ...options }).build(modelOf(old), { shapes })
 
 await t.test('new weights from ONNX and from tensors', async (t) => {
   const plan = await build({ refit: true })
@@ -86,14 +94,20 @@ await t.test('new weights from ONNX and from tensors', async (t) => {
   t.ok(all.length > 0 && all.every(({ missing }) => !missing), 'the plan has its weights')
   await refitter.setFromOnnx(modelOf(fresh))
   await using fromOnnx = await Engine.load((await refitter.refit()).bytes)
-  t.ok(difference(await scoresOf(fromOnnx), ofFresh) < 1e-3, `from ONNX: ${difference(await scoresOf(fromOnnx), ofFresh)}`)
+  t.ok(
+    difference(await scoresOf(fromOnnx), ofFresh) < 1e-3,
+    `from ONNX: ${difference(await scoresOf(fromOnnx), ofFresh)}`,
+  )
   for (const { name } of all) {
     const tensor = old[name]
     if (tensor === undefined) t.fail(`TensorRT names weights ${name}, and the model has none of that name`)
     else await refitter.set(name, tensor)
   }
   await using fromTensors = await Engine.load((await refitter.refit()).bytes)
-  t.ok(difference(await scoresOf(fromTensors), ofOld) < 1e-3, `from tensors: ${difference(await scoresOf(fromTensors), ofOld)}`)
+  t.ok(
+    difference(await scoresOf(fromTensors), ofOld) < 1e-3,
+    `from tensors: ${difference(await scoresOf(fromTensors), ofOld)}`,
+  )
 })
 
 await t.test('a stripped plan runs with the weights of its model, and not without', async (t) => {

@@ -31,7 +31,9 @@ function modelIn(folder: string, architecture: Architecture): Model {
 /** Exit status of export.py where python3 has no torch that exports ONNX. */
 const noTorch = 69
 
-/** What torch exports into a folder; or, where python3 has no torch, why not. Rejects where torch is there and fails. */
+/**
+ * What torch exports into a folder; or, where python3 has no torch, why not. Rejects where torch is there and fails.
+ */
 export async function modelsOfTorch(folder: string): Promise<Models | string> {
   try {
     await promisify(execFile)('python3', [join(packageRoot(), 'test/gpu/export.py'), folder], { timeout: 300_000 })
@@ -51,7 +53,10 @@ export async function modelsOfOurs(folder: string): Promise<Models> {
   return models
 }
 
-/** A batch of one: waves of some colours, directions and lengths, the same each time. Noise would not do: to a ResNet, any two pictures of it are alike. */
+/**
+ * A batch of one: waves of some colours, directions and lengths, the same each time. Noise would not do: to a ResNet,
+ * any two pictures of it are alike.
+ */
 export function pictureOf({ picture: [channels, height, width] }: Architecture, seed: number): Tensor<'float32'> {
   const random = new Random(seed)
   const tensor = Tensor.zeros('float32', [1, channels, height, width])
@@ -99,7 +104,9 @@ export function account({ layers, totalMs, shapes, precisions, slowest, warnings
   return [
     `${layers} layers, ${totalMs.toFixed(3)} ms at ${JSON.stringify(shapes)}`,
     ...precisions.map((each) => `${each.precision}: ${each.layers} layers, ${percent(each.timeShare)} of the time`),
-    ...slowest.slice(0, 3).map((each) => `slowest: ${each.name} (${each.type}, ${each.precision}) ${each.medianMs.toFixed(3)} ms`),
+    ...slowest
+      .slice(0, 3)
+      .map((each) => `slowest: ${each.name} (${each.type}, ${each.precision}) ${each.medianMs.toFixed(3)} ms`),
     ...warnings.map((warning) => `warning: ${warning}`),
   ]
 }

@@ -1,5 +1,6 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Ensembles on real plans: a JPEG to its label with the preprocessing on the host and inside of the engine, and two engines
-// between which a tensor stays on the device.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Ensembles on real plans: a JPEG to its label
+// with the preprocessing on the host and inside of the engine, and two engines between which a tensor stays on the
+// device.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -15,7 +16,13 @@ import { resnet50 } from './models.js'
 const folder = temporaryFolder(t)
 const shape = [1, ...resnet50.picture]
 const picture = { width: 320, height: 240 }
-const steps = { filter: 'triangle', round: true, range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+const steps = {
+  filter: 'triangle',
+  round: true,
+  range: '0-1',
+  mean: [0.485, 0.456, 0.406],
+  std: [0.229, 0.224, 0.225],
+} as const
 const mostRows = 16
 
 function put(model: string, config: string, file?: string, content: string | Uint8Array = ''): void {
@@ -63,7 +70,12 @@ const engine = (input: string, result: string): string =>
   `backend: "tensorrt" max_batch_size: ${mostRows} input ${input} output ${result} dynamic_batching { max_queue_delay_microseconds: 500 }`
 const scores = (name: string): string => tensor(name, 'FP32', classes)
 put('resnet50', engine(tensor('x', 'FP32', ...resnet50.picture), scores(output ?? '')), 'model.plan', plan)
-put('inside', engine(tensor('x', 'UINT8', picture.height, picture.width, 3), scores(output ?? '')), 'model.plan', insidePlan)
+put(
+  'inside',
+  engine(tensor('x', 'UINT8', picture.height, picture.width, 3), scores(output ?? '')),
+  'model.plan',
+  insidePlan,
+)
 put('softmax', engine(scores('scores'), scores('probabilities')), 'model.plan', softmaxPlan)
 
 const module = (body: string): string => `
@@ -107,7 +119,9 @@ await using server = await serve({ modelRepository: folder, http: { port: 0, add
 await using client = new HttpClient(server.addresses.http?.url ?? '')
 
 const photo = await readImage(
-  readFileSync(join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo', 'sample1.jpg')),
+  readFileSync(
+    join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo', 'sample1.jpg'),
+  ),
 )
 const { default: sharp } = await import('sharp')
 const file = await sharp(photo.data, { raw: { width: photo.width, height: photo.height, channels: 3 } })
@@ -122,7 +136,10 @@ const expected = Float32Array.from(Object.values(await alone.infer({ x: pixels }
 const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
 /** Relative to the largest score. */
 const errorOf = (values: unknown): number =>
-  Array.from(values as Float32Array).reduce((most, value, i) => Math.max(most, Math.abs(value - (expected[i] ?? NaN))), 0) / largest
+  Array.from(values as Float32Array).reduce(
+    (most, value, i) => Math.max(most, Math.abs(value - (expected[i] ?? NaN))),
+    0,
+  ) / largest
 
 for (const [name, allowed] of [
   ['by-host', 0.01],

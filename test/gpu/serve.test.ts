@@ -1,4 +1,5 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. The server on a real plan: 64 clients while the model is replaced, and the device's memory after 100 reloads.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. The server on a real plan: 64 clients while
+// the model is replaced, and the device's memory after 100 reloads.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,7 +59,11 @@ async function errorOf(server: Server): Promise<number> {
 /** MiB in use on the first GPU, by all processes; nothing where nobody tells. */
 function memoryUsed(): number | undefined {
   try {
-    return Number(execFileSync('nvidia-smi', ['--query-gpu=memory.used', '--format=csv,noheader,nounits', '-i', '0']).toString().trim())
+    return Number(
+      execFileSync('nvidia-smi', ['--query-gpu=memory.used', '--format=csv,noheader,nounits', '-i', '0'])
+        .toString()
+        .trim(),
+    )
   } catch {
     return undefined
   }
@@ -72,25 +77,33 @@ function touch(): void {
 }
 
 const start = (): Promise<Server> =>
-  serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, modelControlMode: 'explicit', loadModel: ['resnet50'] })
+  serve({
+    modelRepository: folder,
+    http: { port: 0, address: '127.0.0.1' },
+    modelControlMode: 'explicit',
+    loadModel: ['resnet50'],
+  })
 
-await t.test('64 clients while the model is replaced ten times: no request is lost, and each has its values', async (t) => {
-  await using server = await start()
-  let isOver = false
-  const errors: number[] = []
-  const client = async (): Promise<void> => {
-    while (!isOver) errors.push(await errorOf(server))
-  }
-  const clients = Promise.all(Array.from({ length: 64 }, client))
-  for (let i = 0; i < 10; i++) {
-    touch()
-    await server.load('resnet50')
-  }
-  isOver = true
-  await clients
-  t.ok(errors.length >= 64, `${errors.length} requests`)
-  t.ok(Math.max(...errors) < 0.01, `${Math.max(...errors)} is the largest error, of FP16 in other batches`)
-})
+await t.test(
+  '64 clients while the model is replaced ten times: no request is lost, and each has its values',
+  async (t) => {
+    await using server = await start()
+    let isOver = false
+    const errors: number[] = []
+    const client = async (): Promise<void> => {
+      while (!isOver) errors.push(await errorOf(server))
+    }
+    const clients = Promise.all(Array.from({ length: 64 }, client))
+    for (let i = 0; i < 10; i++) {
+      touch()
+      await server.load('resnet50')
+    }
+    isOver = true
+    await clients
+    t.ok(errors.length >= 64, `${errors.length} requests`)
+    t.ok(Math.max(...errors) < 0.01, `${Math.max(...errors)} is the largest error, of FP16 in other batches`)
+  },
+)
 
 await t.test("the device's memory after 100 reloads is that after 10", async (t) => {
   await using server = await start()

@@ -1,4 +1,5 @@
-// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Videos that the GPU decodes, and several streams through one plan.
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Videos that the GPU decodes, and several
+// streams through one plan.
 import t from 'tap'
 import { Builder, Engine, type Tensor } from '../../lib/index.js'
 import { openVideo, streams } from '../../lib/video/index.js'
@@ -14,16 +15,22 @@ t.test('the GPU decodes, to the same planes, or the reason is told', { skip }, a
   const { video, sums, error } = await readAll(path, { hardware: 'cuda' })
   t.equal(error, undefined)
   t.strictSame(sums, await sumsOf(path))
-  t.comment(`decoded by ${video.decoder.hardware}${video.decoder.reason === undefined ? '' : `: ${video.decoder.reason}`}`)
+  t.comment(
+    `decoded by ${video.decoder.hardware}${video.decoder.reason === undefined ? '' : `: ${video.decoder.reason}`}`,
+  )
   if (video.decoder.hardware === 'none') t.match(video.decoder.reason, /^ffmpeg has no cuda here: /)
 })
 
 t.test('four streams through one plan: the answers of each alone, in batches', { skip }, async (t) => {
-  const paths = await Promise.all([1, 2, 3, 4].map((i) => clip(`gpu-${i}.mp4`, moving(`${160 * i}x${120 * i}`, '25', 2))))
+  const paths = await Promise.all(
+    [1, 2, 3, 4].map((i) => clip(`gpu-${i}.mp4`, moving(`${160 * i}x${120 * i}`, '25', 2))),
+  )
   await using builder = new Builder({ precision: 'fp16' })
   const [channels, height, width] = resnet50.picture
   const rows = (count: number): number[] => [count, channels, height, width]
-  const { bytes } = await builder.build(resnet50.model(), { shapes: { x: { min: rows(1), opt: rows(4), max: rows(4) } } })
+  const { bytes } = await builder.build(resnet50.model(), {
+    shapes: { x: { min: rows(1), opt: rows(4), max: rows(4) } },
+  })
   await using engine = await Engine.load(bytes, { batching: { maxBatch: 4, maxDelayMs: 33 } })
   const best = (scores: Tensor): number => {
     const values = Array.from(scores.toFloat32().data)
@@ -33,7 +40,10 @@ t.test('four streams through one plan: the answers of each alone, in batches', {
     engine,
     classify: async (frame: Parameters<typeof toTensor>[0], { signal }: { signal?: AbortSignal } = {}) => {
       const { width: across, height: down } = frame as { width: number; height: number }
-      const input = await toTensor(frame, stretch({ width: across, height: down }, { width, height }), { std: 255, signal })
+      const input = await toTensor(frame, stretch({ width: across, height: down }, { width, height }), {
+        std: 255,
+        signal,
+      })
       return best((await engine.infer({ x: input }, { signal }))[engine.outputNames[0]!]!)
     },
   }

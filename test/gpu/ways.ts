@@ -1,6 +1,13 @@
 // The ways to INT8, beside FP32 and FP16, for test/gpu/int8.test.ts and bench/int8.ts.
 import { loadAddon, tensorrtPath } from '../../lib/backend/native.js'
-import { Builder, type BuilderOptions, type BuildOptions, type Engine, type EngineAudit, type Tensor } from '../../lib/index.js'
+import {
+  Builder,
+  type BuilderOptions,
+  type BuildOptions,
+  type Engine,
+  type EngineAudit,
+  type Tensor,
+} from '../../lib/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { crop, toTensorSync } from '../../lib/vision/index.js'
 import { photographs } from '../quantization/real.js'
@@ -11,7 +18,11 @@ import { type Model, outputOf } from './rig.js'
 const imagenet = { mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375] } as const
 
 /** Parts of photographs, as the model takes them. */
-export async function parts({ picture: [, height, width] }: Model, count: number, seed: number): Promise<Tensor<'float32'>[]> {
+export async function parts(
+  { picture: [, height, width] }: Model,
+  count: number,
+  seed: number,
+): Promise<Tensor<'float32'>[]> {
   const random = new Random(seed)
   const images = await photographs()
   return Array.from({ length: count }, () => {
@@ -32,7 +43,12 @@ export async function waysTo(model: Model, data: readonly Tensor<'float32'>[]): 
   const { kind, version } = await loadAddon().chooseBuilder({ tensorrt: tensorrtPath(undefined), device: 0 })
   const shape = [1, ...model.picture]
   const shapes = { x: { min: shape, opt: shape, max: shape } }
-  const built = async (name: Way['name'], source: string | Uint8Array, options: BuilderOptions, more: BuildOptions = {}): Promise<Way> => {
+  const built = async (
+    name: Way['name'],
+    source: string | Uint8Array,
+    options: BuilderOptions,
+    more: BuildOptions = {},
+  ): Promise<Way> => {
     await using builder = new Builder({ profilingVerbosity: 'detailed', ...options })
     const { bytes } = await builder.build(source, { shapes, ...more })
     return { name, plan: bytes }
@@ -53,9 +69,14 @@ export async function waysTo(model: Model, data: readonly Tensor<'float32'>[]): 
 }
 
 /** The least cosine of what an engine gives for pictures, against what is expected. */
-export async function worstCosine(engine: Engine, pictures: readonly Tensor[], expected: readonly Float32Array[]): Promise<number> {
+export async function worstCosine(
+  engine: Engine,
+  pictures: readonly Tensor[],
+  expected: readonly Float32Array[],
+): Promise<number> {
   let worst = 1
-  for (const [i, x] of pictures.entries()) worst = Math.min(worst, cosine(await outputOf(engine, x), expected[i] ?? new Float32Array()))
+  for (const [i, x] of pictures.entries())
+    worst = Math.min(worst, cosine(await outputOf(engine, x), expected[i] ?? new Float32Array()))
   return worst
 }
 

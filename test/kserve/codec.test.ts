@@ -9,7 +9,12 @@ import {
   ModelStreamInferResponseSchema,
 } from '../../lib/kserve/messages/grpc_service_pb.js'
 import type { InferParameter, InferParameters } from '../../lib/kserve/infer-parameters.js'
-import { decodeInferRequest, encodeInferRequest, type InferInput, type NewInferInput } from '../../lib/kserve/infer-request.js'
+import {
+  decodeInferRequest,
+  encodeInferRequest,
+  type InferInput,
+  type NewInferInput,
+} from '../../lib/kserve/infer-request.js'
 import {
   decodeInferResponse,
   decodeStreamInferResponse,
@@ -44,8 +49,15 @@ function pbParameters(parameters: InferParameters): Record<string, { parameterCh
 }
 
 function pbTensor({ name, datatype, shape, parameters, contents }: InferInput) {
-  const lists = contents && Object.fromEntries(contentsKinds.map((kind) => [fields[kind], contents.all(kind).map(plain)]))
-  return { name, datatype, shape: shape.map(BigInt), parameters: pbParameters(parameters), ...(lists && { contents: lists as any }) }
+  const lists =
+    contents && Object.fromEntries(contentsKinds.map((kind) => [fields[kind], contents.all(kind).map(plain)]))
+  return {
+    name,
+    datatype,
+    shape: shape.map(BigInt),
+    parameters: pbParameters(parameters),
+    ...(lists && { contents: lists as any }),
+  }
 }
 
 function plain<T>(element: T): T | Uint8Array {
@@ -69,7 +81,8 @@ function ownTensor(tensor: {
   readonly contents?: InferTensorContents | undefined
 }): NewInferInput {
   const { name, datatype, shape, parameters, contents } = tensor
-  const lists = contents && (Object.fromEntries(contentsKinds.map((kind) => [kind, contents[fields[kind]]])) as TypedContents)
+  const lists =
+    contents && (Object.fromEntries(contentsKinds.map((kind) => [kind, contents[fields[kind]]])) as TypedContents)
   return { name, datatype, shape: shape.map(Number), parameters: ownParameters(parameters), contents: lists }
 }
 
@@ -77,7 +90,9 @@ t.test('a request that was encoded by the other codec is decoded to the same', a
   const random = new Random(27)
   for (let i = 0; i < count; i++) {
     const message = randomRequest(random)
-    const { inputs, outputs, parameters, rawInputContents, ...texts } = decodeInferRequest(toBinary(ModelInferRequestSchema, message))
+    const { inputs, outputs, parameters, rawInputContents, ...texts } = decodeInferRequest(
+      toBinary(ModelInferRequestSchema, message),
+    )
     const again = create(ModelInferRequestSchema, {
       ...texts,
       parameters: pbParameters(parameters),
@@ -127,7 +142,8 @@ t.test('answers both ways, by themselves and in a stream', async (t) => {
     const again = fromBinary(ModelInferResponseSchema, encodeInferResponse(response).toBytes())
     if (!equals(ModelInferResponseSchema, message, again)) return t.same(again, message, `message ${i}`)
     const streamed = fromBinary(ModelStreamInferResponseSchema, encodeStreamInferResponse(response).toBytes())
-    if (!equals(ModelInferResponseSchema, message, streamed.inferResponse!)) return t.same(streamed.inferResponse, message, `streamed ${i}`)
+    if (!equals(ModelInferResponseSchema, message, streamed.inferResponse!))
+      return t.same(streamed.inferResponse, message, `streamed ${i}`)
 
     const inStream = create(ModelStreamInferResponseSchema, { errorMessage: id, inferResponse: message })
     const decoded = decodeStreamInferResponse(toBinary(ModelStreamInferResponseSchema, inStream))
@@ -152,7 +168,11 @@ t.test('answers both ways, by themselves and in a stream', async (t) => {
 
 t.test('tensors are views of the message; a message is written to a place of another with one copy', async (t) => {
   const raw = Uint8Array.from({ length: 300 }, (_, i) => i)
-  const encoded = encodeInferRequest({ modelName: 'm', inputs: [{ name: 'x', datatype: 'UINT8', shape: [300] }], rawInputContents: [raw] })
+  const encoded = encodeInferRequest({
+    modelName: 'm',
+    inputs: [{ name: 'x', datatype: 'UINT8', shape: [300] }],
+    rawInputContents: [raw],
+  })
   const around = Buffer.alloc(encoded.length + 10, 0xee)
   t.equal(encoded.copy(around, 5), encoded.byteLength)
   t.equal(around[4], 0xee)
@@ -164,7 +184,9 @@ t.test('tensors are views of the message; a message is written to a place of ano
 })
 
 t.test('lists that are not packed, fields that nobody knows, and fields of another type', async (t) => {
-  const unpacked = new TensorContents([Uint8Array.of(0x10, 1, 0x10, 2, 0x12, 2, 3, 4, 0x9a, 0x06, 1, 9, 0x15, 0, 0, 0, 0)])
+  const unpacked = new TensorContents([
+    Uint8Array.of(0x10, 1, 0x10, 2, 0x12, 2, 3, 4, 0x9a, 0x06, 1, 9, 0x15, 0, 0, 0, 0),
+  ])
   t.same(unpacked.all('int'), [1, 2, 3, 4])
   t.same(unpacked.kinds, ['int'])
   const inParts = new TensorContents([Uint8Array.of(0x10, 1), Uint8Array.of(0x10, 2, 0x42, 1, 65)])
@@ -210,7 +232,8 @@ t.test('messages cut short anywhere, and with bytes changed: a fault or a messag
   const around = Buffer.concat([bytes, Buffer.alloc(64, 0x0a)])
   const tryOne = (message: Uint8Array): void => {
     try {
-      for (const { contents } of decodeInferRequest(message).inputs) for (const kind of contents?.kinds ?? []) contents?.all(kind)
+      for (const { contents } of decodeInferRequest(message).inputs)
+        for (const kind of contents?.kinds ?? []) contents?.all(kind)
     } catch (error) {
       if (!(error instanceof MessageFault)) throw error
     }

@@ -8,7 +8,9 @@ import { constantPlan, fanPlan, leftovers, load, rows, rowsPlan, runtimes, type 
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({ batching: { maxBatch: 16, ...more } })
+const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({
+  batching: { maxBatch: 16, ...more },
+})
 
 /** y = sum over the middle dimension, so that requests of different lengths do not merge. */
 const lengths: Spec = {
@@ -57,10 +59,17 @@ for (const runtime of runtimes) {
       ]
       const settled = await Promise.allSettled(calls)
       t.same(
-        settled.map((each) => (each.status === 'rejected' ? (each.reason as { code: string }).code : each.value.shape[0])),
+        settled.map((each) =>
+          each.status === 'rejected' ? (each.reason as { code: string }).code : each.value.shape[0],
+        ),
         [1, 'ERR_TRT_SHAPE', 1, 'ERR_TRT_SHAPE', 'ERR_TRT_SHAPE', 3],
       )
-      for (const [i, count] of [[0, 1], [2, 1], [5, 3]] as const) t.same((await calls[i])?.data, wanted(rows(i, count).data)) // prettier-ignore
+      for (const [i, count] of [
+        [0, 1],
+        [2, 1],
+        [5, 3],
+      ] as const)
+        t.same((await calls[i])?.data, wanted(rows(i, count).data))
       t.equal(engine.stats.batches, 1)
     })
 
@@ -108,7 +117,9 @@ for (const runtime of runtimes) {
     await t.test('aborted and timed out requests leave the batch', async (t) => {
       await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 60_000 }))
       const controller = new AbortController()
-      const calls = Array.from({ length: 6 }, (_, i) => engine.infer(rows(i, 1 + (i % 3)), i % 2 ? { signal: controller.signal } : {}))
+      const calls = Array.from({ length: 6 }, (_, i) =>
+        engine.infer(rows(i, 1 + (i % 3)), i % 2 ? { signal: controller.signal } : {}),
+      )
       const late = engine.infer(rows(9), { timeoutMs: 10 })
       t.equal(engine.stats.waiting, 7)
       controller.abort()
@@ -204,13 +215,18 @@ for (const runtime of runtimes) {
     })
 
     await t.test('lanes share a queue of batches', async (t) => {
-      await runtime.slowly({ computeMs: 2 }, rowsPlan(), { lanes: 3, ...batching({ maxBatch: 4, holdUntil: 120 }) }, async (engine) => {
-        const results = await Promise.all(Array.from({ length: 120 }, (_, i) => engine.infer(rows(i))))
-        results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
-        t.equal(engine.stats.completed, 120)
-        t.equal(engine.stats.batches, 30)
-        t.ok(await until(() => engine.stats.inFlight === 0))
-      })
+      await runtime.slowly(
+        { computeMs: 2 },
+        rowsPlan(),
+        { lanes: 3, ...batching({ maxBatch: 4, holdUntil: 120 }) },
+        async (engine) => {
+          const results = await Promise.all(Array.from({ length: 120 }, (_, i) => engine.infer(rows(i))))
+          results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+          t.equal(engine.stats.completed, 120)
+          t.equal(engine.stats.batches, 30)
+          t.ok(await until(() => engine.stats.inFlight === 0))
+        },
+      )
     })
 
     await t.test('models that cannot be batched', async (t) => {

@@ -12,7 +12,10 @@ const imports = `
   import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 `
 
-/** What a program begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow on any runtime. */
+/**
+ * What a program begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow
+ * on any runtime.
+ */
 const given = (runtime: Runtime): string => `
   const { driver, trt10, trt11, rtx17 } = controlFakes(JSON.parse(process.env.FAKES))
   const planSpec = ${JSON.stringify(rowsPlan())}
@@ -28,18 +31,26 @@ const given = (runtime: Runtime): string => `
 const prelude = (runtime: Runtime): string => imports + given(runtime)
 
 /**
- * A thread with the prelude and a program, without tap's hooks, which it would load for seconds. The program is no module's top level: Node 22.12 dies of
- * a module that awaits while its thread is terminated.
+ * A thread with the prelude and a program, without tap's hooks, which it would load for seconds. The program is no
+ * module's top level: Node 22.12 dies of a module that awaits while its thread is terminated.
  */
 export const startWorker = (program: string, runtime: Runtime, workerData?: unknown): Worker =>
-  new Worker(new URL(`data:text/javascript,${encodeURIComponent(`${imports};(async () => {${given(runtime)}${program}\n})()`)}`), {
-    workerData,
-    execArgv: [],
-    env: childEnvironment(),
-  })
+  new Worker(
+    new URL(`data:text/javascript,${encodeURIComponent(`${imports};(async () => {${given(runtime)}${program}\n})()`)}`),
+    {
+      workerData,
+      execArgv: [],
+      env: childEnvironment(),
+    },
+  )
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
-export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number, env?: NodeJS.ProcessEnv): Promise<Ended> {
+export async function runChild(
+  program: string,
+  runtime: Runtime = families[0],
+  timeout?: number,
+  env?: NodeJS.ProcessEnv,
+): Promise<Ended> {
   const head = prelude(runtime)
   const inner = `const prelude = ${JSON.stringify(head)}\n`
   return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout, env)

@@ -1,4 +1,5 @@
-// Every data type through onnxruntime on lanes: what onnxruntime-node gives, bit by bit, and for types that it has not the bytes that went in.
+// Every data type through onnxruntime on lanes: what onnxruntime-node gives, bit by bit, and for types that it has not
+// the bytes that went in.
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { type DType, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
@@ -15,9 +16,16 @@ const known = {
   uint64: 'uint64', bool: 'bool', float16: 'float16',
 } as const // prettier-ignore
 
-/** What onnxruntime-node gives; its float16 fails where Node has a Float16Array, so that these stand for themselves there. */
+/**
+ * What onnxruntime-node gives; its float16 fails where Node has a Float16Array, so that these stand for themselves
+ * there.
+ */
 async function direct(model: Uint8Array, inputs: Record<string, Tensor>): Promise<Record<string, Buffer>> {
-  const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 })
+  const session = await ort.InferenceSession.create(model, {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    logSeverityLevel: 4,
+  })
   const feeds = Object.entries(inputs).map(([name, { dtype, data, shape }]) => {
     const type = known[dtype as keyof typeof known]
     return [name, new ort.Tensor(type as 'float32', data as Float32Array, shape)] as const
@@ -45,14 +53,19 @@ for (const dtype of Object.keys(known) as (keyof typeof known)[]) {
         const result = results[`${name}!`]
         t.same([result?.dtype, result?.shape], [dtype, shape])
         t.ok(bytesOf(result).equals(bytesOf(inputs[name])), `${name}: what went in`)
-        if (comparable) t.ok(bytesOf(result).equals(wanted[`${name}!`] as Buffer), `${name}: what onnxruntime-node gives`)
+        if (comparable)
+          t.ok(bytesOf(result).equals(wanted[`${name}!`] as Buffer), `${name}: what onnxruntime-node gives`)
       }
     }
     const [first] = ports
     if (first === undefined) throw new Error('there are ports')
     const leased = engine.allocate(first.name, first.shape)
     new Uint8Array(leased.data.buffer, leased.data.byteOffset, leased.data.byteLength).set(bytesOf(inputs[first.name]))
-    t.same(bytesOf((await engine.infer({ ...inputs, [first.name]: leased }))[`${first.name}!`]), bytesOf(leased), 'leased')
+    t.same(
+      bytesOf((await engine.infer({ ...inputs, [first.name]: leased }))[`${first.name}!`]),
+      bytesOf(leased),
+      'leased',
+    )
   })
 }
 
@@ -74,13 +87,15 @@ t.test('types that onnxruntime-node has not, as they went in', async (t) => {
     await using engine = await Engine.load(identities([{ name: 'x', dtype, shape: ['N'] }]), options)
     for (const length of [1, 7, 300]) {
       const x = bits(dtype, [length], length)
-      for (const y of [await engine.infer(x), engine.inferSync(x)]) t.same([y.dtype, y.shape, bytesOf(y)], [dtype, [length], bytesOf(x)])
+      for (const y of [await engine.infer(x), engine.inferSync(x)])
+        t.same([y.dtype, y.shape, bytesOf(y)], [dtype, [length], bytesOf(x)])
     }
   }
 })
 
 t.test('numbers in types that onnxruntime-node has not', async (t) => {
-  // by the formats' definitions: bfloat16 is the upper half of a float32; E4M3 has 4 bits of exponent, biased by 7, and 3 of mantissa
+  // by the formats' definitions: bfloat16 is the upper half of a float32; E4M3 has 4 bits of exponent, biased by 7, and
+  // 3 of mantissa
   const rows: [dtype: DType, numbers: number[], bytes: number[]][] = [
     ['bfloat16', [1, -2, 0.5, 0, 256], [0x80, 0x3f, 0x00, 0xc0, 0x00, 0x3f, 0x00, 0x00, 0x80, 0x43]],
     ['fp8', [1, -2, 0.5, 0, 448, 1.125], [0x38, 0xc0, 0x30, 0x00, 0x7e, 0x39]],

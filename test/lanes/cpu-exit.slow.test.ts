@@ -1,4 +1,5 @@
-// The end in the middle of a real inference: of the process, of a worker, of an engine that nobody holds. Never a crash, never a hang.
+// The end in the middle of a real inference: of the process, of a worker, of an engine that nobody holds. Never a
+// crash, never a hang.
 import t from 'tap'
 import type { Ended } from '../support/children.js'
 import { realModels } from '../support/real-models.js'
@@ -78,12 +79,17 @@ const table: typeof ends = [
   ],
   [
     'process.exit() while engines close',
-    () => `${busy} for (const e of await Promise.all([open(), open()])) { work(e); e.close() } await soon(at); process.exit(3)`,
+    () =>
+      `${busy} for (const e of await Promise.all([open(), open()])) { work(e); e.close() } await soon(at); process.exit(3)`,
     { code: 3 },
   ],
   ['an engine that was dropped', () => dropped, { stdout: 'float32,float32\n0\n' }],
   ['an endless engine that was aborted and dropped', () => droppedEndless, { stdout: 'ERR_TRT_TIMEOUT\n' }],
-  ['a return in the middle of an inference', () => `${busy} const e = await open(); work(e).then((y) => console.log(y.dtype))`, { stdout: 'float32\n' }], // prettier-ignore
+  [
+    'a return in the middle of an inference',
+    () => `${busy} const e = await open(); work(e).then((y) => console.log(y.dtype))`,
+    { stdout: 'float32\n' },
+  ],
 ]
 
 t.jobs = 2

@@ -1,4 +1,5 @@
-// An onnxruntime of another version than onnxruntime-node's, from Python's wheel: by path, by variable, and found where nothing says where it is.
+// An onnxruntime of another version than onnxruntime-node's, from Python's wheel: by path, by variable, and found where
+// nothing says where it is.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -23,7 +24,10 @@ const version = /\/onnxruntime-([\d.]+)-[^/]*$/.exec(wheel)?.[1] ?? 'of no known
 const capi = join(wheel, 'onnxruntime', 'capi')
 const library = join(capi, `libonnxruntime.so.${version}`)
 
-/** Two requests that are one batch, a run that is ended, and what says which library did it. `from`: where the package is imported from. */
+/**
+ * Two requests that are one batch, a run that is ended, and what says which library did it. `from`: where the package
+ * is imported from.
+ */
 const program = (from: string, onnxruntime: { path?: string } = {}): string => `
   const { capabilities, Engine, Tensor } = await import(${JSON.stringify(pathToFileURL(join(from, 'dist/lib/index.js')).href)})
   const located = (await capabilities()).cpu

@@ -1,4 +1,5 @@
-// onnxruntime-node itself in a process that uses us, loaded before and after; and which library of onnxruntime it is, where one is asked for.
+// onnxruntime-node itself in a process that uses us, loaded before and after; and which library of onnxruntime it is,
+// where one is asked for.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'

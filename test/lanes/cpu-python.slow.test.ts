@@ -1,4 +1,5 @@
-// Data types that onnxruntime-node has no tensors for: what Python's onnxruntime gives, byte by byte; and what it cannot run, neither can we.
+// Data types that onnxruntime-node has no tensors for: what Python's onnxruntime gives, byte by byte; and what it
+// cannot run, neither can we.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -35,7 +36,13 @@ const runs: { readonly [D in DType]?: readonly string[] } = {
 }
 
 /** A model of one input and one output, of dimensions that it does not say. */
-function model(from: DType, to: DType, rank: number, build: (g: GraphBuilder, x: Value) => Value, flip = false): Uint8Array {
+function model(
+  from: DType,
+  to: DType,
+  rank: number,
+  build: (g: GraphBuilder, x: Value) => Value,
+  flip = false,
+): Uint8Array {
   const g = new GraphBuilder({ name: 'python', opset: 23 })
   const dims: Dim[] = Array.from({ length: rank }, (_, i) => `N${i}`)
   g.output(build(g, g.input('x', from, dims)), to, flip ? dims.toReversed() : dims)
@@ -82,7 +89,8 @@ function specialFloats(dtype: DType, shape: readonly number[], seed: number): Te
   const special = [NaN, Infinity, -Infinity, -0, 1e30, -1e-30, 447, 464, 465, 2 ** -9, 2 ** -10]
   const tensor = Tensor.zeros('float32', shape)
   for (let i = 0; i < tensor.data.length; i++)
-    tensor.data[i] = dtype !== 'int4' && random.chance(0.3) ? random.pick(special) : random.around() * (dtype === 'int4' ? 7 : 500)
+    tensor.data[i] =
+      dtype !== 'int4' && random.chance(0.3) ? random.pick(special) : random.around() * (dtype === 'int4' ? 7 : 500)
   return tensor
 }
 

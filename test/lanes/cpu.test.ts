@@ -1,4 +1,5 @@
-// What onnxruntime does on lanes that the fakes cannot show: runs that are ended, that fail, whose outputs depend on data, and models that are not as they say.
+// What onnxruntime does on lanes that the fakes cannot show: runs that are ended, that fail, whose outputs depend on
+// data, and models that are not as they say.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -38,7 +39,9 @@ t.test('a run that nobody waits for any more is ended', async (t) => {
 })
 
 t.test('a lane that was ended runs on', async (t) => {
-  const engines = await Promise.all([1, 2].map((lanes) => load(onnxruntime, rowsPlan(3, 64, { computeMs: 300 }), { lanes })))
+  const engines = await Promise.all(
+    [1, 2].map((lanes) => load(onnxruntime, rowsPlan(3, 64, { computeMs: 300 }), { lanes })),
+  )
   for (const engine of engines) {
     for (let i = 0; i < 3; i++) {
       const controller = new AbortController()
@@ -85,7 +88,8 @@ t.test('a warmup, and a stream, that are cut short in minutes of work', async (t
     await t.rejects(engine.warmup({ signal }), { name: 'TimeoutError' })
     t.ok(await until(() => engine.stats.inFlight + engine.stats.waiting === 0))
     const streaming = async (): Promise<void> => {
-      for await (const y of engine.stream([rows(0), rows(1), rows(2)], { signal: AbortSignal.timeout(50) })) t.equal(y.size, 3)
+      for await (const y of engine.stream([rows(0), rows(1), rows(2)], { signal: AbortSignal.timeout(50) }))
+        t.equal(y.size, 3)
     }
     await t.rejects(streaming(), { name: 'TimeoutError' })
     t.ok(await until(() => engine.stats.inFlight + engine.stats.waiting === 0))
@@ -95,14 +99,19 @@ t.test('a warmup, and a stream, that are cut short in minutes of work', async (t
 
 t.test('a run that fails takes its batch along, and no other', async (t) => {
   await using alone = await open(lookUp())
-  t.match(await failureOf(() => alone.infer(ints(1, 7))), { code: 'ERR_TRT_EXECUTION', message: /onnxruntime.*Gather/s })
+  t.match(await failureOf(() => alone.infer(ints(1, 7))), {
+    code: 'ERR_TRT_EXECUTION',
+    message: /onnxruntime.*Gather/s,
+  })
   t.throws(() => alone.inferSync(ints(-9)), { code: 'ERR_TRT_EXECUTION' })
   t.same((await alone.infer(ints(3, 0))).data, Float32Array.of(13, 10))
   t.match(alone.stats, { completed: 1, failed: 2 })
   await using engine = await open(lookUp(), { batching: { maxBatch: 4, maxDelayMs: 60_000 } })
   const given = [0, 1, 2, 9, 3, 2, 1, 0]
   const settled = await Promise.allSettled(given.map((index) => engine.infer(ints(index))))
-  const ends = settled.map((each) => (each.status === 'fulfilled' ? each.value.data[0] : (each.reason as { code: string }).code))
+  const ends = settled.map((each) =>
+    each.status === 'fulfilled' ? each.value.data[0] : (each.reason as { code: string }).code,
+  )
   t.same(ends, [...Array<string>(4).fill('ERR_TRT_EXECUTION'), 13, 12, 11, 10])
   t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })
 })
@@ -110,7 +119,8 @@ t.test('a run that fails takes its batch along, and no other', async (t) => {
 t.test('outputs whose size depends on data', async (t) => {
   await using engine = await open(nonZero(), { lanes: 2 })
   const inputs = [floats(0, 5, 0, 7), floats(0, 0), floats(1), ones(100_000), floats()]
-  const where = (x: Tensor<'float32'>): bigint[] => Array.from(x.data.keys()).flatMap((i) => (x.data[i] === 0 ? [] : [BigInt(i)]))
+  const where = (x: Tensor<'float32'>): bigint[] =>
+    Array.from(x.data.keys()).flatMap((i) => (x.data[i] === 0 ? [] : [BigInt(i)]))
   for (const x of inputs) {
     for (const { y, z } of [await engine.infer({ x }), engine.inferSync({ x })]) {
       same(t, [y?.shape, y?.data], [[1, where(x).length], BigInt64Array.from(where(x))])
@@ -152,7 +162,9 @@ t.test('an output that is an input', async (t) => {
     t.equal((await engine.infer({ x: leased }, { into })).x, into.x)
     same(t, into.x.data, x.data)
   }
-  t.match(await failureOf(() => engine.infer({ x: rows(1) }, { into: { x: Tensor.zeros('float32', [2, 3]) } })), { code: 'ERR_TRT_SHAPE' })
+  t.match(await failureOf(() => engine.infer({ x: rows(1) }, { into: { x: Tensor.zeros('float32', [2, 3]) } })), {
+    code: 'ERR_TRT_SHAPE',
+  })
   const batching = { maxBatch: 8, holdUntil: 3, pad: true }
   await using merging = await open(passedThrough(), { batching })
   const inputs = [rows(1), rows(2, 3), rows(3, 2)]
@@ -178,7 +190,11 @@ t.test('what onnxruntime made lives as long as its tensor', async (t) => {
 })
 
 t.test('nothing is something, too', async (t) => {
-  const spec = rowsPlan(3, 64, { inputs: [{ name: 'x', shape: [-1, -1] }], outputs: [{ name: 'y', shape: [-1, -1] }], profiles: [] })
+  const spec = rowsPlan(3, 64, {
+    inputs: [{ name: 'x', shape: [-1, -1] }],
+    outputs: [{ name: 'y', shape: [-1, -1] }],
+    profiles: [],
+  })
   await using engine = await load(onnxruntime, spec)
   for (const shape of [
     [0, 3],
@@ -189,7 +205,12 @@ t.test('nothing is something, too', async (t) => {
     const x = Tensor.zeros('float32', shape)
     const into = { y: Tensor.zeros('float32', shape) }
     const leased = engine.allocate('x', shape)
-    for (const y of [await engine.infer(x), engine.inferSync(x), await engine.infer(x, { into }), await engine.infer(leased)])
+    for (const y of [
+      await engine.infer(x),
+      engine.inferSync(x),
+      await engine.infer(x, { into }),
+      await engine.infer(leased),
+    ])
       t.same([y.shape, y.data.length], [shape, 0])
   }
 })
@@ -198,11 +219,15 @@ t.test('a model that is not as it says', async (t) => {
   await using engine = await open(doubled('N'))
   for (let i = 1; i < 4; i++) {
     const x = floats(...Array<number>(i).fill(i))
-    for (const y of [await engine.infer(x), engine.inferSync(x)]) t.same([y.shape, y.data], [[2 * i], new Float32Array(2 * i).fill(i)])
+    for (const y of [await engine.infer(x), engine.inferSync(x)])
+      t.same([y.shape, y.data], [[2 * i], new Float32Array(2 * i).fill(i)])
   }
   for (const name of ['N', 'M']) {
     await using merging = await open(doubled(name), { batching: { maxBatch: 4, maxDelayMs: 5 } })
-    const failure = { code: 'ERR_TRT_EXECUTION', message: /'y' \[\d\] does not have one row for each.*cannot be batched/ }
+    const failure = {
+      code: 'ERR_TRT_EXECUTION',
+      message: /'y' \[\d\] does not have one row for each.*cannot be batched/,
+    }
     for (const x of [floats(1), floats(1, 2)]) t.match(await failureOf(() => merging.infer(x)), failure)
     const settled = await Promise.allSettled([merging.infer(floats(1)), merging.infer(floats(2))])
     t.same(settled.map(({ status }) => status), ['rejected', 'rejected']) // prettier-ignore
@@ -227,7 +252,11 @@ t.test('telemetry is turned off on this thread, before the library may read it, 
 t.test('strings', async (t) => {
   await using engine = await open(strings())
   t.same(Object.keys(engine.outputs), ['y'], 'what no Tensor can hold is left out')
-  t.same((await engine.infer({ x: floats(3) }, { outputs: ['y'] }))['y']?.data, Float32Array.of(-3), 'and can be left alone')
+  t.same(
+    (await engine.infer({ x: floats(3) }, { outputs: ['y'] }))['y']?.data,
+    Float32Array.of(-3),
+    'and can be left alone',
+  )
   const output = { code: 'ERR_TRT_DTYPE', message: /The output "s" .* of type string.*outputs: \["y"\]/ }
   for (const call of [() => engine.infer({ x: floats(3) }), () => engine.inferSync({ x: floats(3) })])
     t.match(await failureOf(call), output)
@@ -236,13 +265,25 @@ t.test('strings', async (t) => {
 })
 
 t.test('options of a GPU beside the CPU', async (t) => {
-  const given: EngineOptions[] = [{ cudaGraph: true }, { cudaGraph: false }, { profile: 0 }, { priority: 'high' }, { device: 0 }, { tensorrt: '/opt' }, { builder: {} }, { weights: nonZero() }] // prettier-ignore
+  const given: EngineOptions[] = [
+    { cudaGraph: true },
+    { cudaGraph: false },
+    { profile: 0 },
+    { priority: 'high' },
+    { device: 0 },
+    { tensorrt: '/opt' },
+    { builder: {} },
+    { weights: nonZero() },
+  ]
   for (const options of given) {
     const message = `"${Object.keys(options).join()}"`
     t.match(await failureOf(() => open(nonZero(), options)), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   }
   await using engine = await open(nonZero())
-  t.match(await failureOf(() => engine.audit()), { code: 'ERR_TRT_UNSUPPORTED', message: /this engine runs on the CPU/ })
+  t.match(await failureOf(() => engine.audit()), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /this engine runs on the CPU/,
+  })
   const token = engine.share()
   for (const options of [{ cudaGraph: true }, { profile: 0 }, { priority: 'high' }] as const)
     t.match(await failureOf(() => Engine.attach(token, options)), {
@@ -259,7 +300,11 @@ t.test('shapes are held against the model', async (t) => {
     [[{ x: range([4, 3], [2, 3], [8, 3]) }], 'ERR_TRT_SHAPE'],
   ]
   for (const [shapes, code] of bad)
-    t.equal((await failureOf(() => load(onnxruntime, rowsPlan(), { shapes } as EngineOptions))).code, code, JSON.stringify(shapes))
+    t.equal(
+      (await failureOf(() => load(onnxruntime, rowsPlan(), { shapes } as EngineOptions))).code,
+      code,
+      JSON.stringify(shapes),
+    )
   await using engine = await load(onnxruntime, rowsPlan(), { shapes: { x: [2, 3] } })
   t.same((await engine.infer(rows(1, 2))).data, wanted(rows(1, 2).data))
   t.match(await failureOf(() => engine.infer(rows(1, 3))), { code: 'ERR_TRT_SHAPE', message: /\[3, 3\]/ })

@@ -3,7 +3,14 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { type AnyTensor, DeviceTensor, Engine, type EngineOptions, type InferSyncOptions, Tensor } from '../../lib/index.js'
+import {
+  type AnyTensor,
+  DeviceTensor,
+  Engine,
+  type EngineOptions,
+  type InferSyncOptions,
+  Tensor,
+} from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { range } from '../support/values.js'
 import { collect, until } from '../support/waiting.js'
@@ -30,7 +37,10 @@ process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { 
 const device = { location: 'device' } as const
 
 /** What is no leak, by runtime: nothing of the tensors is left. */
-const noneLeft = async (t: { equal(found: number, wanted: number, what: string): boolean }, engine: Engine): Promise<void> => {
+const noneLeft = async (
+  t: { equal(found: number, wanted: number, what: string): boolean },
+  engine: Engine,
+): Promise<void> => {
   await collect()
   t.equal(engine.memory.tensors, 0, 'no tensor is left on the device')
 }
@@ -46,7 +56,8 @@ const thrownBy = async (call: () => unknown): Promise<unknown> => {
 }
 
 /** As the host has it. */
-const onHost = async (tensor: DeviceTensor | undefined): Promise<Tensor['data'] | undefined> => (await tensor?.toHost())?.data
+const onHost = async (tensor: DeviceTensor | undefined): Promise<Tensor['data'] | undefined> =>
+  (await tensor?.toHost())?.data
 
 /** y = the values that are not zero, as many as there are. */
 const nonzeroPlan: Spec = {
@@ -85,29 +96,38 @@ for (const runtime of runtimes) {
           'the first input in, the last output out; between two engines there are two copies on the device',
         )
       }
-      t.equal(first.stats.bytesCopied + second.stats.bytesCopied + third.stats.bytesCopied, (1 + 7 + 64) * 12, 'and none by the CPU')
+      t.equal(
+        first.stats.bytesCopied + second.stats.bytesCopied + third.stats.bytesCopied,
+        (1 + 7 + 64) * 12,
+        'and none by the CPU',
+      )
       await noneLeft(t, first)
     })
 
     if (isGpu)
-      await t.test('memory that is kept for later tensors goes back before a request hears that there is none', async (t) => {
-        const columns = 2 ** 16
-        await using engine = await loaded(rowsPlan(columns, 8))
-        const one = rows(1, 1, columns)
-        t.same((await engine.infer(one)).data.length, columns)
-        const tensors = await Promise.all(Array.from({ length: 16 }, () => engine.upload(one)))
-        for (const tensor of tensors) tensor.dispose()
-        t.equal(engine.memory.tensorsKept, 16 * one.byteLength)
-        driver.set({ memory: driver.stats().deviceBytes + one.byteLength })
-        const eight = rows(2, 8, columns)
-        const failure = await thrownBy(async () => {
-          const { data } = await engine.infer(eight)
-          t.ok(Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(Buffer.from(wanted(eight.data).buffer)))
-        })
-        driver.set({ memory: 2 ** 33 })
-        t.equal(failure, undefined)
-        t.equal(engine.memory.tensorsKept, 0)
-      })
+      await t.test(
+        'memory that is kept for later tensors goes back before a request hears that there is none',
+        async (t) => {
+          const columns = 2 ** 16
+          await using engine = await loaded(rowsPlan(columns, 8))
+          const one = rows(1, 1, columns)
+          t.same((await engine.infer(one)).data.length, columns)
+          const tensors = await Promise.all(Array.from({ length: 16 }, () => engine.upload(one)))
+          for (const tensor of tensors) tensor.dispose()
+          t.equal(engine.memory.tensorsKept, 16 * one.byteLength)
+          driver.set({ memory: driver.stats().deviceBytes + one.byteLength })
+          const eight = rows(2, 8, columns)
+          const failure = await thrownBy(async () => {
+            const { data } = await engine.infer(eight)
+            t.ok(
+              Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(Buffer.from(wanted(eight.data).buffer)),
+            )
+          })
+          driver.set({ memory: 2 ** 33 })
+          t.equal(failure, undefined)
+          t.equal(engine.memory.tensorsKept, 0)
+        },
+      )
 
     await t.test('inferSync, stream, and large tensors do the same', async (t) => {
       for (const columns of [3, 40_000]) {
@@ -135,7 +155,9 @@ for (const runtime of runtimes) {
         for (let round = 0; round < 6; round++) {
           const given = Array.from({ length: 5 }, (_, i) => rows(round * 10 + i, 1 + (i % 3)))
           const there = await Promise.all(given.map(async (x, i) => (i % 2 === 0 ? engine.upload(x) : x)))
-          const results = await Promise.all(there.map((x, i) => (i % 3 === 0 ? engine.infer(x) : engine.infer(x, device))))
+          const results = await Promise.all(
+            there.map((x, i) => (i % 3 === 0 ? engine.infer(x) : engine.infer(x, device))),
+          )
           for (const [i, result] of results.entries()) {
             const y = result.location === 'device' ? await result.toHost() : result
             t.same([y.shape, y.data], [given[i]?.shape, wanted(given[i]?.data as Float32Array)], `${round}: ${i}`)
@@ -205,8 +227,12 @@ for (const runtime of runtimes) {
       await fails('ERR_TRT_INVALID_ARGUMENT', /a DeviceTensor for into "y" but received a Tensor/, () =>
         engine.infer({ x }, { into: { y: rows(1, 2) }, location: 'device' }),
       )
-      await fails('ERR_TRT_INVALID_ARGUMENT', /memory of its own/, () => engine.infer(target, { into: { y: target }, location: 'device' }))
-      await fails('ERR_TRT_SHAPE', /24 bytes.*36/, () => engine.infer({ x: rows(1, 3) }, { into: { y: target }, location: 'device' }))
+      await fails('ERR_TRT_INVALID_ARGUMENT', /memory of its own/, () =>
+        engine.infer(target, { into: { y: target }, location: 'device' }),
+      )
+      await fails('ERR_TRT_SHAPE', /24 bytes.*36/, () =>
+        engine.infer({ x: rows(1, 3) }, { into: { y: target }, location: 'device' }),
+      )
       await fails('ERR_TRT_INVALID_ARGUMENT', /location/, () => engine.infer(x, { location: 'gpu-buffer' as 'device' }))
       await fails('ERR_TRT_INVALID_ARGUMENT', /an output/, () => engine.infer(x, { location: { z: 'device' } }))
       t.same(await onHost(target), wanted(rows(2, 2).data), 'none of them wrote')
@@ -236,7 +262,11 @@ for (const runtime of runtimes) {
         method === 'infer' ? engine.infer({ x: given }, options) : engine.inferSync({ x: given }, options)
       for (const [what, given, options] of refused) {
         for (const method of ['infer', 'inferSync'] as const) {
-          t.match(await failureOf(() => call(method, given, options)), { code: 'ERR_TRT_DISPOSED' }, `${method}: ${what}`)
+          t.match(
+            await failureOf(() => call(method, given, options)),
+            { code: 'ERR_TRT_DISPOSED' },
+            `${method}: ${what}`,
+          )
           const { y0: first, y1: second } = await call(method, x)
           t.match(first, { location: 'host', data: Float32Array.of(1, 2, 3, 4) }, `${method} after ${what}`)
           t.match(second, { location: 'host', data: Float32Array.of(2, 4, 6, 8) }, `${method} after ${what}`)
@@ -266,7 +296,10 @@ for (const runtime of runtimes) {
         () => engine.inferSync(a),
         () => engine.infer(rows(1), { into: { y: a }, location: 'device' }),
       ])
-        t.match(await failureOf(call), { code: 'ERR_TRT_DISPOSED', message: /float32 tensor of shape \[1, 3\] on a device was disposed/ })
+        t.match(await failureOf(call), {
+          code: 'ERR_TRT_DISPOSED',
+          message: /float32 tensor of shape \[1, 3\] on a device was disposed/,
+        })
       await noneLeft(t, engine)
       {
         using b = await engine.infer(rows(1), device)
@@ -283,7 +316,10 @@ for (const runtime of runtimes) {
         a.dispose()
         t.equal(engine.memory.tensors >= 48, true, 'it is still there')
         const [y, z] = await Promise.all(calls)
-        t.same([y.data, await onHost(z), (await copy).data], [wanted(rows(3, 4).data), wanted(rows(3, 4).data), rows(3, 4).data])
+        t.same(
+          [y.data, await onHost(z), (await copy).data],
+          [wanted(rows(3, 4).data), wanted(rows(3, 4).data), rows(3, 4).data],
+        )
         z.dispose()
         t.ok(await until(() => engine.memory.tensors === 0))
       })
@@ -315,7 +351,10 @@ for (const runtime of runtimes) {
     await t.test('the collector frees what is dropped', async (t) => {
       await using engine = await loaded(rowsPlan(1024))
       for (let i = 0; i < 50; i++) await engine.infer(rows(i, 4, 1024), device)
-      t.ok(await until(() => (globalThis.gc?.(), engine.memory.tensors === 0), 20_000), `${engine.memory.tensors} bytes are left`)
+      t.ok(
+        await until(() => (globalThis.gc?.(), engine.memory.tensors === 0), 20_000),
+        `${engine.memory.tensors} bytes are left`,
+      )
       const { tensorsKept } = engine.memory
       if (isGpu) t.ok(tensorsKept > 0 && tensorsKept <= 50 * 16384, 'for the next ones')
       else t.equal(tensorsKept, 0)
@@ -367,7 +406,10 @@ for (const runtime of runtimes) {
       await using engine = await loaded(rowsPlan())
       using longs = await engine.upload(new Tensor('int32', new Int32Array(3), [1, 3]))
       using wide = await engine.upload(Tensor.zeros('float32', [1, 4]))
-      t.match(await failureOf(() => engine.infer(longs)), { code: 'ERR_TRT_DTYPE', message: /float32 for input "x" but received int32/ })
+      t.match(await failureOf(() => engine.infer(longs)), {
+        code: 'ERR_TRT_DTYPE',
+        message: /float32 for input "x" but received int32/,
+      })
       t.match(await failureOf(() => engine.infer(wide)), { code: 'ERR_TRT_SHAPE', message: /received \[1, 4\]/ })
       t.match(await failureOf(() => longs.as('float32')), { code: 'ERR_TRT_DTYPE' })
       t.equal(longs.as('int32'), longs)
@@ -397,10 +439,21 @@ for (const runtime of runtimes) {
       t.match(await thrownBy(() => port1.postMessage({ a })), refused)
       port1.close()
       port2.close()
-      t.match(await failureOf(() => Reflect.construct(DeviceTensor, [])), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /infer.*upload/ })
-      t.match(await failureOf(() => Tensor.from(a as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /await its toHost/ })
-      t.same([DeviceTensor.is(a), Tensor.is(a), DeviceTensor.is(Object.assign({}, a)), DeviceTensor.is(null)], [true, false, false, false])
-      t.match(await failureOf(() => engine.infer(Object.assign({ location: 'device' }, a) as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.match(await failureOf(() => Reflect.construct(DeviceTensor, [])), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /infer.*upload/,
+      })
+      t.match(await failureOf(() => Tensor.from(a as never)), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /await its toHost/,
+      })
+      t.same(
+        [DeviceTensor.is(a), Tensor.is(a), DeviceTensor.is(Object.assign({}, a)), DeviceTensor.is(null)],
+        [true, false, false, false],
+      )
+      t.match(await failureOf(() => engine.infer(Object.assign({ location: 'device' }, a) as never)), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+      })
     })
 
     await t.test('in a worker', async (t) => {
@@ -434,16 +487,19 @@ for (const runtime of runtimes) {
 
 for (const runtime of [families[0], onnxruntime]) {
   for (const end of ['', 'process.exit()']) {
-    await t.test(`${runtime.name}: a process ends with tensors that nobody disposed${end && ', by exit()'}`, async (t) => {
-      const program = `
+    await t.test(
+      `${runtime.name}: a process ends with tensors that nobody disposed${end && ', by exit()'}`,
+      async (t) => {
+        const program = `
         const there = { location: 'device' }
         const [e, f] = [await load(), await load()]
         globalThis.kept = [await e.infer(x, there), await f.upload(x)]
         await f.close()
         globalThis.pending = [kept[0].toHost(), e.infer(kept[1], there), e.upload(x)]
         ${end}`
-      t.same(await runChild(program, runtime), { code: 0, signal: null, stdout: '', stderr: '' })
-    })
+        t.same(await runChild(program, runtime), { code: 0, signal: null, stdout: '', stderr: '' })
+      },
+    )
   }
 }
 
@@ -455,7 +511,8 @@ await t.test('a tensor of another device', async (t) => {
   using there = await cpu.infer(rows(1), device)
   t.match(await failureOf(() => cpu.infer(here)), {
     code: 'ERR_TRT_DEVICE',
-    message: /^Expected a tensor on the host or on the CPU for input 'x' but received one on GPU 0: await its toHost\(\), and give that$/,
+    message:
+      /^Expected a tensor on the host or on the CPU for input 'x' but received one on GPU 0: await its toHost\(\), and give that$/,
   })
   t.match(await failureOf(() => first.infer(there)), {
     code: 'ERR_TRT_DEVICE',

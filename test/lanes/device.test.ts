@@ -10,7 +10,9 @@ import { driven, driver, fanPlan, leftovers, load, rows, rowsPlan, suiteFamilies
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({ batching: { maxBatch: 16, ...more } })
+const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({
+  batching: { maxBatch: 16, ...more },
+})
 
 for (const family of suiteFamilies) {
   await t.test(family.name, async (t) => {
@@ -54,22 +56,28 @@ for (const family of suiteFamilies) {
       }
     })
 
-    await t.test('a graph that cannot be captured: a line of the log says so, and that shape runs without', async (t) => {
-      const lines: string[] = []
-      const silence = onLog(({ level, text }) => /without a CUDA graph/.test(text) && lines.push(`${level}: ${text}`), 'verbose')
-      t.teardown(silence)
-      await using engine = await load(family, rowsPlan())
-      driver.failNth('cuGraphInstantiateWithFlags', 1, 2)
-      const { graphLaunches } = driver.stats()
-      // until the context has been made, on a thread of its own
-      const end = Date.now() + 60_000
-      for (let i = 0; lines.length === 0 && Date.now() < end; i++)
-        assert.deepEqual((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
-      for (let i = 0; i < 6; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
-      t.equal(driver.stats().graphLaunches, graphLaunches)
-      t.equal(lines.length, 1)
-      t.match(lines[0], /^info: node-tensorrt: 'x' \[4, 3\] runs without a CUDA graph: .*cuGraphInstantiate/)
-    })
+    await t.test(
+      'a graph that cannot be captured: a line of the log says so, and that shape runs without',
+      async (t) => {
+        const lines: string[] = []
+        const silence = onLog(
+          ({ level, text }) => /without a CUDA graph/.test(text) && lines.push(`${level}: ${text}`),
+          'verbose',
+        )
+        t.teardown(silence)
+        await using engine = await load(family, rowsPlan())
+        driver.failNth('cuGraphInstantiateWithFlags', 1, 2)
+        const { graphLaunches } = driver.stats()
+        // until the context has been made, on a thread of its own
+        const end = Date.now() + 60_000
+        for (let i = 0; lines.length === 0 && Date.now() < end; i++)
+          assert.deepEqual((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
+        for (let i = 0; i < 6; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
+        t.equal(driver.stats().graphLaunches, graphLaunches)
+        t.equal(lines.length, 1)
+        t.match(lines[0], /^info: node-tensorrt: 'x' \[4, 3\] runs without a CUDA graph: .*cuGraphInstantiate/)
+      },
+    )
 
     await t.test('a profile by number, and one that is not there', async (t) => {
       const two = rowsPlan(3, 4, {
@@ -79,7 +87,8 @@ for (const family of suiteFamilies) {
       t.same((await second.infer(rows(1, 12))).data, wanted(rows(1, 12).data))
       t.equal((await failureOf(() => second.infer(rows(1, 1)))).code, 'ERR_TRT_SHAPE', 'the other profile takes it')
       await using auto = await load(family, two)
-      for (const count of [1, 16, 3, 2]) t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
+      for (const count of [1, 16, 3, 2])
+        t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
       t.match(await failureOf(() => load(family, two, { profile: 2 })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /profile below 2 but received 2/,
@@ -101,15 +110,29 @@ for (const family of suiteFamilies) {
       })
       const elapsed = performance.now() - begun
       const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
-      t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
+      t.same(counts, {
+        waiting: 0,
+        inFlight: 0,
+        completed: 10,
+        failed: 0,
+        cancelled: 0,
+        batches: 10,
+        bytesCopied: 10 * 8192,
+      })
       const always = (ms: number) => ({ count: 10, p50: ms, p99: ms })
       t.match({ computeMs, copyInMs, copyOutMs }, { computeMs: always(4), copyInMs: always(1), copyOutMs: always(1) })
       // by the host's clock: a part of all that it took
-      t.ok(queueMs.p50 > 0 && queueMs.p50 <= queueMs.p99 && queueMs.p99 < elapsed, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
+      t.ok(
+        queueMs.p50 > 0 && queueMs.p50 <= queueMs.p99 && queueMs.p99 < elapsed,
+        `queue ${queueMs.p50} to ${queueMs.p99} ms`,
+      )
       t.equal(queueMs.count, 10)
       const { device, pinned, pinnedKept } = engine.memory
       t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
-      t.ok(pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes, `pinned ${pinned}, kept ${pinnedKept}`)
+      t.ok(
+        pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes,
+        `pinned ${pinned}, kept ${pinnedKept}`,
+      )
     })
 
     await t.test('memoryLimit: what would need more is rejected, and the engine works on', async (t) => {
@@ -119,10 +142,13 @@ for (const family of suiteFamilies) {
       const given = (count: number): Tensor<'float32'> => rows(1, count, 8192)
       await using engine = await load(family, rowsPlan(8192), { memoryLimit })
       for (let round = 0; round < 2; round++) {
-        for (const count of [1, 2, 1, 2, 2, 2]) t.same((await engine.infer(given(count))).data, wanted(given(count).data))
+        for (const count of [1, 2, 1, 2, 2, 2])
+          t.same((await engine.infer(given(count))).data, wanted(given(count).data))
         t.match(await failureOf(() => engine.infer(given(8))), {
           code: 'ERR_TRT_OUT_OF_MEMORY',
-          message: new RegExp(`may hold ${memoryLimit} bytes of device memory \\(memoryLimit\\), holds \\d+ and would need \\d+`),
+          message: new RegExp(
+            `may hold ${memoryLimit} bytes of device memory \\(memoryLimit\\), holds \\d+ and would need \\d+`,
+          ),
         })
         t.ok(engine.memory.device > 0 && engine.memory.device <= memoryLimit, `${engine.memory.device} bytes`)
       }
@@ -136,7 +162,8 @@ for (const family of suiteFamilies) {
       const before = driver.stats()
       await Promise.all(Array.from({ length: 64 }, (_, i) => engine.infer(rows(i))))
       const after = driver.stats()
-      for (const what of ['executions', 'copiesHtoD', 'copiesDtoH'] as const) t.equal(after[what] - before[what], 4, what)
+      for (const what of ['executions', 'copiesHtoD', 'copiesDtoH'] as const)
+        t.equal(after[what] - before[what], 4, what)
     })
 
     await t.test('an enqueue that fails takes its batch along, and no other', async (t) => {

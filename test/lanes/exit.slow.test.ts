@@ -25,7 +25,10 @@ const states: [what: string, program: string][] = [
     'queued',
     'driver.set({ computeMs: 20 }); const e = await load(); for (let i = 0; i < 400; i++) call(e).catch(() => {}); await soon(10)',
   ],
-  ['waiting for a batch', 'const e = await load({ batching: { maxBatch: 8, maxDelayMs: 300 } }); call(e).catch(() => {})'],
+  [
+    'waiting for a batch',
+    'const e = await load({ batching: { maxBatch: 8, maxDelayMs: 300 } }); call(e).catch(() => {})',
+  ],
   [
     'closing',
     'driver.set({ computeMs: 40 }); const e = await load(); for (let i = 0; i < 4; i++) call(e).catch(() => {}); await soon(5); e.close()',
@@ -94,7 +97,11 @@ const busy = `
   for (let i = 0; i < 8; i++) again()
   await soon(Number(process.env.AT))
 `
-const busyEnds = ends.map(([what, program, wanted]): (typeof ends)[number] => [what, program.replace('exit(3)', 'exit(7)'), wanted.code === 3 ? { code: 7 } : wanted]) // prettier-ignore
+const busyEnds = ends.map(([what, program, wanted]): (typeof ends)[number] => [
+  what,
+  program.replace('exit(3)', 'exit(7)'),
+  wanted.code === 3 ? { code: 7 } : wanted,
+])
 
 for (let i = 0; i < size(8, 40); i++) {
   const runtime = everyRuntime[i % everyRuntime.length]!

@@ -1,4 +1,5 @@
-// Random calls of everything, with good and bad arguments, in any order. The same seed gives the same calls: TRT_FUZZ_SEED repeats a run.
+// Random calls of everything, with good and bad arguments, in any order. The same seed gives the same calls:
+// TRT_FUZZ_SEED repeats a run.
 import t from 'tap'
 import {
   type AttachOptions,
@@ -17,10 +18,45 @@ import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, wanted } f
 const seed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_260_101)
 
 const junk: readonly unknown[] = [
-  undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 40, '', 'x', 'y', 'auto', true, 5n, Symbol.iterator, {}, [], [1, 3], [-1], () => 1,
-  new Float32Array(3), new ArrayBuffer(12), { x: 1 }, { __proto__: null }, { y: null }, new Proxy({}, {}), Object.create(Tensor.prototype), new Date(),
-  { get x() { throw new RangeError('mine') } }, new Map(), Promise.resolve(1), new Error('mine'), AbortSignal.abort(new Error('mine')), 'a'.repeat(10_000),
-] // prettier-ignore
+  undefined,
+  null,
+  0,
+  -1,
+  1.5,
+  NaN,
+  Infinity,
+  2 ** 40,
+  '',
+  'x',
+  'y',
+  'auto',
+  true,
+  5n,
+  Symbol.iterator,
+  {},
+  [],
+  [1, 3],
+  [-1],
+  () => 1,
+  new Float32Array(3),
+  new ArrayBuffer(12),
+  { x: 1 },
+  { __proto__: null },
+  { y: null },
+  new Proxy({}, {}),
+  Object.create(Tensor.prototype),
+  new Date(),
+  {
+    get x() {
+      throw new RangeError('mine')
+    },
+  },
+  new Map(),
+  Promise.resolve(1),
+  new Error('mine'),
+  AbortSignal.abort(new Error('mine')),
+  'a'.repeat(10_000),
+]
 
 const numbersOf = ({ data }: Tensor): Float32Array | undefined =>
   data instanceof Float32Array && data.length > 0 ? data.slice() : undefined
@@ -66,7 +102,9 @@ class Fuzzer extends Random {
     if (this.chance(0.6)) return undefined
     return this.mostly({
       ...(this.chance(0.3) && { outputs: this.mostly([this.mostly('y')]) }),
-      ...(this.chance(0.3) && { into: this.mostly({ y: this.mostly(this.chance(0.4) ? this.tensor() : Tensor.zeros('float32', shape)) }) }),
+      ...(this.chance(0.3) && {
+        into: this.mostly({ y: this.mostly(this.chance(0.4) ? this.tensor() : Tensor.zeros('float32', shape)) }),
+      }),
       ...(!sync && this.chance(0.3) && { signal: this.mostly(this.signal()) }),
       ...(!sync && this.chance(0.2) && { timeoutMs: this.mostly(1 + this.below(20)) }),
     })
@@ -101,7 +139,8 @@ class Fuzzer extends Random {
     if (given === undefined || y === undefined) return
     const right = wanted(given)
     // memory of allocate() holds anything before it is written: also what is no number, and not equal to itself
-    const isRight = (value: number, i: number): boolean => y.data[i] === value || (Number.isNaN(value) && Number.isNaN(y.data[i]))
+    const isRight = (value: number, i: number): boolean =>
+      y.data[i] === value || (Number.isNaN(value) && Number.isNaN(y.data[i]))
     if (y.data.length !== right.length || !right.every(isRight)) this.problems.push('a wrong result')
   }
 
@@ -118,7 +157,8 @@ class Fuzzer extends Random {
     if (what < 0.5) return this.infer(engine)
     if (what < 0.65) return this.sync(engine)
     if (what < 0.7) return this.take(engine)
-    if (what < 0.78) return this.#controllers.length > 0 ? this.pick(this.#controllers.splice(-3)).abort(new Error('mine')) : undefined
+    if (what < 0.78)
+      return this.#controllers.length > 0 ? this.pick(this.#controllers.splice(-3)).abort(new Error('mine')) : undefined
     if (what < 0.784) return this.close(engine)
     if (what < 0.79) return this.watch('warmup', () => engine.warmup(this.mostly({ iterations: this.mostly(1) })))
     if (what < 0.81) return this.stream(engine)
@@ -138,7 +178,10 @@ class Fuzzer extends Random {
   open(): void {
     this.watch('load', async () => {
       const plan = planOf(this.runtime, rowsPlan())
-      const engine = new Engine(this.mostly(this.chance(0.95) ? plan : plan.subarray(0, this.below(plan.length))), this.engineOptions())
+      const engine = new Engine(
+        this.mostly(this.chance(0.95) ? plan : plan.subarray(0, this.below(plan.length))),
+        this.engineOptions(),
+      )
       this.engines.push(engine)
       await engine.ready.catch((error: unknown) => this.judge('ready', error))
     })
@@ -181,7 +224,10 @@ class Fuzzer extends Random {
     this.watch('stream', async () => {
       const inputs = Array.from({ length: this.below(6) }, () => this.mostly(this.tensor()))
       const early = this.chance(0.2)
-      for await (const y of engine.stream(this.mostly(inputs), this.mostly({ inFlight: this.mostly(1 + this.below(4)) }))) {
+      for await (const y of engine.stream(
+        this.mostly(inputs),
+        this.mostly({ inFlight: this.mostly(1 + this.below(4)) }),
+      )) {
         this.check(undefined, y)
         if (early) break
       }
@@ -192,7 +238,8 @@ class Fuzzer extends Random {
     if (this.chance(0.5)) return this.attempt('share', () => this.tokens.push(engine.share()))
     if (this.engines.length >= 8) return
     this.watch('attach', async () => {
-      const token = this.tokens.length > 0 ? this.pick(this.tokens.slice(-4)) : ({ pid: process.pid, id: 'none' } as EngineToken)
+      const token =
+        this.tokens.length > 0 ? this.pick(this.tokens.slice(-4)) : ({ pid: process.pid, id: 'none' } as EngineToken)
       const options: AttachOptions = this.chance(0.5) ? { queue: this.mostly('shared') } : { ...this.engineOptions() }
       for (const name of Object.keys(this.runtime.options(rowsPlan()))) Reflect.deleteProperty(options, name)
       this.engines.push(await Engine.attach(this.mostly(token), options))

@@ -18,7 +18,10 @@ for (const runtime of runtimes) {
         const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
         t.equal(engine.memory.queued, bytes)
         const failure = await failureOf(() => engine.infer(rows(4)))
-        t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /36 bytes wait, maxQueueBytes is 36, the request has 12/ })
+        t.match(failure, {
+          code: 'ERR_TRT_QUEUE_FULL',
+          message: /36 bytes wait, maxQueueBytes is 36, the request has 12/,
+        })
         const more = engine.infer(leased) // it does not count
         if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
         const results = await Promise.all([...running, ...waiting])
@@ -26,7 +29,11 @@ for (const runtime of runtimes) {
         await more
         t.match(engine.stats, { completed: 5, waiting: 0, inFlight: 0 })
         t.equal(engine.memory.queued, 0)
-        t.equal((await failureOf(() => engine.infer(rows(5, 4)))).code, 'ERR_TRT_QUEUE_FULL', 'and one that is too large by itself')
+        t.equal(
+          (await failureOf(() => engine.infer(rows(5, 4)))).code,
+          'ERR_TRT_QUEUE_FULL',
+          'and one that is too large by itself',
+        )
         t.same((await engine.infer(rows(6, 3))).data, wanted(rows(6, 3).data))
         t.same(engine.inferSync(rows(7, 4)).data, wanted(rows(7, 4).data), 'what waits in no queue is not measured')
       },

@@ -40,44 +40,56 @@ for (const runtime of everyRuntime) {
 
     await t.test('a queue that is full', async (t) => {
       // the lane is held up in enqueue, so that it takes nothing more
-      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 500 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
-        const running = [engine.infer(rows(0))]
-        t.ok(await until(() => engine.stats.inFlight === 1))
-        const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
-        t.equal(engine.stats.waiting, 3)
-        const failure = await failureOf(() => engine.infer(rows(4)))
-        t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /3 requests wait, maxQueue is 3/ })
-        if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
-        const results = await Promise.all([...running, ...waiting])
-        results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
-        t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
-      })
+      await runtime.slowly(
+        { blockMs: runtime.backend === 'tensorrt' ? 600_000 : 500 },
+        rowsPlan(),
+        { maxQueue: 3 },
+        async (engine) => {
+          const running = [engine.infer(rows(0))]
+          t.ok(await until(() => engine.stats.inFlight === 1))
+          const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
+          t.equal(engine.stats.waiting, 3)
+          const failure = await failureOf(() => engine.infer(rows(4)))
+          t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /3 requests wait, maxQueue is 3/ })
+          if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
+          const results = await Promise.all([...running, ...waiting])
+          results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+          t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
+        },
+      )
     })
 
     await t.test('abort and timeout, of what waits and of what runs', async (t) => {
-      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 1000 }, rowsPlan(), {}, async (engine) => {
-        const controller = new AbortController()
-        const running = engine.infer(rows(0), { signal: controller.signal })
-        t.ok(await until(() => engine.stats.inFlight === 1))
-        const queued = engine.infer(rows(2), { signal: controller.signal })
-        const late = engine.infer(rows(3), { timeoutMs: 5 })
-        t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
-        t.match(engine.stats, { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
-        const last = engine.infer(rows(4))
-        const reason = new Error('mine')
-        controller.abort(reason)
-        t.equal(engine.stats.cancelled, 2, 'the queued one left at once')
-        t.equal(await running.catch((error: unknown) => error), reason)
-        t.equal(await queued.catch((error: unknown) => error), reason)
-        t.equal(engine.stats.completed, 0, 'none of them waited for the end')
-        if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
-        t.same((await last).data, wanted(rows(4).data))
-        // a GPU lets what runs come to its end, a CPU is taken away from it
-        const ended = runtime.backend === 'tensorrt' ? { completed: 2, cancelled: 2 } : { completed: 1, cancelled: 3 }
-        t.ok(await until(() => engine.stats.inFlight === 0), 'what was given up may end after what came later')
-        t.match(engine.stats, { ...ended, failed: 0, waiting: 0, inFlight: 0 })
-        await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
-      })
+      await runtime.slowly(
+        { blockMs: runtime.backend === 'tensorrt' ? 600_000 : 1000 },
+        rowsPlan(),
+        {},
+        async (engine) => {
+          const controller = new AbortController()
+          const running = engine.infer(rows(0), { signal: controller.signal })
+          t.ok(await until(() => engine.stats.inFlight === 1))
+          const queued = engine.infer(rows(2), { signal: controller.signal })
+          const late = engine.infer(rows(3), { timeoutMs: 5 })
+          t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
+          t.match(engine.stats, { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
+          const last = engine.infer(rows(4))
+          const reason = new Error('mine')
+          controller.abort(reason)
+          t.equal(engine.stats.cancelled, 2, 'the queued one left at once')
+          t.equal(await running.catch((error: unknown) => error), reason)
+          t.equal(await queued.catch((error: unknown) => error), reason)
+          t.equal(engine.stats.completed, 0, 'none of them waited for the end')
+          if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
+          t.same((await last).data, wanted(rows(4).data))
+          // a GPU lets what runs come to its end, a CPU is taken away from it
+          const ended = runtime.backend === 'tensorrt' ? { completed: 2, cancelled: 2 } : { completed: 1, cancelled: 3 }
+          t.ok(await until(() => engine.stats.inFlight === 0), 'what was given up may end after what came later')
+          t.match(engine.stats, { ...ended, failed: 0, waiting: 0, inFlight: 0 })
+          await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), {
+            message: 'before',
+          })
+        },
+      )
     })
 
     await t.test('only some outputs', async (t) => {
@@ -88,15 +100,23 @@ for (const runtime of everyRuntime) {
       t.same([some['y0']?.data, some['y3']?.data], [x.data, Float32Array.of(4, 8, 12, 16)])
       t.same(Object.keys(engine.inferSync({ x }, { outputs: ['y4'] })), ['y4'])
       for (const outputs of [[], ['y5'], ['x'], 'y0', [0], ['__proto__']])
-        t.equal((await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+        t.equal(
+          (await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code,
+          'ERR_TRT_INVALID_ARGUMENT',
+        )
       const into = { y1: Tensor.zeros('float32', [4]) }
-      const message = /Expected one of the outputs that are wanted \(y0, y2\) for a name in into but received string "y1"/
+      const message =
+        /Expected one of the outputs that are wanted \(y0, y2\) for a name in into but received string "y1"/
       for (const call of [
         () => engine.infer({ x }, { outputs: ['y0', 'y2'], into }),
         () => engine.inferSync({ x }, { outputs: ['y0', 'y2'], into }),
       ])
         t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
-      t.same((await engine.infer({ x }, { outputs: ['y0', 'y1'], into }))['y1'], into.y1, 'and one that is wanted is written')
+      t.same(
+        (await engine.infer({ x }, { outputs: ['y0', 'y1'], into }))['y1'],
+        into.y1,
+        'and one that is wanted is written',
+      )
     })
 
     await t.test('a place for an output that was not declared, or is not wanted, is refused by its name', async (t) => {
@@ -107,19 +127,28 @@ for (const runtime of everyRuntime) {
       const into = { y1: Tensor.zeros('float32', [4]) }
       const said = (what: string): object => ({
         code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: new RegExp(`^Expected one of the outputs that are wanted \\(y0, y2\\) for a name in ${what} but received string "y1"`),
+        message: new RegExp(
+          `^Expected one of the outputs that are wanted \\(y0, y2\\) for a name in ${what} but received string "y1"`,
+        ),
       })
       // types refuse all of these, JavaScript does not
       for (const options of [{ into }, { outputs: ['y0', 'y2'], into }] as object[])
         for (const call of [() => declared.infer({ x }, options), () => declared.inferSync({ x }, options)])
           t.match(await failureOf(call), said('into'))
       for (const place of ['host', 'device'])
-        for (const options of [{ location: { y1: place } }, { outputs: ['y0', 'y2'], location: { y0: 'host', y1: place } }] as object[])
+        for (const options of [
+          { location: { y1: place } },
+          { outputs: ['y0', 'y2'], location: { y0: 'host', y1: place } },
+        ] as object[])
           for (const call of [() => declared.infer({ x }, options), () => declared.inferSync({ x }, options)])
             t.match(await failureOf(call), said('location'))
       t.same(into.y1.data, new Float32Array(4))
       const named = { outputs: ['y1'], into } as object
-      t.same(Object.keys(await declared.infer({ x }, named)), ['y1'], 'one that is asked for by name may be told its place')
+      t.same(
+        Object.keys(await declared.infer({ x }, named)),
+        ['y1'],
+        'one that is asked for by name may be told its place',
+      )
       t.same(into.y1.data, Float32Array.of(2, 4, 6, 8))
     })
 
@@ -137,7 +166,13 @@ for (const runtime of everyRuntime) {
               `${outputs.join()} of ${count}`,
             )
         }
-        for (const indices of [[0], [1, 52], [count - 1], [0, 31, 32, count - 1], Array.from({ length: count }, (_, i) => i)])
+        for (const indices of [
+          [0],
+          [1, 52],
+          [count - 1],
+          [0, 31, 32, count - 1],
+          Array.from({ length: count }, (_, i) => i),
+        ])
           await wants(indices)
         for (let i = 0; i < count; i++) await wants([i])
         const into = { [`y${count - 1}`]: Tensor.zeros('float32', [4]) }
@@ -161,7 +196,10 @@ for (const runtime of everyRuntime) {
         const results = await run()
         t.equal(results['y0'], ordinary)
         t.equal(results['y1'], pinned)
-        t.same([ordinary.data, pinned.data, results['y2']?.data], [x.data, Float32Array.of(2, 4, 6, 8), Float32Array.of(3, 6, 9, 12)])
+        t.same(
+          [ordinary.data, pinned.data, results['y2']?.data],
+          [x.data, Float32Array.of(2, 4, 6, 8), Float32Array.of(3, 6, 9, 12)],
+        )
       }
       const wrong: [object, string][] = [
         [{ y0: Tensor.zeros('float32', [5]) }, 'ERR_TRT_SHAPE'],
@@ -264,7 +302,9 @@ for (const runtime of everyRuntime) {
         for (let i = 20; i < 26; i++) t.same(engine.inferSync(rows(i)).data, wanted(rows(i).data))
         for (const [i, other] of others.entries()) t.same((await other).data, wanted(rows(i).data))
       })
-      t.throws(() => engine.inferSync(rows(1), { signal: AbortSignal.timeout(1) } as object), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.throws(() => engine.inferSync(rows(1), { signal: AbortSignal.timeout(1) } as object), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+      })
       t.throws(() => engine.inferSync({ z: rows(1) }), { code: 'ERR_TRT_UNKNOWN_INPUT' })
       const young = new Engine(planOf(runtime, rowsPlan()), runtime.options(rowsPlan()))
       t.throws(() => young.inferSync(rows(1)), { code: 'ERR_TRT_NOT_READY' })
@@ -306,7 +346,8 @@ for (const runtime of everyRuntime) {
         for await (const y of engine.stream(source, options)) seen.push(y.size)
       }
       t.equal(
-        (await failureOf(() => run([rows(0), rows(1), Tensor.zeros('float32', [1, 4]), rows(3)], { inFlight: 1 }))).code,
+        (await failureOf(() => run([rows(0), rows(1), Tensor.zeros('float32', [1, 4]), rows(3)], { inFlight: 1 })))
+          .code,
         'ERR_TRT_SHAPE',
       )
       t.same(seen, [3, 3])
@@ -361,7 +402,8 @@ for (const runtime of everyRuntime) {
         engine.inputs['x']?.profiles,
         two.profiles?.map(({ dims }) => dims?.['x']),
       )
-      for (const count of [1, 16, 3, 6]) t.same((await engine.infer(rows(count, count))).data, wanted(rows(count, count).data))
+      for (const count of [1, 16, 3, 6])
+        t.same((await engine.infer(rows(count, count))).data, wanted(rows(count, count).data))
       for (const count of [5, 17, 0])
         for (const call of [() => engine.infer(rows(1, count)), () => engine.inferSync(rows(1, count))])
           t.equal((await failureOf(call)).code, 'ERR_TRT_SHAPE', `${count} rows`)
@@ -373,7 +415,15 @@ for (const runtime of everyRuntime) {
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
         const elapsed = performance.now() - begun
         const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
-        t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
+        t.same(counts, {
+          waiting: 0,
+          inFlight: 0,
+          completed: 10,
+          failed: 0,
+          cancelled: 0,
+          batches: 10,
+          bytesCopied: 10 * 8192,
+        })
         t.ok(computeMs.p50 > 0 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
         t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > computeMs.p50, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
         t.equal(queueMs.count, 10)
@@ -414,7 +464,11 @@ for (const runtime of everyRuntime) {
       const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
       for (const results of [await fan.infer({ x }), fan.inferSync({ x })]) {
         t.equal(Object.keys(results).length, 60)
-        t.ok(Object.values(results).every((y, i) => (y.data as Float32Array).every((value, k) => value === (i + 1) * (k + 1))))
+        t.ok(
+          Object.values(results).every((y, i) =>
+            (y.data as Float32Array).every((value, k) => value === (i + 1) * (k + 1)),
+          ),
+        )
       }
       const names = Array.from({ length: 40 }, (_, i) => `x${i}`)
       await using many = await load(runtime, {

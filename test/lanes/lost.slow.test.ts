@@ -1,4 +1,5 @@
-// A device that breaks: nothing runs on it any more in this process, everybody hears so, and the end is clean. In processes of their own.
+// A device that breaks: nothing runs on it any more in this process, everybody hears so, and the end is clean. In
+// processes of their own.
 import t from 'tap'
 import { runChild } from './children.js'
 import { suiteFamilies } from './rig.js'

@@ -36,14 +36,20 @@ const wrong = [
 ]
 const cpu = { path: '', package: packagedBinaries, threads: 1, optimization: 99, deterministic: 0, config: {} } as const
 
-/** Calls past lib/, with what that writes into the shared array before a call, rank and dimensions too; gives the ticket. */
+/**
+ * Calls past lib/, with what that writes into the shared array before a call, rank and dimensions too; gives the
+ * ticket.
+ */
 const submitter =
   (engine: NativeEngine) =>
   (x: Float32Array, priority = 0, queueTimeoutMs = 0, [length, ...dims]: readonly number[] = [1, 4]): number => {
-    writeCall([{ shape: { length, [Symbol.iterator]: () => dims.values() } }] as unknown as Parameters<typeof writeCall>[0], {
-      priority,
-      queueTimeoutMs,
-    })
+    writeCall(
+      [{ shape: { length, [Symbol.iterator]: () => dims.values() } }] as unknown as Parameters<typeof writeCall>[0],
+      {
+        priority,
+        queueTimeoutMs,
+      },
+    )
     engine.submit(2 ** 40, -1, undefined, x)
     return lastTicket()
   }
@@ -112,9 +118,17 @@ for (const runtime of runtimes) {
         attempt(() => method(...Array<unknown>(5000).fill(data)))
       }
       t.ok(threw > 1000, `${threw} refused`)
-      for (const wanted of [new Uint8Array(0), new Uint8Array(1), new Uint8Array(3), structuredClone(new Uint8Array(2))]) {
+      for (const wanted of [
+        new Uint8Array(0),
+        new Uint8Array(1),
+        new Uint8Array(3),
+        structuredClone(new Uint8Array(2)),
+      ]) {
         if (wanted.length === 2) structuredClone(wanted.buffer, { transfer: [wanted.buffer] })
-        const refused = { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected 2 bytes for argument \d but received [013]/ }
+        const refused = {
+          code: 'ERR_TRT_INVALID_ARGUMENT',
+          message: /Expected 2 bytes for argument \d but received [013]/,
+        }
         t.throws(() => engine.submit(1, wanted, undefined, data), refused)
         t.throws(() => engine.runSync(wanted, undefined, data), refused)
       }
@@ -129,12 +143,16 @@ for (const runtime of runtimes) {
         () => addon.loadOnnx({} as never, cpu),
         () => addon.loadOnnx({ model: data } as never, cpu),
         () => addon.loadOnnx({ path: 5 } as never, cpu),
-        () => addon.loadOnnx({ model: plan }, { ...cpu, config: { 'session.intra_op.allow_spinning': 'x'.repeat(9999) } }),
+        () =>
+          addon.loadOnnx({ model: plan }, { ...cpu, config: { 'session.intra_op.allow_spinning': 'x'.repeat(9999) } }),
         () => addon.attachEngine(undefined as never, options),
         () => addon.attachEngine('x', options),
         () => Promise.resolve(addon.joinEngine(undefined as never)),
         () => Promise.resolve(addon.joinEngine('x')),
-        () => Promise.resolve(addon.connect(undefined as never, undefined as never, undefined as never, undefined as never)),
+        () =>
+          Promise.resolve(
+            addon.connect(undefined as never, undefined as never, undefined as never, undefined as never),
+          ),
         () => Promise.resolve(addon.connect(new Float64Array(1), new Float64Array(1), new ArrayBuffer(1), () => {})),
         () => Promise.resolve(addon.subscribeLog('x' as never, 5 as never)),
         () => Promise.resolve(addon.subscribeLog(1, undefined as never)),
@@ -149,18 +167,28 @@ for (const runtime of runtimes) {
       await engine.close()
       for (const name of methods) attempt(() => (engine[name] as Call)())
       await using after = await load(runtime, fanPlan(2))
-      t.same((await after.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)) }))['y1']?.data, Float32Array.of(2, 4, 6, 8))
+      t.same(
+        (await after.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)) }))['y1']?.data,
+        Float32Array.of(2, 4, 6, 8),
+      )
     })
 
     await t.test("onReleased: wrong memory, wrong callbacks, and memory that is nobody's", async (t) => {
       const engine = await open()
       const never = (): void => void t.fail('nothing was leased')
       const onReleased = Reflect.get(engine, 'onReleased') as (...args: unknown[]) => unknown
-      const memory = [...wrong, new Float32Array(2), new Uint8ClampedArray(2), new BigInt64Array(1), Buffer.alloc(0).buffer]
+      const memory = [
+        ...wrong,
+        new Float32Array(2),
+        new Uint8ClampedArray(2),
+        new BigInt64Array(1),
+        Buffer.alloc(0).buffer,
+      ]
       for (const given of memory) t.throws(() => onReleased(given, never), invalid(/Expected a Uint8Array for memory/))
       const block = new Uint8Array(engine.allocate(64))
       for (const callback of wrong.filter((each) => typeof each !== 'function'))
-        for (const bytes of [block, new Uint8Array(4)]) t.throws(() => onReleased(bytes, callback), invalid(/a function/))
+        for (const bytes of [block, new Uint8Array(4)])
+          t.throws(() => onReleased(bytes, callback), invalid(/a function/))
       t.throws(() => onReleased(), invalid(/a Uint8Array/))
       t.throws(() => onReleased(block), invalid(/a function/))
       const gone = new Uint8Array(8)
@@ -175,7 +203,11 @@ for (const runtime of runtimes) {
         Buffer.from('text'),
       ])
         t.equal(onReleased(bytes, never), false)
-      t.equal(Reflect.apply(onReleased, undefined, [block, never, 5, {}]), false, 'this does not matter, nor what is too much')
+      t.equal(
+        Reflect.apply(onReleased, undefined, [block, never, 5, {}]),
+        false,
+        'this does not matter, nor what is too much',
+      )
       await engine.close()
       t.equal(onReleased(block, never), false, 'of a closed engine, too')
       t.throws(() => onReleased(5, never), invalid(/a Uint8Array/))
@@ -229,7 +261,8 @@ for (const runtime of runtimes) {
         t.throws(() => submit(x, 0, 0, [rank, 4]), invalid(/the rank of input 0/), `rank ${rank}`)
       for (const dim of [-1, NaN, Infinity, 2 ** 53, 1e308])
         t.throws(() => submit(x, 0, 0, [1, dim]), invalid(/the dimensions of input 0/), `dimension ${dim}`)
-      for (const dim of [0, 3, 2 ** 40, 2 ** 53 - 1]) t.throws(() => submit(x, 0, 0, [1, dim]), Error, `dimension ${dim}`)
+      for (const dim of [0, 3, 2 ** 40, 2 ** 53 - 1])
+        t.throws(() => submit(x, 0, 0, [1, dim]), Error, `dimension ${dim}`)
       // what is refused leaves the numbers as they are, and no request
       const { waiting, inFlight } = engine.stats()
       t.ok(waiting + inFlight <= 3)
@@ -259,7 +292,12 @@ await t.test('an engine that is submitted to before anything is connected', asyn
     const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, maxQueueBytes: 2 ** 28, device: 0, tensorrt: options.tensorrt })
     for (const call of [() => e.submit(1, -1, undefined, x.data), () => e.runSync(-1, undefined, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
   `
-  t.same(await runChild(program), { code: 0, signal: null, stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n', stderr: '' })
+  t.same(await runChild(program), {
+    code: 0,
+    signal: null,
+    stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n',
+    stderr: '',
+  })
 })
 
 for (const runtime of runtimes) {

@@ -6,9 +6,12 @@ import { detach } from '../support/values.js'
 import { fanPlan, leftovers, load, planOf, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 const resizable = (bytes: number): ArrayBuffer & { resize(bytes: number): void } =>
-  new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize(bytes: number): void })(bytes, {
-    maxByteLength: bytes * 4,
-  })
+  new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize(bytes: number): void })(
+    bytes,
+    {
+      maxByteLength: bytes * 4,
+    },
+  )
 /** Runs while something is not as it should be, and puts it right again. */
 function tampered(target: object, name: PropertyKey, value: PropertyDescriptor, body: () => unknown): unknown {
   const before = Object.getOwnPropertyDescriptor(target, name)
@@ -30,14 +33,25 @@ for (const runtime of runtimes) {
     await t.test('getters that call the engine', async (t) => {
       const engine = await load(runtime, rowsPlan())
       const inner: Promise<unknown>[] = []
-      const reentrant = { get x() { inner.push(engine.infer({ x: rows(7, 5) })); engine.inferSync(rows(8, 2)); return x(4) } } // prettier-ignore
+      const reentrant = {
+        get x() {
+          inner.push(engine.infer({ x: rows(7, 5) }))
+          engine.inferSync(rows(8, 2))
+          return x(4)
+        },
+      }
       t.same((await engine.infer(reentrant))['y']?.data, Float32Array.of(9, 9, 9))
       t.same(engine.inferSync(reentrant)['y']?.data, Float32Array.of(9, 9, 9))
       const options = { get outputs() { inner.push(engine.infer(rows(3))); return ['y'] } } // prettier-ignore
       t.same((await engine.infer({ x: x(1) }, options))['y']?.data, Float32Array.of(3, 3, 3))
       for (const each of inner) await each
       const pinned = engine.allocate('y', [1, 3])
-      const into: { y: Tensor } = { get y() { engine.inferSync({ x: x(1) }, { into: { y: pinned } }); return pinned } } // prettier-ignore
+      const into: { y: Tensor } = {
+        get y() {
+          engine.inferSync({ x: x(1) }, { into: { y: pinned } })
+          return pinned
+        },
+      }
       const given: Record<string, Tensor> = { x: x(5) }
       const placed: TensorRecord = await engine.infer(given, { into })
       t.equal(placed['y'], pinned)
@@ -59,7 +73,13 @@ for (const runtime of runtimes) {
           const result = await (async (): Promise<unknown> => {
             const given = method.call(
               self,
-              name === 'allocate' ? 'x' : ['warmup', 'audit', 'benchmark'].includes(name) ? undefined : name === 'stream' ? [x(1)] : x(1),
+              name === 'allocate'
+                ? 'x'
+                : ['warmup', 'audit', 'benchmark'].includes(name)
+                  ? undefined
+                  : name === 'stream'
+                    ? [x(1)]
+                    : x(1),
               name === 'allocate' ? [1, 3] : undefined,
             )
             return name === 'stream' ? (given as AsyncGenerator).next() : given
@@ -161,7 +181,11 @@ for (const runtime of runtimes) {
       }
       const results = await engine.infer({ x: at(0) }, { into: { y0: at(16), y1: at(32) } })
       t.same(results['y1']?.data, new Float32Array(4), 'side by side is well')
-      t.same((await engine.infer({ x: input }, { into: { y0: pinned } }))['y0']?.data, input.data, 'and nothing stays leased')
+      t.same(
+        (await engine.infer({ x: input }, { into: { y0: pinned } }))['y0']?.data,
+        input.data,
+        'and nothing stays leased',
+      )
     })
 
     await t.test('tampered prototypes', async (t) => {
@@ -192,7 +216,10 @@ for (const runtime of runtimes) {
                 const y = engine.inferSync(x(2))
                 return Array.from({ length: 3 }, (_, i) => y.data[i] === right[i])
               })
-              t.ok(sync instanceof Error || (Array.isArray(sync) && sync.every(Boolean)), `an error, or the right result: ${String(name)}`)
+              t.ok(
+                sync instanceof Error || (Array.isArray(sync) && sync.every(Boolean)),
+                `an error, or the right result: ${String(name)}`,
+              )
             }
           }
           const y = await engine.infer(x(2))
@@ -226,7 +253,11 @@ for (const runtime of runtimes) {
       const two = Tensor.from(Float32Array.of(1, 2))
       t.same((await proto.infer(two)).data, Float32Array.of(-1, -2))
       t.same((await proto.infer({ ['__proto__']: two }))['then']?.data, Float32Array.of(-1, -2))
-      t.equal((await failureOf(() => proto.infer({ __proto__: two }))).code, 'ERR_TRT_MISSING_INPUT', 'a prototype is no input')
+      t.equal(
+        (await failureOf(() => proto.infer({ __proto__: two }))).code,
+        'ERR_TRT_MISSING_INPUT',
+        'a prototype is no input',
+      )
       t.equal(proto.inputs['__proto__']?.name, '__proto__')
       for (const name of ['__proto__', 'constructor']) {
         t.equal((await failureOf(() => proto.infer(two, { outputs: [name] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
@@ -246,7 +277,8 @@ for (const runtime of runtimes) {
       })
       const one = (value: number): Tensor<'float32'> => Tensor.from(Float32Array.of(value))
       const inputs = { b: one(10), '7': one(3), a: one(100), '0': one(1) }
-      const values = (results: TensorRecord): unknown[] => Object.entries(results).map(([name, { data }]) => [name, data[0]])
+      const values = (results: TensorRecord): unknown[] =>
+        Object.entries(results).map(([name, { data }]) => [name, data[0]])
       const right = [['3', 1], ['9', 99], ['z', 7]] // prettier-ignore
       t.same(values(await engine.infer(inputs)), right)
       t.same(values(engine.inferSync(inputs)), right)
@@ -263,11 +295,14 @@ for (const runtime of runtimes) {
         t.equal((await failureOf(() => engine.infer(x(1), { signal }))).code, 'ERR_TRT_INVALID_ARGUMENT')
         t.equal((await failureOf(() => engine.warmup({ signal }))).code, 'ERR_TRT_INVALID_ARGUMENT')
         t.equal(
-          (await failureOf(() => Engine.load(planOf(runtime, rowsPlan()), { ...runtime.options(rowsPlan()), signal }))).code,
+          (await failureOf(() => Engine.load(planOf(runtime, rowsPlan()), { ...runtime.options(rowsPlan()), signal })))
+            .code,
           'ERR_TRT_INVALID_ARGUMENT',
         )
       }
-      const proxy = await engine.infer(x(1), { signal: new Proxy(new AbortController().signal, {}) }).catch((error: unknown) => error)
+      const proxy = await engine
+        .infer(x(1), { signal: new Proxy(new AbortController().signal, {}) })
+        .catch((error: unknown) => error)
       t.ok(proxy instanceof Tensor || proxy instanceof TensorRTError, String(proxy))
     })
 

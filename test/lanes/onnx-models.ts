@@ -36,21 +36,29 @@ const same: Record<string, string> = {
   reshape: 'Reshape',
 }
 
-/** The ONNX file of a spec. Dimensions that two tensors have in common have a name in common, but where the size depends on data. */
+/**
+ * The ONNX file of a spec. Dimensions that two tensors have in common have a name in common, but where the size depends
+ * on data.
+ */
 export function onnxModel(spec: Spec): Uint8Array {
   const g = new GraphBuilder({ name: spec.name ?? 'lanes' })
-  const byData = new Set(spec.ops.filter(({ type }) => type === 'nonzero' || type === 'reshape').map(({ output }) => output))
+  const byData = new Set(
+    spec.ops.filter(({ type }) => type === 'nonzero' || type === 'reshape').map(({ output }) => output),
+  )
   for (const port of spec.inputs) g.input(port.name, port.dtype ?? 'float32', dims(port))
-  for (const [name, { dtype, shape, data }] of Object.entries(spec.constants ?? {})) g.constant(name, constant(dtype, shape, data))
+  for (const [name, { dtype, shape, data }] of Object.entries(spec.constants ?? {}))
+    g.constant(name, constant(dtype, shape, data))
   const names = spec.computeMs === undefined ? new Map<string, Value>() : delayed(g, spec)
   for (const op of spec.ops) addOp(g, op, names)
-  for (const port of spec.outputs) g.output(port.name, port.dtype ?? 'float32', dims(port, byData.has(port.name) ? port.name : ''))
+  for (const port of spec.outputs)
+    g.output(port.name, port.dtype ?? 'float32', dims(port, byData.has(port.name) ? port.name : ''))
   const model = g.toModel()
   if (spec.computeMs !== undefined) giveBody(model)
   return writeModel(model)
 }
 
-const dims = ({ shape }: FakePort, stem = ''): Dim[] => shape.map((size, i) => (size < 0 ? `${stem}${i === 0 ? 'N' : `d${i}`}` : size))
+const dims = ({ shape }: FakePort, stem = ''): Dim[] =>
+  shape.map((size, i) => (size < 0 ? `${stem}${i === 0 ? 'N' : `d${i}`}` : size))
 
 function constant(dtype: DType, shape: readonly number[], data: Uint8Array | undefined): Tensor {
   if (data === undefined) throw new Error('ONNX has no weight without data')
@@ -59,7 +67,11 @@ function constant(dtype: DType, shape: readonly number[], data: Uint8Array | und
   return tensor
 }
 
-function addOp(g: GraphBuilder, { type, inputs, output, attributes = {} }: FakeOp, names: ReadonlyMap<string, Value>): void {
+function addOp(
+  g: GraphBuilder,
+  { type, inputs, output, attributes = {} }: FakeOp,
+  names: ReadonlyMap<string, Value>,
+): void {
   const from = inputs.map((name) => names.get(name) ?? name)
   const operator = same[type]
   if (operator !== undefined) g.node(operator, from, {}, { output })
@@ -77,8 +89,9 @@ const width = 64
 const perMillisecond = 100
 
 /**
- * Work that takes its time before anything else, where `computeMs` says so: a loop over matrices whose sum, times nothing, is added to the first input of
- * float32. onnxruntime folds no loops; between the nodes of an iteration it looks whether it is to end.
+ * Work that takes its time before anything else, where `computeMs` says so: a loop over matrices whose sum, times
+ * nothing, is added to the first input of float32. onnxruntime folds no loops; between the nodes of an iteration it
+ * looks whether it is to end.
  */
 function delayed(g: GraphBuilder, { inputs, computeMs = 0 }: Spec): Map<string, Value> {
   const first = inputs.find(({ dtype = 'float32' }) => dtype === 'float32')
@@ -99,7 +112,12 @@ function giveBody(model: ModelProto): void {
   const go = b.input('go', 'bool', [])
   const state = b.input('state', 'float32', [width, width])
   b.output(b.node('Identity', [go], {}, { output: 'go on' }), 'bool', [])
-  const product = b.node('MatMul', [state, b.constant('weights', randomTensor([width, width], 2, 1 / 4))], {}, { output: 'product' })
+  const product = b.node(
+    'MatMul',
+    [state, b.constant('weights', randomTensor([width, width], 2, 1 / 4))],
+    {},
+    { output: 'product' },
+  )
   b.output(b.node('Tanh', [product], {}, { output: 'next' }), 'float32', [width, width])
   const body = create(AttributeProtoSchema, { name: 'body', type: 5, g: b.toModel().graph as GraphProto })
   model.graph?.node.find(({ name }) => name === '#loop')?.attribute.push(body)

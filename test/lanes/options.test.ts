@@ -23,9 +23,18 @@ t.test('what is refused', async (t) => {
       { profile },
       /Expected 'auto' or the number of an optimization profile/,
     ]),
-    ...['low', '', 1, null].map((priority): [unknown, RegExp] => [{ priority }, /Expected 'normal' or 'high' for priority/]),
-    ...['sleep', 1, null].map((wait): [unknown, RegExp] => [{ wait }, /Expected one of 'spin', 'block', 'adaptive' for wait/]),
-    ...['yes', 1, null].map((cudaGraph): [unknown, RegExp] => [{ cudaGraph }, /Expected 'auto', true or false for cudaGraph/]),
+    ...['low', '', 1, null].map((priority): [unknown, RegExp] => [
+      { priority },
+      /Expected 'normal' or 'high' for priority/,
+    ]),
+    ...['sleep', 1, null].map((wait): [unknown, RegExp] => [
+      { wait },
+      /Expected one of 'spin', 'block', 'adaptive' for wait/,
+    ]),
+    ...['yes', 1, null].map((cudaGraph): [unknown, RegExp] => [
+      { cudaGraph },
+      /Expected 'auto', true or false for cudaGraph/,
+    ]),
     ...[0, -1, 2 ** 24 + 1, 0.5, '9', null].map((maxQueue): [unknown, RegExp] => [
       { maxQueue },
       /Expected a number of requests from 1 for maxQueue/,
@@ -34,7 +43,10 @@ t.test('what is refused', async (t) => {
       { maxQueueBytes },
       /Expected a number of bytes from 1 for maxQueueBytes/,
     ]),
-    ...[null, 4, 'on', true].map((batching): [unknown, RegExp] => [{ batching }, /Expected an object for the options of batching/]),
+    ...[null, 4, 'on', true].map((batching): [unknown, RegExp] => [
+      { batching },
+      /Expected an object for the options of batching/,
+    ]),
     ...[undefined, 0, 1.5, 2 ** 20 + 1, '4', null].map((maxBatch): [unknown, RegExp] => [
       { batching: { maxBatch } },
       /Expected a number of rows from 1 for batching.maxBatch/,
@@ -95,15 +107,17 @@ t.test('what is refused', async (t) => {
       { batching: { maxBatch: 4, priorities: { levels: 3, policies: { 2: { maxQueue: 0 } } } } },
       /Expected a number of requests from 1 for batching.priorities.policies\[2\].maxQueue/,
     ],
-    [{ batching: { maxBatch: 4, priorities: { level: 3 } } }, /Unknown option "level" for batching.priorities: did you mean levels\?/],
+    [
+      { batching: { maxBatch: 4, priorities: { level: 3 } } },
+      /Unknown option "level" for batching.priorities: did you mean levels\?/,
+    ],
     [{ batching: { maxBatch: 4, queue: { timeoutMs: 3 } } }, /Unknown option "timeoutMs" for batching.queue/],
     [{ lane: 2 }, /Unknown option "lane" .* did you mean lanes\?/],
     [{ batching: { maxBatch: 4, maxDelay: 3 } }, /Unknown option "maxDelay" for batching: did you mean maxDelayMs\?/],
     [{ slots: 3 }, /Unknown option "slots"/],
-    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'].map((name): [unknown, RegExp] => [
-      hostile(name),
-      /mine/,
-    ]),
+    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'].map(
+      (name): [unknown, RegExp] => [hostile(name), /mine/],
+    ),
   ]
   for (const [options, message] of table) {
     t.throws(() => checkedEngineOptions(options), { message })
@@ -112,9 +126,13 @@ t.test('what is refused', async (t) => {
     await t.rejects(Engine.load(Buffer.from('ftrt'), options as EngineOptions), { message })
   }
   for (const memoryLimit of [0, -1, 0.5, NaN, Infinity, 2 ** 53, '1GiB', 4n, null])
-    t.throws(() => checkedEngineOptions({ memoryLimit }), { message: /Expected a number of bytes from 1 for memoryLimit/ })
+    t.throws(() => checkedEngineOptions({ memoryLimit }), {
+      message: /Expected a number of bytes from 1 for memoryLimit/,
+    })
   t.equal(checkedEngineOptions({ memoryLimit: 2 ** 40 }).memoryLimit, 2 ** 40)
-  t.throws(() => checkedAttachOptions({ memoryLimit: 1 }), { message: /Unknown option "memoryLimit" for Engine.attach/ })
+  t.throws(() => checkedAttachOptions({ memoryLimit: 1 }), {
+    message: /Unknown option "memoryLimit" for Engine.attach/,
+  })
   t.throws(() => checkedAttachOptions({ device: 0 }), { message: /Unknown option "device" for Engine.attach/ })
 })
 
@@ -143,7 +161,17 @@ t.test('what is taken', (t) => {
   const unlimited = { maxQueue: 0, queueTimeoutMs: 0, delays: 0 }
   const levels = { preserveOrder: 0, holdUntil: 0, defaultLevel: 1, levels: [unlimited] }
   const batching = { maxBatch: 12, maxDelayMs: 0.5, preferred: [4, 8], pad: [1, 2, 4, 8, 12], ...levels }
-  t.same(full.lanes, { lanes: 64, profile: 0, highPriority: 1, graphs: 0, slots: 2, maxQueue: 1, maxQueueBytes: 2, wait: 'spin', batching })
+  t.same(full.lanes, {
+    lanes: 64,
+    profile: 0,
+    highPriority: 1,
+    graphs: 0,
+    slots: 2,
+    maxQueue: 1,
+    maxQueueBytes: 2,
+    wait: 'spin',
+    batching,
+  })
   const undefineds = {
     lanes: undefined,
     profile: undefined,
@@ -166,14 +194,22 @@ t.test('what is taken', (t) => {
     levels: [limited, second, limited],
   })
   const urgent = { maxBatch: 1, priorities: { levels: 100, default: 1 } }
-  t.match(checkedEngineOptions({ batching: urgent }).lanes.batching, { defaultLevel: 1, levels: Array(100).fill(unlimited) })
+  t.match(checkedEngineOptions({ batching: urgent }).lanes.batching, {
+    defaultLevel: 1,
+    levels: Array(100).fill(unlimited),
+  })
   t.same(checkedAttachOptions({ batching: { maxBatch: 8, pad: [8, 2] } }).lanes.batching?.pad, [2, 8])
   t.end()
 })
 
 t.test('options as they reach an engine', async (t) => {
   for (const family of suiteFamilies) {
-    for (const options of [{ lanes: 3, maxQueue: 1 }, { cudaGraph: true }, { batching: { maxBatch: 1 } }, { profile: 'auto' }] as const) {
+    for (const options of [
+      { lanes: 3, maxQueue: 1 },
+      { cudaGraph: true },
+      { batching: { maxBatch: 1 } },
+      { profile: 'auto' },
+    ] as const) {
       await using engine = await load(family, rowsPlan(), options)
       t.equal(engine.backend, 'tensorrt')
     }

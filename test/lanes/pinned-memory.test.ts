@@ -1,4 +1,5 @@
-// What is page-locked while many large requests run: for each family of the fakes in a process of its own, since results of an engine before may still hold its memory.
+// What is page-locked while many large requests run: for each family of the fakes in a process of its own, since
+// results of an engine before may still hold its memory.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -52,19 +53,22 @@ await t.test(
   },
 )
 
-await t.test(`${family.name}: where nothing can be page-locked, tensors go to the device and back all the same`, async (t) => {
-  await using engine = await load(family, rowsPlan(400_000))
-  const x = rows(1, 1, 400_000)
-  driver.failNth('cuMemHostAlloc', 1, 304, 'sticky')
-  using there = await engine.upload(x)
-  const back = await there.toHost()
-  t.ok(Buffer.from(back.data.buffer, back.data.byteOffset, back.byteLength).equals(Buffer.from(x.data.buffer)))
-  t.throws(() => engine.allocate('x', [40, 400_000]), {
-    code: 'ERR_TRT_CUDA',
-    message: /cuMemHostAlloc failed: CUDA_ERROR_OPERATING_SYSTEM/,
-  })
-  driver.reset() // ordinary memory was copied, as leftovers() counts
-})
+await t.test(
+  `${family.name}: where nothing can be page-locked, tensors go to the device and back all the same`,
+  async (t) => {
+    await using engine = await load(family, rowsPlan(400_000))
+    const x = rows(1, 1, 400_000)
+    driver.failNth('cuMemHostAlloc', 1, 304, 'sticky')
+    using there = await engine.upload(x)
+    const back = await there.toHost()
+    t.ok(Buffer.from(back.data.buffer, back.data.byteOffset, back.byteLength).equals(Buffer.from(x.data.buffer)))
+    t.throws(() => engine.allocate('x', [40, 400_000]), {
+      code: 'ERR_TRT_CUDA',
+      message: /cuMemHostAlloc failed: CUDA_ERROR_OPERATING_SYSTEM/,
+    })
+    driver.reset() // ordinary memory was copied, as leftovers() counts
+  },
+)
 t.same(leftovers(), {})
 
 for (const { name } of process.env[variable] === undefined ? suiteFamilies.slice(1) : [])

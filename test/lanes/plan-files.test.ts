@@ -56,7 +56,10 @@ for (const { name, path: tensorrt, control, version } of suiteFamilies) {
     t.match(await failureOf(() => Engine.load(damaged, { tensorrt })), { code: 'ERR_TRT_PLAN', message: /is damaged/ })
     t.equal(calls('deserializeCudaEngineV2'), before)
     await writeFile(join(folder, 'short.plan'), bytes.subarray(0, bytes.length - 1))
-    t.match(await failureOf(() => Engine.load(join(folder, 'short.plan'), { tensorrt })), { code: 'ERR_TRT_PLAN', message: /is truncated/ })
+    t.match(await failureOf(() => Engine.load(join(folder, 'short.plan'), { tensorrt })), {
+      code: 'ERR_TRT_PLAN',
+      message: /is truncated/,
+    })
     t.equal(calls('deserializeCudaEngineV2'), before)
   })
 

@@ -1,4 +1,5 @@
-// What a plan may need of whoever loads it: leave to run the code that it brings along, and plugins. One runtime for each library and GPU has them.
+// What a plan may need of whoever loads it: leave to run the code that it brings along, and plugins. One runtime for
+// each library and GPU has them.
 import t from 'tap'
 import { Engine, type EngineOptions, Tensor, type TensorRTError } from '../../lib/index.js'
 import { type FakePlan, identityPlan } from '../fake/plan.js'
@@ -17,7 +18,8 @@ for (const family of suiteFamilies) {
   const runs = async (engine: Engine): Promise<boolean> =>
     (await engine.infer(new Tensor('float32', Float32Array.of(1, 2, 3, 4), [4]))).data.join() === '1,2,3,4'
   const calls = (method: string): number => control.stats().calls[method] ?? 0
-  const refused = (spec: Partial<FakePlan>, options: EngineOptions = {}): Promise<TensorRTError> => failureOf(() => load(spec, options))
+  const refused = (spec: Partial<FakePlan>, options: EngineOptions = {}): Promise<TensorRTError> =>
+    failureOf(() => load(spec, options))
 
   await t.test(`${family.name}: code in a plan runs only where it was asked for`, async (t) => {
     const error = await refused({ hostCode: true })
@@ -28,7 +30,11 @@ for (const family of suiteFamilies) {
     })
     await using allowed = await load({ hostCode: true }, { hostCode: true })
     t.ok(await runs(allowed))
-    t.match(await refused({ hostCode: true }), { code: 'ERR_TRT_PLAN', details: { option: 'hostCode' } }, 'nobody else has the permission')
+    t.match(
+      await refused({ hostCode: true }),
+      { code: 'ERR_TRT_PLAN', details: { option: 'hostCode' } },
+      'nobody else has the permission',
+    )
     t.match(await refused({ hostCode: true }, { hostCode: false }), { code: 'ERR_TRT_PLAN' })
     t.equal(calls('VRuntime.setEngineHostCodeAllowed'), 1)
   })
@@ -83,7 +89,11 @@ for (const family of suiteFamilies) {
 
   await t.test(`${family.name}: out of memory`, async (t) => {
     driver.failNth('cuMemAlloc_v2', 1, 2)
-    t.match(await refused({ weights: 123_456 }), { code: 'ERR_TRT_OUT_OF_MEMORY', details: { bytes: 123_456 }, message: /123456 bytes/ })
+    t.match(await refused({ weights: 123_456 }), {
+      code: 'ERR_TRT_OUT_OF_MEMORY',
+      details: { bytes: 123_456 },
+      message: /123456 bytes/,
+    })
     await using engine = await load({ weights: 123_456 })
     t.ok(engine.memory.device >= 123_456, 'the weights count')
     t.ok(await runs(engine))
@@ -102,7 +112,8 @@ await t.test('arguments', async (t) => {
     ],
   ]
   for (const [options, message] of wrong) {
-    const load = (): Promise<Engine> => Engine.load(identityPlan([4], { version }), { tensorrt, ...(options as EngineOptions) })
+    const load = (): Promise<Engine> =>
+      Engine.load(identityPlan([4], { version }), { tensorrt, ...(options as EngineOptions) })
     t.match(await failureOf(load), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   }
 })

@@ -1,4 +1,5 @@
-// batching.preserveOrder with two lanes: what ends first and left later is told later, failures too. The device's clock stands until a test moves it.
+// batching.preserveOrder with two lanes: what ends first and left later is told later, failures too. The device's clock
+// stands until a test moves it.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
@@ -7,25 +8,41 @@ import { runWithCut } from '../../lib/engine.js'
 import { type BatchingOptions, type Engine, type InferMessage, Tensor, TensorRTError } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { certain } from '../support/waiting.js'
-import { driven, driver, type FakeName, type FakeRuntime, leftovers, load, rows, rowsPlan, rtx, suiteFamilies } from './rig.js'
+import {
+  driven,
+  driver,
+  type FakeName,
+  type FakeRuntime,
+  leftovers,
+  load,
+  rows,
+  rowsPlan,
+  rtx,
+  suiteFamilies,
+} from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
 type Family = FakeRuntime<FakeName>
 
-/** How calls ended. A promise that fails is rejected some microtasks after those that were told with it: how all were told, one after the other, says the channel. */
+/**
+ * How calls ended. A promise that fails is rejected some microtasks after those that were told with it: how all were
+ * told, one after the other, says the channel.
+ */
 class Told {
   readonly results: number[] = []
   readonly failures: string[] = []
   readonly all: ('result' | 'failure')[] = []
   readonly #calls: Promise<unknown>[] = []
-  readonly #listen = (message: unknown): void => void this.all.push((message as InferMessage).error === undefined ? 'result' : 'failure')
+  readonly #listen = (message: unknown): void =>
+    void this.all.push((message as InferMessage).error === undefined ? 'result' : 'failure')
 
   constructor() {
     subscribe('node-tensorrt:infer', this.#listen)
   }
   add(i: number, call: Promise<unknown>): void {
-    const failed = (error: unknown): unknown => this.failures.push(`${i}: ${error instanceof TensorRTError ? error.code : String(error)}`)
+    const failed = (error: unknown): unknown =>
+      this.failures.push(`${i}: ${error instanceof TensorRTError ? error.code : String(error)}`)
     this.#calls.push(call.then(() => this.results.push(i), failed))
   }
   async end(): Promise<void> {
@@ -86,32 +103,35 @@ const turns = async (): Promise<void> => {
 for (const family of [...suiteFamilies, rtx]) {
   await t.test(family.name, async (t) => {
     for (const preserveOrder of [true, false]) {
-      await t.test(`preserveOrder ${preserveOrder}: five batches of one lane while the first one runs on the other`, async (t) => {
-        await using engine = await twoSlots(family, { preserveOrder })
-        await driven({ clock: 'manual' }, async () => {
-          const told = new Told()
-          await runsLong(() => told.add(0, engine.infer(rows(0))))
-          for (let i = 1; i <= 5; i++) {
-            await runsShort(engine, () => {
-              if (i === 2 || i === 4) family.control.failNth('enqueueV3', 1)
-              told.add(i, engine.infer(rows(i)))
-            })
-          }
-          t.match(engine.counters(), { requests: 3, failures: { failed: 2 } })
-          if (preserveOrder) {
-            await turns()
-            t.same([told.results, told.failures], [[], []])
-          } else {
-            await certain(() => told.all.length === 5)
-          }
-          driver.advance(2e6)
-          await told.end()
-          t.same(told.results, preserveOrder ? [0, 1, 3, 5] : [1, 3, 5, 0])
-          t.same(told.failures, [failed(2), failed(4)])
-          const later = ['result', 'failure', 'result', 'failure', 'result']
-          t.same(told.all, preserveOrder ? ['result', ...later] : [...later, 'result'])
-        })
-      })
+      await t.test(
+        `preserveOrder ${preserveOrder}: five batches of one lane while the first one runs on the other`,
+        async (t) => {
+          await using engine = await twoSlots(family, { preserveOrder })
+          await driven({ clock: 'manual' }, async () => {
+            const told = new Told()
+            await runsLong(() => told.add(0, engine.infer(rows(0))))
+            for (let i = 1; i <= 5; i++) {
+              await runsShort(engine, () => {
+                if (i === 2 || i === 4) family.control.failNth('enqueueV3', 1)
+                told.add(i, engine.infer(rows(i)))
+              })
+            }
+            t.match(engine.counters(), { requests: 3, failures: { failed: 2 } })
+            if (preserveOrder) {
+              await turns()
+              t.same([told.results, told.failures], [[], []])
+            } else {
+              await certain(() => told.all.length === 5)
+            }
+            driver.advance(2e6)
+            await told.end()
+            t.same(told.results, preserveOrder ? [0, 1, 3, 5] : [1, 3, 5, 0])
+            t.same(told.failures, [failed(2), failed(4)])
+            const later = ['result', 'failure', 'result', 'failure', 'result']
+            t.same(told.all, preserveOrder ? ['result', ...later] : [...later, 'result'])
+          })
+        },
+      )
     }
 
     await t.test('a first batch that fails holds up nobody, and one whose request was given up does', async (t) => {

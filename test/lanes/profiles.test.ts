@@ -1,4 +1,5 @@
-// Which optimization profile a request runs with, by its shapes and by the values of its shape tensors; and what none takes.
+// Which optimization profile a request runs with, by its shapes and by the values of its shape tensors; and what none
+// takes.
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
@@ -59,7 +60,11 @@ for (const family of all) {
             message: `Expected values ${told} for input 's', which optimization profile ${profile} takes, but received [${given.join(', ')}]`,
           })
           const [right, columns] = profile === 1 ? [12, 1] : [2, 6]
-          t.same(((await fixed.infer({ x, s: shapeTensor(dtype, right, columns) })) as { y: Tensor }).y.data, x.data, 'and goes on')
+          t.same(
+            ((await fixed.infer({ x, s: shapeTensor(dtype, right, columns) })) as { y: Tensor }).y.data,
+            x.data,
+            'and goes on',
+          )
         }
       })
     }
@@ -70,7 +75,11 @@ for (const family of all) {
         code: 'ERR_TRT_SHAPE',
         message: `${family.fullName} refused 'x' [12], 's' [2] with optimization profile 0`,
       })
-      t.same(((await engine.infer({ x, s: shapeTensor('int64', 4, 3) })) as { y: Tensor }).y.data, x.data, 'and the next one runs')
+      t.same(
+        ((await engine.infer({ x, s: shapeTensor('int64', 4, 3) })) as { y: Tensor }).y.data,
+        x.data,
+        'and the next one runs',
+      )
     })
 
     await t.test('a shape that a fixed profile does not take', async (t) => {

@@ -1,4 +1,5 @@
-// Priorities, queue policies, preferred sizes, and counters. `holdUntil` decides what waits together: no test is about a duration.
+// Priorities, queue policies, preferred sizes, and counters. `holdUntil` decides what waits together: no test is about
+// a duration.
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
 import { runWithCut, warmUpWithCut } from '../../lib/engine.js'
@@ -20,7 +21,11 @@ const held = (more: Partial<BatchingOptions> = {}): EngineOptions => batching({ 
 for (const runtime of [...runtimes, rtx]) {
   await t.test(runtime.name, async (t) => {
     await t.test('7 rows with preferred 4 and 8 leave as 4, and 3 wait', async (t) => {
-      const engine = await load(runtime, rowsPlan(), batching({ maxBatch: 16, preferred: [4, 8], maxDelayMs: 60_000, holdUntil: 7 }))
+      const engine = await load(
+        runtime,
+        rowsPlan(),
+        batching({ maxBatch: 16, preferred: [4, 8], maxDelayMs: 60_000, holdUntil: 7 }),
+      )
       const calls = Array.from({ length: 7 }, (_, i) => engine.infer(rows(i)))
       for (const [i, y] of (await Promise.all(calls.slice(0, 4))).entries()) t.same(y.data, wanted(rows(i).data))
       t.match(engine.stats, { waiting: 3, batches: 1 })
@@ -30,10 +35,16 @@ for (const runtime of [...runtimes, rtx]) {
     })
 
     await t.test('levels leave in their order, and requests of a level in theirs', async (t) => {
-      await using engine = await load(runtime, rowsPlan(), batching({ priorities: { levels: 3 }, preserveOrder: true, holdUntil: 6 }))
+      await using engine = await load(
+        runtime,
+        rowsPlan(),
+        batching({ priorities: { levels: 3 }, preserveOrder: true, holdUntil: 6 }),
+      )
       const order: number[] = []
       const levels = [undefined, 2, 1, 3, 2, 1]
-      await Promise.all(levels.map(async (priority, i) => engine.infer(rows(i), { priority }).then(() => order.push(i))))
+      await Promise.all(
+        levels.map(async (priority, i) => engine.infer(rows(i), { priority }).then(() => order.push(i))),
+      )
       t.same(order, [2, 5, 1, 4, 0, 3])
     })
 
@@ -41,22 +52,40 @@ for (const runtime of [...runtimes, rtx]) {
       await using plain = await load(runtime, rowsPlan())
       await using engine = await load(runtime, rowsPlan(), batching({ priorities: { levels: 3 } }))
       const code = 'ERR_TRT_INVALID_ARGUMENT'
-      t.match(await failureOf(() => engine.infer(rows(0), { priority: 4 })), { code, message: /a level from 1 to 3 for priority/ })
-      t.match(await failureOf(() => plain.infer(rows(0), { priority: 2 })), { code, message: /Expected 1, .* for priority/ })
+      t.match(await failureOf(() => engine.infer(rows(0), { priority: 4 })), {
+        code,
+        message: /a level from 1 to 3 for priority/,
+      })
+      t.match(await failureOf(() => plain.infer(rows(0), { priority: 2 })), {
+        code,
+        message: /Expected 1, .* for priority/,
+      })
       for (const priority of [0, 101, 1.5, NaN])
-        t.match(await failureOf(() => engine.infer(rows(0), { priority })), { code, message: /a level from 1 to 100 for priority/ })
+        t.match(await failureOf(() => engine.infer(rows(0), { priority })), {
+          code,
+          message: /a level from 1 to 100 for priority/,
+        })
       for (const queueTimeoutMs of [0, -1, 1e-4, NaN, Infinity])
-        t.match(await failureOf(() => engine.infer(rows(0), { queueTimeoutMs })), { code, message: /for queueTimeoutMs/ })
+        t.match(await failureOf(() => engine.infer(rows(0), { queueTimeoutMs })), {
+          code,
+          message: /for queueTimeoutMs/,
+        })
       t.same((await plain.infer(rows(1), { priority: 1 })).data, wanted(rows(1).data))
-      for await (const y of engine.stream([rows(2)], { priority: 1, queueTimeoutMs: 60_000 })) t.same(y.data, wanted(rows(2).data))
+      for await (const y of engine.stream([rows(2)], { priority: 1, queueTimeoutMs: 60_000 }))
+        t.same(y.data, wanted(rows(2).data))
       await t.rejects(engine.stream([rows(2)], { priority: 4 }).next(), { code })
     })
 
     await t.test('a queue timeout rejects; that of a call only shortens', async (t) => {
-      const engine = await load(runtime, rowsPlan(), held({ priorities: { levels: 2, policies: { 1: { queueTimeoutMs: 5 } } } }))
+      const engine = await load(
+        runtime,
+        rowsPlan(),
+        held({ priorities: { levels: 2, policies: { 1: { queueTimeoutMs: 5 } } } }),
+      )
       const calls = [{ priority: 1 }, { priority: 1, queueTimeoutMs: 600_000 }, { queueTimeoutMs: 0.5 }]
       const waiting = engine.infer(rows(3))
-      for (const options of calls) t.match(await failureOf(() => engine.infer(rows(0), options)), { code: 'ERR_TRT_QUEUE_TIMEOUT' })
+      for (const options of calls)
+        t.match(await failureOf(() => engine.infer(rows(0), options)), { code: 'ERR_TRT_QUEUE_TIMEOUT' })
       t.match(engine.counters(), { requests: 0, executions: 0, failures: { queueTimeout: 3 } })
       const closing = engine.close()
       t.same((await waiting).data, wanted(rows(3).data))
@@ -82,7 +111,11 @@ for (const runtime of [...runtimes, rtx]) {
     })
 
     await t.test('a level is full, and the other is not', async (t) => {
-      const engine = await load(runtime, rowsPlan(), held({ priorities: { levels: 2, policies: { 2: { maxQueue: 2 } } } }))
+      const engine = await load(
+        runtime,
+        rowsPlan(),
+        held({ priorities: { levels: 2, policies: { 2: { maxQueue: 2 } } } }),
+      )
       const calls = [1, 2, 2, 1].map((priority, i) => engine.infer(rows(i), { priority }))
       t.match(await failureOf(() => engine.infer(rows(9))), { code: 'ERR_TRT_QUEUE_FULL' })
       t.match(engine.counters().failures, { rejected: 1 })
@@ -94,7 +127,9 @@ for (const runtime of [...runtimes, rtx]) {
     await t.test('cut: what waits leaves the queue, and is rejected with the reason', async (t) => {
       const engine = await load(runtime, rowsPlan(), held())
       const cuts = [new Cut(), new Cut(), new Cut()]
-      const calls = cuts.map((cut, i) => runWithCut(engine, { x: rows(i) }, undefined, cut).catch((error: unknown) => error))
+      const calls = cuts.map((cut, i) =>
+        runWithCut(engine, { x: rows(i) }, undefined, cut).catch((error: unknown) => error),
+      )
       const reason = new Error('mine')
       cuts[1]?.happen(reason)
       t.equal(await calls[1], reason)
@@ -107,7 +142,9 @@ for (const runtime of [...runtimes, rtx]) {
       const late = new Cut()
       late.happen(reason)
       t.equal(await runWithCut(engine, { x: rows(0) }, undefined, late).catch((error: unknown) => error), reason)
-      t.match(await failureOf(() => runWithCut(engine, { x: rows(0) }, undefined, new Cut())), { code: 'ERR_TRT_CLOSED' })
+      t.match(await failureOf(() => runWithCut(engine, { x: rows(0) }, undefined, new Cut())), {
+        code: 'ERR_TRT_CLOSED',
+      })
     })
 
     await t.test('what was given up while it ran is counted as such', async (t) => {
@@ -138,7 +175,11 @@ for (const runtime of [...runtimes, rtx]) {
     })
 
     await t.test('levels of a shared queue', async (t) => {
-      await using owner = await load(runtime, rowsPlan(), batching({ priorities: { levels: 2 }, preserveOrder: true, holdUntil: 4 }))
+      await using owner = await load(
+        runtime,
+        rowsPlan(),
+        batching({ priorities: { levels: 2 }, preserveOrder: true, holdUntil: 4 }),
+      )
       await using guest = await Engine.attach(owner.share(), { queue: 'shared' })
       const calls = [
         owner.infer(rows(0)),
@@ -147,7 +188,9 @@ for (const runtime of [...runtimes, rtx]) {
         guest.infer(rows(3), { priority: 1 }),
       ]
       for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(rows(i).data))
-      t.match(await failureOf(() => guest.infer(rows(0), { priority: 3 })), { message: /a level from 1 to 2 for priority/ })
+      t.match(await failureOf(() => guest.infer(rows(0), { priority: 3 })), {
+        message: /a level from 1 to 2 for priority/,
+      })
       t.same(guest.counters(), owner.counters())
       t.equal(owner.counters().requests, 4)
     })

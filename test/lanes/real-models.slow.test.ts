@@ -1,4 +1,5 @@
-// Real models on the core: the face detector and PP-OCR's three, on real pictures. What they give is what onnxruntime-node gives, bit by bit.
+// Real models on the core: the face detector and PP-OCR's three, on real pictures. What they give is what
+// onnxruntime-node gives, bit by bit.
 import { join } from 'node:path'
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
@@ -39,12 +40,22 @@ const tensorOf = ({ frame }: Model, images: readonly Image[], size: Model['sizes
   )
 
 /** What onnxruntime-node gives for each input, one thread. */
-async function direct(source: ModelSource, inputs: readonly Tensor<'float32'>[]): Promise<{ dims: readonly number[]; bytes: Buffer }[]> {
-  const session = await ort.InferenceSession.create(source as string, { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 })
+async function direct(
+  source: ModelSource,
+  inputs: readonly Tensor<'float32'>[],
+): Promise<{ dims: readonly number[]; bytes: Buffer }[]> {
+  const session = await ort.InferenceSession.create(source as string, {
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    logSeverityLevel: 4,
+  })
   const results = []
   for (const { data, shape } of inputs) {
     const outputs = await session.run({ [session.inputNames[0] as string]: new ort.Tensor('float32', data, shape) })
-    const { dims, data: found } = outputs[session.outputNames[0] as string] as { dims: readonly number[]; data: unknown }
+    const { dims, data: found } = outputs[session.outputNames[0] as string] as {
+      dims: readonly number[]
+      data: unknown
+    }
     const { buffer, byteOffset, byteLength } = found as Float32Array
     results.push({ dims, bytes: Buffer.from(Buffer.from(buffer, byteOffset, byteLength)) })
   }
@@ -119,7 +130,9 @@ for (const model of models) {
         Buffer.concat(results.map(bytesOf)).equals(whole?.bytes as Buffer),
         'and are bit by bit what onnxruntime-node gives for the batch',
       )
-      const pairs = [pictures.slice(0, 2), pictures.slice(2, 5), pictures.slice(5)].map((some) => tensorOf(model, some, size))
+      const pairs = [pictures.slice(0, 2), pictures.slice(2, 5), pictures.slice(5)].map((some) =>
+        tensorOf(model, some, size),
+      )
       for (const [i, y] of (await Promise.all(pairs.map((x) => engine.infer(x)))).entries())
         t.same(y.shape, [pairs[i]?.shape[0], ...(wanted[0]?.dims ?? []).slice(1)])
       t.equal(engine.stats.batches, 2)
@@ -141,7 +154,9 @@ t.test('two models at once, two threads each', async (t) => {
   await using a = await Engine.load(face.source, { ...options, threads: 2, lanes: 2 } as EngineOptions)
   await using b = await Engine.load(text.source, { ...options, threads: 2 } as EngineOptions)
   const run = async (engine: Engine, model: Model): Promise<void> => {
-    const inputs = pictures.map((picture) => tensorOf(model, [picture], model.sizes[0] as { width: number; height: number }))
+    const inputs = pictures.map((picture) =>
+      tensorOf(model, [picture], model.sizes[0] as { width: number; height: number }),
+    )
     await using single = await Engine.load(model.source, options)
     for (const [i, y] of (await Promise.all(inputs.map((x) => engine.infer(x)))).entries()) {
       const wanted = await single.infer(inputs[i] as Tensor)

@@ -1,5 +1,5 @@
-// What the tests of lanes share: three runtimes behind one core (both families of the fakes, and onnxruntime), models to run on them, and what must be left at
-// the end.
+// What the tests of lanes share: three runtimes behind one core (both families of the fakes, and onnxruntime), models
+// to run on them, and what must be left at the end.
 import { loadAddon } from '../../lib/backend/native.js'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'

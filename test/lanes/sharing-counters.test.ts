@@ -11,7 +11,10 @@ import { leftovers, load, rows, rowsPlan, type Runtime, runtimes } from './rig.j
 const threads = 4
 const each = 2500
 
-/** For onnxruntime: values from a table of four, where a row's numbers point; the batch of one that points beyond it fails. */
+/**
+ * For onnxruntime: values from a table of four, where a row's numbers point; the batch of one that points beyond it
+ * fails.
+ */
 function tableModel(): Uint8Array {
   const g = new GraphBuilder({ name: 'table' })
   const at = g.node('Cast', [g.input('x', 'float32', ['N', 3])], { to: 7 })
@@ -24,7 +27,12 @@ async function failingNowAndThen(runtime: Runtime): Promise<Engine> {
   const priorities = { levels: 3, policies: { 3: { maxQueue: 4 } } } as const
   const options: EngineOptions = { lanes: 2, batching: { maxBatch: 16, priorities }, maxQueue: 120 }
   if (runtime.fake === undefined) {
-    return Engine.load(tableModel(), { backend: 'cpu', threads: 1, shapes: { x: range([1, 3], [4, 3], [64, 3]) }, ...options })
+    return Engine.load(tableModel(), {
+      backend: 'cpu',
+      threads: 1,
+      shapes: { x: range([1, 3], [4, 3], [64, 3]) },
+      ...options,
+    })
   }
   const engine = await load(runtime, rowsPlan(), { ...options, cudaGraph: false })
   for (let nth = 7; nth < threads * each; nth += 7) runtime.fake.control.failNth('enqueueV3', nth)
@@ -32,8 +40,8 @@ async function failingNowAndThen(runtime: Runtime): Promise<Engine> {
 }
 
 /**
- * Waves of 50 requests of 1 to 4 rows, some of them with a priority, some with a queue timeout, others with a signal, which is aborted at once or before the wave
- * has ended, and some with values that a table has not.
+ * Waves of 50 requests of 1 to 4 rows, some of them with a priority, some with a queue timeout, others with a signal,
+ * which is aborted at once or before the wave has ended, and some with values that a table has not.
  */
 const program = `
   const engine = await Engine.attach(workerData, { queue: 'shared' })
@@ -68,7 +76,9 @@ const program = `
 for (const runtime of runtimes) {
   await t.test(runtime.name, async (t) => {
     await using owner = await failingNowAndThen(runtime)
-    const workers = Array.from({ length: threads }, (_, i) => startWorker(program, runtime, { ...owner.share(), seed: 101 + i }))
+    const workers = Array.from({ length: threads }, (_, i) =>
+      startWorker(program, runtime, { ...owner.share(), seed: 101 + i }),
+    )
     const told = await Promise.all(workers.map((worker) => once(worker, 'message')))
     const tallies = told.map(([tally]) => tally as Record<string, number>)
     const sum = (name: string): number => tallies.reduce((total, tally) => total + (tally[name] ?? 0), 0)

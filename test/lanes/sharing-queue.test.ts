@@ -2,7 +2,14 @@
 import type { Worker } from 'node:worker_threads'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type AttachOptions, type BatchingOptions, type DeviceTensor, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
+import {
+  type AttachOptions,
+  type BatchingOptions,
+  type DeviceTensor,
+  Engine,
+  type EngineOptions,
+  Tensor,
+} from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { size } from '../support/tiers.js'
 import { until } from '../support/waiting.js'
@@ -118,7 +125,10 @@ for (const runtime of runtimes) {
       await third.close()
       for (const [i, call] of last.entries()) t.same((await call).data, wanted(row(i).data))
       t.same([lanes(), engines()], [0, 0], 'the last one frees')
-      t.match(await failureOf(() => Engine.attach(token, shared)), { code: 'ERR_TRT_TOKEN', message: /closed everywhere/ })
+      t.match(await failureOf(() => Engine.attach(token, shared)), {
+        code: 'ERR_TRT_TOKEN',
+        message: /closed everywhere/,
+      })
     })
 
     await t.test('a queue that is closed, of an engine that is not', async (t) => {
@@ -172,7 +182,8 @@ for (const runtime of runtimes) {
       t.same(y.data, wanted(row(7).data))
       t.same(engine.inferSync(row(8)).data, wanted(row(8).data))
       let i = 0
-      for await (const result of engine.stream(Array.from({ length: 20 }, (_, k) => row(k)))) t.same(result.data, wanted(row(i++).data))
+      for await (const result of engine.stream(Array.from({ length: 20 }, (_, k) => row(k))))
+        t.same(result.data, wanted(row(i++).data))
       t.equal(i, 20)
       t.match(await failureOf(() => engine.infer(rows(1, 5))), { code: 'ERR_TRT_SHAPE', message: /maxBatch/ })
       t.match(await failureOf(() => Engine.attach(owner.share(), { ...declared, inputs: { x: 'int8' } })), {
@@ -181,7 +192,10 @@ for (const runtime of runtimes) {
       t.equal((await engine.infer(row(2), { timeoutMs: 60_000 })).data[0], 5)
       await t.rejects(engine.infer(row(2), { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
       t.same(engine.stats, owner.stats)
-      await using full = await load(runtime, rowsPlan(), { batching: { maxBatch: 16, maxDelayMs: 60_000 }, maxQueue: 2 })
+      await using full = await load(runtime, rowsPlan(), {
+        batching: { maxBatch: 16, maxDelayMs: 60_000 },
+        maxQueue: 2,
+      })
       await using beside = await Engine.attach(full.share(), shared)
       const waiting = [full.infer(row(1)), beside.infer(row(2))]
       t.match(await failureOf(() => beside.infer(row(3))), { code: 'ERR_TRT_QUEUE_FULL' })
@@ -221,7 +235,9 @@ for (const runtime of runtimes) {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /Unknown option "queue"/,
       })
-      await t.rejects(Engine.attach(owner.share(), { ...shared, signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
+      await t.rejects(Engine.attach(owner.share(), { ...shared, signal: AbortSignal.abort(new Error('mine')) }), {
+        message: 'mine',
+      })
       for (const id of ['', 'f'.repeat(32)])
         t.match(await failureOf(() => Engine.attach({ pid: process.pid, id }, shared)), { code: 'ERR_TRT_TOKEN' })
     })

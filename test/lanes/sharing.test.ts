@@ -25,7 +25,9 @@ for (const runtime of runtimes) {
       t.same(first.inputs, owner.inputs)
       t.equal(first.backend, runtime.backend)
       t.same(second.share(), token, 'who attached may pass it on')
-      const all = [owner, first, second].map((engine) => Promise.all(Array.from({ length: 16 }, (_, i) => engine.infer(rows(i)))))
+      const all = [owner, first, second].map((engine) =>
+        Promise.all(Array.from({ length: 16 }, (_, i) => engine.infer(rows(i)))),
+      )
       for (const results of await Promise.all(all)) results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
       t.match(
         [owner, first, second].map(({ stats }) => stats.batches),
@@ -68,17 +70,27 @@ for (const runtime of runtimes) {
         ),
         [{ pid: pid + 1, id }, 'ERR_TRT_TOKEN'],
         [{ pid: 0, id }, 'ERR_TRT_TOKEN'],
-        ...['', 'x', id.slice(1), id.toUpperCase() + '0', `${id}\0`, 'f'.repeat(32), '💥'.repeat(5000)].map((other): [unknown, string] => [
-          { pid, id: other },
-          'ERR_TRT_TOKEN',
-        ]),
+        ...['', 'x', id.slice(1), id.toUpperCase() + '0', `${id}\0`, 'f'.repeat(32), '💥'.repeat(5000)].map(
+          (other): [unknown, string] => [{ pid, id: other }, 'ERR_TRT_TOKEN'],
+        ),
       ]
-      for (const [token, code] of table) t.equal((await failureOf(() => Engine.attach(token as EngineToken))).code, code)
-      t.match(await failureOf(() => Engine.attach({ pid: 1, id })), { message: /of process 1, and this is process \d+/ })
-      t.equal((await failureOf(() => Engine.attach(owner.share(), { device: 0 } as object))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      for (const [token, code] of table)
+        t.equal((await failureOf(() => Engine.attach(token as EngineToken))).code, code)
+      t.match(await failureOf(() => Engine.attach({ pid: 1, id })), {
+        message: /of process 1, and this is process \d+/,
+      })
+      t.equal(
+        (await failureOf(() => Engine.attach(owner.share(), { device: 0 } as object))).code,
+        'ERR_TRT_INVALID_ARGUMENT',
+      )
       t.equal((await failureOf(() => Engine.attach(owner.share(), { profile: 3 }))).code, 'ERR_TRT_INVALID_ARGUMENT')
-      t.equal((await failureOf(() => Engine.attach(owner.share(), { batching: { maxBatch: 999 } }))).code, 'ERR_TRT_INVALID_ARGUMENT')
-      await t.rejects(Engine.attach(owner.share(), { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
+      t.equal(
+        (await failureOf(() => Engine.attach(owner.share(), { batching: { maxBatch: 999 } }))).code,
+        'ERR_TRT_INVALID_ARGUMENT',
+      )
+      await t.rejects(Engine.attach(owner.share(), { signal: AbortSignal.abort(new Error('mine')) }), {
+        message: 'mine',
+      })
     })
 
     await t.test('worker_threads on one engine', async (t) => {

@@ -59,7 +59,10 @@ for (const family of families) {
     })
 
     await t.test('what onLog refuses', (t) => {
-      for (const [listener, level] of [[undefined], [{}], [() => {}, 'debug'], [() => {}, 1]] as unknown as [() => void, LogLevel][])
+      for (const [listener, level] of [[undefined], [{}], [() => {}, 'debug'], [() => {}, 1]] as unknown as [
+        () => void,
+        LogLevel,
+      ][])
         t.throws(() => onLog(listener, level), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       t.end()
     })
@@ -104,7 +107,8 @@ for (const runtime of runtimes) {
 }
 
 await t.test('a listener does not keep the process alive, and its errors are the program’s', async (t) => {
-  const damaged = 'const bad = plan(); bad.set([1, 2, 3], bad.length - 9); await Engine.load(bad, options).catch(() => {});'
+  const damaged =
+    'const bad = plan(); bad.set([1, 2, 3], bad.length - 9); await Engine.load(bad, options).catch(() => {});'
   t.same(await runChild("onLog(() => {}, 'verbose'); await load()"), { code: 0, signal: null, stdout: '', stderr: '' })
   t.same(
     await runChild(

@@ -15,7 +15,12 @@ export async function buildCases(name: 'core' | 'cpu'): Promise<string> {
 }
 
 /** Runs a program, and says of each of its cases whether it passed. */
-export async function runCases(t: Test, program: string, args: string[], env: Record<string, string> = {}): Promise<void> {
+export async function runCases(
+  t: Test,
+  program: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<void> {
   const { stdout } = await run(program, args, { ...options, env: { ...process.env, ...env } }).catch(
     (error: unknown) => error as { stdout: string },
   )

@@ -1,4 +1,5 @@
-// The execution core without Node, on the fakes: its C++ cases, for both families, and for TensorRT-RTX those of what only it has.
+// The execution core without Node, on the fakes: its C++ cases, for both families, and for TensorRT-RTX those of what
+// only it has.
 import t from 'tap'
 import { buildFakes } from '../fake/build.js'
 import { buildCases, runCases } from './cases.js'
@@ -18,5 +19,6 @@ for (const [family, path, histories] of [
 }
 
 t.test('the core on TensorRT-RTX', { timeout: 420_000 }, async (t) => {
-  for (const part of ['rtx: ', 'faults: TensorRT']) await runCases(t, program, [fakes.rtx17, part], { NODE_TENSORRT_LIBCUDA: fakes.cuda })
+  for (const part of ['rtx: ', 'faults: TensorRT'])
+    await runCases(t, program, [fakes.rtx17, part], { NODE_TENSORRT_LIBCUDA: fakes.cuda })
 })

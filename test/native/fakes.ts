@@ -15,8 +15,8 @@ export interface FakeFamily<Name extends string = 'TensorRT 10' | 'TensorRT 11'>
 }
 
 /**
- * The fakes, built and made the driver of this process, with an engine cache of its own. To be awaited before the addon looks for a driver. Children find in
- * the variable FAKES where they are.
+ * The fakes, built and made the driver of this process, with an engine cache of its own. To be awaited before the addon
+ * looks for a driver. Children find in the variable FAKES where they are.
  */
 export async function useFakes() {
   const fakes = await buildFakes()
@@ -55,21 +55,32 @@ export async function useFakes() {
     control: rtx17.runtime,
     parser: rtx17.parser,
   }
-  return { fakes, ...controls, families, rtx, leftovers: (of: readonly FakeFamily<string>[] = families) => leftoversOf(driver, of) }
+  return {
+    fakes,
+    ...controls,
+    families,
+    rtx,
+    leftovers: (of: readonly FakeFamily<string>[] = families) => leftoversOf(driver, of),
+  }
 }
 
-/** What is live in the fakes, and what was done wrong to them; empty when all is well. Memory that JavaScript holds, and pinned memory, which stays with the pool, do not count. */
+/**
+ * What is live in the fakes, and what was done wrong to them; empty when all is well. Memory that JavaScript holds, and
+ * pinned memory, which stays with the pool, do not count.
+ */
 function leftoversOf(driver: FakeDriver, families: readonly FakeFamily<string>[]): Record<string, unknown> {
   const left: Record<string, unknown> = {}
   for (const { name, control, parser } of families) {
     for (const [part, fake] of Object.entries({ runtime: control, parser })) {
       const { live, misuse, traps } = fake.stats()
-      for (const [what, count] of Object.entries(live)) if (count > 0 && what !== 'hostMemories') left[`${name} ${part}: ${what}`] = count
+      for (const [what, count] of Object.entries(live))
+        if (count > 0 && what !== 'hostMemories') left[`${name} ${part}: ${what}`] = count
       if (Object.keys(misuse).length > 0) left[`${name} ${part}: misuse`] = misuse
       if (traps.length > 0) left[`${name} ${part}: traps`] = traps
     }
   }
-  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies, wrongDevice } = driver.stats()
+  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies, wrongDevice } =
+    driver.stats()
   for (const [what, count] of Object.entries({
     streams,
     events,

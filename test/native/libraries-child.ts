@@ -1,13 +1,21 @@
-// Does one thing with the TensorRT libraries that this process finds, and prints what came of it and which of them it has mapped then.
+// Does one thing with the TensorRT libraries that this process finds, and prints what came of it and which of them it
+// has mapped then.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Builder, capabilities, Engine, type EngineOptions, TensorRTError } from '../../lib/index.js'
 import { identityPlan } from '../fake/plan.js'
 import { oneNode } from '../support/models.js'
 
-/** What to do: open a plan that this version built, build ONNX, open ONNX with options, or say what is there: at paths, or wherever one is found. */
+/**
+ * What to do: open a plan that this version built, build ONNX, open ONNX with options, or say what is there: at paths,
+ * or wherever one is found.
+ */
 export type Job =
-  { readonly open: readonly number[] } | { readonly load: EngineOptions } | { readonly list: readonly string[] } | 'build' | 'list'
+  | { readonly open: readonly number[] }
+  | { readonly load: EngineOptions }
+  | { readonly list: readonly string[] }
+  | 'build'
+  | 'list'
 
 export interface Outcome {
   readonly result?: unknown

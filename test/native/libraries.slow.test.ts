@@ -1,4 +1,5 @@
-// Which of several TensorRT libraries a process takes, and that it loads no other: each time in a process of its own, on copies of the fakes. What is plain of it is in libraries.test.ts.
+// Which of several TensorRT libraries a process takes, and that it loads no other: each time in a process of its own,
+// on copies of the fakes. What is plain of it is in libraries.test.ts.
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -25,7 +26,11 @@ for (const family of [10, 11] as const) {
     const newer = folderWith(`newer-${family}`, `${family}.98.0`)
     const paths = (...folders: string[]): string => folders.join(':')
     const file = (of: string, version: string): string => join(of, `libnvinfer.so.${version}`)
-    t.same((await run({ open }, { LD_LIBRARY_PATH: paths(older, folder) })).mapped, [], 'of one name, the loader has the first alone')
+    t.same(
+      (await run({ open }, { LD_LIBRARY_PATH: paths(older, folder) })).mapped,
+      [],
+      'of one name, the loader has the first alone',
+    )
     symlinkSync(file(newer, `${family}.98.0`), file(older, `${family}.98.0`))
     symlinkSync(file(folder, versions[family]), file(older, versions[family]))
     t.same((await run({ open }, { TENSORRT_PATH: older })).mapped, [file(folder, versions[family])])
@@ -63,18 +68,25 @@ t.test("the builder's resources beside a library say for which GPUs it builds", 
   t.match(elsewhere[0]?.tensorrt, [{ canBuild: true }], 'the loader finds them elsewhere')
 })
 
-t.test('auto takes the CPU where the resources are not there, and says so; who wants TensorRT has it tried', async (t) => {
-  const folder = folderWith('ptx', versions[10], resource('_ptx'))
-  const auto = await run({ load: { backend: 'auto' } }, { TENSORRT_PATH: folder })
-  t.match(auto.result, {
-    backend: 'cpu',
-    reason: new RegExp(`TensorRT 10.15.1 at ${folder}/libnvinfer.* may not be able to build for .*What to do: `),
-  })
-  t.match((await run({ load: { backend: 'tensorrt' } }, { TENSORRT_PATH: folder })).result, { backend: 'tensorrt' }, 'the fake needs none')
-  const other = folderWith('ptx-11', versions[11])
-  t.match((await run('build', { LD_LIBRARY_PATH: `${folder}:${other}` })).result, 'TensorRT 11.4.0')
-  t.match((await run('build', { TENSORRT_PATH: folder })).result, 'TensorRT 10.15.1')
-})
+t.test(
+  'auto takes the CPU where the resources are not there, and says so; who wants TensorRT has it tried',
+  async (t) => {
+    const folder = folderWith('ptx', versions[10], resource('_ptx'))
+    const auto = await run({ load: { backend: 'auto' } }, { TENSORRT_PATH: folder })
+    t.match(auto.result, {
+      backend: 'cpu',
+      reason: new RegExp(`TensorRT 10.15.1 at ${folder}/libnvinfer.* may not be able to build for .*What to do: `),
+    })
+    t.match(
+      (await run({ load: { backend: 'tensorrt' } }, { TENSORRT_PATH: folder })).result,
+      { backend: 'tensorrt' },
+      'the fake needs none',
+    )
+    const other = folderWith('ptx-11', versions[11])
+    t.match((await run('build', { LD_LIBRARY_PATH: `${folder}:${other}` })).result, 'TensorRT 11.4.0')
+    t.match((await run('build', { TENSORRT_PATH: folder })).result, 'TensorRT 10.15.1')
+  },
+)
 
 for (const family of [10, 11] as const) {
   t.test(`${family} without the builder's resource for the GPU, which it says only when it builds`, async (t) => {
@@ -91,17 +103,28 @@ for (const family of [10, 11] as const) {
   })
 }
 
-t.test('TensorRT-RTX runs no plans on some GPUs, which is known before it is loaded', { skip: skipWithoutRtx }, async (t) => {
-  const env = (capability: string): NodeJS.ProcessEnv => ({ TENSORRT_PATH: rtxPath ?? '', FAKE_CUDA_COMPUTE_CAPABILITY: capability })
-  for (const [capability, canRun] of [
-    ['7.5', false],
-    ['8.6', true],
-    ['9.0', false],
-  ] as const) {
-    const { result, mapped } = await run('list', env(capability))
-    t.match((result as Capabilities).tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun }], capability)
-    t.same(mapped, [])
-  }
-  const reason = /TensorRT-RTX 1\.7\.1 runs no plans on the .* \(compute capability 9\.0\).*What to do: /
-  t.match((await run({ load: {} }, env('9.0'))).result, { backend: 'cpu', reason })
-})
+t.test(
+  'TensorRT-RTX runs no plans on some GPUs, which is known before it is loaded',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const env = (capability: string): NodeJS.ProcessEnv => ({
+      TENSORRT_PATH: rtxPath ?? '',
+      FAKE_CUDA_COMPUTE_CAPABILITY: capability,
+    })
+    for (const [capability, canRun] of [
+      ['7.5', false],
+      ['8.6', true],
+      ['9.0', false],
+    ] as const) {
+      const { result, mapped } = await run('list', env(capability))
+      t.match(
+        (result as Capabilities).tensorrt,
+        [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun }],
+        capability,
+      )
+      t.same(mapped, [])
+    }
+    const reason = /TensorRT-RTX 1\.7\.1 runs no plans on the .* \(compute capability 9\.0\).*What to do: /
+    t.match((await run({ load: {} }, env('9.0'))).result, { backend: 'cpu', reason })
+  },
+)

@@ -1,4 +1,5 @@
-// Which of two TensorRT libraries a process takes, and that it loads no other. libraries.slow.test.ts has what else decides.
+// Which of two TensorRT libraries a process takes, and that it loads no other. libraries.slow.test.ts has what else
+// decides.
 import { join } from 'node:path'
 import t from 'tap'
 import type { Capabilities } from '../../lib/index.js'
@@ -24,7 +25,14 @@ t.test('what is there is listed, and nothing is loaded', async (t) => {
   const outcome = await run('list', { LD_LIBRARY_PATH: folders.join(':') })
   const list = (outcome.result as Capabilities).tensorrt.filter(({ path }) => path.startsWith(root))
   t.match(
-    list.map(({ version, kind, foundBy, canBuild, canRun, parser }) => [version, kind, foundBy, canBuild, canRun, parser]),
+    list.map(({ version, kind, foundBy, canBuild, canRun, parser }) => [
+      version,
+      kind,
+      foundBy,
+      canBuild,
+      canRun,
+      parser,
+    ]),
     [
       ['11.4.0', 'full', 'loader', true, true, join(root, 'list-11', 'libnvonnxparser.so.11')],
       ['10.15.1', 'full', 'loader', true, true, join(root, 'list-10', 'libnvonnxparser.so.10')],

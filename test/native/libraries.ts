@@ -29,7 +29,10 @@ export async function run(job: Job, env: NodeJS.ProcessEnv): Promise<Outcome> {
   return JSON.parse(stdout) as Outcome
 }
 
-/** A folder with a library that is called by its version, as NVIDIA's packages have it, and with more files of those names. */
+/**
+ * A folder with a library that is called by its version, as NVIDIA's packages have it, and with more files of those
+ * names.
+ */
 export function folderWith(name: string, version: string, ...more: string[]): string {
   const folder = join(root, name)
   const major = version.split('.')[0] as '10' | '11'

@@ -5,7 +5,15 @@ import { create } from '@bufbuild/protobuf'
 import t from 'tap'
 import { loadAddon, native } from '../../lib/backend/native.js'
 import { packageRoot } from '../../lib/base/package.js'
-import { GraphBuilder, externalFiles, type ModelProto, nodesOf, parseModel, tensorsOf, writeModel } from '../../lib/onnx/index.js'
+import {
+  GraphBuilder,
+  externalFiles,
+  type ModelProto,
+  nodesOf,
+  parseModel,
+  tensorsOf,
+  writeModel,
+} from '../../lib/onnx/index.js'
 import { StringStringEntryProtoSchema, TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failureOf } from '../support/errors.js'
@@ -133,7 +141,10 @@ t.test('files that may not be', async (t) => {
       t.equal((await filesIn(at(location)))[0]?.length, 2 ** 16, 'no more of a name is read than a system would take')
     else t.match(await failureOf(() => filesIn(at(location))), { code: onnx, message }, String(location))
   }
-  t.match(await failureOf(() => filesOf(at('w.bin'))), { code: onnx, message: /"w\.bin", and was given as bytes.*give the path/ })
+  t.match(await failureOf(() => filesOf(at('w.bin'))), {
+    code: onnx,
+    message: /"w\.bin", and was given as bytes.*give the path/,
+  })
 })
 
 t.test('truncated and damaged models are told', async (t) => {
@@ -168,7 +179,10 @@ t.test('truncated and damaged models are told', async (t) => {
   }
   t.ok(told > tried * 0.9, `${told} of ${tried}`)
   for (const find of [filesIn, filesOf]) {
-    t.match(await failureOf(() => find(new Uint8Array(100).fill(0xff))), { code: onnx, message: /a number of more than ten bytes/ })
+    t.match(await failureOf(() => find(new Uint8Array(100).fill(0xff))), {
+      code: onnx,
+      message: /a number of more than ten bytes/,
+    })
     t.match(await failureOf(() => find(Uint8Array.of(0x3a, 0x02, 0x2a, 0x7f, 1, 2, 3))), {
       code: onnx,
       message: /a field goes beyond the end/,
@@ -186,9 +200,17 @@ t.test('what is no file of bytes', async (t) => {
     [packageRoot(), /not an ordinary file/],
     ['/dev/zero', /not an ordinary file/],
   ] as const)
-    t.match(await failureOf(() => native(() => loadAddon().inspectModel({ path }))), { code, message, details: { path } })
+    t.match(await failureOf(() => native(() => loadAddon().inspectModel({ path }))), {
+      code,
+      message,
+      details: { path },
+    })
   const pointer = Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n')
-  t.match(await failureOf(() => filesIn(pointer)), { code, message: /model\.onnx is a Git LFS pointer/, details: { path: file } })
+  t.match(await failureOf(() => filesIn(pointer)), {
+    code,
+    message: /model\.onnx is a Git LFS pointer/,
+    details: { path: file },
+  })
   t.match(await failureOf(() => filesOf(pointer)), { code, message: /The ONNX model is a Git LFS pointer/ })
   t.same(await filesOf(new Uint8Array()), [], 'that is for a build to say')
 })

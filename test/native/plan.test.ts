@@ -21,7 +21,8 @@ const twoProfiles: Omit<FakePlan, 'version'> = {
 
 for (const { name, version, path, control } of families) {
   await t.test(name, async (t) => {
-    const load = (plan: Omit<FakePlan, 'version'>): Promise<Engine> => Engine.load(fakePlan({ ...plan, version }), { tensorrt: path })
+    const load = (plan: Omit<FakePlan, 'version'>): Promise<Engine> =>
+      Engine.load(fakePlan({ ...plan, version }), { tensorrt: path })
 
     await t.test('what the engine says of itself', async (t) => {
       await using engine = await load(twoProfiles)
@@ -39,7 +40,9 @@ for (const { name, version, path, control } of families) {
         },
       })
       const dynamic = { dimensionNames: [undefined, undefined], format: 'linear' }
-      t.same(engine.outputs, { y: { name: 'y', dtype: 'float32', shape: [-1, 3], ...dynamic, profiles: [], profileValues: [] } })
+      t.same(engine.outputs, {
+        y: { name: 'y', dtype: 'float32', shape: [-1, 3], ...dynamic, profiles: [], profileValues: [] },
+      })
     })
 
     await t.test('right answers for every size that a profile takes, in any order', async (t) => {
@@ -61,7 +64,8 @@ for (const { name, version, path, control } of families) {
       const failure = await failureOf(() => engine.infer(Tensor.zeros('float32', [6, 3])))
       t.match(failure, {
         code: 'ERR_TRT_SHAPE',
-        message: /profile 0: \[1, 3\] to \[4, 3\], profile 1: \[8, 3\] to \[16, 3\] for input "a" but received \[6, 3\]/,
+        message:
+          /profile 0: \[1, 3\] to \[4, 3\], profile 1: \[8, 3\] to \[16, 3\] for input "a" but received \[6, 3\]/,
       })
     })
 
@@ -80,7 +84,9 @@ for (const { name, version, path, control } of families) {
       })
       const y = await engine.infer({ a: Tensor.from(Float32Array.of(1, 2)), b: Tensor.from(Float32Array.of(3)) })
       t.same(y['y']?.data, Float32Array.of(1, 2, 3))
-      const failure = await failureOf(() => engine.infer({ a: Tensor.zeros('float32', [1]), b: Tensor.zeros('float32', [5]) }))
+      const failure = await failureOf(() =>
+        engine.infer({ a: Tensor.zeros('float32', [1]), b: Tensor.zeros('float32', [5]) }),
+      )
       t.match(failure, { code: 'ERR_TRT_SHAPE', message: /No optimization profile.*"a" \[1\].*"b" \[5\]/ })
     })
 
@@ -130,7 +136,10 @@ for (const { name, version, path, control } of families) {
         ops: [{ type: 'reshape', inputs: ['x', 'to'], output: 'y' }],
         profiles: [{ values: { to: range([1, 1], [2, 3], [6, 6]) } }],
       })
-      const { y } = await reshape.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4, 5, 6)), to: Tensor.from(BigInt64Array.of(3n, 2n)) })
+      const { y } = await reshape.infer({
+        x: Tensor.from(Float32Array.of(1, 2, 3, 4, 5, 6)),
+        to: Tensor.from(BigInt64Array.of(3n, 2n)),
+      })
       t.same({ shape: y?.shape, data: y?.data }, { shape: [3, 2], data: Float32Array.of(1, 2, 3, 4, 5, 6) })
     })
 
@@ -153,7 +162,11 @@ for (const { name, version, path, control } of families) {
     })
 
     await t.test('a vectorized format is refused', async (t) => {
-      const vectorized = { inputs: [{ name: 'x', shape: [4], format: 1, components: 2, vectorDim: 0 }], outputs: [], ops: [] }
+      const vectorized = {
+        inputs: [{ name: 'x', shape: [4], format: 1, components: 2, vectorDim: 0 }],
+        outputs: [],
+        ops: [],
+      }
       t.match(await failureOf(() => load(vectorized)), { code: 'ERR_TRT_UNSUPPORTED', message: /'x' has the format/ })
     })
 
@@ -172,7 +185,9 @@ for (const { name, version, path, control } of families) {
       t.match(await failureOf(() => load(aliased)), { code: 'ERR_TRT_UNSUPPORTED', message })
       await using engine = await load({ ...aliased, aliases: {} })
       t.same(
-        (await engine.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)), cache: Tensor.zeros('float32', [4]) }))['updated']?.data,
+        (await engine.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)), cache: Tensor.zeros('float32', [4]) }))[
+          'updated'
+        ]?.data,
         Float32Array.of(1, 2, 3, 4),
       )
     })
@@ -183,7 +198,9 @@ for (const { name, version, path, control } of families) {
       damaged[whole.length - 9] = 0xff
       t.match(await failureOf(() => Engine.load(damaged, { tensorrt: path })), {
         code: 'ERR_TRT_PLAN',
-        message: new RegExp(`TensorRT ${version.join('\\.')} cannot load the plan of ${whole.length} bytes.*checksum failed`),
+        message: new RegExp(
+          `TensorRT ${version.join('\\.')} cannot load the plan of ${whole.length} bytes.*checksum failed`,
+        ),
         log: [],
       })
       t.match(await failureOf(() => Engine.load(whole.subarray(0, whole.length - 9), { tensorrt: path })), {
@@ -192,14 +209,19 @@ for (const { name, version, path, control } of families) {
         log: [],
       })
       const other = families.find((family) => family.name !== name)
-      const foreign = await failureOf(() => Engine.load(fakePlan({ ...twoProfiles, version: other?.version ?? [] }), { tensorrt: path }))
+      const foreign = await failureOf(() =>
+        Engine.load(fakePlan({ ...twoProfiles, version: other?.version ?? [] }), { tensorrt: path }),
+      )
       t.match(foreign, {
         code: 'ERR_TRT_PLAN',
         message: `The plan was built by TensorRT ${other?.version.join('.')}, but this machine has only TensorRT ${version.join('.')}`,
       })
       const rtx = fakePlan({ ...twoProfiles, version })
       rtx.set(Buffer.from('vtrt'))
-      t.match(await failureOf(() => Engine.load(rtx, { tensorrt: path })), { code: 'ERR_TRT_PLAN', message: /built by TensorRT-RTX/ })
+      t.match(await failureOf(() => Engine.load(rtx, { tensorrt: path })), {
+        code: 'ERR_TRT_PLAN',
+        message: /built by TensorRT-RTX/,
+      })
     })
 
     await t.test('a call that fails rejects one inference, not the next', async (t) => {
@@ -209,7 +231,10 @@ for (const { name, version, path, control } of families) {
       t.match(await failureOf(() => engine.infer(input)), { code: 'ERR_TRT_EXECUTION', message: /enqueueV3 failed/ })
       t.same((await engine.infer(input)).data, Float32Array.of(1, 1, 1))
       driver.failNth('cuMemcpyHtoDAsync_v2', 1, 1)
-      t.match(await failureOf(() => engine.infer(input)), { code: 'ERR_TRT_CUDA', details: { call: 'cuMemcpyHtoDAsync' } })
+      t.match(await failureOf(() => engine.infer(input)), {
+        code: 'ERR_TRT_CUDA',
+        details: { call: 'cuMemcpyHtoDAsync' },
+      })
       t.same((await engine.infer(input)).data, Float32Array.of(1, 1, 1))
       await using another = await load(twoProfiles)
       driver.failNth('cuMemAlloc_v2', 1, 2, 'sticky')
@@ -220,7 +245,9 @@ for (const { name, version, path, control } of families) {
 
     await t.test('many at once, and a close that lets them end', async (t) => {
       const engine = await load(twoProfiles)
-      const calls = Array.from({ length: 200 }, (_, i) => engine.infer(new Tensor('float32', Float32Array.of(i, i, i), [1, 3])))
+      const calls = Array.from({ length: 200 }, (_, i) =>
+        engine.infer(new Tensor('float32', Float32Array.of(i, i, i), [1, 3])),
+      )
       const closed = engine.close()
       const results = await Promise.all(calls)
       await closed
@@ -230,7 +257,9 @@ for (const { name, version, path, control } of families) {
     })
 
     await t.test('ONNX is built and run', async (t) => {
-      const plan = await new Builder({ tensorrt: path }).build(oneNode('Relu', ['N', 2]), { shapes: { x: range([1, 2], [2, 2], [4, 2]) } })
+      const plan = await new Builder({ tensorrt: path }).build(oneNode('Relu', ['N', 2]), {
+        shapes: { x: range([1, 2], [2, 2], [4, 2]) },
+      })
       t.equal(plan.info.library, `TensorRT ${version.join('.')}`)
       await using engine = await Engine.load(plan.bytes, { tensorrt: path })
       const y = await engine.infer(new Tensor('float32', Float32Array.of(-1, 2, 3, -4), [2, 2]))
@@ -249,7 +278,10 @@ for (const { name, version, path, control } of families) {
       t.same(misuse, {})
       t.same(traps, [])
       const { streams, events, deviceAllocations, deviceBytes } = driver.stats()
-      t.same({ streams, events, deviceAllocations, deviceBytes }, { streams: 0, events: 0, deviceAllocations: 0, deviceBytes: 0 })
+      t.same(
+        { streams, events, deviceAllocations, deviceBytes },
+        { streams: 0, events: 0, deviceAllocations: 0, deviceBytes: 0 },
+      )
     })
   })
 }

@@ -1,5 +1,14 @@
 import t from 'tap'
-import { attributeTypes, elementTypeNumber, float, GraphBuilder, modelInfo, nodesOf, parseModel, writeModel } from '../../lib/onnx/index.js'
+import {
+  attributeTypes,
+  elementTypeNumber,
+  float,
+  GraphBuilder,
+  modelInfo,
+  nodesOf,
+  parseModel,
+  writeModel,
+} from '../../lib/onnx/index.js'
 import type { AttributeProto, Attributes } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
@@ -41,7 +50,8 @@ t.test('a convolution with strides and padding', async (t) => {
 function sumAround(data: Float32Array, row: number, column: number): number {
   let sum = 0
   for (let i = row - 1; i <= row + 1; i++)
-    for (let j = column - 1; j <= column + 1; j++) if (i >= 0 && i < 5 && j >= 0 && j < 5) sum += data[i * 5 + j] as number
+    for (let j = column - 1; j <= column + 1; j++)
+      if (i >= 0 && i < 5 && j >= 0 && j < 5) sum += data[i * 5 + j] as number
   return sum
 }
 
@@ -96,7 +106,14 @@ function builtAttribute(operator: string, name: string, value: Attributes[string
 t.test('the kind of an attribute', async (t) => {
   const { FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR, TENSORS } = attributeTypes
   const tensor = new Tensor('int8', Int8Array.of(1, -2), [2])
-  const table: [operator: string, name: string, value: Attributes[string], type: number, field: keyof AttributeProto, stored: unknown][] = [
+  const table: [
+    operator: string,
+    name: string,
+    value: Attributes[string],
+    type: number,
+    field: keyof AttributeProto,
+    stored: unknown,
+  ][] = [
     ['LeakyRelu', 'alpha', 1, FLOAT, 'f', 1],
     ['LeakyRelu', 'alpha', -0.5, FLOAT, 'f', -0.5],
     ['Elu', 'alpha', Infinity, FLOAT, 'f', Infinity],
@@ -160,7 +177,10 @@ t.test('misuse of the builder is refused and changes nothing', async (t) => {
   t.throws(() => g.node('Relu', ['z']), invalid(/input of Relu node Relu_1 but received string "z"/))
   t.throws(() => g.node('Relu', [undefined as never]), invalid(/received undefined/))
   t.throws(() => g.node('', [x]), invalid(/non-empty string for operator/))
-  t.throws(() => g.node('Gelu', [x], {}, { domain: 'com.microsoft' }), invalid(/Domain "com.microsoft" of operator Gelu/))
+  t.throws(
+    () => g.node('Gelu', [x], {}, { domain: 'com.microsoft' }),
+    invalid(/Domain "com.microsoft" of operator Gelu/),
+  )
   t.throws(() => g.node('Elu', [x], { alpha: {} as never }, { output: 'fresh' }), invalid(/attribute alpha of Elu/))
   t.throws(() => g.output('z', 'float32', [1]), invalid(/output of the graph but received string "z"/))
   t.throws(() => g.output(y, 'float32', [1]), invalid(/an output of the graph already/))
@@ -168,7 +188,8 @@ t.test('misuse of the builder is refused and changes nothing', async (t) => {
   t.throws(() => g.input('a', 'float32', 3 as never), invalid(/shape of a/))
   t.throws(() => g.input('', 'float32', [1]), invalid(/name of a value/))
   t.throws(() => g.constant('a', [1] as never), invalid(/a Tensor for constant a/))
-  for (const size of [-1, 0.5, NaN, '', null]) t.throws(() => g.input('a', 'float32', [size as never]), invalid(/shape of a/))
+  for (const size of [-1, 0.5, NaN, '', null])
+    t.throws(() => g.input('a', 'float32', [size as never]), invalid(/shape of a/))
   t.same(writeModel(g.toModel()), before)
 
   t.throws(() => new GraphBuilder({ name: '' }), invalid(/name of the graph/))
@@ -208,7 +229,16 @@ t.test('versions and producer', async (t) => {
     g.output(g.input('x', 'float32', []), 'float32', [])
     t.match(modelInfo(g.toModel()), { opset, irVersion: ir, producer: { name: 'node-tensorrt', version: '' } })
   }
-  const g = new GraphBuilder({ name: 'g', irVersion: 6, domains: { 'com.microsoft': 1 }, producer: { name: 'me', version: '2' } })
+  const g = new GraphBuilder({
+    name: 'g',
+    irVersion: 6,
+    domains: { 'com.microsoft': 1 },
+    producer: { name: 'me', version: '2' },
+  })
   g.output(g.input('x', 'float32', []), 'float32', [])
-  t.match(modelInfo(g.toModel()), { irVersion: 6, domains: { 'ai.onnx': 17, 'com.microsoft': 1 }, producer: { name: 'me', version: '2' } })
+  t.match(modelInfo(g.toModel()), {
+    irVersion: 6,
+    domains: { 'ai.onnx': 17, 'com.microsoft': 1 },
+    producer: { name: 'me', version: '2' },
+  })
 })

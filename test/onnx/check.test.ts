@@ -35,7 +35,11 @@ function model(): ModelProto {
   const made = g.toModel()
   const branch = (operator: string) => {
     const graph = new GraphBuilder({ name: operator })
-    graph.output(graph.node(operator, [graph.input('x', 'float32', [])], {}, { name: operator, output: `${operator}_out` }), 'float32', [])
+    graph.output(
+      graph.node(operator, [graph.input('x', 'float32', [])], {}, { name: operator, output: `${operator}_out` }),
+      'float32',
+      [],
+    )
     const inner = graph.toModel().graph as GraphProto
     inner.input = []
     return inner
@@ -65,19 +69,38 @@ const dims = (graph: GraphProto) => {
 /** What is wrong, what is changed for it, and what `details` say. */
 const wrong: readonly (readonly [RegExp, Change, object?])[] = [
   [/the model has none/, (_, model) => delete model.graph],
-  [/ReduceMax node "max" reads "c", which .* a cycle/, (graph) => node(graph, 'conv').input.splice(0, 1, 'y'), { node: 'max', value: 'c' }],
+  [
+    /ReduceMax node "max" reads "c", which .* a cycle/,
+    (graph) => node(graph, 'conv').input.splice(0, 1, 'y'),
+    { node: 'max', value: 'c' },
+  ],
   [
     /Conv node "conv" reads "v", which is not defined/,
     (graph) => node(graph, 'conv').input.splice(0, 1, 'v'),
     { node: 'conv', value: 'v' },
   ],
-  [/define the value "c": it is defined twice/, (graph) => node(graph, 'max').output.push('c'), { node: 'max', value: 'c' }],
+  [
+    /define the value "c": it is defined twice/,
+    (graph) => node(graph, 'max').output.push('c'),
+    { node: 'max', value: 'c' },
+  ],
   [/output "v" of the graph/, (graph) => Object.assign(graph.output[0] ?? {}, { name: 'v' }), { value: 'v' }],
-  [/If node "if" has a graph that reads "v"/, (graph) => inner(graph).node[0]?.input.splice(0, 1, 'v'), { node: 'if', value: 'v' }],
-  [/Relu node "Relu" reads "Relu_out", .* a cycle/, (graph) => inner(graph).node[0]?.input.push('Relu_out'), { node: 'Relu' }],
+  [
+    /If node "if" has a graph that reads "v"/,
+    (graph) => inner(graph).node[0]?.input.splice(0, 1, 'v'),
+    { node: 'if', value: 'v' },
+  ],
+  [
+    /Relu node "Relu" reads "Relu_out", .* a cycle/,
+    (graph) => inner(graph).node[0]?.input.push('Relu_out'),
+    { node: 'Relu' },
+  ],
   [
     /Neg node "twice" define the value "Relu_out"/,
-    (graph) => inner(graph).node.push(create(NodeProtoSchema, { name: 'twice', opType: 'Neg', input: ['x'], output: ['Relu_out'] })),
+    (graph) =>
+      inner(graph).node.push(
+        create(NodeProtoSchema, { name: 'twice', opType: 'Neg', input: ['x'], output: ['Relu_out'] }),
+      ),
   ],
   [
     /Attribute "pads" of Conv node "conv" is to be INTS and is FLOATS/,
@@ -105,7 +128,10 @@ const wrong: readonly (readonly [RegExp, Change, object?])[] = [
     (graph) => (node(graph, 'conv').domain = 'com.example'),
     { node: 'conv', domain: 'com.example' },
   ],
-  [/is of domain "ai.onnx"/, (_, model) => (model.opsetImport = [{ ...model.opsetImport[0], domain: 'com.example' }] as never)],
+  [
+    /is of domain "ai.onnx"/,
+    (_, model) => (model.opsetImport = [{ ...model.opsetImport[0], domain: 'com.example' }] as never),
+  ],
   [
     /Tensor "w" of shape \[1, 1, 3, 4\] needs 48 stored elements or bytes and has 36/,
     (graph) => (weight(graph).dims[3] = 4n),
@@ -117,13 +143,20 @@ const wrong: readonly (readonly [RegExp, Change, object?])[] = [
   ],
   [/Tensor "w" .* needs 3689348814741910322800 /, (graph) => (weight(graph).dims = [2n ** 63n - 1n, 100n, 1n, 1n])],
   [/Tensor "w" has a dimension of -1/, (graph) => (weight(graph).dims[0] = -1n), { value: 'w' }],
-  [/Tensor "w" has elements of type 77, which ONNX does not define/, (graph) => (weight(graph).dataType = 77), { value: 'w' }],
+  [
+    /Tensor "w" has elements of type 77, which ONNX does not define/,
+    (graph) => (weight(graph).dataType = 77),
+    { value: 'w' },
+  ],
   [/Tensor "w" has elements of type 0/, (graph) => (weight(graph).dataType = 0)],
   [
     /Tensor "w" .* needs 36 .* has 40/,
     (graph) => Object.assign(weight(graph), { dataLocation: 1, externalData: [{ key: 'length', value: '40' }] }),
   ],
-  [/Tensor "w" .* needs 9 stored elements or bytes and has 0/, (graph) => Object.assign(weight(graph), { dataType: 8 })],
+  [
+    /Tensor "w" .* needs 9 stored elements or bytes and has 0/,
+    (graph) => Object.assign(weight(graph), { dataType: 8 }),
+  ],
   [/Value "x" has elements of type 77/, (graph) => (dims(graph).elemType = 77), { value: 'x' }],
   [
     /Value "x" has a dimension of -5/,
@@ -136,7 +169,11 @@ t.test('models that are wrong', async (t) => {
   for (const [message, change, details] of wrong) {
     const broken = model()
     change(broken.graph as GraphProto, broken)
-    t.throws(() => checkModel(broken), { ...failure('ERR_TRT_ONNX_PARSE', message), ...(details && { details }) }, String(message))
+    t.throws(
+      () => checkModel(broken),
+      { ...failure('ERR_TRT_ONNX_PARSE', message), ...(details && { details }) },
+      String(message),
+    )
   }
 })
 
@@ -146,12 +183,23 @@ t.test('what is unusual, and right', async (t) => {
     (graph) => Object.assign(node(graph, 'max').attribute[0] ?? {}, { type: 0 }),
     (graph) => graph.initializer.push(create(TensorProtoSchema, { name: 'empty', dataType: 1, dims: [0n, 7n] })),
     (graph) =>
-      graph.initializer.push(create(TensorProtoSchema, { name: 'packed', dataType: 22, dims: [3n], rawData: Uint8Array.of(0x21, 3) })),
+      graph.initializer.push(
+        create(TensorProtoSchema, { name: 'packed', dataType: 22, dims: [3n], rawData: Uint8Array.of(0x21, 3) }),
+      ),
     (graph) =>
-      graph.initializer.push(create(TensorProtoSchema, { name: 'text', dataType: 8, dims: [1n], stringData: [Uint8Array.of(65)] })),
-    (graph) => graph.initializer.push(create(TensorProtoSchema, { name: 'half', dataType: 10, dims: [2n], int32Data: [15360, 0] })),
+      graph.initializer.push(
+        create(TensorProtoSchema, { name: 'text', dataType: 8, dims: [1n], stringData: [Uint8Array.of(65)] }),
+      ),
     (graph) =>
-      Object.assign(weight(graph), { dataLocation: 1, externalData: [{ key: 'location', value: 'w.bin' }], rawData: new Uint8Array() }),
+      graph.initializer.push(
+        create(TensorProtoSchema, { name: 'half', dataType: 10, dims: [2n], int32Data: [15360, 0] }),
+      ),
+    (graph) =>
+      Object.assign(weight(graph), {
+        dataLocation: 1,
+        externalData: [{ key: 'location', value: 'w.bin' }],
+        rawData: new Uint8Array(),
+      }),
     (graph) =>
       graph.node.push(
         create(NodeProtoSchema, {

@@ -22,14 +22,16 @@ function small(name = 'small') {
   return parseModel(writeModel(g.toModel()))
 }
 
-const titles = (svg: string): string[] => elementsOf(parsedMarkup(svg), 'text', 'name').map(({ textContent }) => textContent ?? '')
+const titles = (svg: string): string[] =>
+  elementsOf(parsedMarkup(svg), 'text', 'name').map(({ textContent }) => textContent ?? '')
 
 t.test('nodes with their constants and attributes, arrows with shapes', async (t) => {
   const svg = await drawModel(small())
   t.equal(svg, await drawModel(small()), 'the same each time')
   const page = parsedMarkup(svg)
   t.same(titles(svg).sort(), ['Add', 'Cast', 'Conv', 'Mul', 'Relu', 'x', 'y', 'z'])
-  const box = (name: string) => elementsOf(page, 'g', 'box').find((each) => elementsOf(each, 'text', 'name')[0]?.textContent === name)!
+  const box = (name: string) =>
+    elementsOf(page, 'g', 'box').find((each) => elementsOf(each, 'text', 'name')[0]?.textContent === name)!
   const linesOf = (name: string) => elementsOf(box(name), 'text', 'line').map(({ textContent }) => textContent)
   t.same(linesOf('Conv'), ['<conv & "1">', 'pads=[1 1 1 1]', 'conv.weight: float32 4×4×3×3'])
   t.same(linesOf('Mul'), ['mul', 'half: 0.1'])
@@ -38,7 +40,9 @@ t.test('nodes with their constants and attributes, arrows with shapes', async (t
   t.same([labels.length, labels.filter((label) => label === 'n×4×8×8').length], [8, 7])
   t.equal(labels.filter((label) => label === 'float16 n×4×8×8').length, 1, 'the type where it is not float32')
   // from the top to the bottom, within the drawing, and each arrow ends at its box
-  const order = ['x', 'Conv', 'Relu', 'Add', 'Mul', 'Cast', 'z'].map((name) => numbersOf(elementsOf(box(name), 'rect')[0]!, 'y', 'height'))
+  const order = ['x', 'Conv', 'Relu', 'Add', 'Mul', 'Cast', 'z'].map((name) =>
+    numbersOf(elementsOf(box(name), 'rect')[0]!, 'y', 'height'),
+  )
   t.ok(order.every(([y], i) => i === 0 || y! > order[i - 1]![0]! + order[i - 1]![1]!))
   const [width, height] = numbersOf(page.documentElement!, 'width', 'height')
   for (const rect of elementsOf(page, 'rect')) {
@@ -64,7 +68,11 @@ t.test('a part of a graph: what is near, or the first ones; the rest is counted'
   const model = small()
   t.same(titles(await drawModel(model, { around: 'relu', depth: 0 })).sort(), ['Relu', '…', '…'])
   t.same(titles(await drawModel(model, { around: ['relu'], depth: 1 })).sort(), ['Add', 'Conv', 'Relu', 'x', 'y', '…'])
-  t.same(titles(await drawModel(model, { around: 'x', depth: 0 })).sort(), ['Add', 'Conv', 'x', 'y', '…', '…'], 'what reads an input')
+  t.same(
+    titles(await drawModel(model, { around: 'x', depth: 0 })).sort(),
+    ['Add', 'Conv', 'x', 'y', '…', '…'],
+    'what reads an input',
+  )
   const first = await drawModel(model, { limit: 2 })
   t.same(titles(first).sort(), ['Conv', 'Relu', 'x', '…'])
   t.match(first, /3 nodes are not drawn/)
@@ -80,14 +88,20 @@ t.test('a part of a graph: what is near, or the first ones; the rest is counted'
     { colour: 'red' },
     { around: 7 },
   ]
-  for (const options of wrong) t.match(await failureOf(() => drawModel(model, options as any)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  for (const options of wrong)
+    t.match(await failureOf(() => drawModel(model, options as any)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.match(await failureOf(() => drawModel(model, { shapes: { y: [1] } })), { code: 'ERR_TRT_UNKNOWN_INPUT' })
 })
 
 t.test("an engine's layers, by the inspector's document", async (t) => {
   const tensor = (name: string, type: string) => ({ Name: name, Dimensions: [1, 8], 'Format/Datatype': type })
   const Layers = [
-    { Name: 'conv + relu', LayerType: 'CaskConvolution', Inputs: [tensor('x', 'Row major Int8 format')], Outputs: [tensor('a', 'Half')] },
+    {
+      Name: 'conv + relu',
+      LayerType: 'CaskConvolution',
+      Inputs: [tensor('x', 'Row major Int8 format')],
+      Outputs: [tensor('a', 'Half')],
+    },
     {
       Name: 'sum',
       LayerType: 'kgen',

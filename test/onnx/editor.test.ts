@@ -25,7 +25,8 @@ import { run } from './helpers.js'
 const x3 = { data: Float32Array.of(-1, 2, 9), shape: [3] }
 const misuse = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 const parse = (message: RegExp) => failure('ERR_TRT_ONNX_PARSE', message)
-const numbersOf = (result: { data: ArrayLike<number | bigint> } | undefined): number[] => Array.from(result?.data ?? [], Number)
+const numbersOf = (result: { data: ArrayLike<number | bigint> } | undefined): number[] =>
+  Array.from(result?.data ?? [], Number)
 const named = (editor: GraphEditor, name: string): NodeProto => {
   const node = editor.nodes().find((one) => one.name === name)
   if (node === undefined) throw new Error(`no node ${name}`)
@@ -63,7 +64,10 @@ t.test('what a graph has', async (t) => {
     ],
   )
   t.same(editor.uses('y'), [])
-  t.same([editor.isInput('x'), editor.isInput('r'), editor.isOutput('y'), editor.isOutput('x')], [true, false, true, false])
+  t.same(
+    [editor.isInput('x'), editor.isInput('r'), editor.isOutput('y'), editor.isOutput('x')],
+    [true, false, true, false],
+  )
   t.same(editor.nodes().map(isOnnx), [true, true, true, true])
   t.equal(editor.initializer('x'), undefined)
 })
@@ -87,7 +91,11 @@ t.test('constants, of every kind', async (t) => {
   const editor = new GraphEditor(g.toModel())
   for (const [name, dtype, elements, shape] of values) {
     const tensor = editor.constant(name)
-    t.same([tensor?.dtype, Array.from<number | bigint>(tensor?.data ?? []), tensor?.shape], [dtype, elements, shape], name)
+    t.same(
+      [tensor?.dtype, Array.from<number | bigint>(tensor?.data ?? []), tensor?.shape],
+      [dtype, elements, shape],
+      name,
+    )
     t.equal(editor.constant(name), tensor, 'it is read once')
   }
   for (const name of [text, computed, 'nowhere']) t.equal(editor.constant(name), undefined)
@@ -125,7 +133,10 @@ t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
   const four = editor.addConstant('four', scalar(4))
   const abs = editor.addNode('Abs', ['x'], {}, { name: 'abs' })
   t.equal(abs, 'abs')
-  t.throws(() => editor.remove(named(editor, 'relu')), misuse(/Relu node "relu" cannot be removed: Mul node "mul" reads "r"/))
+  t.throws(
+    () => editor.remove(named(editor, 'relu')),
+    misuse(/Relu node "relu" cannot be removed: Mul node "mul" reads "r"/),
+  )
   editor.replaceInput(mul, 1, four)
   editor.replaceUses('r', abs, ({ node, input }) => node === mul || input === 1)
   t.same(
@@ -162,7 +173,11 @@ t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
 
 t.test('what was said of a value goes when it means something else', async (t) => {
   const g = new GraphBuilder({ name: 'types' })
-  g.output(g.node('Neg', [g.node('Relu', [g.input('x', 'float32', [3])], {}, { output: 'r' })], {}, { output: 'y' }), 'float32', [3])
+  g.output(
+    g.node('Neg', [g.node('Relu', [g.input('x', 'float32', [3])], {}, { output: 'r' })], {}, { output: 'y' }),
+    'float32',
+    [3],
+  )
   const model = g.toModel()
   for (const name of ['r', 'gone', 'x']) {
     const other = new GraphBuilder({ name: 'said' })
@@ -178,11 +193,18 @@ t.test('what was said of a value goes when it means something else', async (t) =
   )
 })
 
-/** y = if (condition) x + r else x · r, where r = relu(x) is read inside of the branches only; the If comes first in the file. */
+/**
+ * y = if (condition) x + r else x · r, where r = relu(x) is read inside of the branches only; the If comes first in the
+ * file.
+ */
 function branches(): ModelProto {
   const branch = (operator: string, output: string) => {
     const g = new GraphBuilder({ name: operator })
-    g.output(g.node(operator, [g.input('x', 'float32', [3]), g.input('r', 'float32', [3])], {}, { output }), 'float32', [3])
+    g.output(
+      g.node(operator, [g.input('x', 'float32', [3]), g.input('r', 'float32', [3])], {}, { output }),
+      'float32',
+      [3],
+    )
     const { graph } = g.toModel()
     graph?.input.splice(0)
     return graph as GraphProto
@@ -257,10 +279,16 @@ t.test('graphs that cannot run', async (t) => {
       (_, { initializer }) => initializer.push(...[1, 2].map(() => create(TensorProtoSchema, { name: 'w' }))),
     ],
     [/An initializer has no name/, (_, { initializer }) => initializer.push(create(TensorProtoSchema))],
-    [/A sparse initializer has no name/, (_, { sparseInitializer }) => sparseInitializer.push(create(SparseTensorProtoSchema))],
+    [
+      /A sparse initializer has no name/,
+      (_, { sparseInitializer }) => sparseInitializer.push(create(SparseTensorProtoSchema)),
+    ],
     [/An input of the graph has no name/, (_, { input }) => Object.assign(input[0] ?? {}, { name: '' })],
     [/The node "relu" has no operator/, (_, { node }) => Object.assign(node[0] ?? {}, { opType: '' })],
-    [/The node that gives "r" has no operator/, (_, { node }) => Object.assign(node[0] ?? {}, { opType: '', name: '' })],
+    [
+      /The node that gives "r" has no operator/,
+      (_, { node }) => Object.assign(node[0] ?? {}, { opType: '', name: '' }),
+    ],
   ]
   for (const [message, change] of cases) t.throws(broken(change), parse(message), String(message))
   const inside = branches()
@@ -270,7 +298,9 @@ t.test('graphs that cannot run', async (t) => {
   for (let i = 0; i < 100; i++) {
     const g = deep.graph
     deep.graph = create(GraphProtoSchema, {
-      node: [{ opType: 'If', name: `if${i}`, output: ['y'], attribute: [{ name: 'then_branch', type: 5, ...(g && { g }) }] }],
+      node: [
+        { opType: 'If', name: `if${i}`, output: ['y'], attribute: [{ name: 'then_branch', type: 5, ...(g && { g }) }] },
+      ],
     })
   }
   t.throws(() => new GraphEditor(deep), parse(/more than 64 deep/))
@@ -279,7 +309,9 @@ t.test('graphs that cannot run', async (t) => {
 t.test('a node with several outputs, and a domain of its own, by create', async (t) => {
   const model = doubled()
   model.opsetImport.push(create(OperatorSetIdProtoSchema, { domain: 'com.microsoft', version: 1n }))
-  model.graph?.node.push(create(NodeProtoSchema, { name: 'split', opType: 'Split', input: ['y'], output: ['first', 'middle', 'last'] }))
+  model.graph?.node.push(
+    create(NodeProtoSchema, { name: 'split', opType: 'Split', input: ['y'], output: ['first', 'middle', 'last'] }),
+  )
   const editor = new GraphEditor(model)
   const gelu = editor.addNode('Gelu', ['last'], {}, { domain: 'com.microsoft' })
   editor.addOutput(gelu, 'float32')
@@ -316,7 +348,10 @@ t.test('misuse is refused', async (t) => {
   t.throws(() => editor.addNode('Relu', ['nowhere']), misuse(/a value of the graph for input of Relu/))
   t.throws(() => editor.addNode('Relu', ['x'], {}, { output: 'y' }), misuse(/a value named "y" already/))
   t.throws(() => editor.addNode('Relu', ['x'], {}, { name: 'relu' }), misuse(/a node named "relu" already/))
-  t.throws(() => editor.addNode('Gelu', ['x'], {}, { domain: 'com.microsoft' }), misuse(/not in the model's opsetImport/))
+  t.throws(
+    () => editor.addNode('Gelu', ['x'], {}, { domain: 'com.microsoft' }),
+    misuse(/not in the model's opsetImport/),
+  )
   t.throws(() => editor.addNode('', ['x']), misuse(/operator/))
   t.throws(() => editor.addConstant('c', [1] as never), misuse(/a Tensor for constant c/))
   t.throws(() => editor.addOutput('nowhere', 'float32'), misuse(/a value of the graph/))

@@ -20,7 +20,11 @@ interface TfTensor {
   transpose(order: number[]): TfTensor
 }
 interface FaceApi {
-  tf: { tensor(data: Float32Array, shape: number[]): TfTensor; setBackend(name: string): Promise<boolean>; getBackend(): string }
+  tf: {
+    tensor(data: Float32Array, shape: number[]): TfTensor
+    setBackend(name: string): Promise<boolean>
+    getBackend(): string
+  }
   nets: {
     tinyFaceDetector: {
       loadFromDisk(folder: string): Promise<void>
@@ -85,7 +89,10 @@ t.test('weights that are not there', async (t) => {
 
   const folder = t.testdir()
   const manifest = 'tiny_face_detector_model-weights_manifest.json'
-  await writeFile(join(folder, 'tiny_face_detector_model.bin'), await readFile(join(packageDir, 'model', 'tiny_face_detector_model.bin')))
+  await writeFile(
+    join(folder, 'tiny_face_detector_model.bin'),
+    await readFile(join(packageDir, 'model', 'tiny_face_detector_model.bin')),
+  )
   await writeFile(join(folder, manifest), JSON.stringify([{ weights: [] }]))
   t.match(await attempt(folder), failure('ERR_TRT_FILE', /no conv0\/filters/))
 })

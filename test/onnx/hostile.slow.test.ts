@@ -1,4 +1,5 @@
-// Damaged and hand-made models go through all that lib/onnx does with one: what comes out is a model or a typed error. TRT_FUZZ_SEED=n begins elsewhere.
+// Damaged and hand-made models go through all that lib/onnx does with one: what comes out is a model or a typed error.
+// TRT_FUZZ_SEED=n begins elsewhere.
 import t from 'tap'
 import {
   AttributeProtoSchema,
@@ -118,7 +119,12 @@ t.test(`${count} mutated models`, { timeout: 0 }, async (t) => {
   t.ok((outcomes['edits and finish'] ?? 0) > count / 10, 'and many can be worked on')
 })
 
-const relu = (input: string, output: string) => ({ name: `of ${output}`, opType: 'Relu', input: [input], output: [output] })
+const relu = (input: string, output: string) => ({
+  name: `of ${output}`,
+  opType: 'Relu',
+  input: [input],
+  output: [output],
+})
 const modelOf = (graph: Parameters<typeof create<typeof GraphProtoSchema>>[1]): ModelProto =>
   create(ModelProtoSchema, { irVersion: 8n, opsetImport: [{ version: 17n }], graph: create(GraphProtoSchema, graph) })
 
@@ -145,7 +151,8 @@ function chain(end: string): ModelProto {
   })
 }
 
-const tensor = (dims: bigint[]) => create(TensorProtoSchema, { name: 'w', dataType: 1, dims, rawData: new Uint8Array(4) })
+const tensor = (dims: bigint[]) =>
+  create(TensorProtoSchema, { name: 'w', dataType: 1, dims, rawData: new Uint8Array(4) })
 const huge = 2n ** 62n
 
 /** By hand, and whether it can run. */
@@ -154,12 +161,18 @@ const handMade: Readonly<Record<string, readonly [ModelProto, 'right' | 'wrong']
   [`a cycle of ${inWords}`]: [chain('v0'), 'wrong'],
   [`a chain of ${inWords}`]: [chain('w'), 'right'],
   'a missing initializer': [modelOf({ node: [relu('w', 'y')], output: [{ name: 'y' }] }), 'wrong'],
-  'a name used twice': [modelOf({ node: [relu('w', 'y'), relu('w', 'y')], initializer: [tensor([1n])], output: [{ name: 'y' }] }), 'wrong'],
+  'a name used twice': [
+    modelOf({ node: [relu('w', 'y'), relu('w', 'y')], initializer: [tensor([1n])], output: [{ name: 'y' }] }),
+    'wrong',
+  ],
   'huge dims': [modelOf({ initializer: [tensor([huge, huge, huge])], output: [{ name: 'w' }] }), 'wrong'],
   'negative dims': [modelOf({ initializer: [tensor([-1n])], output: [{ name: 'w' }] }), 'wrong'],
   'two negative dims': [modelOf({ initializer: [tensor([-1n, -1n])], output: [{ name: 'w' }] }), 'wrong'],
   'an unknown operator': [modelOf({ node: [{ opType: 'NoSuch', output: ['y'] }], output: [{ name: 'y' }] }), 'right'],
-  'an unknown domain': [modelOf({ node: [{ opType: 'Relu', domain: 'no.such', output: ['y'] }], output: [{ name: 'y' }] }), 'wrong'],
+  'an unknown domain': [
+    modelOf({ node: [{ opType: 'Relu', domain: 'no.such', output: ['y'] }], output: [{ name: 'y' }] }),
+    'wrong',
+  ],
   'graphs in graphs': [nested(20), 'wrong'],
   'graphs in graphs, too deep for a file': [nested(200), 'wrong'],
   'attributes of prototypes': [
@@ -210,12 +223,21 @@ t.test('a small file that would take gigabytes of memory is refused, and not dec
   const cases: [string, string, RegExp][] = [
     ['12 million empty nodes', 'repeated([0x0a, 0], 12_000_000)', /more than 4,194,304 nodes/],
     ['as many names of inputs of a node', 'field(1, repeated([0x0a, 0], 12_000_000))', /more than 4,194,304 nodes/],
-    ['60 million numbers of 64 bits in a list', 'field(5, field(7, repeated([1], 60_000_000)))', /more than 67,108,864 numbers/],
+    [
+      '60 million numbers of 64 bits in a list',
+      'field(5, field(7, repeated([1], 60_000_000)))',
+      /more than 67,108,864 numbers/,
+    ],
     ['as many that stand by themselves', 'field(5, repeated([0x38, 1], 30_000_000))', /more than 67,108,864 numbers/],
     ['fields that nobody knows', 'repeated([0xb8, 0x7d, 1], 12_000_000)', /more than 4,194,304/],
   ]
   for (const [what, bytes, message] of cases) {
-    const { code, stdout, stderr } = await runNode(['--max-old-space-size=400', '--input-type=module', '-e', parse(bytes)])
+    const { code, stdout, stderr } = await runNode([
+      '--max-old-space-size=400',
+      '--input-type=module',
+      '-e',
+      parse(bytes),
+    ])
     t.equal(code, 0, `${what}: ${stderr.slice(0, 200)}`)
     t.match(stdout, new RegExp(`^ERR_TRT_ONNX_PARSE Cannot parse the model as ONNX: it has ${message.source}`), what)
   }

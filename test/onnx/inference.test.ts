@@ -24,7 +24,11 @@ const bytes = (dtype: 'int8' | 'uint8', ...shape: number[]): Tensor => Tensor.ze
 const bools = (...shape: number[]): Tensor => new Tensor('bool', new Uint8Array(elementCount(shape)).fill(1), shape)
 
 /** Every value that a node gives, as onnxruntime has it. */
-async function computed(model: ModelProto, types: ReadonlyMap<string, ValueType>, feeds: Readonly<Record<string, Tensor>>) {
+async function computed(
+  model: ModelProto,
+  types: ReadonlyMap<string, ValueType>,
+  feeds: Readonly<Record<string, Tensor>>,
+) {
   const editor = new GraphEditor(parseModel(writeModel(model)))
   const values = editor.nodes().flatMap(({ output }) => output.filter((name) => name !== ''))
   for (const name of values) {
@@ -79,13 +83,19 @@ const x3 = [tensorOf(2, 3, 4)] as const
 const cases: Readonly<Record<string, readonly Case[]>> = {
   Conv: [
     { inputs: [x4, tensorOf(8, 6, 3, 3), tensorOf(8)] },
-    { inputs: [x4, tensorOf(8, 3, 3, 5)], attributes: { group: 2, strides: [2, 3], pads: [1, 2, 0, 1], dilations: [2, 1] } },
+    {
+      inputs: [x4, tensorOf(8, 3, 3, 5)],
+      attributes: { group: 2, strides: [2, 3], pads: [1, 2, 0, 1], dilations: [2, 1] },
+    },
     { inputs: [x4, tensorOf(8, 6, 3, 3)], attributes: { auto_pad: 'SAME_UPPER', strides: [2, 2] } },
     { inputs: [x4, tensorOf(8, 6, 3, 3)], attributes: { auto_pad: 'VALID', strides: [2, 2] } },
     { inputs: [[tensorOf(1, 2, 9)], tensorOf(4, 2, 3)], attributes: { kernel_shape: [3] } },
   ],
   ConvTranspose: [
-    { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { group: 3, strides: [2, 2], pads: [1, 0, 1, 0], output_padding: [1, 0] } },
+    {
+      inputs: [x4, tensorOf(6, 2, 3, 3)],
+      attributes: { group: 3, strides: [2, 2], pads: [1, 0, 1, 0], output_padding: [1, 0] },
+    },
     { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { strides: [2, 2], auto_pad: 'SAME_LOWER' } },
     { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { strides: [2, 2], output_shape: [18, 23] } },
     { inputs: [x4, tensorOf(6, 2, 2, 2)], attributes: { dilations: [2, 3] } },
@@ -115,7 +125,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   MatMulInteger: [{ inputs: [[bytes('uint8', 2, 3)], bytes('int8', 3, 4)] }],
   Einsum: [{ inputs: [[tensorOf(2, 3, 4)], tensorOf(2, 5, 4)], attributes: { equation: 'bid, bjd -> bij' } }],
-  Add: [{ inputs: [x3, tensorOf(5, 1, 3, 1)] }, { inputs: [[ints(1, 2)], int(3)] }, { inputs: [[tensorOf(0, 3)], tensorOf(1, 3)] }],
+  Add: [
+    { inputs: [x3, tensorOf(5, 1, 3, 1)] },
+    { inputs: [[ints(1, 2)], int(3)] },
+    { inputs: [[tensorOf(0, 3)], tensorOf(1, 3)] },
+  ],
   Pow: [{ inputs: [x3, int(2)] }],
   Max: [{ inputs: [x3, tensorOf(4), tensorOf(3, 1)] }],
   Mod: [{ inputs: [[ints(5, 7)], int(3)] }],
@@ -197,8 +211,16 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { inputs: [x4, '', floats(1, 1, 1.5, 0.4)] },
     { inputs: [x4, '', '', ints(2, 6, 5, 20)], attributes: { mode: 'linear' } },
     { inputs: [x4, '', floats(0.7, 2.3)], attributes: { axes: [2, 3] }, opset: 18 },
-    { inputs: [x4, '', '', ints(20, 30)], attributes: { axes: [2, 3], keep_aspect_ratio_policy: 'not_larger' }, opset: 18 },
-    { inputs: [x4, '', '', ints(20, 30)], attributes: { axes: [3, 2], keep_aspect_ratio_policy: 'not_smaller' }, opset: 18 },
+    {
+      inputs: [x4, '', '', ints(20, 30)],
+      attributes: { axes: [2, 3], keep_aspect_ratio_policy: 'not_larger' },
+      opset: 18,
+    },
+    {
+      inputs: [x4, '', '', ints(20, 30)],
+      attributes: { axes: [3, 2], keep_aspect_ratio_policy: 'not_smaller' },
+      opset: 18,
+    },
     { inputs: [x4, floats(1, 1, 2, 2)], opset: 10 },
   ],
   Upsample: [
@@ -211,7 +233,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { inputs: [x3, ints(1, 2), '', ints(-1)], opset: 18 },
     { inputs: [x3], attributes: { pads: [0, 1, 2, 3, 0, 1] }, opset: 10 },
   ],
-  ReduceMean: [{ inputs: [x3] }, { inputs: [x3], attributes: { axes: [-1, 0], keepdims: 0 } }, { inputs: [x3, ints(1)], opset: 18 }],
+  ReduceMean: [
+    { inputs: [x3] },
+    { inputs: [x3], attributes: { axes: [-1, 0], keepdims: 0 } },
+    { inputs: [x3, ints(1)], opset: 18 },
+  ],
   ReduceSum: [
     { inputs: [x3, ints(0, 2)] },
     { inputs: [x3], attributes: { noop_with_empty_axes: 1 } },
@@ -227,7 +253,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { inputs: [x3], attributes: { k: 2, axis: 1 }, opset: 9, outputs: 2 },
   ],
   Tile: [{ inputs: [x3, ints(1, 2, 3)] }],
-  Range: [{ inputs: [int(3), int(20), int(4)] }, { inputs: [scalar(1), scalar(0), scalar(-0.25)] }, { inputs: [int(3), int(1), int(4)] }],
+  Range: [
+    { inputs: [int(3), int(20), int(4)] },
+    { inputs: [scalar(1), scalar(0), scalar(-0.25)] },
+    { inputs: [int(3), int(1), int(4)] },
+  ],
   OneHot: [{ inputs: [[ints(1, 2)], int(5), floats(0, 1)], attributes: { axis: 0 } }],
   CumSum: [{ inputs: [x3, int(1)] }],
   Trilu: [{ inputs: [x3] }],
@@ -236,7 +266,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   SpaceToDepth: [{ inputs: [[tensorOf(1, 2, 4, 6)]], attributes: { blocksize: 2 } }],
   GridSample: [{ inputs: [x4, tensorOf(2, 3, 5, 2)] }],
   RoiAlign: [{ inputs: [x4, tensorOf(3, 4), ints(0, 0, 1)], attributes: { output_height: 3, output_width: 2 } }],
-  QuantizeLinear: [{ inputs: [x3, scalar(0.1)] }, { inputs: [x3, scalar(0.1), new Tensor('int8', Int8Array.of(0), [])] }],
+  QuantizeLinear: [
+    { inputs: [x3, scalar(0.1)] },
+    { inputs: [x3, scalar(0.1), new Tensor('int8', Int8Array.of(0), [])] },
+  ],
   DequantizeLinear: [{ inputs: [[bytes('int8', 2, 3)], scalar(0.1)] }],
   DynamicQuantizeLinear: [{ inputs: [x3], outputs: 3 }],
   QLinearConv: [
@@ -256,7 +289,16 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   QLinearMatMul: [
     {
-      inputs: [[bytes('uint8', 2, 3)], scalar(1), bytes('uint8'), bytes('int8', 3, 4), scalar(1), bytes('int8'), scalar(1), bytes('uint8')],
+      inputs: [
+        [bytes('uint8', 2, 3)],
+        scalar(1),
+        bytes('uint8'),
+        bytes('int8', 3, 4),
+        scalar(1),
+        bytes('int8'),
+        scalar(1),
+        bytes('uint8'),
+      ],
     },
   ],
   Identity: [{ inputs: [x3] }],
@@ -268,7 +310,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       outputs: 3,
     },
   ],
-  GRU: [{ inputs: [[tensorOf(5, 2, 3)], tensorOf(1, 12, 3), tensorOf(1, 12, 4)], attributes: { hidden_size: 4 }, outputs: 2 }],
+  GRU: [
+    {
+      inputs: [[tensorOf(5, 2, 3)], tensorOf(1, 12, 3), tensorOf(1, 12, 4)],
+      attributes: { hidden_size: 4 },
+      outputs: 2,
+    },
+  ],
   NonMaxSuppression: [{ inputs: [[tensorOf(1, 5, 4)], tensorOf(1, 2, 5), int(3)], unknown: [[0]] }],
   NonZero: [{ inputs: [x3], unknown: [[1]] }],
 }
@@ -324,11 +372,18 @@ for (const { name, bytes, shape } of real) {
       const type = open.get(name)
       return (
         type?.dtype !== dtype ||
-        (type?.shape && !(type.shape.length === shape?.length && type.shape.every((dim, i) => typeof dim !== 'number' || dim === shape[i])))
+        (type?.shape &&
+          !(
+            type.shape.length === shape?.length &&
+            type.shape.every((dim, i) => typeof dim !== 'number' || dim === shape[i])
+          ))
       )
     })
     t.same(wrong, [], 'without it, what is known is right')
-    t.ok(found.filter(({ name }) => open.get(name)?.shape !== undefined).length > found.length * 0.9, 'and the rank of nearly all is known')
+    t.ok(
+      found.filter(({ name }) => open.get(name)?.shape !== undefined).length > found.length * 0.9,
+      'and the rank of nearly all is known',
+    )
   })
 }
 
@@ -337,7 +392,8 @@ function heads(): ModelProto {
   const g = new GraphBuilder({ name: 'heads' })
   const x = g.input('x', 'float32', ['N', 'T', 12])
   const shape = g.node('Shape', [x], {}, { output: 'shape' })
-  const at = (i: number) => g.node('Unsqueeze', [g.node('Gather', [shape, g.constant(`at${i}`, int(i))]), g.constant(`axis${i}`, ints(0))])
+  const at = (i: number) =>
+    g.node('Unsqueeze', [g.node('Gather', [shape, g.constant(`at${i}`, int(i))]), g.constant(`axis${i}`, ints(0))])
   const wanted = g.node(
     'Concat',
     [at(0), at(1), g.constant('heads', ints(3)), g.constant('rest', ints(-1))],
@@ -354,7 +410,12 @@ function heads(): ModelProto {
   const half = g.node('Div', [g.node('Gather', [shape, g.constant('last', int(2))]), g.constant('two', int(2))])
   g.node(
     'Slice',
-    [x, g.constant('from', ints(0)), g.node('Unsqueeze', [half, g.constant('a', ints(0))]), g.constant('along', ints(2))],
+    [
+      x,
+      g.constant('from', ints(0)),
+      g.node('Unsqueeze', [half, g.constant('a', ints(0))]),
+      g.constant('along', ints(2)),
+    ],
     {},
     { output: 'half' },
   )
@@ -362,7 +423,11 @@ function heads(): ModelProto {
     'Expand',
     [
       g.constant('one', tensorOf(1)),
-      g.node('Where', [g.node('Equal', [wanted, g.constant('free', ints(-1))]), g.constant('ones', ints(1, 1, 1, 1)), wanted]),
+      g.node('Where', [
+        g.node('Equal', [wanted, g.constant('free', ints(-1))]),
+        g.constant('ones', ints(1, 1, 1, 1)),
+        wanted,
+      ]),
     ],
     {},
     { output: 'expanded' },
@@ -389,7 +454,12 @@ t.test('shapes that are computed in the graph', async (t) => {
   }
   t.same(Object.fromEntries(Object.keys(wanted).map((name) => [name, types.get(name)?.shape])), wanted)
   const shapes = { x: [2, 5, 12] }
-  same(t, await computed(model, inferTypes(model, { shapes }), { x: tensorOf(2, 5, 12) }), inferTypes(model, { shapes }), 'with sizes')
+  same(
+    t,
+    await computed(model, inferTypes(model, { shapes }), { x: tensorOf(2, 5, 12) }),
+    inferTypes(model, { shapes }),
+    'with sizes',
+  )
 })
 
 t.test('the model itself says what is not inferred', async (t) => {
@@ -452,8 +522,14 @@ t.test('what cannot be asked', async (t) => {
     failure('ERR_TRT_SHAPE', /\[N, T, 12\] for shapes\.x but received \[1, 2, 13\]/),
   )
   t.throws(() => inferTypes(model, { shapes: { x: [1, 2] } }), failure('ERR_TRT_SHAPE', /shapes\.x/))
-  t.throws(() => inferTypes(model, { shapes: { x: [1, -2, 12] } }), failure('ERR_TRT_INVALID_ARGUMENT', /shapes\.x\[1\]/))
-  t.throws(() => inferTypes(model, { shape: {} } as never), failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "shape"/))
+  t.throws(
+    () => inferTypes(model, { shapes: { x: [1, -2, 12] } }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /shapes\.x\[1\]/),
+  )
+  t.throws(
+    () => inferTypes(model, { shape: {} } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "shape"/),
+  )
   model.graph?.node[0]?.input.splice(0, 1, 'nowhere')
   t.throws(() => inferTypes(model), failure('ERR_TRT_ONNX_PARSE', /nowhere/))
 })

@@ -49,7 +49,9 @@ t.test('operators are counted wherever they are', async (t) => {
       { domain: 'ai.onnx', version: 18n },
       { domain: 'custom', version: 2n },
     ],
-    graph: { node: [relu, { opType: 'If', attribute: [branch([relu, { opType: 'If', attribute: [branch([relu])] }])] }] },
+    graph: {
+      node: [relu, { opType: 'If', attribute: [branch([relu, { opType: 'If', attribute: [branch([relu])] }])] }],
+    },
     functions: [{ node: [{ opType: 'Odd', domain: 'custom' }] }],
     trainingInfo: [{ algorithm: { node: [{ opType: 'Abs', domain: 'ai.onnx' }] } }],
   })
@@ -67,7 +69,8 @@ t.test('operators are counted wherever they are', async (t) => {
 t.test('a model with everything', async (t) => {
   const model = await readModel(allFields)
   const kinds = modelInfo(model).inputs.map(({ kind }) => kind)
-  for (const kind of ['tensor', 'sparse tensor', 'sequence', 'map', 'optional', 'opaque'] as const) t.ok(kinds.includes(kind), kind)
+  for (const kind of ['tensor', 'sparse tensor', 'sequence', 'map', 'optional', 'opaque'] as const)
+    t.ok(kinds.includes(kind), kind)
   t.same(modelInfo(create(ModelProtoSchema)), {
     name: '',
     inputs: [],

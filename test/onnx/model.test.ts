@@ -41,19 +41,38 @@ t.test('a model from bytes, buffers, paths and URLs', async (t) => {
   for (const source of [bytes, bytes.buffer, Buffer.from(bytes), path, pathToFileURL(path)]) {
     t.equal(modelInfo(await readModel(source)).name, 'small')
   }
-  t.match(await readModel('/nowhere/a.onnx').catch((e: unknown) => e), failure('ERR_TRT_FILE', /\/nowhere\/a\.onnx.*ENOENT/))
-  t.match(await readModel(5 as never).catch((e: unknown) => e), failure('ERR_TRT_INVALID_ARGUMENT', /for model but received number 5/))
+  t.match(
+    await readModel('/nowhere/a.onnx').catch((e: unknown) => e),
+    failure('ERR_TRT_FILE', /\/nowhere\/a\.onnx.*ENOENT/),
+  )
+  t.match(
+    await readModel(5 as never).catch((e: unknown) => e),
+    failure('ERR_TRT_INVALID_ARGUMENT', /for model but received number 5/),
+  )
 })
 
 t.test('bytes that are no model', async (t) => {
   const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
   const other = new BinaryWriter().tag(1, WireType.Varint).int64(8).finish()
-  for (const bytes of [new Uint8Array(), png, Buffer.from('not a model'), Buffer.alloc(100), Buffer.alloc(100, 255), other]) {
+  for (const bytes of [
+    new Uint8Array(),
+    png,
+    Buffer.from('not a model'),
+    Buffer.alloc(100),
+    Buffer.alloc(100, 255),
+    other,
+  ]) {
     t.throws(() => parseModel(bytes, 'that.onnx'), failure('ERR_TRT_ONNX_PARSE', /Cannot parse that\.onnx as ONNX: /))
   }
   const withoutOpsets = { irVersion: 8n, graph: { name: 'g' } }
-  t.throws(() => parseModel(writeModel(create(ModelProtoSchema, withoutOpsets))), failure('ERR_TRT_ONNX_PARSE', /which operators/))
-  t.doesNotThrow(() => parseModel(writeModel(create(ModelProtoSchema, { ...withoutOpsets, irVersion: 2n }))), 'those of 2017 name none')
+  t.throws(
+    () => parseModel(writeModel(create(ModelProtoSchema, withoutOpsets))),
+    failure('ERR_TRT_ONNX_PARSE', /which operators/),
+  )
+  t.doesNotThrow(
+    () => parseModel(writeModel(create(ModelProtoSchema, { ...withoutOpsets, irVersion: 2n }))),
+    'those of 2017 name none',
+  )
 })
 
 t.test('every truncation is an error', async (t) => {
@@ -148,9 +167,19 @@ t.test('what is no model is told by its type, whoever is given it', async (t) =>
       const error = await Promise.resolve()
         .then(() => take(model as never))
         .catch((e: unknown) => e)
-      t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message: new RegExp(`a model, .* for model but received ${said}$`) }, name)
+      t.match(
+        error,
+        { code: 'ERR_TRT_INVALID_ARGUMENT', message: new RegExp(`a model, .* for model but received ${said}$`) },
+        name,
+      )
     }
   }
-  t.throws(() => new GraphBuilder(undefined as never), failure('ERR_TRT_INVALID_ARGUMENT', /an object for the options of GraphBuilder/))
-  t.throws(() => new GraphBuilder({ name: 'x', opsets: 17 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /did you mean opset\?/))
+  t.throws(
+    () => new GraphBuilder(undefined as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /an object for the options of GraphBuilder/),
+  )
+  t.throws(
+    () => new GraphBuilder({ name: 'x', opsets: 17 } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /did you mean opset\?/),
+  )
 })

@@ -40,7 +40,10 @@ class Maker extends GraphBuilder {
   }
 
   ints(...values: number[]): Value {
-    return this.constant(`ints${this.#count++}`, new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length]))
+    return this.constant(
+      `ints${this.#count++}`,
+      new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length]),
+    )
   }
 
   conv(x: Value, from: number, to: number, stride = 1): Value {
@@ -103,15 +106,23 @@ const free: Readonly<Record<string, Network>> = {
     g.node('Gemm', [g.node('Flatten', [g.node('GlobalAveragePool', [g.conv(x, 3, 4, 2)])]), g.floats(4, 5)]),
   'a skip over a stride, as in a UNet': (g, x) => g.node('Add', [g.doubled(g.conv(x, 3, 4, 2)), g.conv(x, 3, 4)]),
   'sizes that are computed': (g, x) =>
-    g.node('Resize', [g.conv(x, 3, 4, 2), '', '', g.list(g.side(x, 0), g.ints(4), g.side(x, 2), g.side(x, 3))], { mode: 'nearest' }),
-  'a list of boxes': (g, x) => g.node('Reshape', [g.node('Transpose', [g.conv(x, 3, 8, 2)], { perm: [0, 2, 3, 1] }), g.ints(0, -1, 4)]),
+    g.node('Resize', [g.conv(x, 3, 4, 2), '', '', g.list(g.side(x, 0), g.ints(4), g.side(x, 2), g.side(x, 3))], {
+      mode: 'nearest',
+    }),
+  'a list of boxes': (g, x) =>
+    g.node('Reshape', [g.node('Transpose', [g.conv(x, 3, 8, 2)], { perm: [0, 2, 3, 1] }), g.ints(0, -1, 4)]),
   'every second pixel, as YOLOv5 begins': (g, x) => {
-    const part = (y: number, z: number): Value => g.node('Slice', [x, g.ints(y, z), g.ints(2 ** 40, 2 ** 40), g.ints(2, 3), g.ints(2, 2)])
+    const part = (y: number, z: number): Value =>
+      g.node('Slice', [x, g.ints(y, z), g.ints(2 ** 40, 2 ** 40), g.ints(2, 3), g.ints(2, 2)])
     return g.conv(g.node('Concat', [part(0, 0), part(1, 0), part(0, 1), part(1, 1)], { axis: 1 }), 12, 4)
   },
   'attention among all places': (g, x) => {
     const places = g.node('Reshape', [g.conv(x, 3, 4, 2), g.ints(0, 0, -1)])
-    const weights = g.node('Softmax', [g.node('MatMul', [g.node('Transpose', [places], { perm: [0, 2, 1] }), places])], { axis: -1 })
+    const weights = g.node(
+      'Softmax',
+      [g.node('MatMul', [g.node('Transpose', [places], { perm: [0, 2, 1] }), places])],
+      { axis: -1 },
+    )
     return g.node('MatMul', [places, weights])
   },
   'pixels of channels, by computed sizes': (g, x) => {
@@ -123,9 +134,17 @@ const free: Readonly<Record<string, Network>> = {
     return g.node('Reshape', [mixed, g.list(n, g.ints(2), g.node('Mul', [h, two]), g.node('Mul', [w, two]))])
   },
   'what else goes over pictures': (g, x) => {
-    const y = g.node('PRelu', [g.node('ConvTranspose', [g.conv(x, 3, 4, 2), g.floats(4, 4, 2, 2)], { strides: [2, 2] }), g.floats(4, 1, 1)])
+    const y = g.node('PRelu', [
+      g.node('ConvTranspose', [g.conv(x, 3, 4, 2), g.floats(4, 4, 2, 2)], { strides: [2, 2] }),
+      g.floats(4, 1, 1),
+    ])
     const normal = g.node('InstanceNormalization', [y, g.floats(4), g.floats(4)])
-    const [a, b] = g.nodeWithOutputs('Split', [g.node('AveragePool', [normal], { kernel_shape: [2, 2], strides: [2, 2] })], 2, { axis: 1 })
+    const [a, b] = g.nodeWithOutputs(
+      'Split',
+      [g.node('AveragePool', [normal], { kernel_shape: [2, 2], strides: [2, 2] })],
+      2,
+      { axis: 1 },
+    )
     return g.node('Mul', [a!, g.node('Gather', [b!, g.ints(0)], { axis: 2 })])
   },
 }
@@ -137,11 +156,16 @@ for (const [name, network] of Object.entries(free))
     t.same(modelInfo(opened).inputs[0]?.shape, ['N', 3, 'height', 'width'])
     t.same(modelInfo(model).inputs[0]?.shape, [1, 3, 32, 64], 'the model that was given stays')
     const [bytes, own] = [writeModel(opened), writeModel(modelOf(network, other))]
-    const [{ y: found }, { y: wanted }] = await Promise.all([bytes, own].map((each) => run(each, { x: pictureOf(other) }))) as [any, any] // prettier-ignore
+    const [{ y: found }, { y: wanted }] = (await Promise.all(
+      [bytes, own].map((each) => run(each, { x: pictureOf(other) })),
+    )) as [any, any]
     t.same(found.shape, wanted.shape)
     near(t, found.data, wanted.data, 1e-5, 'as the network that was made for that size')
     const declared = modelInfo(opened).outputs[0]?.shape
-    t.ok(declared?.length === wanted.shape.length && declared!.every((dim, i) => typeof dim === 'string' || dim === wanted.shape[i]))
+    t.ok(
+      declared?.length === wanted.shape.length &&
+        declared!.every((dim, i) => typeof dim === 'string' || dim === wanted.shape[i]),
+    )
     t.same(openSizes(opened), opened, 'twice is as once')
   })
 
@@ -186,7 +210,9 @@ for (const [name, [operator, network]] of Object.entries(held))
     // it does not compute what the network of the other size does: it fails, or gives something else
     const input = model.graph!.input[0]!.type!.value
     if (input.case !== 'tensorType') throw new Error('the input is a tensor')
-    input.value.shape!.dim.forEach((dim, axis) => axis !== 1 && (dim.value = { case: 'dimParam', value: `open${axis}` }))
+    input.value.shape!.dim.forEach(
+      (dim, axis) => axis !== 1 && (dim.value = { case: 'dimParam', value: `open${axis}` }),
+    )
     const editor = new GraphEditor(model)
     editor.dropOutputs()
     editor.addOutput('y', 'float32')
@@ -214,11 +240,17 @@ t.test('pictures whose channels come last, and an input among others', async (t)
   g.output(g.node('ReduceMean', [a], { axes: [2, 3] }, { output: 'm' }), 'float32', [1, 3, 1, 1])
   g.output(g.node('Relu', [b], {}, { output: 'r' }), 'float32', [1, 3, 'h', 'w'])
   const model = g.toModel()
-  t.match(await failureOf(() => openSizes(model)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /inputs \(a, b\) for input/ })
+  t.match(await failureOf(() => openSizes(model)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /inputs \(a, b\) for input/,
+  })
   t.same(modelInfo(openSizes(model, { input: 'b' })).inputs[1]?.shape, ['N', 3, 'h', 'w'], 'names that are there stay')
   const opened = modelInfo(openSizes(model, { input: 'a' }))
   t.same(opened.outputs.map(({ shape }) => shape), [['N', 3, 1, 1], [1, 3, 'h', 'w']]) // prettier-ignore
-  t.match(await failureOf(() => openSizes(model, { input: 'c' })), { code: 'ERR_TRT_UNKNOWN_INPUT', message: /it has a, b/ })
+  t.match(await failureOf(() => openSizes(model, { input: 'c' })), {
+    code: 'ERR_TRT_UNKNOWN_INPUT',
+    message: /it has a, b/,
+  })
   for (const wrong of [{ batch: 1 }, { input: 3 }, { inputs: 'a' }, 3])
     t.equal((await failureOf(() => openSizes(model, wrong as never))).code, 'ERR_TRT_INVALID_ARGUMENT')
   t.equal((await failureOf(() => openSizes('model.onnx' as never))).code, 'ERR_TRT_INVALID_ARGUMENT')
@@ -244,5 +276,8 @@ t.test('CenterFace as it is published', { skip: skipWithoutCenterFace }, async (
   const { outputs } = modelInfo(opened)
   t.same(outputs.map(({ shape }) => shape?.[1]), [1, 2, 2, 10]) // prettier-ignore
   const found = await run(writeModel(opened), { 'input.1': pictureOf({ n: 1, h: 64, w: 96 }) })
-  t.same(outputs.map(({ name }) => found[name]?.shape), [1, 2, 2, 10].map((channels) => [1, channels, 16, 24])) // prettier-ignore
+  t.same(
+    outputs.map(({ name }) => found[name]?.shape),
+    [1, 2, 2, 10].map((channels) => [1, channels, 16, 24]),
+  )
 })

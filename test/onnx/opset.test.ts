@@ -44,7 +44,9 @@ async function run(model: Uint8Array, shape: readonly number[]): Promise<{ dims:
   })
   const x = new ort.Tensor('float32', numbers(shape.reduce((a, b) => a * b, 1)), shape)
   const outputs = await session.run({ [session.inputNames[0] as string]: x })
-  const results = session.outputNames.map((name) => outputs[name] as ort.Tensor).map(({ dims, data }) => ({ dims, data }))
+  const results = session.outputNames
+    .map((name) => outputs[name] as ort.Tensor)
+    .map(({ dims, data }) => ({ dims, data }))
   await session.release()
   return results
 }
@@ -114,7 +116,11 @@ function narrow(dtype: 'float16' | 'float64', declared = true): ModelProto {
 for (const dtype of ['float16', 'float64'] as const)
   t.test(`limits and padding of ${dtype} have its type`, async (t) => {
     const message = `Clip node "clip" reads "x" of ${dtype} and "least" of float32, which have to be of one type`
-    t.throws(() => checkModel(mixed(dtype)), { code: 'ERR_TRT_ONNX_PARSE', message, details: { node: 'clip', value: 'least' } })
+    t.throws(() => checkModel(mixed(dtype)), {
+      code: 'ERR_TRT_ONNX_PARSE',
+      message,
+      details: { node: 'clip', value: 'least' },
+    })
     const after = upgraded(narrow(dtype))
     checkModel(parseModel(after))
     const [{ data } = { data: [] }] = await run(after, [2, 3])
@@ -122,10 +128,16 @@ for (const dtype of ['float16', 'float64'] as const)
       .toFloat32()
       .data.map((value) => Math.min(Math.max(value, -0.5), 0.75))
     t.same(data, Float32Array.from([0.25, ...rounded.slice(0, 3), 0.25, 0.25, 0.25, ...rounded.slice(3), 0.25, 0.25]))
-    const pictures = withPreprocessing(pictureModel(dtype), { steps: { round: true }, picture: { width: 4, height: 4 } })
+    const pictures = withPreprocessing(pictureModel(dtype), {
+      steps: { round: true },
+      picture: { width: 4, height: 4 },
+    })
     t.equal(modelInfo(pictures).opset, 13)
     checkModel(pictures)
-    const session = await ort.InferenceSession.create(writeModel(pictures), { intraOpNumThreads: 1, logSeverityLevel: 4 })
+    const session = await ort.InferenceSession.create(writeModel(pictures), {
+      intraOpNumThreads: 1,
+      logSeverityLevel: 4,
+    })
     const x = new ort.Tensor(
       'uint8',
       Uint8Array.from({ length: 48 }, (_, i) => i * 5),
@@ -140,7 +152,11 @@ for (const dtype of ['float16', 'float64'] as const)
 function mixed(dtype: 'float16' | 'float64'): ModelProto {
   const g = new GraphBuilder({ name: 'mixed', opset: 13 })
   const x = g.input('x', dtype, [2])
-  g.output(g.node('Clip', [x, g.constant('least', Tensor.from(Float32Array.of(0), []))], {}, { name: 'clip' }), dtype, [2])
+  g.output(
+    g.node('Clip', [x, g.constant('least', Tensor.from(Float32Array.of(0), []))], {}, { name: 'clip' }),
+    dtype,
+    [2],
+  )
   return g.toModel()
 }
 
@@ -159,13 +175,18 @@ t.test('a type that is not known, and statistics for each element, are reasons',
     /clip \(Clip\) has min and max as attributes, which become inputs of the type of "/,
   )
   const g = new GraphBuilder({ name: 'each element', opset: 8, irVersion: 4 })
-  const statistics = [1, 2, 3, 4].map((value, i) => g.constant(`s${i}`, new Tensor('float32', new Float32Array(6).fill(value), [3, 2])))
+  const statistics = [1, 2, 3, 4].map((value, i) =>
+    g.constant(`s${i}`, new Tensor('float32', new Float32Array(6).fill(value), [3, 2])),
+  )
   g.output(
     g.node('BatchNormalization', [g.input('x', 'float32', [1, 3, 2]), ...statistics], { spatial: 0 }, { name: 'bn' }),
     'float32',
     [1, 3, 2],
   )
-  t.match(whyNotRaised(new GraphEditor(g.toModel()), 13), /bn \(BatchNormalization\) has a mean and variance for each element/)
+  t.match(
+    whyNotRaised(new GraphEditor(g.toModel()), 13),
+    /bn \(BatchNormalization\) has a mean and variance for each element/,
+  )
   t.equal(whyNotRaised(new GraphEditor(g.toModel()), 8), undefined)
   t.end()
 })
@@ -174,5 +195,8 @@ t.test('what cannot be', async (t) => {
   t.match(whyNotRaised(new GraphEditor(small(6, 'Relu', {})), 13), /from opset 7 on/)
   t.match(whyNotRaised(new GraphEditor(small(9, 'Relu', {})), 23), /22 at most/)
   const failure = quantize(small(6, 'Relu', {}), new Calibrator([]))
-  t.match(await failureOf(() => failure), { code: 'ERR_TRT_UNSUPPORTED', message: /needs opset 13 and the model has 6.*Export it/ })
+  t.match(await failureOf(() => failure), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /needs opset 13 and the model has 6.*Export it/,
+  })
 })

@@ -30,7 +30,8 @@ interface Converted {
 const convert = (bytes: Uint8Array, options?: PrecisionOptions, precision: HalfPrecision = 'fp16'): Converted =>
   convertPrecision(parseModel(bytes), precision, options)
 
-const reasons = ({ report }: Converted): Record<string, string> => Object.fromEntries(report.kept.map(({ node, reason }) => [node, reason]))
+const reasons = ({ report }: Converted): Record<string, string> =>
+  Object.fromEntries(report.kept.map(({ node, reason }) => [node, reason]))
 
 async function difference(bytes: Uint8Array, { model }: Converted, inputs: Inputs): Promise<Difference> {
   return (await compare(bytes, model, [inputs])).outputs['y'] as Difference
@@ -58,7 +59,11 @@ function attention(name: string, masked: (g: GraphBuilder, scores: string) => st
 
 /** The mask of a tokenizer, 1 for what is to be seen, as a summand: (1 - mask) times the lowest number. */
 function extended(g: GraphBuilder, factor: number): string {
-  const mask = g.node('Cast', [g.node('Unsqueeze', [g.input('mask', 'int64', [batch, length]), g.constant('axes', ints(1))])], { to: 1 })
+  const mask = g.node(
+    'Cast',
+    [g.node('Unsqueeze', [g.input('mask', 'int64', [batch, length]), g.constant('axes', ints(1))])],
+    { to: 1 },
+  )
   const hidden = g.node('Sub', [g.constant('one', scalar(1)), mask], {}, { name: 'hidden' })
   return g.node('Mul', [hidden, g.constant('factor', scalar(factor))], {}, { name: 'times' })
 }
@@ -99,7 +104,10 @@ t.test('masks: a row that is masked whole stays as float32 has it', async (t) =>
     t.same(reasons(converted), kept, name)
     t.equal(converted.report.clamped.length, clamped, `${name}: ${converted.report.clamped.join(', ')}`)
     // float32 itself adds -10000 to the scores of that row, where float16 has steps of 8
-    const inputs = clamped === 1 ? attentionInputs : { ...attentionInputs, mask: Tensor.from(new BigInt64Array(12).fill(1n).fill(0n, 0, 3), [batch, length]) } // prettier-ignore
+    const inputs =
+      clamped === 1
+        ? attentionInputs
+        : { ...attentionInputs, mask: Tensor.from(new BigInt64Array(12).fill(1n).fill(0n, 0, 3), [batch, length]) }
     await agrees(t, name, bytes, converted, inputs)
   }
   const { report } = convert((masks[1] as (typeof masks)[0])[1], {}, 'bf16')
@@ -109,11 +117,18 @@ t.test('masks: a row that is masked whole stays as float32 has it', async (t) =>
 
 t.test('masks: infinite ones stay so, and large factors of other things are no masks', (t) => {
   const infinite = convert(
-    attention('infinite', (g, s) => g.node('Where', [seen(g), s, g.constant('low', scalar(-Infinity))], {}, { name: 'where' })),
+    attention('infinite', (g, s) =>
+      g.node('Where', [seen(g), s, g.constant('low', scalar(-Infinity))], {}, { name: 'where' }),
+    ),
   )
   t.same([infinite.report.clamped, reasons(infinite)], [[], { where: 'weights' }])
   const g = new GraphBuilder({ name: 'large', opset: 17 })
-  const product = g.node('MatMul', [g.input('x', 'float32', [1, 2]), g.constant('w', Tensor.from(Float32Array.of(1, 2, 70000, 4), [2, 2]))], {}, { name: 'mm' }) // prettier-ignore
+  const product = g.node(
+    'MatMul',
+    [g.input('x', 'float32', [1, 2]), g.constant('w', Tensor.from(Float32Array.of(1, 2, 70000, 4), [2, 2]))],
+    {},
+    { name: 'mm' },
+  )
   g.output(g.node('Add', [product, 'x'], {}, { name: 'add', output: 'y' }), 'float32', [1, 2])
   const large = convert(writeModel(g.toModel()))
   t.same([large.report.clamped, reasons(large)], [[], { mm: 'weights' }])
@@ -136,12 +151,23 @@ function index(columns: number): Uint8Array {
 function rotary(product: 'MatMul' | 'Mul'): Uint8Array {
   const g = new GraphBuilder({ name: 'rotary', opset: 17 })
   const ids = g.input('ids', 'int64', [1, 'length'])
-  const positions = g.node('Cast', [g.node('Unsqueeze', [ids, g.constant('axes', ints(product === 'Mul' ? 2 : 1))])], { to: 1 }, { name: 'positions' }) // prettier-ignore
+  const positions = g.node(
+    'Cast',
+    [g.node('Unsqueeze', [ids, g.constant('axes', ints(product === 'Mul' ? 2 : 1))])],
+    { to: 1 },
+    { name: 'positions' },
+  )
   const frequencies = Float32Array.from({ length: 4 }, (_, i) => 10000 ** (-i / 4))
   const inverse = g.constant('inverse', new Tensor('float32', frequencies, product === 'Mul' ? [4] : [1, 4, 1]))
-  const angles = product === 'Mul'
-    ? g.node('Mul', [positions, inverse], {}, { name: 'mul' })
-    : g.node('Transpose', [g.node('MatMul', [inverse, positions], {}, { name: 'mm' })], { perm: [0, 2, 1] }, { name: 'turn' }) // prettier-ignore
+  const angles =
+    product === 'Mul'
+      ? g.node('Mul', [positions, inverse], {}, { name: 'mul' })
+      : g.node(
+          'Transpose',
+          [g.node('MatMul', [inverse, positions], {}, { name: 'mm' })],
+          { perm: [0, 2, 1] },
+          { name: 'turn' },
+        )
   const q = g.node('Sigmoid', [g.input('q', 'float32', [1, 'length', 4])])
   const [cos, sin] = [g.node('Cos', [angles], {}, { name: 'cos' }), g.node('Sin', [angles], {}, { name: 'sin' })]
   const y = g.node('Add', [g.node('Mul', [q, cos]), g.node('Mul', [q, sin])], {}, { name: 'rotate', output: 'y' })
@@ -154,7 +180,13 @@ t.test('integers that pass through floats stay exact', async (t) => {
   const bytes = index(180)
   for (const precision of ['fp16', 'bf16'] as const) {
     const converted = convert(bytes, {}, precision)
-    t.same(reasons(converted), { div: 'integers', floor: 'integers', mul: 'integers', sub: 'integers', concat: 'integers' })
+    t.same(reasons(converted), {
+      div: 'integers',
+      floor: 'integers',
+      mul: 'integers',
+      sub: 'integers',
+      concat: 'integers',
+    })
     t.equal(converted.report.converted, 2, 'Relu and ArgMax')
   }
   t.match(await difference(bytes, convert(bytes), { x: new Tensor('float32', pixels, [1, 20000]) }), { equal: true })
@@ -180,7 +212,8 @@ t.test('integers that 16 bits hold, and what is computed beside activations, are
     return reasons(convert(writeModel(g.toModel())))
   }
   const float = (g: GraphBuilder, value: string): string => g.node('Cast', [value], { to: 1 })
-  const times = (g: GraphBuilder, value: string): string => g.node('Mul', [value, g.constant('c', scalar(0.5))], {}, { name: 'times' })
+  const times = (g: GraphBuilder, value: string): string =>
+    g.node('Mul', [value, g.constant('c', scalar(0.5))], {}, { name: 'times' })
   t.same(
     kept((g) => times(g, float(g, g.input('b', 'bool', ['N'])))),
     {},
@@ -207,9 +240,23 @@ t.test('integers that 16 bits hold, and what is computed beside activations, are
     { times: 'integers', sigmoid: 'integers' },
     'and beyond',
   )
-  t.same(kept((g) => times(g, g.node('Mul', [g.input('x', 'float32', ['N']), float(g, g.input('i', 'int64', ['N']))], {}, { name: 'mixed' }))), { mixed: 'integers' }) // prettier-ignore
+  t.same(
+    kept((g) =>
+      times(
+        g,
+        g.node('Mul', [g.input('x', 'float32', ['N']), float(g, g.input('i', 'int64', ['N']))], {}, { name: 'mixed' }),
+      ),
+    ),
+    { mixed: 'integers' },
+  )
   const weights = (g: GraphBuilder): string => g.constant('w', randomTensor([4, 4], 1))
-  t.same(kept((g) => times(g, g.node('MatMul', [float(g, g.input('i', 'int32', ['N', 4])), weights(g)], {}, { name: 'mm' }))), { mm: 'integers' }, 'a weighted sum') // prettier-ignore
+  t.same(
+    kept((g) =>
+      times(g, g.node('MatMul', [float(g, g.input('i', 'int32', ['N', 4])), weights(g)], {}, { name: 'mm' })),
+    ),
+    { mm: 'integers' },
+    'a weighted sum',
+  )
   t.end()
 })
 
@@ -233,7 +280,11 @@ t.test('with the ranges of a calibration nothing overflows that the data makes o
   await agrees(t, 'measured', bytes, converted, { x })
   t.same(reasons(convert(bytes, { ranges })), { relu: 'range', up: 'range', down: 'range' }, '512 unless given')
   const cache = Calibration.fromTensorRT(new Calibration(undefined, 0, {}, ranges).toTensorRT({ version: '10.6.0' }))
-  t.same(reasons(convert(bytes, { ranges: cache.ranges, dataMax: 65504 })), { up: 'range', down: 'range' }, "TensorRT's cache")
+  t.same(
+    reasons(convert(bytes, { ranges: cache.ranges, dataMax: 65504 })),
+    { up: 'range', down: 'range' },
+    "TensorRT's cache",
+  )
   t.match(await failureOf(() => convert(bytes, { ranges: { z: { min: 0, max: 1e6 } } })), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /None of the 1 ranges is of a value of this model: it has no "z"/,
@@ -242,7 +293,11 @@ t.test('with the ranges of a calibration nothing overflows that the data makes o
 
 t.test('trt convert --data measures them, and says what they keep', async (t) => {
   const folder = temporaryFolder(t)
-  const [model, half, data] = ['model.onnx', 'half.onnx', 'x.npy'].map((name) => join(folder, name)) as [string, string, string]
+  const [model, half, data] = ['model.onnx', 'half.onnx', 'x.npy'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
   const { writeFile } = await import('node:fs/promises')
   await writeFile(model, overflowing())
   await writeTensor(data, floats(1, 60, 70, 1000))
@@ -260,7 +315,10 @@ t.test('trt convert --data measures them, and says what they keep', async (t) =>
   const told = await trt(['convert', model, '--fp16', '-o', half])
   t.match(told, { code: 0, stdout: /not known +what overflows inside of the model on your data: --data measures it/ })
   for (const option of ['--data-max', '--max-batches'])
-    t.match(await trt(['convert', model, '--fp16', option, '9', '-o', half]), { code: 2, stderr: new RegExp(`${option} needs --data`) })
+    t.match(await trt(['convert', model, '--fp16', option, '9', '-o', half]), {
+      code: 2,
+      stderr: new RegExp(`${option} needs --data`),
+    })
 })
 
 t.test('a quantized model says what float16 does not hold beside INT8', async (t) => {

@@ -3,7 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { convertPrecision, GraphBuilder, type HalfPrecision, type ModelProto, parseModel, writeModel } from '../../lib/onnx/index.js'
+import {
+  convertPrecision,
+  GraphBuilder,
+  type HalfPrecision,
+  type ModelProto,
+  parseModel,
+  writeModel,
+} from '../../lib/onnx/index.js'
 import { staysFloat, takesSince } from '../../lib/onnx/precision/operators.js'
 import { root } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'
@@ -30,7 +37,9 @@ const precisions = [['fp16', 'float16'], ['bf16', 'bfloat16']] as const // prett
 function wrong(name: string, { inputs, outputs, types }: Version, type: string): string[] {
   const sides = [['input', inputs], ['output', outputs]] as const // prettier-ignore
   return sides.flatMap(([side, values]) => {
-    const converted = values.filter(([, variable], i) => types[variable]?.includes('float') && !staysFloat(name, side, i))
+    const converted = values.filter(
+      ([, variable], i) => types[variable]?.includes('float') && !staysFloat(name, side, i),
+    )
     const staying = values.filter(([, variable], i) => types[variable]?.includes('float') && staysFloat(name, side, i))
     const torn = staying.filter(([, variable]) => converted.some(([, other]) => other === variable))
     return [...converted.filter(([, variable]) => !types[variable]?.includes(type)), ...torn].map(([value]) => value)
@@ -48,7 +57,8 @@ t.test('each operator takes what conversion gives it, in each version from its f
         if (next <= since) continue
         checked++
         const found = wrong(name, version, type)
-        if (found.length > 0) t.fail(`${name} of opset ${Math.max(since, version.since)} does not take ${type}: ${found.join(', ')}`)
+        if (found.length > 0)
+          t.fail(`${name} of opset ${Math.max(since, version.since)} does not take ${type}: ${found.join(', ')}`)
       }
     }
   }
@@ -61,7 +71,10 @@ t.test('an operator is converted from the first opset on that takes the type, an
     for (const [precision, type] of precisions) {
       const since = takesSince(name, precision)
       if (since === undefined) continue
-      const first = versions.find((version) => Object.values(version.types).some((types) => types.includes(type)) && wrong(name, version, type).length === 0) // prettier-ignore
+      const first = versions.find(
+        (version) =>
+          Object.values(version.types).some((types) => types.includes(type)) && wrong(name, version, type).length === 0,
+      )
       t.equal(since, first?.since ?? newest, `${name} in ${type}`)
     }
   }
@@ -127,7 +140,10 @@ t.test('an input with a default keeps its declared type, as all inputs do', (t) 
     return Object.assign(made, { irVersion })
   }
   const types = ({ graph }: ModelProto): unknown =>
-    graph?.input.map(({ name, type }) => [name, type?.value.case === 'tensorType' ? type.value.value.elemType : undefined])
+    graph?.input.map(({ name, type }) => [
+      name,
+      type?.value.case === 'tensorType' ? type.value.value.elemType : undefined,
+    ])
   const { model: later, report } = convertPrecision(model(8n), 'fp16')
   t.same(types(later), [['x', 1], ['w', 1]]) // prettier-ignore
   t.same([typeOf(later, 'w'), typeOf(later, 'v')], [1, 10], 'it is cast when it runs')

@@ -1,4 +1,5 @@
-// FP16 and BF16 by types in the graph: what is converted, what stays and why, where the casts stand; the numbers are held against onnxruntime's in float32.
+// FP16 and BF16 by types in the graph: what is converted, what stays and why, where the casts stand; the numbers are
+// held against onnxruntime's in float32.
 import { create } from '@bufbuild/protobuf'
 import t, { type Test } from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
@@ -40,10 +41,13 @@ function convert(model: Uint8Array, options?: PrecisionOptions, precision: 'fp16
 
 const nodes = ({ model }: Converted): NodeProto[] => model.graph?.node ?? []
 const casts = (converted: Converted): string[] =>
-  nodes(converted).filter(({ opType }) => opType === 'Cast').map(({ input, output, attribute }) => `${input[0]} → ${output[0]}: ${elementTypeName(Number(attribute[0]?.i))}`) // prettier-ignore
+  nodes(converted)
+    .filter(({ opType }) => opType === 'Cast')
+    .map(({ input, output, attribute }) => `${input[0]} → ${output[0]}: ${elementTypeName(Number(attribute[0]?.i))}`)
 const weightTypes = ({ model }: Converted): Record<string, ElementType> =>
   Object.fromEntries((model.graph?.initializer ?? []).map(({ name, dataType }) => [name, elementTypeName(dataType)]))
-const reasons = ({ report }: Converted): Record<string, string> => Object.fromEntries(report.kept.map(({ node, reason }) => [node, reason]))
+const reasons = ({ report }: Converted): Record<string, string> =>
+  Object.fromEntries(report.kept.map(({ node, reason }) => [node, reason]))
 
 /** How alike two results are: 1 is the same direction. */
 async function agrees(t: Test, before: Uint8Array, after: Uint8Array, shape: number[], seed: number): Promise<void> {
@@ -68,25 +72,54 @@ function residual(seed: number, channels = 8): Uint8Array {
   const a = g.node('Relu', [conv(x, 'conv1', 3, 3)])
   const b = g.node('Relu', [g.node('Add', [conv(a, 'conv2', channels, 3), conv(x, 'skip', 3, 1)])])
   const flat = g.node('Flatten', [g.node('GlobalAveragePool', [b])])
-  const y = g.node('Gemm', [flat, g.constant('fc.w', randomTensor([10, channels], seed + 2)), g.constant('fc.b', randomTensor([10], seed + 3))], { transB: 1 }, { output: 'y' }) // prettier-ignore
+  const y = g.node(
+    'Gemm',
+    [
+      flat,
+      g.constant('fc.w', randomTensor([10, channels], seed + 2)),
+      g.constant('fc.b', randomTensor([10], seed + 3)),
+    ],
+    { transB: 1 },
+    { output: 'y' },
+  )
   g.output(y, 'float32', ['N', 10])
   return writeModel(g.toModel())
 }
 
-/** A transformer's encoder layer: attention with a mask of sizes, LayerNormalization written out with its epsilon, GELU. */
+/**
+ * A transformer's encoder layer: attention with a mask of sizes, LayerNormalization written out with its epsilon, GELU.
+ */
 function encoder(seed: number, width = 16, length = 6): Uint8Array {
   const g = new GraphBuilder({ name: 'encoder' })
   const x = g.input('x', 'float32', ['N', length, width])
-  const scalar = (name: string, value: number): string => g.constant(name, new Tensor('float32', Float32Array.of(value), []))
+  const scalar = (name: string, value: number): string =>
+    g.constant(name, new Tensor('float32', Float32Array.of(value), []))
   const dense = (input: string, name: string, from: number, to: number): string =>
     g.node('MatMul', [input, g.constant(name, randomTensor([from, to], seed++, 0.5))])
   const [q = '', k = '', v = ''] = ['q', 'k', 'v'].map((name) => dense(x, name, width, width))
-  const depth = g.node('Sqrt', [g.node('Cast', [g.node('Gather', [g.node('Shape', [q]), g.constant('last', Tensor.from(BigInt64Array.of(2n), [])),])], { to: 1 }, { name: 'depth' })], {}, { name: 'sqrt' }) // prettier-ignore
-  const scores = g.node('Softmax', [g.node('Div', [g.node('MatMul', [q, g.node('Transpose', [k], { perm: [0, 2, 1] })]), depth])])
+  const depth = g.node(
+    'Sqrt',
+    [
+      g.node(
+        'Cast',
+        [g.node('Gather', [g.node('Shape', [q]), g.constant('last', Tensor.from(BigInt64Array.of(2n), []))])],
+        { to: 1 },
+        { name: 'depth' },
+      ),
+    ],
+    {},
+    { name: 'sqrt' },
+  )
+  const scores = g.node('Softmax', [
+    g.node('Div', [g.node('MatMul', [q, g.node('Transpose', [k], { perm: [0, 2, 1] })]), depth]),
+  ])
   const mixed = g.node('Add', [x, g.node('MatMul', [scores, v])])
   const centred = g.node('Sub', [mixed, g.node('ReduceMean', [mixed], { axes: [-1] })])
   const variance = g.node('ReduceMean', [g.node('Mul', [centred, centred])], { axes: [-1] })
-  const normal = g.node('Div', [centred, g.node('Sqrt', [g.node('Add', [variance, scalar('epsilon', 1e-12)], {}, { name: 'plus' })])])
+  const normal = g.node('Div', [
+    centred,
+    g.node('Sqrt', [g.node('Add', [variance, scalar('epsilon', 1e-12)], {}, { name: 'plus' })]),
+  ])
   const hidden = dense(normal, 'up', width, 4 * width)
   const gelu = g.node('Mul', [
     hidden,
@@ -108,7 +141,12 @@ t.test('a residual block', async (t) => {
     t.equal(report.casts, 2)
     t.ok(Object.values(weightTypes(converted)).every((dtype) => dtype === 'float16'))
     const numbers = 8 * 3 * 9 + 8 + 8 * 8 * 9 + 8 + 8 * 3 + 8 + 10 * 8 + 10
-    t.same(report.weights, { bytesBefore: 4 * numbers, bytesAfter: 2 * numbers, bytesConverted: 4 * numbers, flushed: 0 })
+    t.same(report.weights, {
+      bytesBefore: 4 * numbers,
+      bytesAfter: 2 * numbers,
+      bytesConverted: 4 * numbers,
+      flushed: 0,
+    })
     t.equal(report.opset, undefined)
   }
 })
@@ -159,7 +197,12 @@ t.test('nodes that stay: by name, by operator, by their numbers', async (t) => {
     ['weights that would all be 0', chain(Tensor.from(Float32Array.of(1e-9, 0, 0, 2e-8))), {}, { add: 'small' }],
     ['a range', chain(), { ranges: { y: { min: 0, max: 513 } } }, { relu: 'range', exp: 'range' }],
     ['a range below', chain(), { ranges: { x: { min: -10, max: 512 }, a: { min: -3, max: 2 } } }, {}],
-    ['a range, by its limit', chain(), { ranges: { a: { min: -3, max: 2 } }, dataMax: 2.5 }, { add: 'range', relu: 'range' }],
+    [
+      'a range, by its limit',
+      chain(),
+      { ranges: { a: { min: -3, max: 2 } }, dataMax: 2.5 },
+      { add: 'range', relu: 'range' },
+    ],
   ]
   const feeds = { x: { data: Float32Array.of(-3, 1, 0.5, -2), shape: [4] } }
   for (const [name, model, options, wanted] of cases) {
@@ -167,7 +210,8 @@ t.test('nodes that stay: by name, by operator, by their numbers', async (t) => {
     t.same(reasons(converted), wanted, name)
     t.equal(converted.report.converted, 3 - Object.keys(wanted).length)
     const [before, after] = [await run(model, feeds), await run(converted.bytes, feeds)]
-    for (const output of ['y', 'z']) t.ok(cosine(after[output]?.data as Float32Array, before[output]?.data as Float32Array) > 0.999, name)
+    for (const output of ['y', 'z'])
+      t.ok(cosine(after[output]?.data as Float32Array, before[output]?.data as Float32Array) > 0.999, name)
   }
   const half = convert(residual(1), { maxReductionDepth: 27 })
   t.same(reasons(half), { conv2: 'depth' }, '8 · 3 · 3 products are more than 3 · 3 · 3')
@@ -286,7 +330,11 @@ t.test('scales of a Resize, and a model that only moves elements', (t) => {
   t.same(weightTypes(convert(writeModel(g.toModel()))), { scales: 'float32' })
 
   const moving = new GraphBuilder({ name: 'moving' })
-  moving.output(moving.node('Transpose', [moving.input('x', 'float32', [2, 3])], {}, { name: 'transpose', output: 'y' }), 'float32', [3, 2])
+  moving.output(
+    moving.node('Transpose', [moving.input('x', 'float32', [2, 3])], {}, { name: 'transpose', output: 'y' }),
+    'float32',
+    [3, 2],
+  )
   const converted = convert(writeModel(moving.toModel()))
   t.same(reasons(converted), { transpose: 'between' })
   t.equal(converted.report.casts, 0)
@@ -307,12 +355,25 @@ t.test('operators of other domains, and types that are not known', (t) => {
 /** x → Q → DQ → Conv ← DQ ← int8. */
 function quantized(opset: number, scale = 0.05): Uint8Array {
   const g = new GraphBuilder({ name: 'quantized', opset })
-  const scalar = (name: string, value: number): string => g.constant(name, new Tensor('float32', Float32Array.of(value), []))
+  const scalar = (name: string, value: number): string =>
+    g.constant(name, new Tensor('float32', Float32Array.of(value), []))
   const zero = g.constant('zero', new Tensor('int8', Int8Array.of(0), []))
   const [s, ws] = [scalar('s', scale), scalar('ws', 0.01)]
   const x = g.input('x', 'float32', [1, 2, 4, 4])
-  const a = g.node('DequantizeLinear', [g.node('QuantizeLinear', [x, s, zero], {}, { name: 'q' }), s, zero], {}, { name: 'dq' })
-  const codes = g.constant('w', new Tensor('int8', Int8Array.from({ length: 36 }, (_, i) => (i * 37) % 100), [2, 2, 3, 3])) // prettier-ignore
+  const a = g.node(
+    'DequantizeLinear',
+    [g.node('QuantizeLinear', [x, s, zero], {}, { name: 'q' }), s, zero],
+    {},
+    { name: 'dq' },
+  )
+  const codes = g.constant(
+    'w',
+    new Tensor(
+      'int8',
+      Int8Array.from({ length: 36 }, (_, i) => (i * 37) % 100),
+      [2, 2, 3, 3],
+    ),
+  )
   const w = g.node('DequantizeLinear', [codes, ws, zero], {}, { name: 'wdq' })
   g.output(g.node('Conv', [a, w], {}, { name: 'conv', output: 'y' }), 'float32', [1, 2, 2, 2])
   return writeModel(g.toModel())
@@ -323,11 +384,19 @@ t.test('quantized models', async (t) => {
     const model = quantized(opset)
     const converted = convert(model)
     t.same(reasons(converted), {}, `opset ${opset}`)
-    t.same(converted.report.opset, opset === 17 ? { from: 17, to: 19 } : undefined, 'quantizing nodes take float16 from 19 on')
+    t.same(
+      converted.report.opset,
+      opset === 17 ? { from: 17, to: 19 } : undefined,
+      'quantizing nodes take float16 from 19 on',
+    )
     await agrees(t, model, converted.bytes, [1, 2, 4, 4], 9)
   }
   const tiny = convert(quantized(19, 2e-5))
-  t.same(reasons(tiny), { q: 'small', dq: 'small', wdq: 'dequantized', conv: 'dequantized' }, 'a scale that would lose digits')
+  t.same(
+    reasons(tiny),
+    { q: 'small', dq: 'small', wdq: 'dequantized', conv: 'dequantized' },
+    'a scale that would lose digits',
+  )
 })
 
 /** The nodes between which a Cast stands, by operator. */
@@ -354,7 +423,11 @@ t.test('FP16 beside INT8: no Cast stands where TensorRT makes one kernel', async
   g.output(g.node('Softmax', [b], { axis: 1 }, { output: 'y' }), 'float32', [1, 16, 8, 8])
   const { model } = await quantize(g.toModel(), new Calibrator([randomTensor([1, 16, 8, 8], 5)]))
   const converted = convert(writeModel(model))
-  t.same(castBetween(converted).filter((pair) => /DequantizeLinear →|→ QuantizeLinear|→ Relu/.test(pair)), [], castBetween(converted).join(', ')) // prettier-ignore
+  t.same(
+    castBetween(converted).filter((pair) => /DequantizeLinear →|→ QuantizeLinear|→ Relu/.test(pair)),
+    [],
+    castBetween(converted).join(', '),
+  )
   const { kept } = converted.report
   t.match(
     kept.find(({ node }) => node === 'tiny'),
@@ -370,7 +443,11 @@ t.test('FP16 beside INT8: no Cast stands where TensorRT makes one kernel', async
     'whose scales float16 has',
   )
   const keep = convert(writeModel(model), { keep: { operators: ['Conv'] } })
-  t.same(castBetween(keep).filter((pair) => pair.startsWith('DequantizeLinear')), [], 'what stays by its name takes its DequantizeLinear along') // prettier-ignore
+  t.same(
+    castBetween(keep).filter((pair) => pair.startsWith('DequantizeLinear')),
+    [],
+    'what stays by its name takes its DequantizeLinear along',
+  )
 })
 
 t.test('bf16 raises the opset, or says why it cannot', (t) => {
@@ -378,10 +455,15 @@ t.test('bf16 raises the opset, or says why it cannot', (t) => {
   t.same(converted.report.opset, { from: 17, to: 22 })
   t.ok(Object.values(weightTypes(converted)).every((dtype) => dtype === 'bfloat16'))
   t.same(casts(converted), ['x → x_bfloat16: bfloat16', 'y_bfloat16 → y: float32'])
-  t.same(reasons(convert(chain(Tensor.from(Float32Array.of(1, 2, 7e4, 1e-12))), {}, 'bf16')), {}, 'it has the range of float32')
+  t.same(
+    reasons(convert(chain(Tensor.from(Float32Array.of(1, 2, 7e4, 1e-12))), {}, 'bf16')),
+    {},
+    'it has the range of float32',
+  )
   t.throws(() => convert(chain(undefined, 6), {}, 'bf16'), {
     code: 'ERR_TRT_PRECISION',
-    message: /add \(Add\) takes it from opset 13 on, the model has 6, and cannot be raised: models are raised from opset 7 on/,
+    message:
+      /add \(Add\) takes it from opset 13 on, the model has 6, and cannot be raised: models are raised from opset 7 on/,
   })
   t.end()
 })

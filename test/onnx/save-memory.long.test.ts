@@ -52,7 +52,9 @@ else {
     await make(folder)
     const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(import.meta.url), folder])
     const { before, peak } = JSON.parse(stdout) as { before: number; peak: number }
-    t.comment(`${Math.round((peak - before) / 2 ** 20)} MiB more than before, for ${Math.round(weights / 2 ** 20)} MiB of weights`)
+    t.comment(
+      `${Math.round((peak - before) / 2 ** 20)} MiB more than before, for ${Math.round(weights / 2 ** 20)} MiB of weights`,
+    )
     t.ok(peak - before > weights * 0.9, 'they were in memory')
     t.ok(peak - before < weights * 1.5, `once: ${peak - before} bytes for ${weights}`)
     t.same((await readdir(folder)).sort(), ['edited.onnx', 'edited.onnx.data', 'large.onnx', 'large.onnx.data'])

@@ -33,7 +33,11 @@ function model(seed = 1): ModelProto {
   const b = g.constant('b', new Tensor('float32', new Float32Array(600), [600]))
   const product = g.node('MatMul', [g.input('x', 'float32', [1, 512]), w])
   const sum = g.node('Add', [product, b])
-  g.output(g.node('Mul', [sum, g.constant('two', new Tensor('float32', Float32Array.of(2), []))], {}, { output: 'y' }), 'float32', [1, 600])
+  g.output(
+    g.node('Mul', [sum, g.constant('two', new Tensor('float32', Float32Array.of(2), []))], {}, { output: 'y' }),
+    'float32',
+    [1, 600],
+  )
   const made = g.toModel()
   const bias = made.graph?.initializer.find(({ name }) => name === 'b')
   if (bias) clearField(bias, TensorProtoSchema.field.rawData)
@@ -100,7 +104,9 @@ t.test('large tensors begin where a page begins', async (t) => {
   const path = join(folder, 'aligned.onnx')
   await saveModel(made, path, { externalData: true })
   const read = await readModel(path)
-  const offsets = read.graph?.initializer.map(({ externalData }) => Number(externalData.find(({ key }) => key === 'offset')?.value))
+  const offsets = read.graph?.initializer.map(({ externalData }) =>
+    Number(externalData.find(({ key }) => key === 'offset')?.value),
+  )
   t.same(
     offsets,
     [0, 4096, 4096 + 2 ** 20, 2 * 4096 + 2 ** 20].map((offset, i) =>
@@ -132,7 +138,9 @@ t.test('a model that is replaced, again and again', async (t) => {
 
   await Promise.all([6, 7].map((seed) => saveModel(model(seed), path, { externalData: true })))
   const found = JSON.stringify(await runFile(path, input))
-  const wanted = await Promise.all([6, 7].map(async (seed) => JSON.stringify(await run(writeModel(model(seed)), feeds))))
+  const wanted = await Promise.all(
+    [6, 7].map(async (seed) => JSON.stringify(await run(writeModel(model(seed)), feeds))),
+  )
   t.ok(wanted.includes(found), 'of two that save at once, one is there, whole')
 })
 
@@ -170,13 +178,19 @@ t.test('abort, and what cannot be saved', async (t) => {
   await t.rejects(saving, reason)
   t.notOk((await readdir(folder)).some((name) => name.includes('aborted')))
 
-  await t.rejects(saveModel(model(), join(folder, 'no', 'such.onnx')), failure('ERR_TRT_FILE', /Cannot save the model as/))
+  await t.rejects(
+    saveModel(model(), join(folder, 'no', 'such.onnx')),
+    failure('ERR_TRT_FILE', /Cannot save the model as/),
+  )
   await t.rejects(saveModel(model(), folder), failure('ERR_TRT_FILE', /a folder/))
   await t.rejects(
     saveModel(model(), path, { externalData: 'never' as never }),
     failure('ERR_TRT_INVALID_ARGUMENT', /true, false or 'auto' for externalData/),
   )
-  await t.rejects(saveModel(model(), path, { external: true } as never), failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "external"/))
+  await t.rejects(
+    saveModel(model(), path, { external: true } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "external"/),
+  )
   const unloaded = model()
   Object.assign(unloaded.graph?.initializer[0] ?? {}, { dataLocation: 1 })
   await t.rejects(

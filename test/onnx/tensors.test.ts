@@ -61,16 +61,40 @@ t.test('tensors that cannot be read', async (t) => {
     () => read({ dataType: 8, dims: [1n], stringData: [Uint8Array.of(65)] }),
     failure('ERR_TRT_DTYPE', /"w" has elements of type string/),
   )
-  t.throws(() => read({ dataType: 14, dims: [1n], floatData: [1, 2] }), failure('ERR_TRT_DTYPE', /complex64 \(14\), which Tensor has not/))
-  t.throws(() => read({ dataType: 11, dims: [2n ** 40n], doubleData: [1] }), failure('ERR_TRT_ONNX_PARSE', /more elements than are stored/))
-  t.throws(() => read({ dataType: 13, dims: [1n], uint64Data: [1n, 2n] }), failure('ERR_TRT_ONNX_PARSE', /needs 1 .* has 2/))
+  t.throws(
+    () => read({ dataType: 14, dims: [1n], floatData: [1, 2] }),
+    failure('ERR_TRT_DTYPE', /complex64 \(14\), which Tensor has not/),
+  )
+  t.throws(
+    () => read({ dataType: 11, dims: [2n ** 40n], doubleData: [1] }),
+    failure('ERR_TRT_ONNX_PARSE', /more elements than are stored/),
+  )
+  t.throws(
+    () => read({ dataType: 13, dims: [1n], uint64Data: [1n, 2n] }),
+    failure('ERR_TRT_ONNX_PARSE', /needs 1 .* has 2/),
+  )
   t.throws(() => read({ dataType: 99 }), failure('ERR_TRT_DTYPE', /undefined \(99\)/))
-  t.throws(() => read({ dataType: 1, dims: [2n], floatData: [1, 2, 3] }), failure('ERR_TRT_ONNX_PARSE', /needs 2 .* has 3/))
-  t.throws(() => read({ dataType: 1, dims: [2n], rawData: new Uint8Array(7) }), failure('ERR_TRT_ONNX_PARSE', /needs 8 .* has 7/))
-  t.throws(() => read({ dataType: 1, dims: [2n ** 40n], floatData: [1] }), failure('ERR_TRT_ONNX_PARSE', /more elements than are stored/))
+  t.throws(
+    () => read({ dataType: 1, dims: [2n], floatData: [1, 2, 3] }),
+    failure('ERR_TRT_ONNX_PARSE', /needs 2 .* has 3/),
+  )
+  t.throws(
+    () => read({ dataType: 1, dims: [2n], rawData: new Uint8Array(7) }),
+    failure('ERR_TRT_ONNX_PARSE', /needs 8 .* has 7/),
+  )
+  t.throws(
+    () => read({ dataType: 1, dims: [2n ** 40n], floatData: [1] }),
+    failure('ERR_TRT_ONNX_PARSE', /more elements than are stored/),
+  )
   t.throws(() => read({ dataType: 1, dims: [-1n], floatData: [1] }), failure('ERR_TRT_ONNX_PARSE', /\[-1\]/))
-  t.throws(() => read({ dataType: 1, dims: Array(9).fill(1n), floatData: [1] }), failure('ERR_TRT_SHAPE', /at most 8 dimensions/))
-  t.throws(() => read({ dataType: 1, dims: [1n], dataLocation: 1 }), failure('ERR_TRT_INVALID_ARGUMENT', /loadExternalData/))
+  t.throws(
+    () => read({ dataType: 1, dims: Array(9).fill(1n), floatData: [1] }),
+    failure('ERR_TRT_SHAPE', /at most 8 dimensions/),
+  )
+  t.throws(
+    () => read({ dataType: 1, dims: [1n], dataLocation: 1 }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /loadExternalData/),
+  )
 })
 
 /** A model with one float tensor of two elements, in another file. */
@@ -113,9 +137,15 @@ t.test('tensors in other files', async (t) => {
   t.match(await reason({}), failure('ERR_TRT_ONNX_PARSE', /no name/))
   t.match(await reason({ location: 'none.bin' }), failure('ERR_TRT_FILE', /none\.bin.*"w".*ENOENT/))
   t.match(await reason({ location, offset: '12', length: '8' }), failure('ERR_TRT_FILE', /16 bytes, too few/))
-  t.match(await reason({ location: 'pointer.bin', length: '8' }), failure('ERR_TRT_FILE', /pointer\.bin .*"w".* Git LFS pointer/))
+  t.match(
+    await reason({ location: 'pointer.bin', length: '8' }),
+    failure('ERR_TRT_FILE', /pointer\.bin .*"w".* Git LFS pointer/),
+  )
   t.match(await reason({ location, offset: '17' }), failure('ERR_TRT_FILE', /too few/))
   for (const offset of ['-4', '1e3', 'x', '99999999999999999999'])
     t.match(await reason({ location, offset }), failure('ERR_TRT_ONNX_PARSE', /offset/))
-  t.match(await loadExternalData(externalModel({ location }), '/nowhere').catch((e: unknown) => e), failure('ERR_TRT_FILE', /nowhere/))
+  t.match(
+    await loadExternalData(externalModel({ location }), '/nowhere').catch((e: unknown) => e),
+    failure('ERR_TRT_FILE', /nowhere/),
+  )
 })

@@ -5,7 +5,13 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
-import { convertPrecision, elementTypeNumber, type HalfPrecision, parseModel, writeModel } from '../../lib/onnx/index.js'
+import {
+  convertPrecision,
+  elementTypeNumber,
+  type HalfPrecision,
+  parseModel,
+  writeModel,
+} from '../../lib/onnx/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { onnxPythonPath } from '../support/tensorrt.js'
 import { bytesOf, cosine } from '../support/values.js'
@@ -68,10 +74,15 @@ interface Form {
 async function formsOf(each: Case): Promise<Form[]> {
   const original = writeModel(each.model)
   const ranges = each.measured ? await rangesOf(each, original) : undefined
-  const forms: Form[] = [{ of: each, what: 'float32', model: original, isEvaluated: each.against === 'evaluator', isBuilt: true }]
+  const forms: Form[] = [
+    { of: each, what: 'float32', model: original, isEvaluated: each.against === 'evaluator', isBuilt: true },
+  ]
   for (const precision of ['fp16', 'bf16'] as const)
     for (const keepIO of [true, false]) {
-      const { model } = convertPrecision(parseModel(original), precision, { keepIO, ...(ranges && { ranges, dataMax: 65504 }) })
+      const { model } = convertPrecision(parseModel(original), precision, {
+        keepIO,
+        ...(ranges && { ranges, dataMax: 65504 }),
+      })
       const what = `${precision}${keepIO ? '' : ', inputs and outputs too'}`
       forms.push({
         of: each,
@@ -85,7 +96,13 @@ async function formsOf(each: Case): Promise<Form[]> {
   if (each.unquantized) return forms
   for (const weights of ['int8', 'float32'] as const) {
     const { model } = await quantize(original, calibratorOf(each), { weights })
-    forms.push({ of: each, what: `INT8, weights of ${weights}`, model: writeModel(model), isEvaluated: false, isBuilt: weights === 'int8' })
+    forms.push({
+      of: each,
+      what: `INT8, weights of ${weights}`,
+      model: writeModel(model),
+      isEvaluated: false,
+      isBuilt: weights === 'int8',
+    })
   }
   return forms
 }
@@ -154,12 +171,18 @@ function wrong({ of: each, precision = 'fp16' }: Form, answer: Answer, wanted: O
 export async function checkCases(t: Test, cases: readonly Case[]): Promise<void> {
   const forms: Form[] = []
   for (const each of cases) {
-    const made = await formsOf(each).catch((error: unknown) => void t.error(error as Error, `${each.name}: it is converted and quantized`))
+    const made = await formsOf(each).catch(
+      (error: unknown) => void t.error(error as Error, `${each.name}: it is converted and quantized`),
+    )
     forms.push(...(made ?? []))
   }
-  const asked = askOnnx(forms.map(({ of: { inputs }, model, isEvaluated }) => ({ model, ...(isEvaluated && { inputs }) })))
+  const asked = askOnnx(
+    forms.map(({ of: { inputs }, model, isEvaluated }) => ({ model, ...(isEvaluated && { inputs }) })),
+  )
   const [answers, refused] = await Promise.all([asked, refusals(forms)])
-  const buildable = new Set(forms.filter((form) => form.what === 'float32' && !refused.has(form)).map((form) => form.of))
+  const buildable = new Set(
+    forms.filter((form) => form.what === 'float32' && !refused.has(form)).map((form) => form.of),
+  )
   t.ok(buildable.size > 0.8 * cases.length, `${buildable.size} of ${cases.length} are built in float32`)
   for (const each of cases) {
     const original = forms.findIndex((form) => form.of === each && form.what === 'float32')

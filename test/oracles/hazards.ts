@@ -22,7 +22,10 @@ function expPow(): Case {
 function large(): Case {
   const net = new Net('large_sum')
   net.output(
-    net.node('Mul', [net.node('ReduceSum', [net.node('Abs', [net.input('x', [1, 400, 400])]), net.list(1, 2)]), net.number(1e-4)]),
+    net.node('Mul', [
+      net.node('ReduceSum', [net.node('Abs', [net.input('x', [1, 400, 400])]), net.list(1, 2)]),
+      net.number(1e-4),
+    ]),
     [1, 1, 1],
   )
   return net.case({ measured: true, unquantized: true })
@@ -30,7 +33,10 @@ function large(): Case {
 
 function rescaled(): Case {
   const net = new Net('rescaled')
-  net.output(net.node('Mul', [net.node('Mul', [net.input('x', [1, 64]), net.number(60000)]), net.number(1e-4)]), [1, 64])
+  net.output(
+    net.node('Mul', [net.node('Mul', [net.input('x', [1, 64]), net.number(60000)]), net.number(1e-4)]),
+    [1, 64],
+  )
   return net.case({ measured: true, unquantized: true })
 }
 
@@ -39,7 +45,9 @@ function masked(name: string, mask: (net: Net, seen: Float32Array) => Value, ful
   return () => {
     const net = new Net(name)
     const length = 8
-    const seen = Float32Array.from({ length: length * length }, (_, i) => Number(i % length < (full && i < length ? 0 : 5)))
+    const seen = Float32Array.from({ length: length * length }, (_, i) =>
+      Number(i % length < (full && i < length ? 0 : 5)),
+    )
     const x = net.input('x', [1, length, 16])
     net.output(net.attention(x, length, 16, 2, { mask: mask(net, seen) }), [1, length, 16])
     return net.case()
@@ -91,7 +99,10 @@ function ropeRange(): Case {
   const length = net.node('Gather', [net.node('Shape', [x]), net.whole(1)])
   const places = net.cast(net.node('Range', [net.whole(0), length, net.whole(1)]), 'float32')
   const waves = net.node('Cos', [
-    net.node('Mul', [net.node('Unsqueeze', [places, net.list(1)]), net.constant(Tensor.from(Float32Array.of(1, 0.5, 0.25, 0.125)))]),
+    net.node('Mul', [
+      net.node('Unsqueeze', [places, net.list(1)]),
+      net.constant(Tensor.from(Float32Array.of(1, 0.5, 0.25, 0.125))),
+    ]),
   ])
   net.output(net.node('Mul', [x, waves]), [1, 3000, 4])
   return net.case({ unquantized: true })
@@ -114,9 +125,16 @@ function sizes(): Case {
   const net = new Net('sizes')
   const x = net.input('x', [1, 2, 3, 2050])
   const shape = net.cast(net.node('Shape', [x]), 'float32')
-  const target = net.cast(net.node('Floor', [net.node('Mul', [shape, net.constant(Tensor.from(Float32Array.of(1, 1, 1, 2)))])]), 'int64')
+  const target = net.cast(
+    net.node('Floor', [net.node('Mul', [shape, net.constant(Tensor.from(Float32Array.of(1, 1, 1, 2)))])]),
+    'int64',
+  )
   net.output(
-    net.node('Resize', [x, '', '', target], { mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' }),
+    net.node('Resize', [x, '', '', target], {
+      mode: 'nearest',
+      coordinate_transformation_mode: 'asymmetric',
+      nearest_mode: 'floor',
+    }),
     [1, 2, 3, 4100],
   )
   return net.case({ unquantized: true })
@@ -125,7 +143,9 @@ function sizes(): Case {
 function scales(): Case {
   const net = new Net('scales')
   net.output(
-    net.node('Resize', [net.input('x', [1, 2, 7, 9]), '', net.constant(Tensor.from(Float32Array.of(1, 1, 1.7, 2.3)))], { mode: 'linear' }),
+    net.node('Resize', [net.input('x', [1, 2, 7, 9]), '', net.constant(Tensor.from(Float32Array.of(1, 1, 1.7, 2.3)))], {
+      mode: 'linear',
+    }),
     [1, 2, 11, 20],
   )
   return net.case({ unquantized: true })
@@ -140,7 +160,9 @@ function tinyEpsilon(): Case {
 function written(): Case {
   const net = new Net('epsilon_written')
   const x = net.input('x', [1, 8, 32])
-  const length = net.node('Sqrt', [net.node('Add', [net.node('ReduceSum', [net.node('Mul', [x, x]), net.list(2)]), net.number(1e-12)])])
+  const length = net.node('Sqrt', [
+    net.node('Add', [net.node('ReduceSum', [net.node('Mul', [x, x]), net.list(2)]), net.number(1e-12)]),
+  ])
   net.output(net.node('Div', [x, length]), [1, 8, 32])
   return net.case({ unquantized: true })
 }
@@ -166,7 +188,12 @@ function single(
     const net = new Net(name, opset)
     const x = net.node('Mul', [net.input('x', [1, 4, 8, 8]), net.number(1.5)])
     const y = net.node(operator, [x, ...more(net)], attributes)
-    net.output(net.node('Add', [y, net.number(0.25)]), [1, 4, operator === 'LpPool' ? 4 : 8, operator === 'LpPool' ? 4 : 8])
+    net.output(net.node('Add', [y, net.number(0.25)]), [
+      1,
+      4,
+      operator === 'LpPool' ? 4 : 8,
+      operator === 'LpPool' ? 4 : 8,
+    ])
     return net.case({ unquantized: true })
   }
 }
@@ -175,7 +202,11 @@ function recurrent(operator: 'LSTM' | 'GRU' | 'RNN', lengths: boolean, states: b
   return () => {
     const net = new Net(`${operator.toLowerCase()}${lengths ? '_lengths' : ''}${states ? '_states' : ''}`)
     const gates = { LSTM: 4, GRU: 3, RNN: 1 }[operator]
-    const read: Value[] = [net.input('x', [6, 2, 8]), net.weight([1, gates * 8, 8], 0.5), net.weight([1, gates * 8, 8], 0.5)]
+    const read: Value[] = [
+      net.input('x', [6, 2, 8]),
+      net.weight([1, gates * 8, 8], 0.5),
+      net.weight([1, gates * 8, 8], 0.5),
+    ]
     const lengthsOf = (): Value => net.constant(Tensor.from(Int32Array.of(6, 4)))
     if (lengths || states) read.push(net.weight([1, 2 * gates * 8], 0.1), lengths ? lengthsOf() : '')
     if (states) read.push(net.input('h', [1, 2, 8]), ...(operator === 'LSTM' ? [net.input('c', [1, 2, 8])] : []))
@@ -198,7 +229,10 @@ function dropout(opset: number): () => Case {
 function pow(opset: number): () => Case {
   return () => {
     const net = new Net(`pow${opset}`, opset)
-    net.output(net.node('Sqrt', [net.node('Add', [net.node('Pow', [net.input('x', [4, 16]), net.number(2)]), net.number(0.5)])]), [4, 16])
+    net.output(
+      net.node('Sqrt', [net.node('Add', [net.node('Pow', [net.input('x', [4, 16]), net.number(2)]), net.number(0.5)])]),
+      [4, 16],
+    )
     return net.case({ unquantized: true })
   }
 }
@@ -226,21 +260,30 @@ function numbered(): Case {
 
 function clipped(): Case {
   const net = new Net('clipped')
-  net.output(net.node('Clip', [net.linear(net.input('x', [4, 16]), 16, 16), net.number(-3.4e38), net.number(1)]), [4, 16])
+  net.output(
+    net.node('Clip', [net.linear(net.input('x', [4, 16]), 16, 16), net.number(-3.4e38), net.number(1)]),
+    [4, 16],
+  )
   return net.case()
 }
 
 /** A mean of what has a mean of 300: what is left of its variance. */
 function farMean(): Case {
   const net = new Net('far_mean')
-  net.output(net.layerNorm(net.node('Mul', [net.node('Add', [net.input('x', [1, 4, 32]), net.number(1)]), net.number(40)]), 32), [1, 4, 32])
+  net.output(
+    net.layerNorm(net.node('Mul', [net.node('Add', [net.input('x', [1, 4, 32]), net.number(1)]), net.number(40)]), 32),
+    [1, 4, 32],
+  )
   return net.case({ unquantized: true })
 }
 
 function instance(): Case {
   const net = new Net('instance')
   const x = net.conv(net.input('x', [1, 3, 8, 8]), 3, 8)
-  net.output(net.node('InstanceNormalization', [x, net.weight([8], 1), net.weight([8], 1)], { epsilon: float(1e-5) }), [1, 8, 8, 8])
+  net.output(
+    net.node('InstanceNormalization', [x, net.weight([8], 1), net.weight([8], 1)], { epsilon: float(1e-5) }),
+    [1, 8, 8, 8],
+  )
   return net.case()
 }
 

@@ -1,5 +1,13 @@
 // A hand for small networks with seeded weights.
-import { type Attributes, type Dim, elementTypeNumber, float, GraphBuilder, type ModelProto, type Value } from '../../lib/onnx/index.js'
+import {
+  type Attributes,
+  type Dim,
+  elementTypeNumber,
+  float,
+  GraphBuilder,
+  type ModelProto,
+  type Value,
+} from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { int, ints, randomTensor, scalar } from '../support/values.js'
@@ -88,8 +96,16 @@ export class Net {
     return this.node('Cast', [value], { to: elementTypeNumber(to) })
   }
 
-  conv(x: Value, inputs: number, outputs: number, { kernel = 3, stride = 1, group = 1, dilation = 1 }: Convolution = {}): Value {
-    const w = this.weight([outputs, inputs / group, kernel, kernel], Math.sqrt((3 * 2 * group) / (inputs * kernel * kernel)))
+  conv(
+    x: Value,
+    inputs: number,
+    outputs: number,
+    { kernel = 3, stride = 1, group = 1, dilation = 1 }: Convolution = {},
+  ): Value {
+    const w = this.weight(
+      [outputs, inputs / group, kernel, kernel],
+      Math.sqrt((3 * 2 * group) / (inputs * kernel * kernel)),
+    )
     const pad = dilation * (kernel >> 1)
     const attributes = {
       kernel_shape: [kernel, kernel],
@@ -104,7 +120,9 @@ export class Net {
   norm(x: Value, channels: number): Value {
     const near = (value: number, by: number): Value =>
       this.constant(Tensor.from(Float32Array.from({ length: channels }, () => value + this.random.around() * by)))
-    return this.node('BatchNormalization', [x, near(1, 0.2), near(0, 0.2), near(0, 0.2), near(1, 0.2)], { epsilon: float(1e-5) })
+    return this.node('BatchNormalization', [x, near(1, 0.2), near(0, 0.2), near(0, 0.2), near(1, 0.2)], {
+      epsilon: float(1e-5),
+    })
   }
 
   layerNorm(x: Value, features: number, epsilon = 1e-5): Value {
@@ -115,7 +133,10 @@ export class Net {
   }
 
   linear(x: Value, inputs: number, outputs: number): Value {
-    return this.node('Add', [this.node('MatMul', [x, this.weight([inputs, outputs], Math.sqrt(3 / inputs))]), this.weight([outputs], 0.1)])
+    return this.node('Add', [
+      this.node('MatMul', [x, this.weight([inputs, outputs], Math.sqrt(3 / inputs))]),
+      this.weight([outputs], 0.1),
+    ])
   }
 
   reshape(x: Value, ...shape: number[]): Value {
@@ -136,7 +157,9 @@ export class Net {
     { mask, turned = (value: Value) => value }: { mask?: Value; turned?: (value: Value) => Value } = {},
   ): Value {
     const split = (perm: number[]): Value =>
-      this.node('Transpose', [this.reshape(this.linear(x, features, features), 1, length, heads, features / heads)], { perm })
+      this.node('Transpose', [this.reshape(this.linear(x, features, features), 1, length, heads, features / heads)], {
+        perm,
+      })
     const query = turned(split([0, 2, 1, 3]))
     const key = this.node('Transpose', [turned(split([0, 2, 1, 3]))], { perm: [0, 1, 3, 2] })
     const scores = this.node('Mul', [this.node('MatMul', [query, key]), this.number(1 / Math.sqrt(features / heads))])
@@ -146,8 +169,17 @@ export class Net {
   }
 
   /** Attention and two layers, each added to what it reads. */
-  block(x: Value, length: number, features: number, heads: number, options: Parameters<Net['attention']>[4] = {}): Value {
-    const attended = this.node('Add', [x, this.attention(this.layerNorm(x, features), length, features, heads, options)])
+  block(
+    x: Value,
+    length: number,
+    features: number,
+    heads: number,
+    options: Parameters<Net['attention']>[4] = {},
+  ): Value {
+    const attended = this.node('Add', [
+      x,
+      this.attention(this.layerNorm(x, features), length, features, heads, options),
+    ])
     const inner = this.gelu(this.linear(this.layerNorm(attended, features), features, 2 * features))
     return this.node('Add', [attended, this.linear(inner, 2 * features, features)])
   }

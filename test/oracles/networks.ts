@@ -42,8 +42,13 @@ function mobilenetV3(): Case {
 function unet(): Case {
   const net = new Net('unet')
   const first = net.node('Relu', [net.conv(net.input('x', [1, 3, 16, 16]), 3, 16)])
-  const deep = net.node('Relu', [net.conv(net.node('MaxPool', [first], { kernel_shape: [2, 2], strides: [2, 2] }), 16, 32)])
-  const up = net.node('ConvTranspose', [deep, net.weight([32, 16, 2, 2], 0.25)], { kernel_shape: [2, 2], strides: [2, 2] })
+  const deep = net.node('Relu', [
+    net.conv(net.node('MaxPool', [first], { kernel_shape: [2, 2], strides: [2, 2] }), 16, 32),
+  ])
+  const up = net.node('ConvTranspose', [deep, net.weight([32, 16, 2, 2], 0.25)], {
+    kernel_shape: [2, 2],
+    strides: [2, 2],
+  })
   const joined = net.node('Relu', [net.conv(net.node('Concat', [first, up], { axis: 1 }), 32, 16)])
   net.output(net.node('Sigmoid', [net.conv(joined, 16, 2, { kernel: 1 })]), [1, 2, 16, 16])
   return net.case()
@@ -53,7 +58,8 @@ function unet(): Case {
 function yolo(): Case {
   const net = new Net('yolo')
   const silu = (value: Value): Value => net.node('Mul', [value, net.node('Sigmoid', [value])])
-  const pool = (value: Value): Value => net.node('MaxPool', [value], { kernel_shape: [5, 5], pads: [2, 2, 2, 2], strides: [1, 1] })
+  const pool = (value: Value): Value =>
+    net.node('MaxPool', [value], { kernel_shape: [5, 5], pads: [2, 2, 2, 2], strides: [1, 1] })
   const fine = silu(net.conv(net.input('x', [1, 3, 32, 32]), 3, 16, { stride: 2 }))
   const coarse = silu(net.conv(fine, 16, 16, { stride: 2 }))
   const pools = [coarse, pool(coarse), pool(pool(coarse))]
@@ -65,7 +71,11 @@ function yolo(): Case {
   })
   const head = net.reshape(net.conv(net.node('Concat', [larger, fine], { axis: 1 }), 32, 36, { kernel: 1 }), 1, 36, 256)
   const [boxes, classes] = net.g.nodeWithOutputs('Split', [head, net.list(32, 4)], 2, { axis: 1 }) as [Value, Value]
-  const softmax = net.node('Softmax', [net.node('Transpose', [net.reshape(boxes, 1, 4, 8, 256)], { perm: [0, 2, 1, 3] })], { axis: 1 })
+  const softmax = net.node(
+    'Softmax',
+    [net.node('Transpose', [net.reshape(boxes, 1, 4, 8, 256)], { perm: [0, 2, 1, 3] })],
+    { axis: 1 },
+  )
   const steps = net.constant(
     new Tensor(
       'float32',
@@ -82,7 +92,11 @@ function convnext(): Case {
   const net = new Net('convnext')
   let x = net.conv(net.input('x', [1, 3, 16, 16]), 3, 24, { stride: 2 })
   for (let i = 0; i < 2; i++) {
-    const last = net.layerNorm(net.node('Transpose', [net.conv(x, 24, 24, { kernel: 7, group: 24 })], { perm: [0, 2, 3, 1] }), 24, 1e-6)
+    const last = net.layerNorm(
+      net.node('Transpose', [net.conv(x, 24, 24, { kernel: 7, group: 24 })], { perm: [0, 2, 3, 1] }),
+      24,
+      1e-6,
+    )
     const scaled = net.node('Mul', [net.linear(net.gelu(net.linear(last, 24, 48)), 48, 24), net.weight([24], 1e-2)])
     x = net.node('Add', [x, net.node('Transpose', [scaled], { perm: [0, 3, 1, 2] })])
   }
@@ -94,7 +108,10 @@ function vit(): Case {
   const net = new Net('vit')
   const patches = net.conv(net.input('x', [1, 3, 16, 16]), 3, 32, { kernel: 3, stride: 4 })
   const rows = net.node('Transpose', [net.reshape(patches, 1, 32, 16)], { perm: [0, 2, 1] })
-  const x = net.node('Add', [net.node('Concat', [net.weight([1, 1, 32], 1), rows], { axis: 1 }), net.weight([1, 17, 32], 1)])
+  const x = net.node('Add', [
+    net.node('Concat', [net.weight([1, 1, 32], 1), rows], { axis: 1 }),
+    net.weight([1, 17, 32], 1),
+  ])
   const seen = net.layerNorm(net.block(x, 17, 32, 4), 32)
   net.output(net.linear(net.node('Gather', [seen, net.whole(0)], { axis: 1 }), 32, 10), [1, 10])
   return net.case()
@@ -124,7 +141,10 @@ const kept = (length: number, real: number): Tensor =>
   )
 
 function masked(net: Net, length: number, real: number, far: number): Value {
-  const given = net.cast(net.node('Unsqueeze', [net.input('attention_mask', [1, length], kept(length, real)), net.list(1, 2)]), 'float32')
+  const given = net.cast(
+    net.node('Unsqueeze', [net.input('attention_mask', [1, length], kept(length, real)), net.list(1, 2)]),
+    'float32',
+  )
   return net.node('Mul', [net.node('Sub', [net.number(1), given]), net.number(far)])
 }
 
@@ -147,7 +167,10 @@ function bertLn13(): Case {
   }
   const x = normed(net.input('x', [1, 16, 32]))
   const attended = normed(net.node('Add', [x, net.attention(x, 16, 32, 4)]))
-  net.output(normed(net.node('Add', [attended, net.linear(net.gelu(net.linear(attended, 32, 64)), 64, 32)])), [1, 16, 32])
+  net.output(
+    normed(net.node('Add', [attended, net.linear(net.gelu(net.linear(attended, 32, 64)), 64, 32)])),
+    [1, 16, 32],
+  )
   return net.case()
 }
 
@@ -219,7 +242,10 @@ function deeplab(): Case {
   const rates = [1, 2, 4].map((dilation) => net.node('Relu', [net.conv(x, 16, 16, { dilation })]))
   const logits = net.conv(net.node('Concat', rates, { axis: 1 }), 48, 4, { kernel: 1 })
   net.output(
-    net.node('Resize', [logits, '', '', net.list(1, 4, 32, 32)], { mode: 'linear', coordinate_transformation_mode: 'half_pixel' }),
+    net.node('Resize', [logits, '', '', net.list(1, 4, 32, 32)], {
+      mode: 'linear',
+      coordinate_transformation_mode: 'half_pixel',
+    }),
     [1, 4, 32, 32],
   )
   return net.case()

@@ -11,31 +11,41 @@ import { operatorModels } from './operators.js'
 /** The newest opset that runtimes have released. */
 const newest = 25
 
-t.test('each operator in each version: what is valid is valid in half precision', { skip: skipWithoutOnnx }, async (t) => {
-  const models = [...operatorModels(newest)].map(({ name, what, model }) => ({ name, what, model: writeModel(model) }))
-  const forms = models.flatMap(({ model }, of) =>
-    (['fp16', 'bf16'] as const).flatMap((precision) => {
-      try {
-        const { model: half, report } = convertPrecision(parseModel(model), precision)
-        return [{ of, precision, model: writeModel(half), isConverted: !report.kept.some(({ node }) => node === 'node') }]
-      } catch (error) {
-        // an opset that cannot be raised is said to be none
-        if (error instanceof TensorRTError && error.code === 'ERR_TRT_PRECISION') return []
-        throw error
-      }
-    }),
-  )
-  const answers = await askOnnx([...models, ...forms])
-  const isValid = (of: number): boolean => answers[of]?.valid === null
-  const held = forms.filter(({ of, isConverted }) => isConverted && isValid(of))
-  const operators = new Set(held.map(({ of }) => models[of]?.name))
-  t.ok(operators.size > 100 && held.length > 800, `${held.length} models of ${operators.size} operators`)
-  const wrong = forms.flatMap(({ of, precision }, i) => {
-    const { valid } = answers[models.length + i]!
-    return isValid(of) && valid !== null ? [`${models[of]?.what} in ${precision}: ${valid}`] : []
-  })
-  t.same(wrong, [])
-})
+t.test(
+  'each operator in each version: what is valid is valid in half precision',
+  { skip: skipWithoutOnnx },
+  async (t) => {
+    const models = [...operatorModels(newest)].map(({ name, what, model }) => ({
+      name,
+      what,
+      model: writeModel(model),
+    }))
+    const forms = models.flatMap(({ model }, of) =>
+      (['fp16', 'bf16'] as const).flatMap((precision) => {
+        try {
+          const { model: half, report } = convertPrecision(parseModel(model), precision)
+          return [
+            { of, precision, model: writeModel(half), isConverted: !report.kept.some(({ node }) => node === 'node') },
+          ]
+        } catch (error) {
+          // an opset that cannot be raised is said to be none
+          if (error instanceof TensorRTError && error.code === 'ERR_TRT_PRECISION') return []
+          throw error
+        }
+      }),
+    )
+    const answers = await askOnnx([...models, ...forms])
+    const isValid = (of: number): boolean => answers[of]?.valid === null
+    const held = forms.filter(({ of, isConverted }) => isConverted && isValid(of))
+    const operators = new Set(held.map(({ of }) => models[of]?.name))
+    t.ok(operators.size > 100 && held.length > 800, `${held.length} models of ${operators.size} operators`)
+    const wrong = forms.flatMap(({ of, precision }, i) => {
+      const { valid } = answers[models.length + i]!
+      return isValid(of) && valid !== null ? [`${models[of]?.what} in ${precision}: ${valid}`] : []
+    })
+    t.same(wrong, [])
+  },
+)
 
 t.test('networks', { skip: skipWithoutOnnx || skipWithoutRtx }, async (t) => {
   const cases = networks.slice(0, 12).map((make) => make())

@@ -31,7 +31,13 @@ const others: Readonly<Record<string, Readonly<Record<number, ElementType>>>> = 
   Where: { 0: 'bool' },
 }
 
-const values: Readonly<Record<string, AttributeValue>> = { INT: 1, INTS: [1, 1], FLOAT: float(1), FLOATS: [1.5, 1.5], STRING: 'ij,jk->ik' }
+const values: Readonly<Record<string, AttributeValue>> = {
+  INT: 1,
+  INTS: [1, 1],
+  FLOAT: float(1),
+  FLOATS: [1.5, 1.5],
+  STRING: 'ij,jk->ik',
+}
 
 /** A model, and whose it is. */
 export interface OfOperator {
@@ -67,21 +73,34 @@ function* modelsOf(name: string, version: Version, opset: number): Generator<OfO
         () => dtype,
       )
       // a Reshape to what is not known, since ONNX wants to know how many dimensions inputs and outputs have
-      const shaped = (from: string, to: string) => ({ opType: 'Reshape', name: to, input: [from, 'shape'], output: [to] })
+      const shaped = (from: string, to: string) => ({
+        opType: 'Reshape',
+        name: to,
+        input: [from, 'shape'],
+        output: [to],
+      })
       const node = {
         opType: name,
         name: 'node',
         input: read.map((each) => `${each.name}_any`),
         output: given.map((each) => `${each.name}_any`),
-        attribute: required.map(([attribute, [kind]]) => attributeToProto({ type: name, domain: '' }, attribute, values[kind]!)),
+        attribute: required.map(([attribute, [kind]]) =>
+          attributeToProto({ type: name, domain: '' }, attribute, values[kind]!),
+        ),
       }
       // and of floating point a Neg: what only moves elements is converted beside what computes
       const before = read.flatMap(({ name: input, type }) => {
         if (type?.value.case !== 'tensorType' || type.value.value.elemType !== elementTypeNumber('float32'))
           return [shaped(input, `${input}_any`)]
-        return [{ opType: 'Neg', name: `${input}_neg`, input: [input], output: [`${input}_neg`] }, shaped(`${input}_neg`, `${input}_any`)]
+        return [
+          { opType: 'Neg', name: `${input}_neg`, input: [input], output: [`${input}_neg`] },
+          shaped(`${input}_neg`, `${input}_any`),
+        ]
       })
-      const after = given.map((each) => ({ ...shaped(`${each.name}_any`, each.name), input: [`${each.name}_any`, 'flat'] }))
+      const after = given.map((each) => ({
+        ...shaped(`${each.name}_any`, each.name),
+        input: [`${each.name}_any`, 'flat'],
+      }))
       const model = create(ModelProtoSchema, {
         irVersion: 8n,
         opsetImport: [{ domain: '', version: BigInt(opset) }],
@@ -93,7 +112,12 @@ function* modelsOf(name: string, version: Version, opset: number): Generator<OfO
           initializer: [{ name: 'flat', dataType: elementTypeNumber('int64'), dims: [1n], int64Data: [-1n] }],
         },
       })
-      yield { name, opset, what: `${name} of opset ${opset}${all ? ', all inputs' : ''}${hasFloats ? '' : `, ${dtype}`}`, model }
+      yield {
+        name,
+        opset,
+        what: `${name} of opset ${opset}${all ? ', all inputs' : ''}${hasFloats ? '' : `, ${dtype}`}`,
+        model,
+      }
     }
 }
 
@@ -110,7 +134,8 @@ export function* operatorModels(newest: number): Generator<OfOperator> {
     for (const [i, version] of versions.entries()) {
       const last = Math.min(newest, (versions[i + 1]?.since ?? Infinity) - 1)
       const first = Math.max(6, version.since)
-      if (version.deprecated || last < first || !Object.values(version.types).some((types) => types.includes('float'))) continue
+      if (version.deprecated || last < first || !Object.values(version.types).some((types) => types.includes('float')))
+        continue
       for (const opset of new Set([first, last])) yield* modelsOf(name, version, opset)
     }
   }

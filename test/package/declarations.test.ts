@@ -1,4 +1,5 @@
-// What the package declares to its users, by the declarations that tsc wrote: no type of the addon's interface is in it.
+// What the package declares to its users, by the declarations that tsc wrote: no type of the addon's interface is in
+// it.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -53,7 +54,8 @@ function reachable(entry: string): Map<string, string> {
 }
 
 const isPrivate = (node: ts.ClassElement): boolean =>
-  (node.name !== undefined && ts.isPrivateIdentifier(node.name)) || (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Private) !== 0
+  (node.name !== undefined && ts.isPrivateIdentifier(node.name)) ||
+  (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Private) !== 0
 
 for (const entry of entries) {
   t.test(entry, (t) => {
@@ -68,7 +70,9 @@ for (const entry of entries) {
 }
 
 t.test('they need no types of the optional peers', (t) => {
-  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { peerDependencies: object }
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    peerDependencies: object
+  }
   const peers = [...Object.keys(peerDependencies), 'onnxruntime-common']
   const files = program.getSourceFiles().map(({ fileName }) => fileName)
   t.same(

@@ -1,4 +1,5 @@
-// Which modules a program loads that imports the package, and one that also runs ONNX on the CPU: what V8 counted in its process, in all of its threads.
+// Which modules a program loads that imports the package, and one that also runs ONNX on the CPU: what V8 counted in
+// its process, in all of its threads.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -39,7 +40,8 @@ async function loadedBy(name: string, program: string, env: NodeJS.ProcessEnv = 
     const { result } = JSON.parse(readFileSync(join(counted, file), 'utf8')) as { result: { url: string }[] }
     for (const { url } of result) if (url.startsWith('file:')) paths.add(relative(root, fileURLToPath(url)))
   }
-  const matches = (pattern: RegExp): string[] => [...new Set([...paths].flatMap((path) => pattern.exec(path)?.[1] ?? []))].sort()
+  const matches = (pattern: RegExp): string[] =>
+    [...new Set([...paths].flatMap((path) => pattern.exec(path)?.[1] ?? []))].sort()
   return {
     output: stdout,
     packages: matches(/^node_modules\/((?:@[^/]+\/)?[^/]+)\//),
@@ -64,7 +66,8 @@ const rooms = (files: readonly string[]): string[] => [...new Set(files.map((pat
 t.test('the import loads no dependency, and nothing of the command line', async (t) => {
   t.ok(imported.files.includes('index.js') && imported.files.includes('engine.js'), 'what is looked at')
   t.same(imported.packages, [])
-  for (const room of ['cli', 'serve', 'tasks', 'vision', 'quantization']) t.notOk(rooms(imported.files).includes(room), room)
+  for (const room of ['cli', 'serve', 'tasks', 'vision', 'quantization'])
+    t.notOk(rooms(imported.files).includes(room), room)
 })
 
 t.test('running ONNX on the CPU loads what finds the addon, and no more', async (t) => {
@@ -89,8 +92,13 @@ t.test('protobuf is loaded where ONNX is parsed', async (t) => {
 const withoutComments = (code: string): string => code.replaceAll(/^ *\/?\*.*$/gm, '')
 
 t.test('each dependency is imported by what is shipped, and nothing else is', async (t) => {
-  const { dependencies, peerDependencies } = JSON.parse(readText('package.json')) as Record<string, Record<string, string>>
-  const code = readdirSync(join(root, 'dist/lib'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.js'))
+  const { dependencies, peerDependencies } = JSON.parse(readText('package.json')) as Record<
+    string,
+    Record<string, string>
+  >
+  const code = readdirSync(join(root, 'dist/lib'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.js'),
+  )
   const named = code.flatMap((path) =>
     Array.from(
       // what examples in docstrings import is not imported

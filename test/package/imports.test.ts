@@ -10,7 +10,9 @@ const lib = fileURLToPath(new URL('../../lib', import.meta.url))
 function imported(path: string, found = new Set<string>()): Set<string> {
   if (found.has(path)) return found
   found.add(path)
-  for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/^(?:import|export)\b[^;'"]*['"](\.{1,2}\/[^'"]+)['"]/gm))
+  for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export)\b[^;'"]*['"](\.{1,2}\/[^'"]+)['"]/gm,
+  ))
     imported(join(dirname(path), name), found)
   return found
 }
@@ -25,6 +27,9 @@ t.test('what opens engines is imported when one is opened: its memory is not tak
     heavy.filter((path) => files.has(path)),
     [],
   )
-  t.ok(imported(join(lib, 'backend', 'addon.js')).has(join(lib, 'backend', 'completions.js')), 'an import is seen where there is one')
+  t.ok(
+    imported(join(lib, 'backend', 'addon.js')).has(join(lib, 'backend', 'completions.js')),
+    'an import is seen where there is one',
+  )
   t.end()
 })

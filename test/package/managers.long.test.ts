@@ -1,5 +1,6 @@
-// The tarball as each package manager installs it, with the versions of Node that it is for, behind a proxy that lets through to the registry alone: imported,
-// required, compiled against, asked by `doctor`; without onnxruntime-node it says what to install, with it it infers.
+// The tarball as each package manager installs it, with the versions of Node that it is for, behind a proxy that lets
+// through to the registry alone: imported, required, compiled against, asked by `doctor`; without onnxruntime-node it
+// says what to install, with it it infers.
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -36,14 +37,25 @@ const toolsFolder = join(folder, 'tools')
 mkdirSync(toolsFolder)
 writeFileSync(join(toolsFolder, 'package.json'), '{ "name": "tools", "private": true }')
 const proxy = await startRegistryProxy(t, folder)
-await run('npm', ['install', ...tools, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], toolsFolder, through(proxy))
+await run(
+  'npm',
+  ['install', ...tools, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+  toolsFolder,
+  through(proxy),
+)
 const tarball = await packed(join(folder, 'packed'), { addon: hasAddon })
 
 const yarn = join(toolsFolder, 'node_modules/@yarnpkg/cli-dist/bin/yarn.js')
 const pnpm = join(toolsFolder, 'node_modules/.bin/pnpm')
 const bun = join(toolsFolder, 'node_modules/@oven/bun-linux-x64/bin/bun')
 const yarnrc = (linker: string): string =>
-  [`nodeLinker: ${linker}`, `npmRegistryServer: ${JSON.stringify(proxy.registry.href)}`, 'enableTelemetry: false', 'enableImmutableInstalls: false', ''].join('\n') // prettier-ignore
+  [
+    `nodeLinker: ${linker}`,
+    `npmRegistryServer: ${JSON.stringify(proxy.registry.href)}`,
+    'enableTelemetry: false',
+    'enableImmutableInstalls: false',
+    '',
+  ].join('\n')
 
 const [oldest, middle, newest] = ['20.19.0', '22.12.0', '24.21.0'] as const
 /** Plug'n'Play has hooks for `import`, which `require` of an ES module asks only from Node 24 on. */
@@ -69,7 +81,16 @@ const managers: readonly Manager[] = [
 ] // prettier-ignore
 
 function through({ url }: RegistryProxy): NodeJS.ProcessEnv {
-  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'npm_config_proxy', 'npm_config_https_proxy', 'YARN_HTTP_PROXY', 'YARN_HTTPS_PROXY'] // prettier-ignore
+  const names = [
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'http_proxy',
+    'https_proxy',
+    'npm_config_proxy',
+    'npm_config_https_proxy',
+    'YARN_HTTP_PROXY',
+    'YARN_HTTPS_PROXY',
+  ]
   return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: '', no_proxy: '' }
 }
 
@@ -110,7 +131,11 @@ for (const [i, manager] of managers.entries()) {
   t.test(`${name}, ${node === 'bun' ? 'by itself' : `Node ${node}`}`, async (t) => {
     const here = join(folder, String(i))
     mkdirSync(here)
-    const all = { 'package.json': '{ "name": "stranger", "version": "1.0.0", "private": true }', ...files, ...manager.files }
+    const all = {
+      'package.json': '{ "name": "stranger", "version": "1.0.0", "private": true }',
+      ...files,
+      ...manager.files,
+    }
     for (const [file, text] of Object.entries(all)) writeFileSync(join(here, file), text)
     const bin = node === 'bun' ? '' : `${dirname(await ensureNode(node))}:`
     const env = {
@@ -132,7 +157,11 @@ for (const [i, manager] of managers.entries()) {
           resolve(error === null ? stdout : `${stdout}\n${stderr}\n${error.message}`),
         )
       })
-    const added = async (packages: readonly string[], flags: readonly string[], more?: NodeJS.ProcessEnv): Promise<void> => {
+    const added = async (
+      packages: readonly string[],
+      flags: readonly string[],
+      more?: NodeJS.ProcessEnv,
+    ): Promise<void> => {
       const before = proxy.let()
       const said = await say([...manager.add, ...flags, ...packages], more)
       t.notMatch(said, /Command failed/, said)
@@ -143,7 +172,11 @@ for (const [i, manager] of managers.entries()) {
     await added([own, 'typescript@5.9.3', '@types/node@^20.19.0'], manager.noScripts, { YARN_ENABLE_SCRIPTS: 'false' })
     const missing = /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node/
     t.match(await say([...manager.file, 'import.mjs']), missing, 'import: it says what is missing')
-    t.match(await say([...manager.file, 'require.cjs']), manager.noRequire ?? missing, 'require: it says what is missing')
+    t.match(
+      await say([...manager.file, 'require.cjs']),
+      manager.noRequire ?? missing,
+      'require: it says what is missing',
+    )
     const tsc = [
       ...manager.command,
       'tsc',
@@ -162,7 +195,11 @@ for (const [i, manager] of managers.entries()) {
     await added(['onnxruntime-node@^1.30.0'], manager.allowing ?? [])
     t.equal(await say([...manager.file, 'import.mjs']), 'cpu 0,2,0,4\n', 'import: it infers')
     t.match(await say([...manager.file, 'require.cjs']), manager.noRequire ?? /^cpu 0,2,0,4\n$/, 'require: it infers')
-    t.equal(await say([...manager.file, 'import.mjs'], { NODE_TENSORRT_PORTABLE: '1' }), 'cpu 0,2,0,4\n', 'without the addon')
+    t.equal(
+      await say([...manager.file, 'import.mjs'], { NODE_TENSORRT_PORTABLE: '1' }),
+      'cpu 0,2,0,4\n',
+      'without the addon',
+    )
     const doctor = await say([...manager.command, 'node-tensorrt', 'doctor', '--json'])
     t.match(doctor, /^\{/, 'doctor')
     if (doctor.startsWith('{')) t.match(JSON.parse(doctor), { addon: { loaded: hasAddon }, cpu: { available: true } })

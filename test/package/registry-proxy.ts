@@ -14,7 +14,10 @@ export interface RegistryProxy {
 
 const portOf = ({ port, protocol }: URL): number => (port !== '' ? Number(port) : protocol === 'http:' ? 80 : 443)
 
-export async function startRegistryProxy(t: { teardown(end: () => unknown): unknown }, cwd: string): Promise<RegistryProxy> {
+export async function startRegistryProxy(
+  t: { teardown(end: () => unknown): unknown },
+  cwd: string,
+): Promise<RegistryProxy> {
   const registry = new URL((await run('npm', ['config', 'get', 'registry'], cwd)).trim())
   let through = 0
   const refused: string[] = []

@@ -72,7 +72,8 @@ t.test(
         cmake.units.some((unit) => unit.length === 1 && unit[0] === path),
         `${path} stands apart`,
       )
-    for (const unit of cmake.units) t.equal(new Set(unit.map((path) => path.split('/')[1])).size, 1, `one room: ${unit[0] ?? ''}`)
+    for (const unit of cmake.units)
+      t.equal(new Set(unit.map((path) => path.split('/')[1])).size, 1, `one room: ${unit[0] ?? ''}`)
 
     for (const kind of ['defines', 'flags', 'link'] as const) {
       const shipped = gyp[kind].filter((word) => !ofNode[kind].test(word))
@@ -80,9 +81,18 @@ t.test(
       t.strictSame(shipped, tested, kind)
     }
     const missing = (given: string[], wanted: string[]): string[] => wanted.filter((word) => !given.includes(word))
-    t.strictSame(missing(cmake.defines, [...facts.defines, 'NDEBUG']), [], 'the defines of native/build.json, and none of assert()')
+    t.strictSame(
+      missing(cmake.defines, [...facts.defines, 'NDEBUG']),
+      [],
+      'the defines of native/build.json, and none of assert()',
+    )
     t.strictSame(missing(cmake.flags, [...facts.cflags, '-O3']), [], 'its flags')
-    t.strictSame(missing(cmake.link, [...facts.ldflags, ...facts.release_ldflags, ...facts.libraries]), [], 'those that it links with')
-    for (const each of [cmake, gyp]) t.ok(each.headers.includes('./node_modules/node-addon-api'), "node-addon-api's headers are its own")
+    t.strictSame(
+      missing(cmake.link, [...facts.ldflags, ...facts.release_ldflags, ...facts.libraries]),
+      [],
+      'those that it links with',
+    )
+    for (const each of [cmake, gyp])
+      t.ok(each.headers.includes('./node_modules/node-addon-api'), "node-addon-api's headers are its own")
   },
 )

@@ -1,4 +1,5 @@
-// What a stranger gets: a folder outside of the project, where its own node_modules cannot be found, with the package installed from its tarball.
+// What a stranger gets: a folder outside of the project, where its own node_modules cannot be found, with the package
+// installed from its tarball.
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/folders.js'
@@ -25,10 +26,15 @@ export async function packed(folder: string, { addon }: { addon: boolean }): Pro
   return (await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), ...options], root)).trim()
 }
 
-export async function stranger(t: { teardown(end: () => void): void }, { addon }: { addon: boolean }): Promise<Stranger> {
+export async function stranger(
+  t: { teardown(end: () => void): void },
+  { addon }: { addon: boolean },
+): Promise<Stranger> {
   const folder = temporaryFolder(t)
   const tarball = await packed(folder, { addon })
-  const files = (await run('tar', ['-tzf', tarball], root)).split('\n').filter((path) => path !== '' && !path.endsWith('/'))
+  const files = (await run('tar', ['-tzf', tarball], root))
+    .split('\n')
+    .filter((path) => path !== '' && !path.endsWith('/'))
   writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "version": "1.0.0", "private": true }')
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
   await run('npm', ['install', tarball, '--ignore-scripts', ...quietly], folder)

@@ -1,4 +1,5 @@
-// The tarball without its binary: what a stranger imports, requires and bundles. types.test.ts has its types, prebuilt.long.test.ts the binary.
+// The tarball without its binary: what a stranger imports, requires and bundles. types.test.ts has its types,
+// prebuilt.long.test.ts the binary.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -28,7 +29,9 @@ t.test('what is in it', async (t) => {
   const types = paths.filter((path) => path.endsWith('.d.ts'))
   t.ok(types.includes('dist/lib/index.d.ts') && types.includes('dist/lib/engine.d.ts'), 'the types are')
   t.same(
-    paths.filter((path) => !/^(dist\/lib\/.+\.(js|d\.ts|proto)|package\.json|README\.md|CHANGELOG\.md|LICENSE|NOTICE)$/.test(path)),
+    paths.filter(
+      (path) => !/^(dist\/lib\/.+\.(js|d\.ts|proto)|package\.json|README\.md|CHANGELOG\.md|LICENSE|NOTICE)$/.test(path),
+    ),
     [],
     'nothing else is',
   )
@@ -37,26 +40,29 @@ t.test('what is in it', async (t) => {
     t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
 })
 
-t.test('no file names a source map, has a source, or names what is not there; the declarations have their comments', async (t) => {
-  const texts = paths
-    .filter((path) => /\.(js|d\.ts)$/.test(path))
-    .map((path) => [path, readFileSync(join(installed, path), 'utf8')] as const)
-  t.same(
-    texts.flatMap(([path, text]) => (/sourceMappingURL|sourcesContent/.test(text) ? [path] : [])),
-    [],
-  )
-  const missing = texts.flatMap(([path, text]) =>
-    Array.from(text.matchAll(/(?:\bfrom|\bimport\()\s*['"](\.{1,2}\/[^'"]+)\.js['"]/g), ([, name = '']) => {
-      const named = join(dirname(join(installed, path)), name) + (path.endsWith('.d.ts') ? '.d.ts' : '.js')
-      return existsSync(named) ? undefined : `${path} names ${name}`
-    }),
-  )
-  t.same(
-    missing.filter((each) => each !== undefined),
-    [],
-  )
-  t.match(readFileSync(join(installed, 'dist/lib/engine.d.ts'), 'utf8'), /\/\*\*[\s\S]+@throws/)
-})
+t.test(
+  'no file names a source map, has a source, or names what is not there; the declarations have their comments',
+  async (t) => {
+    const texts = paths
+      .filter((path) => /\.(js|d\.ts)$/.test(path))
+      .map((path) => [path, readFileSync(join(installed, path), 'utf8')] as const)
+    t.same(
+      texts.flatMap(([path, text]) => (/sourceMappingURL|sourcesContent/.test(text) ? [path] : [])),
+      [],
+    )
+    const missing = texts.flatMap(([path, text]) =>
+      Array.from(text.matchAll(/(?:\bfrom|\bimport\()\s*['"](\.{1,2}\/[^'"]+)\.js['"]/g), ([, name = '']) => {
+        const named = join(dirname(join(installed, path)), name) + (path.endsWith('.d.ts') ? '.d.ts' : '.js')
+        return existsSync(named) ? undefined : `${path} names ${name}`
+      }),
+    )
+    t.same(
+      missing.filter((each) => each !== undefined),
+      [],
+    )
+    t.match(readFileSync(join(installed, 'dist/lib/engine.d.ts'), 'utf8'), /\/\*\*[\s\S]+@throws/)
+  },
+)
 
 t.test('its size: with the binary, of less than 730 kB, it is at most 1.55 MB', async (t) => {
   t.ok(bytes <= 820_000, `${bytes} bytes without the binary`)
@@ -64,9 +70,11 @@ t.test('its size: with the binary, of less than 730 kB, it is at most 1.55 MB', 
 
 /** What `attw` says and is so on purpose: of its kind of problem, and of the one kind of resolution that has it. */
 const setAside = [
-  // `moduleResolution: node10` of TypeScript knows no `exports`; it is deprecated, and no Node that the package runs on resolves like it
+  // `moduleResolution: node10` of TypeScript knows no `exports`; it is deprecated, and no Node that the package runs on
+  // resolves like it
   'NoResolution, node10',
-  // the package has ES modules alone: `require` takes them from Node 20.19 and 22.12 on, which `engines` asks for, and TypeScript's `nodenext` knows it
+  // the package has ES modules alone: `require` takes them from Node 20.19 and 22.12 on, which `engines` asks for, and
+  // TypeScript's `nodenext` knows it
   'CJSResolvesToESM, node16-cjs',
 ]
 
@@ -76,7 +84,9 @@ t.test('publint and attw find nothing that is not so on purpose', async (t) => {
   t.same(messages, [], 'publint')
   const found = await checkPackage(createPackageFromTarballData(data))
   if (found.types === false) return void t.fail('attw finds no types')
-  const kinds = found.problems.map((problem) => `${problem.kind}, ${'resolutionKind' in problem ? problem.resolutionKind : 'any'}`)
+  const kinds = found.problems.map(
+    (problem) => `${problem.kind}, ${'resolutionKind' in problem ? problem.resolutionKind : 'any'}`,
+  )
   t.same([...new Set(kinds)].sort(), [...setAside].sort(), 'attw')
 })
 
@@ -85,7 +95,10 @@ t.test('import and require', async (t) => {
   t.equal(await program('requires.cjs', `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`), used)
   for (const name of ['onnx', 'serve', 'video', 'vision', 'tasks'])
     t.equal(
-      await program(`${name}.mjs`, `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`),
+      await program(
+        `${name}.mjs`,
+        `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`,
+      ),
       'true\n',
     )
 })
@@ -107,7 +120,10 @@ t.test('without sharp, the error says how to install it', async (t) => {
 })
 
 t.test('an app that esbuild bundled, with the package left outside of the bundle', async (t) => {
-  writeFileSync(join(folder, 'words.ts'), `export const words = (shape: readonly number[]): string => shape.join(' x ')`)
+  writeFileSync(
+    join(folder, 'words.ts'),
+    `export const words = (shape: readonly number[]): string => shape.join(' x ')`,
+  )
   const app = `
     import { capabilities, Tensor } from 'node-tensorrt'
     import { GraphBuilder, writeModel } from 'node-tensorrt/onnx'
@@ -121,7 +137,18 @@ t.test('an app that esbuild bundled, with the package left outside of the bundle
   for (const format of long ? (['esm', 'cjs'] as const) : (['esm'] as const)) {
     const outfile = format === 'esm' ? 'app.mjs' : 'app.cjs'
     const entryPoints = [join(folder, 'app.ts')]
-    await build({ entryPoints, outfile: join(folder, outfile), bundle: true, platform: 'node', format, external: ['node-tensorrt'] })
-    t.equal(await run(process.execPath, ['--no-warnings', outfile], folder), `2 x 3 true ${process.versions.node}\n`, format)
+    await build({
+      entryPoints,
+      outfile: join(folder, outfile),
+      bundle: true,
+      platform: 'node',
+      format,
+      external: ['node-tensorrt'],
+    })
+    t.equal(
+      await run(process.execPath, ['--no-warnings', outfile], folder),
+      `2 x 3 true ${process.versions.node}\n`,
+      format,
+    )
   }
 })

@@ -1,4 +1,5 @@
-// The types, in a folder outside of the project: programs as a stranger writes them in each module mode, and what TypeScript has to refuse.
+// The types, in a folder outside of the project: programs as a stranger writes them in each module mode, and what
+// TypeScript has to refuse.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
@@ -14,10 +15,23 @@ for (const name of ['onnxruntime-node', 'onnxruntime-common', '@types'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 
 /** Today's TypeScript, and the one before it. */
-const compilers = ['typescript-native', ...(long ? ['typescript'] : [])].map((name) => join(root, 'node_modules', name, 'bin/tsc'))
-const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--types', 'node', '--target', 'es2022']
+const compilers = ['typescript-native', ...(long ? ['typescript'] : [])].map((name) =>
+  join(root, 'node_modules', name, 'bin/tsc'),
+)
+const strict = [
+  '--strict',
+  '--exactOptionalPropertyTypes',
+  '--noUncheckedIndexedAccess',
+  '--types',
+  'node',
+  '--target',
+  'es2022',
+]
 
-/** Compiles programs in the stranger's folder, each a list of arguments of tsc; tells what TypeScript says of each, which is nothing where all is well. */
+/**
+ * Compiles programs in the stranger's folder, each a list of arguments of tsc; tells what TypeScript says of each,
+ * which is nothing where all is well.
+ */
 async function tsc(...programs: readonly (readonly string[])[]): Promise<string[]> {
   const said: string[] = []
   for (const args of programs) {
@@ -43,20 +57,30 @@ interface Mode {
 const everyMode: readonly Mode[] = [
   { name: 'ESM, node16', extension: 'mts', options: ['--module', 'node16'], lib: 'es2022' },
   { name: 'ESM, nodenext', extension: 'mts', options: ['--module', 'nodenext'], lib: 'es2023,esnext.disposable,dom' },
-  { name: 'ESM, bundler', extension: 'mts', options: ['--module', 'esnext', '--moduleResolution', 'bundler'], lib: 'esnext' },
+  {
+    name: 'ESM, bundler',
+    extension: 'mts',
+    options: ['--module', 'esnext', '--moduleResolution', 'bundler'],
+    lib: 'esnext',
+  },
   { name: 'CommonJS, node20', extension: 'cts', options: ['--module', 'node20'], lib: 'es2022' },
   { name: 'CommonJS, nodenext', extension: 'cts', options: ['--module', 'nodenext'], lib: 'es2022,dom' },
 ]
 const modes = everyMode.filter(({ name }) => long || name.endsWith('nodenext'))
 
-const programs = readdirSync(join(root, 'test/types/programs')).map((file) => ({ file, text: readText(`test/types/programs/${file}`) }))
+const programs = readdirSync(join(root, 'test/types/programs')).map((file) => ({
+  file,
+  text: readText(`test/types/programs/${file}`),
+}))
 
 /** What a program's last comment says that it prints, without the addon, which a tarball may have or not. */
 const toPrint = (program: string): string => {
   const [, said = ''] = programs.find(({ file }) => file === `${program}.ts`)?.text.split('\n// It prints:\n') ?? []
   return said.replaceAll(/^\/\/ /gm, '')
 }
-/** What was printed, by what was run: modes that differ in how types are found make the same code, which is run once. */
+/**
+ * What was printed, by what was run: modes that differ in how types are found make the same code, which is run once.
+ */
 const ran = new Map<string, string>()
 
 const inModes = modes.map(({ name, extension, options, lib }) => {
@@ -101,7 +125,8 @@ for (const [i, { name, extension, files }] of inModes.entries()) {
       const program = basename(file, `.${extension}`)
       const path = file.replace(/ts$/, 'js')
       const code = `${extension} ${readFileSync(join(folder, path), 'utf8')}`
-      const output = ran.get(code) ?? (await run(process.execPath, ['--no-warnings', path], folder, { NODE_TENSORRT_PORTABLE: '1' }))
+      const output =
+        ran.get(code) ?? (await run(process.execPath, ['--no-warnings', path], folder, { NODE_TENSORRT_PORTABLE: '1' }))
       ran.set(code, output)
       t.not(output, '', `${program} printed something`)
       t.equal(output, toPrint(program), program)

@@ -42,7 +42,10 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       const [{ name: type, code, message }] = await warned
       const built = `${path} was built by ${name} for NVIDIA A10 (${gpu.computeCapability}) on ${process.platform}-${process.arch}`
       t.same({ type, code }, { type: 'TensorRTWarning', code: 'TRT_OTHER_GPU' })
-      t.ok(message.startsWith(`${built}; here is ${name} with ${gpu.name} (${gpu.computeCapability}). It runs`), message)
+      t.ok(
+        message.startsWith(`${built}; here is ${name} with ${gpu.name} (${gpu.computeCapability}). It runs`),
+        message,
+      )
     })
 
     await t.test('another compute capability', async (t) => {
@@ -106,7 +109,11 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
         found: `${name} at ${join(tensorrt, `libnvinfer.so.${version[0]}`)}`,
       })
       await editInfo(other, { settings: { versionCompatible: true } })
-      t.match(await failureOf(() => opens(other)), { message: /cannot load the plan.*Version tag/ }, 'and of a version-compatible one')
+      t.match(
+        await failureOf(() => opens(other)),
+        { message: /cannot load the plan.*Version tag/ },
+        'and of a version-compatible one',
+      )
       await (await build()).save(other)
       await opens(other)
     })

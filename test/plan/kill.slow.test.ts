@@ -38,7 +38,8 @@ function padded(plan: Uint8Array, more: number): Uint8Array {
 const start = (...args: (string | number)[]): ChildProcess =>
   spawn(process.execPath, [program, ...args.map(String)], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 
-const temporaries = async (path: string): Promise<string[]> => (await readdir(dirname(path))).filter((name) => name.endsWith('.tmp'))
+const temporaries = async (path: string): Promise<string[]> =>
+  (await readdir(dirname(path))).filter((name) => name.endsWith('.tmp'))
 
 /** Runs `body` for each number below `count`, three at a time. */
 async function inParallel(count: number, body: (i: number) => Promise<void>): Promise<void> {
@@ -126,7 +127,10 @@ t.test('savers in several processes, and a reader meanwhile', async (t) => {
     plans.map(() => 0),
   )
   const known = plans.map((plan) => plan.sha256)
-  t.ok([...seen.keys()].every((sha256) => known.includes(sha256)) && seen.size > 1, `read ${[...seen.values()].join(' + ')} times`)
+  t.ok(
+    [...seen.keys()].every((sha256) => known.includes(sha256)) && seen.size > 1,
+    `read ${[...seen.values()].join(' + ')} times`,
+  )
   t.same(Object.keys((await readSidecar(path)).plans), [(await Plan.load(path)).sha256], 'one entry in the end')
   t.same(await temporaries(path), [])
 })
@@ -146,7 +150,13 @@ t.test('a disk that is full', { skip: !unshare && 'unshare cannot mount here' },
     ['-rm', 'sh', '-c', script, 'sh', disk, process.execPath, program, ...plans.map((plan) => plan.path)],
     { env, timeout: 500_000 },
   )
-  const rounds = JSON.parse((await run).stdout) as { code: string; cause: string; files: string[]; sha256: string; free: number }[]
+  const rounds = JSON.parse((await run).stdout) as {
+    code: string
+    cause: string
+    files: string[]
+    sha256: string
+    free: number
+  }[]
   const [, large] = plans
   t.ok(rounds.length >= 20)
   for (const round of rounds) {

@@ -5,8 +5,10 @@ import { Builder, type BuildInfo } from '../../lib/index.js'
 import { oneNode } from '../support/models.js'
 
 /** A folder of one test, and the path of a plan in it. */
-export const inFolder = (t: { readonly testdir: (content?: Record<string, string>) => string }, name = 'model.plan'): string =>
-  join(t.testdir({}), name)
+export const inFolder = (
+  t: { readonly testdir: (content?: Record<string, string>) => string },
+  name = 'model.plan',
+): string => join(t.testdir({}), name)
 
 /** A small real plan; another for another width. */
 export const smallPlan = (width = 4): Promise<Plan<BuildInfo>> => new Builder().build(oneNode('Relu', [1, width]))
@@ -17,7 +19,8 @@ export interface SidecarFile {
   plans: Record<string, { size: number; savedAt: string; savedBy: string; info: Record<string, unknown> }>
 }
 
-export const readSidecar = async (plan: string): Promise<SidecarFile> => JSON.parse(await readFile(`${plan}.json`, 'utf8')) as SidecarFile
+export const readSidecar = async (plan: string): Promise<SidecarFile> =>
+  JSON.parse(await readFile(`${plan}.json`, 'utf8')) as SidecarFile
 
 /** Changes what the sidecar says of how its only plan came about. */
 export async function editInfo(plan: string, change: Record<string, unknown>): Promise<void> {

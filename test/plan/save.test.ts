@@ -1,7 +1,19 @@
 // Saving, loading and inspecting on real plans of TensorRT-RTX.
 import { createHash } from 'node:crypto'
 import { execFile, spawnSync } from 'node:child_process'
-import { chmod, lstat, mkdir, readdir, realpath, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -77,7 +89,10 @@ t.test('a bare plan says what its header says', { skip: skipWithoutRtx }, async 
     const failure = await failureOf(() => Engine.load(path))
     t.match(failure, { code: length < 4 ? 'ERR_TRT_MODEL_FORMAT' : 'ERR_TRT_PLAN' })
     if (length >= 28)
-      t.match(failure.message, `truncated: a plan built by TensorRT-RTX 1.7.1 of ${bytes.length} bytes, of which ${length} are there`)
+      t.match(
+        failure.message,
+        `truncated: a plan built by TensorRT-RTX 1.7.1 of ${bytes.length} bytes, of which ${length} are there`,
+      )
   }
   await (await Plan.load(await writeTo(path, bytes))).save(path)
   t.same((await Plan.inspect(path)).source, 'sidecar', 'a bare one can be given a sidecar')
@@ -99,7 +114,9 @@ t.test('damage, truncation and exchange are found, and told apart', { skip: skip
     const at = i < 32 ? i : random.below(damaged.length)
     damaged[at] = (damaged[at] ?? 0) ^ (1 + random.below(255))
     await writeFile(path, damaged)
-    const failure = await failureOf(() => (i % 4 === 0 ? Engine.load(path) : i % 4 === 1 ? Plan.inspect(path) : Plan.load(path)))
+    const failure = await failureOf(() =>
+      i % 4 === 0 ? Engine.load(path) : i % 4 === 1 ? Plan.inspect(path) : Plan.load(path),
+    )
     const fits = failure.code === 'ERR_TRT_PLAN' && failure.details['likely'] === 'damaged'
     if (!fits) t.match(failure, { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } }, `byte ${at}`)
   }
@@ -142,13 +159,21 @@ t.test('a sidecar that cannot be used is an error, not a plan without one', { sk
     ['no plans', JSON.stringify({ ...whole, plans: [] }), /expected an object for plans but found array/],
     ['no hash', JSON.stringify({ ...whole, plans: { abc: entry } }), /expected a SHA-256 but found string "abc"/],
     ['no info', JSON.stringify({ ...whole, plans: { [plan.sha256]: { size: 1 } } }), /expected an object with info/],
-    ['a size of text', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, size: '1' } } }), /expected a number for size/],
+    [
+      'a size of text',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, size: '1' } } }),
+      /expected a number for size/,
+    ],
     [
       'another kind',
       JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, kind: 'odd' } } } }),
       /"full" or "rtx" for kind/,
     ],
-    ['half a GPU', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, gpu: { name: 'x' } } } } }), /for gpu/],
+    [
+      'half a GPU',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, gpu: { name: 'x' } } } } }),
+      /for gpu/,
+    ],
     [
       'half a system',
       JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, system: { os: 7 } } } } }),
@@ -169,95 +194,115 @@ t.test('a sidecar that cannot be used is an error, not a plan without one', { sk
   t.same((await Plan.inspect(path)).source, 'sidecar', 'and so is an empty one')
 })
 
-t.test("somebody else's file of that name is no sidecar and no obstacle, and stays", { skip: skipWithoutRtx }, async (t) => {
-  const path = inFolder(t)
-  const json = `${path}.json`
-  const plan = await smallPlan()
-  const text = (content: string) => () => writeFile(json, content)
-  const cases: [string, () => Promise<unknown>][] = [
-    ['other JSON', text('{"labels":[1,2,3]}')],
-    ['an empty object', text('{}')],
-    ['an array', text('[]')],
-    ['null', text('null')],
-    ['JSON that names us elsewhere', text('{"notes":"a node-tensorrt plan","format":"node-tensorrt plan"}')],
-    ['another format', text('{"format":"node-tensorrt planner"}')],
-    ['no JSON', text('labels: cat, dog\n')],
-    ['bytes', () => writeFile(json, Buffer.of(0xff, 0xfe, 0, 0x80, 0xc3))],
-    ['a huge file', async () => (await writeFile(json, 'x'), await truncate(json, 2 ** 40))],
-    ['a folder', () => mkdir(json)],
-    ['a link to itself', () => symlink('model.plan.json', json)],
-    ['a pipe', () => promisify(execFile)('mkfifo', [json])],
-  ]
-  for (const [name, put] of cases) {
-    await rm(json, { recursive: true, force: true })
-    await writeFile(path, plan.bytes)
-    await put()
-    const before = await lstat(json)
-    t.equal((await Plan.load(path)).sha256, plan.sha256, name)
-    t.match(await Plan.inspect(path), { source: 'header', info: { library: 'TensorRT-RTX 1.7.1' } }, name)
-    const failure = await failureOf(() => Engine.load(path))
-    t.not(failure.code, 'ERR_TRT_FILE', `${name}: what an engine fails for is the machine`)
-    t.notMatch(failure.message, /\.json/)
-    t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_FILE', message: /model\.plan\.json .*is something else/ }, name)
-    const after = await lstat(json)
-    t.same([after.ino, after.size, after.mtimeMs], [before.ino, before.size, before.mtimeMs], `${name}: stays as it was`)
-    t.same((await readdir(dirname(path))).sort(), ['model.plan', 'model.plan.json'])
-  }
-  // 255 bytes are a name's most: this one has no room for a sidecar
-  const long = join(dirname(path), `${'x'.repeat(248)}.plan`)
-  await writeFile(long, plan.bytes)
-  t.equal((await Plan.inspect(long)).source, 'header')
-})
+t.test(
+  "somebody else's file of that name is no sidecar and no obstacle, and stays",
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const path = inFolder(t)
+    const json = `${path}.json`
+    const plan = await smallPlan()
+    const text = (content: string) => () => writeFile(json, content)
+    const cases: [string, () => Promise<unknown>][] = [
+      ['other JSON', text('{"labels":[1,2,3]}')],
+      ['an empty object', text('{}')],
+      ['an array', text('[]')],
+      ['null', text('null')],
+      ['JSON that names us elsewhere', text('{"notes":"a node-tensorrt plan","format":"node-tensorrt plan"}')],
+      ['another format', text('{"format":"node-tensorrt planner"}')],
+      ['no JSON', text('labels: cat, dog\n')],
+      ['bytes', () => writeFile(json, Buffer.of(0xff, 0xfe, 0, 0x80, 0xc3))],
+      ['a huge file', async () => (await writeFile(json, 'x'), await truncate(json, 2 ** 40))],
+      ['a folder', () => mkdir(json)],
+      ['a link to itself', () => symlink('model.plan.json', json)],
+      ['a pipe', () => promisify(execFile)('mkfifo', [json])],
+    ]
+    for (const [name, put] of cases) {
+      await rm(json, { recursive: true, force: true })
+      await writeFile(path, plan.bytes)
+      await put()
+      const before = await lstat(json)
+      t.equal((await Plan.load(path)).sha256, plan.sha256, name)
+      t.match(await Plan.inspect(path), { source: 'header', info: { library: 'TensorRT-RTX 1.7.1' } }, name)
+      const failure = await failureOf(() => Engine.load(path))
+      t.not(failure.code, 'ERR_TRT_FILE', `${name}: what an engine fails for is the machine`)
+      t.notMatch(failure.message, /\.json/)
+      t.match(
+        await failureOf(() => plan.save(path)),
+        { code: 'ERR_TRT_FILE', message: /model\.plan\.json .*is something else/ },
+        name,
+      )
+      const after = await lstat(json)
+      t.same(
+        [after.ino, after.size, after.mtimeMs],
+        [before.ino, before.size, before.mtimeMs],
+        `${name}: stays as it was`,
+      )
+      t.same((await readdir(dirname(path))).sort(), ['model.plan', 'model.plan.json'])
+    }
+    // 255 bytes are a name's most: this one has no room for a sidecar
+    const long = join(dirname(path), `${'x'.repeat(248)}.plan`)
+    await writeFile(long, plan.bytes)
+    t.equal((await Plan.inspect(long)).source, 'header')
+  },
+)
 
-t.test('a sidecar that may not be read is no missing one: the plan is not taken unchecked', { skip: skipWithoutRtx }, async (t) => {
-  const folder = temporaryFolder(t)
-  const path = join(folder, 'model.plan')
-  await (await smallPlan()).save(path)
-  await chmod(`${path}.json`, 0)
-  await chmod(folder, 0o755)
-  const isRoot = process.geteuid?.() === 0
-  if (isRoot) process.seteuid?.(65534)
-  try {
-    for (const call of [() => Plan.load(path), () => Plan.inspect(path), () => Engine.load(path)])
-      t.match(await failureOf(call), { code: 'ERR_TRT_FILE', message: /Cannot read .*EACCES.*model\.plan\.json/ })
-  } finally {
-    if (isRoot) process.seteuid?.(0)
-  }
-})
+t.test(
+  'a sidecar that may not be read is no missing one: the plan is not taken unchecked',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const path = join(folder, 'model.plan')
+    await (await smallPlan()).save(path)
+    await chmod(`${path}.json`, 0)
+    await chmod(folder, 0o755)
+    const isRoot = process.geteuid?.() === 0
+    if (isRoot) process.seteuid?.(65534)
+    try {
+      for (const call of [() => Plan.load(path), () => Plan.inspect(path), () => Engine.load(path)])
+        t.match(await failureOf(call), { code: 'ERR_TRT_FILE', message: /Cannot read .*EACCES.*model\.plan\.json/ })
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+  },
+)
 
-t.test('the lock of a plan lies among the caches of its user; where that cannot be, beside it', { skip: skipWithoutRtx }, async (t) => {
-  const caches = process.env['XDG_CACHE_HOME']
-  t.teardown(() => {
-    if (caches === undefined) delete process.env['XDG_CACHE_HOME']
-    else process.env['XDG_CACHE_HOME'] = caches
-  })
-  const [folder, home] = [temporaryFolder(t), temporaryFolder(t)]
-  process.env['XDG_CACHE_HOME'] = home
-  const plan = await smallPlan()
-  await plan.save(join(folder, 'one.plan'))
-  await symlink(join(folder, 'one.plan'), join(folder, 'two.plan'))
-  await plan.save(join(folder, 'two.plan'))
-  t.same((await readdir(folder)).sort(), ['one.plan', 'one.plan.json', 'two.plan'])
-  const locks = await readdir(join(home, 'node-tensorrt', 'locks'))
-  t.match(locks, [/^plan-[0-9a-f]{2}\.lock$/], 'one, by the real path')
-  // who has it is waited for
-  const lock = join(home, 'node-tensorrt', 'locks', locks[0]!.slice(0, -'.lock'.length))
-  const others = Array.from({ length: 50 }, (_, i) => join(folder, `other-${i}.plan`))
-  const apart = await Promise.all(others.map(async (other) => (await planLock(other)) !== lock))
-  const saving = new AbortController()
-  await withFileLock(lock, {}, async () => {
-    const saved = plan.save(join(folder, 'two.plan'), { signal: saving.signal })
-    await plan.save(others[apart.indexOf(true)]!)
-    saving.abort(new Error('waited'))
-    await t.rejects(saved, { message: 'waited' }, 'while another plan is saved')
-  })
-  for (const nowhere of ['/proc/nowhere', join(folder, 'one.plan')]) {
-    process.env['XDG_CACHE_HOME'] = nowhere
+t.test(
+  'the lock of a plan lies among the caches of its user; where that cannot be, beside it',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const caches = process.env['XDG_CACHE_HOME']
+    t.teardown(() => {
+      if (caches === undefined) delete process.env['XDG_CACHE_HOME']
+      else process.env['XDG_CACHE_HOME'] = caches
+    })
+    const [folder, home] = [temporaryFolder(t), temporaryFolder(t)]
+    process.env['XDG_CACHE_HOME'] = home
+    const plan = await smallPlan()
     await plan.save(join(folder, 'one.plan'))
-    t.ok((await readdir(folder)).includes('.one.plan.lock'), nowhere)
-    await rm(join(folder, '.one.plan.lock'))
-  }
-})
+    await symlink(join(folder, 'one.plan'), join(folder, 'two.plan'))
+    await plan.save(join(folder, 'two.plan'))
+    t.same((await readdir(folder)).sort(), ['one.plan', 'one.plan.json', 'two.plan'])
+    const locks = await readdir(join(home, 'node-tensorrt', 'locks'))
+    t.match(locks, [/^plan-[0-9a-f]{2}\.lock$/], 'one, by the real path')
+    // who has it is waited for
+    const lock = join(home, 'node-tensorrt', 'locks', locks[0]!.slice(0, -'.lock'.length))
+    const others = Array.from({ length: 50 }, (_, i) => join(folder, `other-${i}.plan`))
+    const apart = await Promise.all(others.map(async (other) => (await planLock(other)) !== lock))
+    const saving = new AbortController()
+    await withFileLock(lock, {}, async () => {
+      const saved = plan.save(join(folder, 'two.plan'), { signal: saving.signal })
+      await plan.save(others[apart.indexOf(true)]!)
+      saving.abort(new Error('waited'))
+      await t.rejects(saved, { message: 'waited' }, 'while another plan is saved')
+    })
+    for (const nowhere of ['/proc/nowhere', join(folder, 'one.plan')]) {
+      process.env['XDG_CACHE_HOME'] = nowhere
+      await plan.save(join(folder, 'one.plan'))
+      t.ok((await readdir(folder)).includes('.one.plan.lock'), nowhere)
+      await rm(join(folder, '.one.plan.lock'))
+    }
+  },
+)
 
 t.test('a plan of another system is refused before anything is looked for', { skip: skipWithoutRtx }, async (t) => {
   const path = inFolder(t)
@@ -272,7 +317,12 @@ t.test('a plan of another system is refused before anything is looked for', { sk
 })
 
 t.test('what is no place for a plan', { skip: skipWithoutRtx }, async (t) => {
-  const folder = t.testdir({ folder: {}, loop: t.fixture('symlink', 'loop'), nowhere: t.fixture('symlink', 'gone'), 'file.txt': 'text' })
+  const folder = t.testdir({
+    folder: {},
+    loop: t.fixture('symlink', 'loop'),
+    nowhere: t.fixture('symlink', 'gone'),
+    'file.txt': 'text',
+  })
   const plan = await smallPlan()
   const before = (await readdir(folder)).sort()
   const cases: [string, RegExp][] = [
@@ -303,14 +353,18 @@ t.test('what is no place for a plan', { skip: skipWithoutRtx }, async (t) => {
   t.same((await readdir(folder)).sort(), before, 'nothing is left behind')
 })
 
-t.test('a folder that may not be written to', { skip: process.getuid?.() === 0 && 'root may write anywhere' }, async (t) => {
-  const folder = t.testdir({})
-  const plan = await smallPlan()
-  await chmod(folder, 0o500)
-  t.match(await failureOf(() => plan.save(join(folder, 'x.plan'))), { code: 'ERR_TRT_FILE' })
-  await chmod(folder, 0o700)
-  t.same(await readdir(folder), [])
-})
+t.test(
+  'a folder that may not be written to',
+  { skip: process.getuid?.() === 0 && 'root may write anywhere' },
+  async (t) => {
+    const folder = t.testdir({})
+    const plan = await smallPlan()
+    await chmod(folder, 0o500)
+    t.match(await failureOf(() => plan.save(join(folder, 'x.plan'))), { code: 'ERR_TRT_FILE' })
+    await chmod(folder, 0o700)
+    t.same(await readdir(folder), [])
+  },
+)
 
 t.test('links are followed, and the sidecar is found from both ends', { skip: skipWithoutRtx }, async (t) => {
   const folder = await realpath(t.testdir({ real: {}, models: {} }))
@@ -366,7 +420,13 @@ t.test('what a dead saver left is cleared away, and nothing else', { skip: skipW
   const own = basename(temporaryOf(path))
   const { pid } = spawnSync('true')
   const dead = own.replace(/[^.-]+(?=-[0-9a-f]{8}\.tmp$)/, pid.toString(36))
-  const strangers = [own, `${dead}x`, dead.slice(1), dead.replace(/-[0-9a-f]{8}/, '-00000000'), '.model.plan.0123456.tmp']
+  const strangers = [
+    own,
+    `${dead}x`,
+    dead.slice(1),
+    dead.replace(/-[0-9a-f]{8}/, '-00000000'),
+    '.model.plan.0123456.tmp',
+  ]
   const left = [dead, dead.replace('.model.plan.', '.model.plan.json.'), dead.replace('.model.', '.other.')]
   for (const name of [...left, ...strangers]) await writeFile(join(folder, name), 'part')
   await (await smallPlan()).save(path)

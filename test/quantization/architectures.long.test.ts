@@ -1,4 +1,5 @@
-// Models that nobody fitted the rules to, in INT8 with defaults, on data that they were not calibrated with. The real builder of TensorRT-RTX takes them.
+// Models that nobody fitted the rules to, in INT8 with defaults, on data that they were not calibrated with. The real
+// builder of TensorRT-RTX takes them.
 import t from 'tap'
 import { Builder, Engine, type Tensor } from '../../lib/index.js'
 import { Calibrator, compare, type QuantizedModel, quantize } from '../../lib/quantization/index.js'
@@ -40,7 +41,12 @@ for (const { name, model, batch } of architectures) {
     }
     await t.test('the real TensorRT-RTX builds it', { skip: skipWithoutRtx }, async (t) => {
       await using builder = new Builder({ precision: 'int8' })
-      const shapes = Object.fromEntries(Object.entries(shapesOf(others[0] as Inputs)).map(([input, shape]) => [input, { min: shape, opt: shape, max: shape }])) // prettier-ignore
+      const shapes = Object.fromEntries(
+        Object.entries(shapesOf(others[0] as Inputs)).map(([input, shape]) => [
+          input,
+          { min: shape, opt: shape, max: shape },
+        ]),
+      )
       const { info } = await builder.build(quantized.toBytes(), { shapes })
       t.same(Object.keys(info.audit.quantize.types), ['int8'])
       t.ok(info.audit.dequantize.layers >= info.audit.quantize.layers, 'weights are stored in INT8')

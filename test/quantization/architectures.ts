@@ -1,5 +1,6 @@
-// Four architectures with random weights: what quantization is held to on models that it was not made with. ResNet-50 and MobileNetV2 have all their layers in their true widths, and smaller
-// pictures, 64 and 96 pixels wide instead of 224, so that they take seconds; the UNet is half as wide as it was published, and the encoder has four layers.
+// Four architectures with random weights: what quantization is held to on models that it was not made with. ResNet-50
+// and MobileNetV2 have all their layers in their true widths, and smaller pictures, 64 and 96 pixels wide instead of
+// 224, so that they take seconds; the UNet is half as wide as it was published, and the encoder has four layers.
 import { stages as invertedResiduals } from '../../examples/models/mobilenet-v2.js'
 import { Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
@@ -27,7 +28,9 @@ function pictures(random: Random, count: number, size: number): Inputs {
 /** He and others, 2015, as torchvision's resnet50: 25.6 million weights. */
 function resnet50(layers: Layers): void {
   const { g } = layers
-  let x = layers.relu(convNorm(layers, g.input('x', 'float32', ['N', 3, 'H', 'W']), 'stem', 3, 64, { kernel: 7, stride: 2 }))
+  let x = layers.relu(
+    convNorm(layers, g.input('x', 'float32', ['N', 3, 'H', 'W']), 'stem', 3, 64, { kernel: 7, stride: 2 }),
+  )
   x = g.node('MaxPool', [x], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] })
   let inputs = 64
   for (const [stage, blocks] of [3, 4, 6, 3].entries()) {
@@ -54,7 +57,13 @@ function mobilenetV2(layers: Layers): void {
   let inputs = 32
   for (const [stage, [expansion, width, blocks, first]] of invertedResiduals.entries()) {
     for (let block = 0; block < blocks; block++) {
-      x = invertedResidual(layers, x, `stage${stage}.${block}`, [inputs, inputs * expansion, width], block === 0 ? first : 1)
+      x = invertedResidual(
+        layers,
+        x,
+        `stage${stage}.${block}`,
+        [inputs, inputs * expansion, width],
+        block === 0 ? first : 1,
+      )
       inputs = width
     }
   }
@@ -64,7 +73,13 @@ function mobilenetV2(layers: Layers): void {
 
 type Widths = readonly [inputs: number, inner: number, outputs: number]
 
-function invertedResidual(layers: Layers, x: string, name: string, [inputs, inner, outputs]: Widths, stride: number): string {
+function invertedResidual(
+  layers: Layers,
+  x: string,
+  name: string,
+  [inputs, inner, outputs]: Widths,
+  stride: number,
+): string {
   const wide = inner === inputs ? x : relu6(layers, convNorm(layers, x, `${name}.expand`, inputs, inner, { kernel: 1 }))
   const deep = relu6(layers, convNorm(layers, wide, `${name}.depthwise`, inner, inner, { stride, group: inner }))
   const linear = convNorm(layers, deep, `${name}.project`, inner, outputs, { kernel: 1 })
@@ -76,17 +91,29 @@ function relu6({ g }: Layers, x: string): string {
   return g.node('Clip', [x, bound(0), bound(6)])
 }
 
-/** Ronneberger and others, 2015, with normalization, half as wide: four levels down and up again, with skip connections. */
+/**
+ * Ronneberger and others, 2015, with normalization, half as wide: four levels down and up again, with skip connections.
+ */
 function unet(layers: Layers): void {
   const { g } = layers
   let x = twice(layers, g.input('x', 'float32', ['N', 3, 'H', 'W']), 'first', 3, 32)
   const skips: string[] = []
   for (let width = 64; width <= 512; width *= 2) {
     skips.push(x)
-    x = twice(layers, g.node('MaxPool', [x], { kernel_shape: [2, 2], strides: [2, 2] }), `down${width}`, width / 2, width)
+    x = twice(
+      layers,
+      g.node('MaxPool', [x], { kernel_shape: [2, 2], strides: [2, 2] }),
+      `down${width}`,
+      width / 2,
+      width,
+    )
   }
   for (let width = 256; width >= 32; width /= 2) {
-    const w = layers.weight(`up${width}.weight`, [2 * width, width, 2, 2], (random) => random.normal() / Math.sqrt(2 * width))
+    const w = layers.weight(
+      `up${width}.weight`,
+      [2 * width, width, 2, 2],
+      (random) => random.normal() / Math.sqrt(2 * width),
+    )
     const up = g.node('ConvTranspose', [x, w], { kernel_shape: [2, 2], strides: [2, 2] }, { name: `up${width}` })
     x = twice(layers, g.node('Concat', [skips.pop() as string, up], { axis: 1 }), `up${width}`, 2 * width, width)
   }
@@ -120,7 +147,10 @@ function classifier(layers: Layers, x: string, features: number): string {
 const words = 1000
 const [features, heads, length] = [256, 8, 64]
 
-/** Devlin and others, 2018, smaller (4 layers, 256 features, 8 heads), as exporters write it: words by their numbers, a mask, normalization behind each part, GELU by Erf. */
+/**
+ * Devlin and others, 2018, smaller (4 layers, 256 features, 8 heads), as exporters write it: words by their numbers, a
+ * mask, normalization behind each part, GELU by Erf.
+ */
 function encoder(layers: Layers): void {
   const { g } = layers
   const ids = g.input('input_ids', 'int64', ['N', length])
@@ -145,11 +175,19 @@ function encoder(layers: Layers): void {
 
 function attention(layers: Layers, x: string, name: string, mask: string): string {
   const { g } = layers
-  const split = g.constant(`${name}.split`, Tensor.from(BigInt64Array.of(0n, 0n, BigInt(heads), BigInt(features / heads)), [4]))
+  const split = g.constant(
+    `${name}.split`,
+    Tensor.from(BigInt64Array.of(0n, 0n, BigInt(heads), BigInt(features / heads)), [4]),
+  )
   const join = g.constant(`${name}.join`, Tensor.from(BigInt64Array.of(0n, 0n, BigInt(features)), [3]))
   const part = (own: string, perm: number[]): string =>
     g.node('Transpose', [g.node('Reshape', [layers.linear(x, `${name}.${own}`, features, features), split])], { perm })
-  const scores = g.node('MatMul', [part('query', [0, 2, 1, 3]), part('key', [0, 2, 3, 1])], {}, { name: `${name}.scores` })
+  const scores = g.node(
+    'MatMul',
+    [part('query', [0, 2, 1, 3]), part('key', [0, 2, 3, 1])],
+    {},
+    { name: `${name}.scores` },
+  )
   const scaled = g.node('Div', [scores, scalar(layers, `${name}.root`, Math.sqrt(features / heads))])
   const weights = g.node('Softmax', [g.node('Add', [scaled, mask])], { axis: -1 })
   const mixed = g.node('MatMul', [weights, part('value', [0, 2, 1, 3])], {}, { name: `${name}.mixed` })
@@ -176,7 +214,12 @@ function sentences(random: Random, count: number): Inputs {
   return { input_ids: Tensor.from(ids, [count, length]), attention_mask: Tensor.from(mask, [count, length]) }
 }
 
-function architecture(name: string, seed: number, build: (layers: Layers) => void, batch: Architecture['batch']): Architecture {
+function architecture(
+  name: string,
+  seed: number,
+  build: (layers: Layers) => void,
+  batch: Architecture['batch'],
+): Architecture {
   return { name, batch, model: () => network(name, seed, build, batch(new Random(seed + 1))) }
 }
 

@@ -11,7 +11,8 @@ import { writeTensor } from '../../lib/tensor-files/index.js'
 import { trt } from '../cli/rig.js'
 import { temporaryFolder } from '../support/folders.js'
 
-const vector = (...values: number[]): Tensor<'float32'> => new Tensor('float32', Float32Array.from(values), [values.length])
+const vector = (...values: number[]): Tensor<'float32'> =>
+  new Tensor('float32', Float32Array.from(values), [values.length])
 
 /** y = operator(x), element by element. */
 function pointwise(operator: string, constants: readonly number[] = []): ModelProto {
@@ -47,7 +48,8 @@ t.test('the worst cosine of a model that gives NaN is -1', async (t) => {
 
 t.test('half precision is rounded after each operator, so an overflow inside of a model shows', async (t) => {
   const g = new GraphBuilder({ name: 'overflow', opset: 17 })
-  const constant = (name: string, value: number): string => g.constant(name, new Tensor('float32', Float32Array.of(value), []))
+  const constant = (name: string, value: number): string =>
+    g.constant(name, new Tensor('float32', Float32Array.of(value), []))
   const scaled = g.node('Mul', [g.input('x', 'float32', ['N']), constant('k', 1000)])
   g.output(g.node('Mul', [scaled, constant('l', 0.001)], {}, { output: 'y' }), 'float32', ['N'])
   const bytes = writeModel(g.toModel())

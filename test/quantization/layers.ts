@@ -1,6 +1,7 @@
-// Networks with random weights, layer by layer. What a BatchNormalization knows of its input it has learned, from a batch that went through the layers before it, for each layer as a whole
-// (Mishkin and Matas, 2015), and then a little for each channel by chance. Learned by channel, as in training, it would make such networks chaotic: noise of 1 % on a picture changes what a
-// ResNet-50 answers by 32 % then, and no arithmetic with 8 bits keeps that.
+// Networks with random weights, layer by layer. What a BatchNormalization knows of its input it has learned, from a
+// batch that went through the layers before it, for each layer as a whole (Mishkin and Matas, 2015), and then a little
+// for each channel by chance. Learned by channel, as in training, it would make such networks chaotic: noise of 1 % on
+// a picture changes what a ResNet-50 answers by 32 % then, and no arithmetic with 8 bits keeps that.
 import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
@@ -68,7 +69,11 @@ export class Layers {
     { kernel = 3, stride = 1, group = 1, bias = false }: Convolution = {},
   ): string {
     const deviation = Math.sqrt(2 / (outputs * kernel * kernel))
-    const w = this.weight(`${name}.weight`, [outputs, inputs / group, kernel, kernel], (random) => random.normal() * deviation)
+    const w = this.weight(
+      `${name}.weight`,
+      [outputs, inputs / group, kernel, kernel],
+      (random) => random.normal() * deviation,
+    )
     const b = bias ? [this.weight(`${name}.bias`, [outputs], (random) => random.around() * 0.1)] : []
     const pad = kernel >> 1
     const attributes = { kernel_shape: [kernel, kernel], strides: [stride, stride], pads: [pad, pad, pad, pad], group }
@@ -105,7 +110,12 @@ export class Layers {
     const power = g.node('ReduceMean', [g.node('Mul', [x, x])], { keepdims: 0 })
     const off = this.weight(`${name}.off`, [channels], nearZero)
     const mean = g.node('Mul', [g.node('Sqrt', [power]), off], {}, { output: `${name}.mean` })
-    const variance = g.node('Mul', [power, this.weight(`${name}.spread`, [channels], nearOne)], {}, { output: `${name}.var` })
+    const variance = g.node(
+      'Mul',
+      [power, this.weight(`${name}.spread`, [channels], nearOne)],
+      {},
+      { output: `${name}.var` },
+    )
     for (const value of [mean, variance]) g.output(value, 'float32', ['C'])
     return [mean, variance]
   }
@@ -119,7 +129,12 @@ const nearZero: Draw = (random) => random.normal() * 0.1
  * @param build Adds its layers, and its output.
  * @param learnFrom The batch that its BatchNormalizations learn from.
  */
-export async function network(name: string, seed: number, build: (layers: Layers) => void, learnFrom: Inputs): Promise<Uint8Array> {
+export async function network(
+  name: string,
+  seed: number,
+  build: (layers: Layers) => void,
+  learnFrom: Inputs,
+): Promise<Uint8Array> {
   const parts = new Parts(seed)
   const made = (): Uint8Array => {
     const layers = new Layers(name, parts)
@@ -130,7 +145,8 @@ export async function network(name: string, seed: number, build: (layers: Layers
   const found = await learning.infer(learnFrom)
   for (const [output, mean] of Object.entries(found)) {
     const variance = found[output.replace(/\.mean$/, '.var')]
-    if (output.endsWith('.mean') && variance !== undefined) parts.statistics.set(output.slice(0, -'.mean'.length), { mean, variance })
+    if (output.endsWith('.mean') && variance !== undefined)
+      parts.statistics.set(output.slice(0, -'.mean'.length), { mean, variance })
   }
   return made()
 }

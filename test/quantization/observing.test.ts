@@ -17,7 +17,10 @@ import { realModels } from '../support/real-models.js'
 import { randomTensor } from '../support/values.js'
 import { until } from '../support/waiting.js'
 
-/** What is to be said of values, by the definition: numbers of JavaScript are doubles, in which every step of this is exact. */
+/**
+ * What is to be said of values, by the definition: numbers of JavaScript are doubles, in which every step of this is
+ * exact.
+ */
 function counted(tensors: readonly Float32Array[]): Omit<Observed, 'name' | 'shape'> {
   const finite = tensors.map((tensor) => tensor.filter(Number.isFinite))
   const count = finite.reduce((sum, { length }) => sum + length, 0)
@@ -27,7 +30,8 @@ function counted(tensors: readonly Float32Array[]): Omit<Observed, 'name' | 'sha
   let width = largest === 0 ? 0 : 2 ** -200
   while (largest > 0 && largest >= 4096 * width) width *= 2
   const counts = new Float64Array(largest === 0 ? Math.min(count, 1) : Math.floor(largest / width) + 1)
-  for (const values of finite) for (const value of values) counts[largest === 0 ? 0 : Math.floor(Math.abs(value) / width)]! += 1
+  for (const values of finite)
+    for (const value of values) counts[largest === 0 ? 0 : Math.floor(Math.abs(value) / width)]! += 1
   const nonFinite = tensors.reduce((sum, { length }) => sum + length, 0) - count
   return { count, nonFinite, min: count === 0 ? 0 : min + 0, max: count === 0 ? 0 : max + 0, width, counts }
 }
@@ -69,41 +73,53 @@ function mixed(): Uint8Array {
   return writeModel(g.toModel())
 }
 
-t.test('every activation of a real model is what onnxruntime gives for it, counted; with one lane and with three', async (t) => {
-  const model = opened()
-  const random = new Random(1)
-  const inputs = Array.from({ length: 5 }, (_, i) => randomTensor([1, 3, 32, 48 + 16 * (i % 2)], random, 2 ** (i - 2)))
-  const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1 })
-  const given = new Map<string, Float32Array[]>(session.outputNames.map((name) => [name, []]))
-  const shapes = new Map<string, string[]>(session.outputNames.map((name) => [name, []]))
-  for (const { data, shape } of inputs) {
-    const outputs = await session.run({ [session.inputNames[0]!]: new ort.Tensor('float32', data, shape) })
-    for (const [name, { data, dims }] of Object.entries(outputs)) {
-      given.get(name)!.push(data as Float32Array)
-      shapes.get(name)!.push(dims.join('x'))
+t.test(
+  'every activation of a real model is what onnxruntime gives for it, counted; with one lane and with three',
+  async (t) => {
+    const model = opened()
+    const random = new Random(1)
+    const inputs = Array.from({ length: 5 }, (_, i) =>
+      randomTensor([1, 3, 32, 48 + 16 * (i % 2)], random, 2 ** (i - 2)),
+    )
+    const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1 })
+    const given = new Map<string, Float32Array[]>(session.outputNames.map((name) => [name, []]))
+    const shapes = new Map<string, string[]>(session.outputNames.map((name) => [name, []]))
+    for (const { data, shape } of inputs) {
+      const outputs = await session.run({ [session.inputNames[0]!]: new ort.Tensor('float32', data, shape) })
+      for (const [name, { data, dims }] of Object.entries(outputs)) {
+        given.get(name)!.push(data as Float32Array)
+        shapes.get(name)!.push(dims.join('x'))
+      }
     }
-  }
-  await session.release()
-  const expected = new Map(Array.from(given, ([name, tensors]) => [name, counted(tensors)]))
-  t.ok(expected.size > 50)
-  for (const lanes of [1, 3]) {
-    await using observation = await Observation.open(model, { threads: 1, lanes })
-    await Promise.all((lanes === 1 ? inputs : inputs.toReversed()).map((input) => observation.run([input])))
-    const observed = observation.observed()
-    t.same(observed.map(({ name }) => name), session.outputNames) // prettier-ignore
-    for (const { name, shape, ...figures } of observed) {
-      t.ok(isDeepStrictEqual(figures, expected.get(name)), name)
-      t.ok(shapes.get(name)!.includes(shape.join('x')), `${name}: ${shape.join('x')}`)
+    await session.release()
+    const expected = new Map(Array.from(given, ([name, tensors]) => [name, counted(tensors)]))
+    t.ok(expected.size > 50)
+    for (const lanes of [1, 3]) {
+      await using observation = await Observation.open(model, { threads: 1, lanes })
+      await Promise.all((lanes === 1 ? inputs : inputs.toReversed()).map((input) => observation.run([input])))
+      const observed = observation.observed()
+      t.same(observed.map(({ name }) => name), session.outputNames) // prettier-ignore
+      for (const { name, shape, ...figures } of observed) {
+        t.ok(isDeepStrictEqual(figures, expected.get(name)), name)
+        t.ok(shapes.get(name)!.includes(shape.join('x')), `${name}: ${shape.join('x')}`)
+      }
     }
-  }
-  t.end()
-})
+    t.end()
+  },
+)
 
 t.test('the shape is that of the first inference; outputs of other types are not there', async (t) => {
   await using observation = await Observation.open(mixed())
-  t.same(observation.inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })), [{ name: 'x', dtype: 'float32', shape: [-1] }]) // prettier-ignore
+  t.same(
+    observation.inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })),
+    [{ name: 'x', dtype: 'float32', shape: [-1] }],
+  )
   t.same(observation.observed(), [], 'nothing has run')
-  const tensors = [new Float32Array(3), Float32Array.of(NaN, -0, Infinity, 2 ** -149, -Infinity), Float32Array.of(3.4028234663852886e38)]
+  const tensors = [
+    new Float32Array(3),
+    Float32Array.of(NaN, -0, Infinity, 2 ** -149, -Infinity),
+    Float32Array.of(3.4028234663852886e38),
+  ]
   for (const [i, data] of tensors.entries()) {
     t.equal(await observation.run([new Tensor('float32', data, [data.length])]), undefined)
     t.same(observation.observed(), [{ name: 'y', shape: [3], ...counted(tensors.slice(0, i + 1)) }])
@@ -129,7 +145,9 @@ t.test('more outputs than an engine may have', async (t) => {
 
 t.test('options of onnxruntime arrive there', async (t) => {
   const config = { 'session.disable_prepacking': '1' }
-  const observation = await Observation.open(identity(), { onnxruntime: { optimization: 'disabled', deterministic: true, config } })
+  const observation = await Observation.open(identity(), {
+    onnxruntime: { optimization: 'disabled', deterministic: true, config },
+  })
   await observation.close()
   const wrong = { onnxruntime: { path: '/nowhere/libonnxruntime.so' } }
   t.equal((await failureOf(() => Observation.open(identity(), wrong))).code, 'ERR_TRT_NO_ONNXRUNTIME')
@@ -147,7 +165,8 @@ t.test('what it does not take', async (t) => {
   t.match(none, { code: 'ERR_TRT_INVALID_ARGUMENT', message: 'Expected a model with an output of float32' })
   await using observation = await Observation.open(twoInTwoOut())
   const a = randomTensor([2, 3], 2)
-  const code = async (...inputs: unknown[]): Promise<string> => (await failureOf(() => observation.run(inputs as Tensor[]))).code
+  const code = async (...inputs: unknown[]): Promise<string> =>
+    (await failureOf(() => observation.run(inputs as Tensor[]))).code
   t.equal(await code(a), 'ERR_TRT_INVALID_ARGUMENT')
   t.equal(await code(a, new Float32Array(6)), 'ERR_TRT_INVALID_ARGUMENT')
   t.equal(await code(a, Tensor.zeros('int32', [2, 3])), 'ERR_TRT_DTYPE')
@@ -197,7 +216,8 @@ t.test('closed: twice without harm, and nothing works any more', async (t) => {
 t.test('without the addon it is refused, with the reason', async (t) => {
   force('portable')
   t.teardown(() => force('addon'))
-  const message = 'To count what a model computes takes the addon of node-tensorrt: NODE_TENSORRT_PORTABLE=1 asks for that'
+  const message =
+    'To count what a model computes takes the addon of node-tensorrt: NODE_TENSORRT_PORTABLE=1 asks for that'
   t.match(await failureOf(() => Observation.open(identity())), { code: 'ERR_TRT_NO_ADDON', message })
 })
 

@@ -43,11 +43,21 @@ class Net {
     )
     const b = this.g.constant(`b${own}`, tensor([outputs], 0.1))
     const pads = [kernel >> 1, kernel >> 1, kernel >> 1, kernel >> 1]
-    return this.g.node('Conv', [x, w, b], { kernel_shape: [kernel, kernel], pads, group }, { name: name || `conv${own}` })
+    return this.g.node(
+      'Conv',
+      [x, w, b],
+      { kernel_shape: [kernel, kernel], pads, group },
+      { name: name || `conv${own}` },
+    )
   }
 
   linear(x: string, inputs: number, outputs: number, name: string): string {
-    return this.g.node('MatMul', [x, this.g.constant(`${name}_w`, tensor([inputs, outputs], 1 / Math.sqrt(inputs)))], {}, { name })
+    return this.g.node(
+      'MatMul',
+      [x, this.g.constant(`${name}_w`, tensor([inputs, outputs], 1 / Math.sqrt(inputs)))],
+      {},
+      { name },
+    )
   }
 
   model(y: string, shape: readonly (number | string)[]): ModelProto {
@@ -56,7 +66,8 @@ class Net {
   }
 }
 
-const batches = (shape: readonly number[], count = 4): Tensor<'float32'>[] => Array.from({ length: count }, () => tensor(shape, 2))
+const batches = (shape: readonly number[], count = 4): Tensor<'float32'>[] =>
+  Array.from({ length: count }, () => tensor(shape, 2))
 
 /** The nodes that read a value behind Q/DQ, by their names and the input. */
 function quantizedReads(model: ModelProto): string[] {
@@ -64,7 +75,9 @@ function quantizedReads(model: ModelProto): string[] {
   const producers = new Map(nodes.flatMap((node) => node.output.map((output) => [output, node] as const)))
   const reads = (node: NodeProto): string[] =>
     node.input.flatMap((value, i) =>
-      producers.get(value)?.opType === 'DequantizeLinear' && node.opType !== 'DequantizeLinear' ? [`${node.name}:${i}`] : [],
+      producers.get(value)?.opType === 'DequantizeLinear' && node.opType !== 'DequantizeLinear'
+        ? [`${node.name}:${i}`]
+        : [],
     )
   return nodes.flatMap(reads).sort()
 }
@@ -84,7 +97,17 @@ t.test('a residual block: inputs of convolutions, and the skip connection', asyn
   const model = writeModel(net.model(y, ['N', 16, 16, 16]))
   const data = batches([2, 3, 16, 16])
   const { model: quantized, report } = await quantize(model, new Calibrator(data, { algorithm: 'minmax' }))
-  t.same(quantizedReads(quantized), ['add:1', 'conv0:0', 'conv0:1', 'conv1:0', 'conv1:1', 'conv2:0', 'conv2:1', 'conv3:0', 'conv3:1'])
+  t.same(quantizedReads(quantized), [
+    'add:1',
+    'conv0:0',
+    'conv0:1',
+    'conv1:0',
+    'conv1:1',
+    'conv2:0',
+    'conv2:1',
+    'conv3:0',
+    'conv3:1',
+  ])
   const ofStem = quantized.graph?.node.filter(({ opType, input }) => opType === 'QuantizeLinear' && input[0] === stem)
   t.equal(ofStem?.length, 1, 'one pair for a value, however many read it')
   t.equal(report.multiplyAdds.share, 1)
@@ -142,9 +165,16 @@ t.test('a transformer: projections, and not the attention', async (t) => {
       {},
       { name },
     )
-  const [q, k, v] = ['q', 'k', 'v'].map((name) => net.linear(norm(x, `norm_${name}`), d, d, name)) as [string, string, string]
+  const [q, k, v] = ['q', 'k', 'v'].map((name) => net.linear(norm(x, `norm_${name}`), d, d, name)) as [
+    string,
+    string,
+    string,
+  ]
   const scores = net.g.node('MatMul', [q, net.g.node('Transpose', [k], { perm: [0, 2, 1] })], {}, { name: 'scores' })
-  const scaled = net.g.node('Mul', [scores, net.g.constant('root', new Tensor('float32', Float32Array.of(d ** -0.5), []))])
+  const scaled = net.g.node('Mul', [
+    scores,
+    net.g.constant('root', new Tensor('float32', Float32Array.of(d ** -0.5), [])),
+  ])
   const mixed = net.g.node('MatMul', [net.g.node('Softmax', [scaled], { axis: -1 }), v], {}, { name: 'mixed' })
   const sum = net.g.node('Add', [net.linear(mixed, d, d, 'out'), x], {}, { name: 'add' })
   const wide = net.linear(norm(sum, 'norm_2'), d, 4 * d, 'up')
@@ -153,7 +183,8 @@ t.test('a transformer: projections, and not the attention', async (t) => {
   const data = batches([2, n, d])
   const { model: quantized, report } = await quantize(model, new Calibrator(data))
   const reads = quantizedReads(quantized)
-  for (const name of ['q', 'k', 'v', 'out', 'up', 'down']) t.ok(reads.includes(`${name}:0`) && reads.includes(`${name}:1`), name)
+  for (const name of ['q', 'k', 'v', 'out', 'up', 'down'])
+    t.ok(reads.includes(`${name}:0`) && reads.includes(`${name}:1`), name)
   for (const name of ['scores', 'mixed'])
     t.notOk(
       reads.some((each) => each.startsWith(`${name}:`)),
@@ -171,7 +202,10 @@ t.test('a transformer: projections, and not the attention', async (t) => {
 t.test('expressions that go on where they stopped exclude all that they match', async (t) => {
   const names = ['mm0', 'mm1', 'mm2', 'mm3', 'no_mm']
   const net = new Net()
-  const layers = names.reduce((value, name) => net.conv(value, 16, 16, { name }), net.g.input('x', 'float32', [1, 16, 4, 4]))
+  const layers = names.reduce(
+    (value, name) => net.conv(value, 16, 16, { name }),
+    net.g.input('x', 'float32', [1, 16, 4, 4]),
+  )
   const model = net.model(layers, [1, 16, 4, 4])
   const data = batches([1, 16, 4, 4])
   const excluded = async (pattern: RegExp): Promise<string[]> => {
@@ -210,7 +244,8 @@ t.test('what stays: few channels, vectors, computed weights, what is excluded', 
 t.test('weights that nodes lay out otherwise first are weights', async (t) => {
   const net = new Net()
   const { g } = net
-  const conv = (x: string, name: string, weights: string): string => g.node('Conv', [x, weights], { kernel_shape: [1, 1] }, { name })
+  const conv = (x: string, name: string, weights: string): string =>
+    g.node('Conv', [x, weights], { kernel_shape: [1, 1] }, { name })
   let count = 0
   const constant = (value: Tensor): string => g.constant(`c${count++}`, value)
   const ints = (...values: number[]): string => constant(Tensor.from(BigInt64Array.from(values, BigInt)))
@@ -218,8 +253,18 @@ t.test('weights that nodes lay out otherwise first are weights', async (t) => {
   const stored = (shape: readonly number[]): string => constant(tensor(shape, 0.25))
   x = conv(x, 'transposed', g.node('Transpose', [stored([1, 1, 16, 24])]))
   x = conv(x, 'reshaped', g.node('Identity', [g.node('Reshape', [stored([16, 24]), ints(16, -1, 1, 1)])]))
-  x = conv(x, 'half', g.node('Cast', [constant(Tensor.fromFloat32('float16', tensor([24, 16, 1, 1], 0.25).data, [24, 16, 1, 1]))], { to: 1 })) // prettier-ignore
-  x = conv(x, 'turned', g.node('Reshape', [g.node('Transpose', [stored([4, 24, 4])], { perm: [2, 0, 1] }), ints(16, 24, 1, 1)]))
+  x = conv(
+    x,
+    'half',
+    g.node('Cast', [constant(Tensor.fromFloat32('float16', tensor([24, 16, 1, 1], 0.25).data, [24, 16, 1, 1]))], {
+      to: 1,
+    }),
+  )
+  x = conv(
+    x,
+    'turned',
+    g.node('Reshape', [g.node('Transpose', [stored([4, 24, 4])], { perm: [2, 0, 1] }), ints(16, 24, 1, 1)]),
+  )
   x = conv(x, 'scaled', g.node('Mul', [stored([16, 16, 1, 1]), constant(tensor([1]))]))
   const model = net.model(x, [1, 16, 8, 8])
   const data = batches([1, 16, 8, 8])
@@ -238,7 +283,8 @@ t.test('weights: for each channel, 127 steps to its largest magnitude, or as the
   const weights = new Float32Array(Uint8Array.from(model.graph?.initializer[0]?.rawData as Uint8Array).buffer)
   const data = batches([1, 16, 4, 4])
   const int8 = await quantize(model, new Calibrator(data))
-  const stored = (name: string): Uint8Array => int8.model.graph?.initializer.find((each) => each.name === name)?.rawData as Uint8Array
+  const stored = (name: string): Uint8Array =>
+    int8.model.graph?.initializer.find((each) => each.name === name)?.rawData as Uint8Array
   const values = new Int8Array(Uint8Array.from(stored('w0_int8')).buffer)
   const scales = new Float32Array(Uint8Array.from(stored('w0_scale')).buffer)
   t.equal(scales.length, 16)
@@ -253,7 +299,10 @@ t.test('weights: for each channel, 127 steps to its largest magnitude, or as the
     float.model.graph?.initializer.some(({ name }) => name === 'w0'),
     'the weights are there',
   )
-  const [a, b] = [await Engine.load(int8.toBytes(), { backend: 'cpu' }), await Engine.load(float.toBytes(), { backend: 'cpu' })]
+  const [a, b] = [
+    await Engine.load(int8.toBytes(), { backend: 'cpu' }),
+    await Engine.load(float.toBytes(), { backend: 'cpu' }),
+  ]
   t.same((await a.infer(data[0] as Tensor)).data, (await b.infer(data[0] as Tensor)).data, 'both compute the same')
   await Promise.all([a.close(), b.close()])
 })
@@ -281,7 +330,12 @@ t.test('keep: the fewest layers that reach a cosine', async (t) => {
   )
   const w = net.g.constant('w', tensor([16, 16, 1, 1], 0.25))
   const even = net.g.node('Mul', [w, narrow])
-  const hard = net.g.node('Conv', [net.g.node('Mul', [a, spread]), even], { kernel_shape: [1, 1] }, { name: 'computed' })
+  const hard = net.g.node(
+    'Conv',
+    [net.g.node('Mul', [a, spread]), even],
+    { kernel_shape: [1, 1] },
+    { name: 'computed' },
+  )
   const y = net.conv(net.g.node('Mul', [hard, spread]), 16, 16, { name: 'hard' })
   const model = writeModel(net.model(net.conv(net.g.node('Relu', [y]), 16, 16, { name: 'last' }), [1, 16, 8, 8]))
   const data = batches([1, 16, 8, 8])
@@ -299,7 +353,11 @@ t.test('keep: the fewest layers that reach a cosine', async (t) => {
     report.layers.find(({ name }) => name === report.kept[0]),
     { quantized: false, reason: /kept, for the cosine/ },
   )
-  t.same((await quantize(model, calibrator, { keep: { cosine: 0.5 } })).report.kept, [], 'nothing where nothing has to be')
+  t.same(
+    (await quantize(model, calibrator, { keep: { cosine: 0.5 } })).report.kept,
+    [],
+    'nothing where nothing has to be',
+  )
   t.match(await failureOf(() => quantize(model, calibrator, { keep: { cosine: 1 } })), {
     code: 'ERR_TRT_PRECISION',
     message: /No layer .* cosine of 1/,
@@ -324,7 +382,9 @@ t.test('keep: layers count by what they do to the outputs, not to themselves', a
   )
   const little = net.g.constant('little', new Tensor('float32', Float32Array.of(1e-4), []))
   const main = net.conv(x, 16, 16, { name: 'main' })
-  const model = writeModel(net.model(net.g.node('Add', [main, net.g.node('Mul', [net.g.node('Relu', [lost]), little])]), [1, 16, 8, 8]))
+  const model = writeModel(
+    net.model(net.g.node('Add', [main, net.g.node('Mul', [net.g.node('Relu', [lost]), little])]), [1, 16, 8, 8]),
+  )
   const data = batches([1, 16, 8, 8])
   const calibrator = new Calibrator(data, { algorithm: 'minmax' })
   const reached = await cosineOf(model, (await quantize(model, calibrator)).toBytes(), data)
@@ -336,8 +396,14 @@ t.test('keep: layers count by what they do to the outputs, not to themselves', a
   const stage = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name} ${i + 1}`)
   t.same(told.toSorted(), [...stage('calibrating', 4), ...stage('choosing', 8), ...stage('ranking', 8)].toSorted())
   const mine = new Error('mine')
-  const reject = (wanted: string) => ({ keep: { cosine: 0.999_999_9 }, onProgress: (at: QuantizationProgress) => { if (at.stage === wanted) throw mine } }) // prettier-ignore
-  for (const wanted of ['calibrating', 'ranking', 'choosing']) await t.rejects(quantize(model, calibrator, reject(wanted)), mine)
+  const reject = (wanted: string) => ({
+    keep: { cosine: 0.999_999_9 },
+    onProgress: (at: QuantizationProgress) => {
+      if (at.stage === wanted) throw mine
+    },
+  })
+  for (const wanted of ['calibrating', 'ranking', 'choosing'])
+    await t.rejects(quantize(model, calibrator, reject(wanted)), mine)
   const controller = new AbortController()
   const aborting = quantize(model, calibrator, {
     keep: { cosine: 0.999_999_9 },
@@ -361,16 +427,23 @@ t.test('layers are compared by their names', async (t) => {
     Object.keys(outputs),
     model.graph?.node.flatMap(({ output }) => output),
   )
-  for (const { cosine, psnr, nonFinite } of Object.values(outputs)) t.ok(cosine > 0.99 && cosine < 1 && psnr > 20 && nonFinite === 0)
+  for (const { cosine, psnr, nonFinite } of Object.values(outputs))
+    t.ok(cosine > 0.99 && cosine < 1 && psnr > 20 && nonFinite === 0)
   const same = await compare(writeModel(model), writeModel(model), data)
   t.match(Object.values(same.outputs)[0], { cosine: 1, psnr: Infinity, maxAbsolute: 0, maxRelative: 0, top1: 1 })
 })
 
 t.test('values so small that onnxruntime leaves out a Clip before Q/DQ', async (t) => {
-  const identity = new Tensor('float32', Float32Array.from({ length: 256 }, (_, i) => (i % 17 === 0 ? 1 : 0)), [16, 16, 1, 1]) // prettier-ignore
+  const identity = new Tensor(
+    'float32',
+    Float32Array.from({ length: 256 }, (_, i) => (i % 17 === 0 ? 1 : 0)),
+    [16, 16, 1, 1],
+  )
   const clipped = (scale?: Tensor): ModelProto => {
     const { g } = new Net()
-    const bounds = [0, 6].map((bound) => g.constant(`bound_${bound}`, new Tensor('float32', Float32Array.of(bound), [])))
+    const bounds = [0, 6].map((bound) =>
+      g.constant(`bound_${bound}`, new Tensor('float32', Float32Array.of(bound), [])),
+    )
     const x = g.node('Neg', [g.input('x', 'float32', [1, 16, 8, 8])])
     const y = g.node('Clip', [x, ...bounds], {}, { output: 'y' })
     const by = scale === undefined ? [] : [g.constant('scale', scale), g.constant('zero', Tensor.zeros('int8', []))]
@@ -403,7 +476,10 @@ t.test('a cache is of one model, data and algorithm', async (t) => {
   const again = await calibrate(() => data)
   t.equal(runs, 4, 'nothing was run')
   t.same(again.key, first.key)
-  t.same([...again.ranges].map(([name, { amax, min, max }]) => [name, amax, min, max]), [...first.ranges].map(([name, { amax, min, max }]) => [name, amax, min, max])) // prettier-ignore
+  t.same(
+    [...again.ranges].map(([name, { amax, min, max }]) => [name, amax, min, max]),
+    [...first.ranges].map(([name, { amax, min, max }]) => [name, amax, min, max]),
+  )
   await calibrate(data.slice(1))
   t.equal(runs, 7, 'other data')
   await calibrate(data.slice(1), { algorithm: 'minmax' })
@@ -449,7 +525,10 @@ t.test('a calibration of another model is refused', async (t) => {
   const [first, other, old] = [model(17), model(17), model(11)]
   const calibrator = new Calibrator(batches([1, 16, 4, 4]))
   const calibration = await calibrator.calibrate(first)
-  t.match(await failureOf(() => quantize(other, calibration)), { code: 'ERR_TRT_CALIBRATION', message: /another model/ })
+  t.match(await failureOf(() => quantize(other, calibration)), {
+    code: 'ERR_TRT_CALIBRATION',
+    message: /another model/,
+  })
   t.ok(await quantize(first, calibration))
   t.ok(await quantize(parseModel(first), calibration))
   const raised = await calibrator.calibrate(old)
@@ -467,7 +546,10 @@ t.test('weights that are not finite stay', async (t) => {
     data[77] = value
     const w = net.g.constant('odd_w', new Tensor('float32', data, [16, 16, 1, 1]))
     const gated = net.g.node('Conv', [stem, w], {}, { name: 'odd' })
-    const { model, report } = await quantize(writeModel(net.model(gated, [1, 16, 4, 4])), new Calibrator(batches([1, 16, 4, 4])))
+    const { model, report } = await quantize(
+      writeModel(net.model(gated, [1, 16, 4, 4])),
+      new Calibrator(batches([1, 16, 4, 4])),
+    )
     t.match(
       report.layers.find(({ name }) => name === 'odd'),
       { quantized: false, reason: /weights "odd_w" are not all finite/ },
@@ -478,12 +560,10 @@ t.test('weights that are not finite stay', async (t) => {
 
 t.test('the same ranges, however many threads', async (t) => {
   const net = new Net()
-  const model = net.model(net.conv(net.g.node('Relu', [net.conv(net.g.input('x', 'float32', ['N', 16, 8, 8]), 16, 32)]), 32, 16), [
-    'N',
-    16,
-    8,
-    8,
-  ])
+  const model = net.model(
+    net.conv(net.g.node('Relu', [net.conv(net.g.input('x', 'float32', ['N', 16, 8, 8]), 16, 32)]), 32, 16),
+    ['N', 16, 8, 8],
+  )
   const data = batches([3, 16, 8, 8], 6)
   const of = async (threads: number, given: InputBatch[]): Promise<unknown> => [
     ...(await new Calibrator(given).calibrate(model, { threads })).ranges,
@@ -510,11 +590,16 @@ t.test('data of every kind, and what is none', async (t) => {
   )
   const once = new Calibrator(stream())
   await once.calibrate(model)
-  t.match(await failureOf(() => once.calibrate(model)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /iterated already/ })
+  t.match(await failureOf(() => once.calibrate(model)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /iterated already/,
+  })
   t.match(await failureOf(() => amax([])), { code: 'ERR_TRT_CALIBRATION', message: /no batch/ })
   t.match(await failureOf(() => amax([{ z: data[0] as Tensor }])), { code: 'ERR_TRT_UNKNOWN_INPUT' })
   t.match(await failureOf(() => amax([tensor([1, 16, 4, 5])])), { code: 'ERR_TRT_SHAPE' })
-  t.match(await failureOf(() => amax([new Tensor('int32', new Int32Array(256), [1, 16, 4, 4])])), { code: 'ERR_TRT_DTYPE' })
+  t.match(await failureOf(() => amax([new Tensor('int32', new Int32Array(256), [1, 16, 4, 4])])), {
+    code: 'ERR_TRT_DTYPE',
+  })
   t.match(await failureOf(() => amax([7 as unknown as Tensor])), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   const mine = new Error('mine')
   const failing = function* (): Generator<InputBatch> {
@@ -524,10 +609,16 @@ t.test('data of every kind, and what is none', async (t) => {
   const reasonOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error)
   t.equal(await reasonOf(amax(failing)), mine)
   const controller = new AbortController()
-  const aborting = new Calibrator(data).calibrate(model, { signal: controller.signal, onProgress: () => controller.abort(mine) })
+  const aborting = new Calibrator(data).calibrate(model, {
+    signal: controller.signal,
+    onProgress: () => controller.abort(mine),
+  })
   t.equal(await reasonOf(aborting), mine)
   t.throws(() => new Calibrator(7 as unknown as InputBatch[]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-  t.throws(() => new Calibrator(data, { percentile: 99 }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /algorithm 'percentile'/ })
+  t.throws(() => new Calibrator(data, { percentile: 99 }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /algorithm 'percentile'/,
+  })
   // of what is asynchronous nobody can tell whether it ends: a stream's iterator is another object than the stream
   const unknown = { [Symbol.asyncIterator]: stream }
   for (const given of [stream(), data.values(), Readable.from(data), ReadableStream.from(data), unknown])
@@ -541,18 +632,29 @@ t.test('what cannot be quantized', async (t) => {
   const data = batches([1, 16, 4, 4])
   const relu = new Net()
   const nothing = relu.model(relu.g.node('Relu', [relu.g.input('x', 'float32', [1, 16, 4, 4])]), [1, 16, 4, 4])
-  t.match(await failureOf(() => quantize(nothing, new Calibrator(data))), { code: 'ERR_TRT_PRECISION', message: /no Conv/ })
+  t.match(await failureOf(() => quantize(nothing, new Calibrator(data))), {
+    code: 'ERR_TRT_PRECISION',
+    message: /no Conv/,
+  })
   const net = new Net()
   const model = net.model(net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])
   const { model: quantized } = await quantize(model, new Calibrator(data))
-  t.match(await failureOf(() => quantize(quantized, new Calibrator(data))), { code: 'ERR_TRT_PRECISION', message: /quantized already/ })
+  t.match(await failureOf(() => quantize(quantized, new Calibrator(data))), {
+    code: 'ERR_TRT_PRECISION',
+    message: /quantized already/,
+  })
   t.match(await failureOf(() => quantize(model, {} as never)), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /a Calibrator or a Calibration/,
   })
   const zeros = [Tensor.zeros('float32', [1, 16, 4, 4])]
-  t.match(await failureOf(() => quantize(model, new Calibrator(zeros))), { code: 'ERR_TRT_PRECISION', message: /always zero/ })
-  t.match(await failureOf(() => quantize(Buffer.from('no model'), new Calibrator(data))), { code: 'ERR_TRT_ONNX_PARSE' })
+  t.match(await failureOf(() => quantize(model, new Calibrator(zeros))), {
+    code: 'ERR_TRT_PRECISION',
+    message: /always zero/,
+  })
+  t.match(await failureOf(() => quantize(Buffer.from('no model'), new Calibrator(data))), {
+    code: 'ERR_TRT_ONNX_PARSE',
+  })
   const fromTensorRT = Calibration.fromTensorRT('TRT-100600-EntropyCalibration2\nx: 3c010204\n')
   const { model: ranged, report } = await quantize(model, fromTensorRT)
   const step = Math.fround(1 / 127)
@@ -574,11 +676,16 @@ t.test('layers of unknown size are in no multiply-adds, and counted', async (t) 
 
 t.test('a picture of the ranges', async (t) => {
   const net = new Net()
-  const model = parseModel(writeModel(net.model(net.conv(net.g.input('<x & "y">', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])))
+  const model = parseModel(
+    writeModel(net.model(net.conv(net.g.input('<x & "y">', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])),
+  )
   const { report } = await quantize(model, new Calibrator(batches([1, 16, 4, 4])))
   const svg = plotReport(report)
   for (const wrong of [undefined, { report }, 'report'])
-    t.throws(() => plotReport(wrong as never), failure('ERR_TRT_INVALID_ARGUMENT', /the report of a quantized model for report/))
+    t.throws(
+      () => plotReport(wrong as never),
+      failure('ERR_TRT_INVALID_ARGUMENT', /the report of a quantized model for report/),
+    )
   t.match(svg, /^<svg [^]*<\/svg>\n$/)
   t.notMatch(svg, /<x|& /)
   t.equal(svg.match(/<g /g)?.length, report.tensors.length)

@@ -1,5 +1,6 @@
-// Real models in INT8, on real photographs and rendered text, judged by what they answer: on onnxruntime, with Q/DQ as it stands in the graph. The real builder of TensorRT-RTX takes them.
-// The classifier stands for all where the sizes are not the large ones.
+// Real models in INT8, on real photographs and rendered text, judged by what they answer: on onnxruntime, with Q/DQ as
+// it stands in the graph. The real builder of TensorRT-RTX takes them. The classifier stands for all where the sizes
+// are not the large ones.
 import t, { type Test } from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { FaceDetector } from '../../examples/face-detector/detector.js'
@@ -20,7 +21,11 @@ async function built(t: Test, name: string, { model, report }: QuantizedModel, s
     await using builder = new Builder({ precision: 'int8' })
     const { info } = await builder.build(writeModel(model), { shapes })
     const { QuantizeLinear = 0, DequantizeLinear = 0 } = modelInfo(model).operators
-    t.same([info.audit.quantize.layers, info.audit.dequantize.layers], [QuantizeLinear, DequantizeLinear], 'TensorRT sees each of them')
+    t.same(
+      [info.audit.quantize.layers, info.audit.dequantize.layers],
+      [QuantizeLinear, DequantizeLinear],
+      'TensorRT sees each of them',
+    )
     t.same(Object.keys(info.audit.quantize.types), ['int8'])
     t.ok(info.audit.dequantize.layers > info.audit.quantize.layers, 'weights are stored in INT8')
   })
@@ -53,7 +58,9 @@ if (long) {
     const images = await photographs()
     const source = await faceDetectorModel()
     const prepare = new FaceDetector({ infer: async () => ({}) })
-    const calibrator = new Calibrator(await Promise.all(images.map((image) => prepare.prepare(image))), { algorithm: 'percentile' })
+    const calibrator = new Calibrator(await Promise.all(images.map((image) => prepare.prepare(image))), {
+      algorithm: 'percentile',
+    })
     const quantized = await quantize(source, calibrator)
     t.ok(quantized.report.multiplyAdds.share >= 0.8)
     await using a = await open(source)

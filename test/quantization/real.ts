@@ -1,4 +1,5 @@
-// Real models, what they are calibrated with, and how their answers are judged: the face detector on photographs, PP-OCR's detector and reader on photographs and rendered text.
+// Real models, what they are calibrated with, and how their answers are judged: the face detector on photographs,
+// PP-OCR's detector and reader on photographs and rendered text.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -82,14 +83,22 @@ function cased(random: Random): string {
   return style === 0 ? one.toUpperCase() : style === 1 ? `${one.charAt(0).toUpperCase()}${one.slice(1)}` : one
 }
 
-/** Lines of text as the reader takes them: [1, 3, 48, 320] each, cut out closely behind the text; what is left of the row is zeros, as PP-OCR fills it. */
+/**
+ * Lines of text as the reader takes them: [1, 3, 48, 320] each, cut out closely behind the text; what is left of the
+ * row is zeros, as PP-OCR fills it.
+ */
 export async function textLines(count: number, seed: number): Promise<TextLine[]> {
   const random = new Random(seed)
   const lines: TextLine[] = []
   for (let i = 0; i < count; i++) {
     const size = 30 + random.below(9)
     const text = phrase(random, size)
-    const image = await rendered(320, 48, [{ text, x: 3 + random.next() * 5, y: 22.5 + size * 0.36 + random.next() * 3, size }], random)
+    const image = await rendered(
+      320,
+      48,
+      [{ text, x: 3 + random.next() * 5, y: 22.5 + size * 0.36 + random.next() * 3, size }],
+      random,
+    )
     const tensor = toTensorSync(image, letterbox(image, { width: 320, height: 48 }), centred)
     const end = lastInk(image) + 5
     for (let row = 0; row < 3 * 48; row++) tensor.data.fill(0, Math.min(320, end) + row * 320, (row + 1) * 320)
@@ -98,14 +107,17 @@ export async function textLines(count: number, seed: number): Promise<TextLine[]
   return lines
 }
 
-/** What the classifier of directions takes: the beginnings of lines, [1, 3, 48, 192] each, every second one upside down. */
+/**
+ * What the classifier of directions takes: the beginnings of lines, [1, 3, 48, 192] each, every second one upside down.
+ */
 export async function beginnings(count: number, seed: number): Promise<Tensor<'float32'>[]> {
   const lines = await textLines(count, seed)
   return lines.map(({ tensor }, i) => {
     const part = Tensor.zeros('float32', [1, 3, 48, 192])
     for (let row = 0; row < 3 * 48; row++) part.data.set(tensor.data.subarray(row * 320, row * 320 + 192), row * 192)
     // each plane backwards is turned by 180 degrees
-    if (i % 2 === 1) for (let plane = 0; plane < 3; plane++) part.data.subarray(plane * 48 * 192, (plane + 1) * 48 * 192).reverse()
+    if (i % 2 === 1)
+      for (let plane = 0; plane < 3; plane++) part.data.subarray(plane * 48 * 192, (plane + 1) * 48 * 192).reverse()
     return part
   })
 }
@@ -142,9 +154,11 @@ export async function faceOverlaps(reference: Engine, other: Engine, images: rea
   const overlaps: number[] = []
   for (const image of images) {
     const [wanted, found] = [await a.detect(image), await b.detect(image)]
-    for (const { box } of wanted) overlaps.push(Math.max(0, ...found.map((face) => intersectionOverUnion(face.box, box))))
+    for (const { box } of wanted)
+      overlaps.push(Math.max(0, ...found.map((face) => intersectionOverUnion(face.box, box))))
     // a face that is none counts as one that is not found
-    for (const { box } of found) if (wanted.every((face) => intersectionOverUnion(face.box, box) < 0.1)) overlaps.push(0)
+    for (const { box } of found)
+      if (wanted.every((face) => intersectionOverUnion(face.box, box) < 0.1)) overlaps.push(0)
   }
   return overlaps
 }
@@ -152,7 +166,11 @@ export async function faceOverlaps(reference: Engine, other: Engine, images: rea
 const dataOf = (tensor: unknown): Float32Array => (tensor as Tensor<'float32'>).data
 
 /** Intersection over union of what both masks mark as text, all inputs together. */
-export async function maskOverlap(reference: Engine, other: Engine, inputs: readonly Tensor<'float32'>[]): Promise<number> {
+export async function maskOverlap(
+  reference: Engine,
+  other: Engine,
+  inputs: readonly Tensor<'float32'>[],
+): Promise<number> {
   let [both, either] = [0, 0]
   for (const x of inputs) {
     const [a, b] = [dataOf(await reference.infer(x)), dataOf(await other.infer(x))]
@@ -168,7 +186,10 @@ export async function maskOverlap(reference: Engine, other: Engine, inputs: read
 /** What stands for each class: the first is the blank, the last a space. */
 const characters = ['', ...readFileSync(readerCharacters, 'utf8').split('\n'), ' ']
 
-/** What the reader reads: the likeliest character at each place, without repetitions and blanks, and without space around it. */
+/**
+ * What the reader reads: the likeliest character at each place, without repetitions and blanks, and without space
+ * around it.
+ */
 export function read({ data, shape }: Tensor): string {
   const [steps, classes] = shape.slice(-2) as [number, number]
   let text = ''
@@ -184,7 +205,11 @@ export function read({ data, shape }: Tensor): string {
 }
 
 /** Of how many lines (0 to 1) both read the same, and how many the first reads as they were written, but for spaces. */
-export async function readings(reference: Engine, other: Engine, lines: readonly TextLine[]): Promise<{ same: number; right: number }> {
+export async function readings(
+  reference: Engine,
+  other: Engine,
+  lines: readonly TextLine[],
+): Promise<{ same: number; right: number }> {
   let [same, right] = [0, 0]
   for (const { text, tensor } of lines) {
     const [a, b] = [read(await reference.infer(tensor)), read(await other.infer(tensor))]

@@ -1,4 +1,5 @@
-// The published algorithms of NVIDIA's pytorch-quantization (calib/histogram.py), step by step and slow: what ours is held against.
+// The published algorithms of NVIDIA's pytorch-quantization (calib/histogram.py), step by step and slow: what ours is
+// held against.
 import type { Histogram } from '../../lib/quantization/histogram.js'
 
 /** _compute_amax_entropy with num_bits 8, stride 1, start_bin 128. */
@@ -8,7 +9,8 @@ export function entropyByNvidia({ width, counts }: Histogram): number {
   const divergences: number[] = []
   const ranges: number[] = []
   for (let i = 128; i <= bins.length; i++) {
-    const level = (bin: number): number => Math.floor(bin / (i / 128)) // np.digitize(range(i), np.linspace(0, i, 129)) - 1
+    // np.digitize(range(i), np.linspace(0, i, 129)) - 1
+    const level = (bin: number): number => Math.floor(bin / (i / 128))
     const sums = new Array<number>(128).fill(0)
     const filled = new Array<number>(128).fill(0)
     for (let bin = 0; bin < i; bin++) {
@@ -16,7 +18,9 @@ export function entropyByNvidia({ width, counts }: Histogram): number {
       sums[level(bin)]! += bins[bin] as number
       filled[level(bin)]! += 1
     }
-    const model = bins.slice(0, i).map((count, bin) => (count === 0 ? 0 : (sums[level(bin)] as number) / (filled[level(bin)] as number)))
+    const model = bins
+      .slice(0, i)
+      .map((count, bin) => (count === 0 ? 0 : (sums[level(bin)] as number) / (filled[level(bin)] as number)))
     const reference = bins.slice(0, i)
     reference[i - 1]! += bins.slice(i).reduce((a, b) => a + b, 0)
     divergences.push(entropy(reference, model))
@@ -31,7 +35,10 @@ export function entropyByNvidia({ width, counts }: Histogram): number {
 /** scipy.stats.entropy(pk, qk). */
 function entropy(pk: readonly number[], qk: readonly number[]): number {
   const [p, q] = [pk.reduce((a, b) => a + b, 0), qk.reduce((a, b) => a + b, 0)]
-  return pk.reduce((sum, each, i) => sum + (each === 0 ? 0 : (each / p) * Math.log(each / p / ((qk[i] as number) / q))), 0)
+  return pk.reduce(
+    (sum, each, i) => sum + (each === 0 ? 0 : (each / p) * Math.log(each / p / ((qk[i] as number) / q))),
+    0,
+  )
 }
 
 /** _compute_amax_mse with num_bits 8, stride 1, start_bin 128; fake_tensor_quant rounds half to even. */

@@ -33,7 +33,9 @@ t.test('what we write, others read', async (t) => {
   const text = formatTensorRTCache({ version: 100600, algorithm: 'EntropyCalibration2', scales })
   t.equal(text.split('\n')[0], 'TRT-100600-EntropyCalibration2')
   const read = new Map(
-    Object.entries(JSON.parse(execFileSync('python3', ['-c', python], { input: text, encoding: 'utf8' })) as Record<string, number>),
+    Object.entries(
+      JSON.parse(execFileSync('python3', ['-c', python], { input: text, encoding: 'utf8' })) as Record<string, number>,
+    ),
   )
   t.same(new Map([...read].sort()), new Map([...scales].sort()))
   // as trtexec does: eight characters, two behind the last colon
@@ -71,7 +73,10 @@ t.test('a calibration as TensorRT has it', async (t) => {
   ])
   const calibration = new Calibration(undefined, 1, {}, ranges)
   t.equal(calibration.toTensorRT({ version: '10.6.0' }), 'TRT-100600-EntropyCalibration2\nx: 3f800000\n')
-  t.match(calibration.toTensorRT({ version: '10.6.0', algorithm: 'MinMaxCalibration' }), /^TRT-100600-MinMaxCalibration\n/)
+  t.match(
+    calibration.toTensorRT({ version: '10.6.0', algorithm: 'MinMaxCalibration' }),
+    /^TRT-100600-MinMaxCalibration\n/,
+  )
   for (const options of [{}, { version: 7 }, { version: '10.6', algorithm: 'mine' }, { version: '10.6', what: 1 }])
     t.throws(() => calibration.toTensorRT(options as { version: string }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
 })
@@ -87,7 +92,8 @@ t.test('what is no cache', async (t) => {
     'TRT-1-A\nx: bf800000',
   ])
     t.throws(() => Calibration.fromTensorRT(text), { code: 'ERR_TRT_CALIBRATION' }, JSON.stringify(text))
-  const bad = (name: string, scale: number) => () => formatTensorRTCache({ version: 1, algorithm: 'A', scales: new Map([[name, scale]]) })
+  const bad = (name: string, scale: number) => () =>
+    formatTensorRTCache({ version: 1, algorithm: 'A', scales: new Map([[name, scale]]) })
   t.throws(bad('a\nb', 1), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /line break/ })
   for (const scale of [0, -1, NaN, Infinity, 1e-60]) t.throws(bad('x', scale), { code: 'ERR_TRT_INVALID_ARGUMENT' })
 })

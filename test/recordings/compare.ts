@@ -2,7 +2,10 @@
 import type { Json, Observation, Recording } from './recorder.js'
 import { ruleFor } from './unheld.js'
 
-/** Where two recordings are not the same: in which scenario, in which call, where in what came of it, and what either has there. */
+/**
+ * Where two recordings are not the same: in which scenario, in which call, where in what came of it, and what either
+ * has there.
+ */
 export interface Difference {
   readonly scenario: string
   readonly call: string
@@ -23,14 +26,20 @@ export function differences(against: Against, recorded: Recording, played: Recor
 
 const callOf = ({ method, arguments: args }: Observation): string => `${method} ${JSON.stringify(args)}`
 
-function inScenario(against: Against, recorded: readonly Observation[], played: readonly Observation[]): Omit<Difference, 'scenario'>[] {
+function inScenario(
+  against: Against,
+  recorded: readonly Observation[],
+  played: readonly Observation[],
+): Omit<Difference, 'scenario'>[] {
   const calls = new Map([...recorded, ...played].map((each) => [callOf(each), each.method]))
   const cameOf = (list: readonly Observation[], call: string): Fields[] =>
     list.filter((each) => callOf(each) === call).map(({ answer, error }) => ({ answer, error }))
   return [...calls].flatMap(([call, method]) => {
     // the same call may be made more than once: the first of one is held against the first of the other
     const [ours, theirs] = [cameOf(recorded, call), cameOf(played, call)]
-    return Array.from({ length: Math.max(ours.length, theirs.length) }, (_, i) => inValue({ against, method }, ours[i], theirs[i], ''))
+    return Array.from({ length: Math.max(ours.length, theirs.length) }, (_, i) =>
+      inValue({ against, method }, ours[i], theirs[i], ''),
+    )
       .flat()
       .map((found) => ({ call, ...found }))
   })
@@ -44,7 +53,12 @@ interface Fields {
 
 type Found = Pick<Difference, 'path' | 'recorded' | 'played'>
 
-function inValue(where: { readonly against: Against; readonly method: string }, recorded: Value, played: Value, path: string): Found[] {
+function inValue(
+  where: { readonly against: Against; readonly method: string },
+  recorded: Value,
+  played: Value,
+  path: string,
+): Found[] {
   if (recorded !== undefined && played !== undefined && isNotHeld(where, path)) return []
   const within = path === '' ? '' : `${path}.`
   if (isFields(recorded) && isFields(played)) {
@@ -66,8 +80,12 @@ const isFields = (value: Value): value is Fields => typeof value === 'object' &&
 
 const text = (value: Json | undefined): string => (value === undefined ? 'nothing' : JSON.stringify(value))
 
-/** Which place it is about; a recording and what was played have one difference there at most, unless a call is made twice. */
-export const placeOf = ({ scenario, call, path }: Omit<Difference, 'recorded' | 'played'>): string => `${scenario}: ${call}: ${path}`
+/**
+ * Which place it is about; a recording and what was played have one difference there at most, unless a call is made
+ * twice.
+ */
+export const placeOf = ({ scenario, call, path }: Omit<Difference, 'recorded' | 'played'>): string =>
+  `${scenario}: ${call}: ${path}`
 
 /** Both, in a line. */
 export const lineOf = (difference: Difference): string =>

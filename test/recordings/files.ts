@@ -1,4 +1,5 @@
-// Where recordings lie, and how one is made: always in a process of its own, since a process has one driver and one TensorRT.
+// Where recordings lie, and how one is made: always in a process of its own, since a process has one driver and one
+// TensorRT.
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,7 +32,8 @@ export async function readRecording(name: string): Promise<Recording | undefined
 export async function writeRecording(recording: Recording): Promise<string> {
   const { scenarios, ...about } = recording
   const lists = Object.entries(scenarios).map(
-    ([name, list]) => `    ${JSON.stringify(name)}: [\n${list.map((each) => `      ${JSON.stringify(each)}`).join(',\n')}\n    ]`,
+    ([name, list]) =>
+      `    ${JSON.stringify(name)}: [\n${list.map((each) => `      ${JSON.stringify(each)}`).join(',\n')}\n    ]`,
   )
   const head = Object.entries(about).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`)
   const file = fileOf(nameOf(recording))
@@ -48,14 +50,23 @@ export interface Played {
   readonly failure?: string
 }
 
-/** Plays all scenarios in a process with this TensorRT, and with this driver where one is given. A builder of TensorRT 10 may take seconds to come up, each time. */
+/**
+ * Plays all scenarios in a process with this TensorRT, and with this driver where one is given. A builder of TensorRT
+ * 10 may take seconds to come up, each time.
+ */
 export async function play(tensorrt: string, env: NodeJS.ProcessEnv = {}): Promise<Played> {
   const program = fileURLToPath(new URL('play.js', import.meta.url))
-  const { code, signal, stdout, stderr } = await runNode([program], folder, 1_500_000, { ...env, TENSORRT_PATH: tensorrt })
+  const { code, signal, stdout, stderr } = await runNode([program], folder, 1_500_000, {
+    ...env,
+    TENSORRT_PATH: tensorrt,
+  })
   const failure = `play.js ended with ${signal ?? code}; what it played, and what it said:\n${stderr.slice(-4000)}`
   const lines = stdout.split('\n').slice(0, -1)
   const [about, ...scenarios] = lines.map((line): unknown => JSON.parse(line))
   if (about === undefined) throw new Error(failure)
-  const recording = { ...about, scenarios: Object.fromEntries(scenarios as [string, readonly Observation[]][]) } as Recording
+  const recording = {
+    ...about,
+    scenarios: Object.fromEntries(scenarios as [string, readonly Observation[]][]),
+  } as Recording
   return { recording, ...(code !== 0 && { failure }) }
 }

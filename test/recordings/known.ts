@@ -10,7 +10,8 @@ export interface Known {
 export const known: Readonly<Record<string, readonly Known[]>> = {
   'rtx-1.7.1-cpu': [
     {
-      reason: 'the parser adds layers of its own (a shape, casts, a shuffle) to some nodes, where the fake has one layer for each node',
+      reason:
+        'the parser adds layers of its own (a shape, casts, a shuffle) to some nodes, where the fake has one layer for each node',
       differences: {
         'networks of one operator: Builder.audit {"model":"Softmax"}: answer.layers': 1,
         'networks of one operator: Builder.audit {"model":"Softmax"}: answer.layerTypes.cast': null,
@@ -40,11 +41,13 @@ export const known: Readonly<Record<string, readonly Known[]>> = {
         'networks of one operator: Builder.audit {"model":"Add, of a stored vector"}: answer.outputTypes.float32': 1,
         'networks of one operator: Builder.audit {"model":"Add, of a stored vector"}: answer.weightBytes': 0,
         'networks of one operator: Builder.audit {"model":"MatMul, of a stored tensor"}: answer.layers': 1,
-        'networks of one operator: Builder.audit {"model":"MatMul, of a stored tensor"}: answer.layerTypes.constant': null,
+        'networks of one operator: Builder.audit {"model":"MatMul, of a stored tensor"}: answer.layerTypes.constant':
+          null,
         'networks of one operator: Builder.audit {"model":"MatMul, of a stored tensor"}: answer.outputTypes.float32': 1,
         'networks of one operator: Builder.audit {"model":"MatMul, of a stored tensor"}: answer.weightBytes': 0,
         'networks of one operator: Builder.audit {"model":"QuantizeLinear and DequantizeLinear"}: answer.layers': 3,
-        'networks of one operator: Builder.audit {"model":"QuantizeLinear and DequantizeLinear"}: answer.layerTypes.constant': null,
+        'networks of one operator: Builder.audit {"model":"QuantizeLinear and DequantizeLinear"}: answer.layerTypes.constant':
+          null,
         'networks of one operator: Builder.audit {"model":"QuantizeLinear and DequantizeLinear"}: answer.outputTypes.float32': 2,
         'networks of one operator: Builder.audit {"model":"QuantizeLinear and DequantizeLinear"}: answer.weightBytes': 0,
         'networks of one operator: Builder.audit {"model":"several nodes"}: answer.layers': 4,

@@ -14,7 +14,10 @@ export interface OneNode {
 }
 
 /** A model of one node, which is called `the-node`, as its output is; inputs are x0, x1 …, stored tensors w0, w1 …. */
-export function oneNode(operator: string, { inputs, attributes = {}, output, opset = 17, domain }: OneNode): Uint8Array {
+export function oneNode(
+  operator: string,
+  { inputs, attributes = {}, output, opset = 17, domain }: OneNode,
+): Uint8Array {
   const graph = new GraphBuilder({ name: operator, opset, ...(domain !== undefined && { domains: { [domain]: 1 } }) })
   const values = inputs.map((input, i) =>
     input instanceof Tensor ? graph.constant(`w${i}`, input) : graph.input(`x${i}`, input[0], input[1]),
@@ -26,7 +29,10 @@ export function oneNode(operator: string, { inputs, attributes = {}, output, ops
 
 export const float = (...shape: Dim[]): Port => ['float32', shape]
 
-/** Quarters around 0, each unlike its neighbours: sums and products of a few are exact in float32, and in half precision too. */
+/**
+ * Quarters around 0, each unlike its neighbours: sums and products of a few are exact in float32, and in half precision
+ * too.
+ */
 export function weights(...shape: number[]): Tensor<'float32'> {
   const size = shape.reduce((product, dim) => product * dim, 1)
   return Tensor.from(
@@ -35,7 +41,8 @@ export function weights(...shape: number[]): Tensor<'float32'> {
   )
 }
 
-export const ints = (...values: number[]): Tensor<'int64'> => new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
+export const ints = (...values: number[]): Tensor<'int64'> =>
+  new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
 
 const scalar = (dtype: 'float32' | 'int8', value: number): Tensor => {
   const tensor = Tensor.zeros(dtype, [])
@@ -52,10 +59,18 @@ export function dense(seed = 1, rows: Dim = 'N'): Uint8Array {
     tensor.data.forEach((value, i) => (tensor.data[i] = (name === 'bias' ? value + 2 : value) * seed))
     return graph.constant(name, tensor)
   }
-  const product = graph.node('MatMul', [graph.input('x', 'float32', [rows, 3]), weight('kernel', 3, 2)], {}, { name: 'product' })
+  const product = graph.node(
+    'MatMul',
+    [graph.input('x', 'float32', [rows, 3]), weight('kernel', 3, 2)],
+    {},
+    { name: 'product' },
+  )
   const sum = graph.node('Add', [product, weight('bias', 2)], {}, { name: 'sum' })
   const relu = graph.node('Relu', [sum], {}, { name: 'relu' })
-  graph.output(graph.node('Mul', [relu, weight('scale', 1, 2)], {}, { name: 'scaled', output: 'y' }), 'float32', [rows, 2])
+  graph.output(graph.node('Mul', [relu, weight('scale', 1, 2)], {}, { name: 'scaled', output: 'y' }), 'float32', [
+    rows,
+    2,
+  ])
   return writeModel(graph.toModel())
 }
 
@@ -115,12 +130,18 @@ export const operators: Readonly<Record<string, Uint8Array>> = Object.fromEntrie
   ['Reshape, of a stored shape', oneNode('Reshape', { inputs: [float(4, 6), ints(3, 8)], output: float(3, 8) })],
   ['Reshape, of an input', reshaping()],
   ['Transpose', oneNode('Transpose', { inputs: [float(4, 6)], attributes: { perm: [1, 0] }, output: float(6, 4) })],
-  ['ArgMax', oneNode('ArgMax', { inputs: [float('N', 4)], attributes: { axis: 1, keepdims: 1 }, output: ['int64', ['N', 1]] })],
+  [
+    'ArgMax',
+    oneNode('ArgMax', { inputs: [float('N', 4)], attributes: { axis: 1, keepdims: 1 }, output: ['int64', ['N', 1]] }),
+  ],
   ...['ReduceMean', 'ReduceMax'].map((operator) => [
     operator,
     oneNode(operator, { inputs: [float('N', 4)], attributes: { axes: [1], keepdims: 1 }, output: float('N', 1) }),
   ]),
-  ['ReduceSum', oneNode('ReduceSum', { inputs: [float('N', 4), ints(1)], attributes: { keepdims: 0 }, output: float('N') })],
+  [
+    'ReduceSum',
+    oneNode('ReduceSum', { inputs: [float('N', 4), ints(1)], attributes: { keepdims: 0 }, output: float('N') }),
+  ],
   ['Cast', oneNode('Cast', { inputs: [float('N', 4)], attributes: { to: 10 }, output: ['float16', ['N', 4]] })],
   ['QuantizeLinear and DequantizeLinear', quantized()],
   ['several nodes', dense()],

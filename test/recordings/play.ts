@@ -1,6 +1,7 @@
-// node dist/test/recordings/play.js: plays all scenarios on the TensorRT at $TENSORRT_PATH, in this process, and prints a line of JSON for the library and one for
-// each scenario, so that those before it are there where a library ends the process. $NODE_TENSORRT_LIBCUDA says which driver there is, as it does for every
-// program; scenarios that need a GPU are left out where there is none.
+// node dist/test/recordings/play.js: plays all scenarios on the TensorRT at $TENSORRT_PATH, in this process, and prints
+// a line of JSON for the library and one for each scenario, so that those before it are there where a library ends the
+// process. $NODE_TENSORRT_LIBCUDA says which driver there is, as it does for every program; scenarios that need a GPU
+// are left out where there is none.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// The recording of TensorRT-RTX without a GPU, held against the library itself, so that it cannot go stale. Those of a GPU: test/gpu/recordings.test.ts.
+// The recording of TensorRT-RTX without a GPU, held against the library itself, so that it cannot go stale. Those of a
+// GPU: test/gpu/recordings.test.ts.
 import t from 'tap'
 import { capabilities } from '../../lib/index.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'

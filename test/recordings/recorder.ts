@@ -1,4 +1,5 @@
-// What a recording is made of: calls of the product on one TensorRT, with what came of each, as plain data that is the same each time.
+// What a recording is made of: calls of the product on one TensorRT, with what came of each, as plain data that is the
+// same each time.
 import { TensorRTError } from '../../lib/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { masked } from './unheld.js'
@@ -24,7 +25,10 @@ export interface Recording {
   readonly scenarios: Readonly<Record<string, readonly Observation[]>>
 }
 
-/** Codes whose message quotes the library, or the loader, in words of their own: there the message counts up to the quotation. */
+/**
+ * Codes whose message quotes the library, or the loader, in words of their own: there the message counts up to the
+ * quotation.
+ */
 const quoting = new Set([
   'ERR_TRT_BUILD',
   'ERR_TRT_CUDA',
@@ -49,7 +53,12 @@ export class Recorder {
   }
 
   /** Calls, and notes what came of it; `look` says what of the result is looked at, all of it unless given. */
-  async observe<T>(method: string, args: unknown, call: () => T | Promise<T>, look?: (result: T) => unknown): Promise<T | undefined> {
+  async observe<T>(
+    method: string,
+    args: unknown,
+    call: () => T | Promise<T>,
+    look?: (result: T) => unknown,
+  ): Promise<T | undefined> {
     const about = { method, arguments: this.#plain(args) }
     try {
       const result = await call()

@@ -11,8 +11,16 @@ import { rules } from './unheld.js'
 const fakes = await buildFakes()
 
 /** The fake that stands for a library, and what makes it, and its driver, one of that version on such a GPU. */
-function standIn({ kind, version, gpu }: Recording): { readonly path: string; readonly env: NodeJS.ProcessEnv } | undefined {
-  const paths: Readonly<Record<string, string>> = { 'full 10': fakes.trt10, 'full 11': fakes.trt11, 'rtx 1': fakes.rtx17 }
+function standIn({
+  kind,
+  version,
+  gpu,
+}: Recording): { readonly path: string; readonly env: NodeJS.ProcessEnv } | undefined {
+  const paths: Readonly<Record<string, string>> = {
+    'full 10': fakes.trt10,
+    'full 11': fakes.trt11,
+    'rtx 1': fakes.rtx17,
+  }
   const path = paths[`${kind} ${version.split('.')[0] ?? ''}`]
   const driver = gpu === undefined ? noDriver : fakes.cuda
   const env = { FAKE_TRT_VERSION: version, FAKE_CUDA_COMPUTE_CAPABILITY: gpu, NODE_TENSORRT_LIBCUDA: driver }
@@ -56,7 +64,11 @@ for (const name of names) {
     for (const { method, arguments: args, answer } of Object.values(recorded.scenarios).flat()) {
       const { text, layers } = (method === "inspector's document" ? answer : {}) as Readonly<Record<string, Json>>
       if (isText(text))
-        t.same(engineLayers(text), layers, `the product reads what an inspector wrote as it did then: ${JSON.stringify(args)}`)
+        t.same(
+          engineLayers(text),
+          layers,
+          `the product reads what an inspector wrote as it did then: ${JSON.stringify(args)}`,
+        )
     }
   })
 }

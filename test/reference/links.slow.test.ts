@@ -1,4 +1,5 @@
-// The checks of the reference's site find what they are for: a link that leads nowhere, a page whose links name files that are no pages.
+// The checks of the reference's site find what they are for: a link that leads nowhere, a page whose links name files
+// that are no pages.
 import { deflateSync } from 'node:zlib'
 import { join } from 'node:path'
 import t from 'tap'
@@ -15,7 +16,9 @@ const { checkLinks } = (await import(join(root, 'scripts', 'docs', 'links.mjs'))
 const { withLinks } = (await import(join(root, 'scripts', 'docs', 'pages.mjs'))) as Pages
 
 t.test('links of a site', (t) => {
-  const menu = deflateSync(JSON.stringify([{ path: 'other.html' }, { children: [{ path: 'gone.html' }] }])).toString('base64')
+  const menu = deflateSync(JSON.stringify([{ path: 'other.html' }, { children: [{ path: 'gone.html' }] }])).toString(
+    'base64',
+  )
   const folder = t.testdir({
     'index.html': [
       '<h1 id="top">A</h1><a href="#top">1</a><a href="sub/page.html#here">2</a><img src="picture.png">',

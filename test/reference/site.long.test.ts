@@ -1,4 +1,5 @@
-// The site of the reference in a browser, as wide as a telephone and as a desk's screen: nothing is wider than the page, the menu opens, the search finds.
+// The site of the reference in a browser, as wide as a telephone and as a desk's screen: nothing is wider than the
+// page, the menu opens, the search finds.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { appendFile, copyFile, readdir } from 'node:fs/promises'
@@ -56,7 +57,9 @@ async function seenIn(page: string, width: number, profile: string): Promise<See
   const { stdout } = await run(browser!, [...args, ...wait, pathToFileURL(page).href], { maxBuffer: 1 << 28 })
   const seen = /data-seen="([^"]*)"/.exec(stdout)?.[1]
   if (seen === undefined) throw new Error(`${page} has told nothing: its menu or its search did not come`)
-  return JSON.parse(seen.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')) as Seen
+  return JSON.parse(
+    seen.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'),
+  ) as Seen
 }
 
 t.test('the site at 390 and at 1280 pixels', { skip }, async (t) => {
@@ -66,8 +69,18 @@ t.test('the site at 390 and at 1280 pixels', { skip }, async (t) => {
   const documents = (await readdir(join(site, 'pages'))).map((name) => join('pages', name))
   const modules = (await readdir(join(site, 'modules'))).map((name) => join('modules', name))
   t.ok(modules.length >= 6, 'each entry point has a page')
-  const others = ['classes/node-tensorrt.Engine', 'interfaces/node-tensorrt.BuilderOptions', 'functions/node-tensorrt_vision.toTensor']
-  const pages = ['index.html', ...documents, ...modules, ...others.map((name) => `${name}.html`), 'variables/node-tensorrt.errorCodes.html']
+  const others = [
+    'classes/node-tensorrt.Engine',
+    'interfaces/node-tensorrt.BuilderOptions',
+    'functions/node-tensorrt_vision.toTensor',
+  ]
+  const pages = [
+    'index.html',
+    ...documents,
+    ...modules,
+    ...others.map((name) => `${name}.html`),
+    'variables/node-tensorrt.errorCodes.html',
+  ]
   for (const page of pages) {
     // a copy beside it, so that its links are the same
     const copy = join(site, dirname(page), 'page-under-test.html')

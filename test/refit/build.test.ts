@@ -45,7 +45,10 @@ for (const { name, path: tensorrt } of families) {
     await t.test('without them there is nothing to refit', async (t) => {
       const plan = await new Builder({ tensorrt }).build(onnxOf(old), { shapes })
       await using refitter = new Refitter(plan, { tensorrt })
-      t.match(await failureOf(() => refitter.refit()), { code: 'ERR_TRT_WEIGHTS', message: /option refit or stripWeights/ })
+      t.match(await failureOf(() => refitter.refit()), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /option refit or stripWeights/,
+      })
     })
   })
 }
@@ -64,14 +67,19 @@ t.test('half precision by types: weights of the model as it is are converted as 
   await using refitter = new Refitter(plan, { tensorrt })
   await refitter.setFromOnnx(onnxOf(fresh))
   t.same(await run(await refitter.refit()), computed(fresh))
-  await using engine = await Engine.load(onnxOf(old), { tensorrt, shapes, builder: { precision: 'fp16', stripWeights: true } })
+  await using engine = await Engine.load(onnxOf(old), {
+    tensorrt,
+    shapes,
+    builder: { precision: 'fp16', stripWeights: true },
+  })
   t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(old), 'built and opened in one')
   const half = writeModel(convertPrecision(parseModel(onnxOf(fresh)), 'fp16').model)
   t.same(await run(plan, half), computed(fresh), 'a model that somebody converted')
   const huge = { ...old, bias: new Tensor('float32', Float32Array.of(1, 1e6), [2]) }
   t.match(await failureOf(() => run(plan, onnxOf(huge))), {
     code: 'ERR_TRT_WEIGHTS',
-    message: /converted to fp16, and other weights convert otherwise: .* stays in float32 with these: "bias" has 1000000/,
+    message:
+      /converted to fp16, and other weights convert otherwise: .* stays in float32 with these: "bias" has 1000000/,
   })
 })
 

@@ -7,7 +7,19 @@ import { Builder, Engine, Refitter } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { olderFamily } from '../native/older.js'
 import { temporaryFolder } from '../support/folders.js'
-import { computed, fakes, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
+import {
+  computed,
+  fakes,
+  families,
+  input,
+  leftovers,
+  names,
+  onnxOf,
+  planOf,
+  refitModes,
+  shortened,
+  weightsOf,
+} from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
 const folder = temporaryFolder(t)
@@ -34,7 +46,10 @@ for (const family of families) {
     for (const refit of refitModes) {
       await t.test(`refittable or not by TensorRT's word, weights are set where they can be: ${refit}`, async (t) => {
         const bare = planOf(family, old, { stripped: true, refit })
-        t.match(await failureOf(() => Engine.load(bare, { tensorrt })), { code: 'ERR_TRT_WEIGHTS', message: /built without its weights/ })
+        t.match(await failureOf(() => Engine.load(bare, { tensorrt })), {
+          code: 'ERR_TRT_WEIGHTS',
+          message: /built without its weights/,
+        })
         await using engine = await Engine.load(bare, { tensorrt, weights: onnxOf(fresh) })
         t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
         await using whole = await Engine.load(planOf(family, old, { refit }), { tensorrt })
@@ -59,7 +74,8 @@ for (const family of families) {
     await t.test('refused', async (t) => {
       t.match(await failureOf(() => Engine.load(stripped, { tensorrt })), {
         code: 'ERR_TRT_WEIGHTS',
-        message: /built without its weights: give the ONNX model .* option weights\. It lacks: 'bias', 'kernel', 'scale'/,
+        message:
+          /built without its weights: give the ONNX model .* option weights\. It lacks: 'bias', 'kernel', 'scale'/,
       })
       t.match(await failureOf(() => Engine.load(planOf(family, old, { refit: false }), { tensorrt, weights: file })), {
         code: 'ERR_TRT_WEIGHTS',
@@ -71,7 +87,9 @@ for (const family of families) {
         details: { missing: 'bias' },
         log: /error/,
       })
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: join(folder, 'none.onnx') })), { code: 'ERR_TRT_FILE' })
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: join(folder, 'none.onnx') })), {
+        code: 'ERR_TRT_FILE',
+      })
       t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), {
         code: 'ERR_TRT_ONNX_PARSE',
       })
@@ -97,7 +115,11 @@ for (const family of families) {
     await t.test('a refit that TensorRT fails is an error, and the next load works', async (t) => {
       for (const method of ['createInferRefitter_INTERNAL', 'refitCudaEngine', 'getMissingWeights']) {
         family.control.failNth(method, 1)
-        t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: file })), { code: 'ERR_TRT_WEIGHTS' }, method)
+        t.match(
+          await failureOf(() => Engine.load(stripped, { tensorrt, weights: file })),
+          { code: 'ERR_TRT_WEIGHTS' },
+          method,
+        )
       }
       await using engine = await Engine.load(stripped, { tensorrt, weights: file })
       t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
@@ -118,7 +140,11 @@ t.test('a TensorRT that does not tell whether a plan is stripped: what was noted
   const shapes = { x: { min: [1, 3], opt: [2, 3], max: [8, 3] } }
   for (const options of [{}, { refit: true }, { refit: 'identical' }] as const) {
     const plan = await new Builder({ tensorrt, stripWeights: true, ...options }).build(onnxOf(old), { shapes })
-    const refused = { code: 'ERR_TRT_WEIGHTS', message: /built without its weights/, details: { missing: names.join('\n') } }
+    const refused = {
+      code: 'ERR_TRT_WEIGHTS',
+      message: /built without its weights/,
+      details: { missing: names.join('\n') },
+    }
     t.match(await failureOf(() => Engine.load(plan, { tensorrt })), refused)
     const path = join(folder, 'old.plan')
     await plan.save(path)
@@ -126,11 +152,18 @@ t.test('a TensorRT that does not tell whether a plan is stripped: what was noted
     await using engine = await Engine.load(path, { tensorrt, weights: file })
     t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
     await using refitter = new Refitter(path, { tensorrt })
-    t.match(await failureOf(() => refitter.refit()), { code: 'ERR_TRT_WEIGHTS', details: { missing: names.join('\n') } })
+    t.match(await failureOf(() => refitter.refit()), {
+      code: 'ERR_TRT_WEIGHTS',
+      details: { missing: names.join('\n') },
+    })
     await refitter.setFromOnnx(file)
     const refitted = await refitter.refit()
     await using whole = await Engine.load(refitted, { tensorrt })
-    t.same(Array.from((await whole.infer(input)).data as Float32Array), computed(fresh), 'and of a refitted plan that it has them')
+    t.same(
+      Array.from((await whole.infer(input)).data as Float32Array),
+      computed(fresh),
+      'and of a refitted plan that it has them',
+    )
   }
   t.match(control.stats(), { live: { engines: 0, refitters: 0, contexts: 0 }, misuse: {}, traps: [] })
 })

@@ -115,11 +115,19 @@ const inWorker = (program: string): string => `
 const ends: [what: string, program: string, wanted: object][] = [
   ['a return, with one that is open', 'const r = open(); await r.weights()', { code: 0 }],
   ['a return, loading', 'open().weights().then((all) => console.log(all.length))', { code: 0, stdout: '3\n' }],
-  ['a return, refitting', `${underWay} r.refit().then((plan) => console.log(plan.bytes.length > 0))`, { code: 0, stdout: 'true\n' }],
+  [
+    'a return, refitting',
+    `${underWay} r.refit().then((plan) => console.log(plan.bytes.length > 0))`,
+    { code: 0, stdout: 'true\n' },
+  ],
   ['exit(), loading', 'open().weights().catch(() => {}); process.exit(3)', { code: 3 }],
   ['exit(), refitting', `${underWay} process.exit(3)`, { code: 3 }],
   ['exit(), closing', `${underWay} r.close(); process.exit(3)`, { code: 3 }],
-  ['a throw, refitting', `${underWay} setImmediate(() => { throw new Error('mine') })`, { code: 1, stderr: /Error: mine/ }],
+  [
+    'a throw, refitting',
+    `${underWay} setImmediate(() => { throw new Error('mine') })`,
+    { code: 1, stderr: /Error: mine/ },
+  ],
   ['exit(), a worker refitting', `${inWorker(underWay)} w.on('message', () => process.exit(3))`, { code: 3 }],
   [
     'a worker terminated while it refits: all is freed',

@@ -52,7 +52,8 @@ export const refitModes = [true, 'stripped', 'identical'] as const
 /** The model with its weights stored with fewer bytes than their shape says, which TensorRT's parser reads beyond. */
 export async function shortened(weights: Weights): Promise<Uint8Array> {
   const model = await readModel(onnxOf(weights))
-  for (const tensor of model.graph?.initializer ?? []) if (tensor.name === 'kernel') tensor.rawData = tensor.rawData.subarray(0, 8)
+  for (const tensor of model.graph?.initializer ?? [])
+    if (tensor.name === 'kernel') tensor.rawData = tensor.rawData.subarray(0, 8)
   return writeModel(model)
 }
 

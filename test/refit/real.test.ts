@@ -1,5 +1,6 @@
-// Refitting with the real TensorRT-RTX, as far as a machine without a GPU goes, which is not far: no plan can be deserialized without one, so that neither refitter
-// can be made, and RTX may want one for building refittable plans too. The rest is test/gpu/refit.test.ts.
+// Refitting with the real TensorRT-RTX, as far as a machine without a GPU goes, which is not far: no plan can be
+// deserialized without one, so that neither refitter can be made, and RTX may want one for building refittable plans
+// too. The rest is test/gpu/refit.test.ts.
 import t from 'tap'
 import { Builder, capabilities, Engine, Plan, Refitter, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
@@ -28,10 +29,14 @@ t.test('a plan of RTX is refused before TensorRT is asked for a refitter', { ski
   t.match(await failureOf(() => Engine.load(plan.bytes, { weights: model() })), wanted)
 })
 
-t.test('where RTX builds no refittable plan without a GPU, what it says of it reaches the user', { skip }, async (t) => {
-  for (const options of [{ refit: true }, { stripWeights: true }, { refit: 'identical' }] as const) {
-    const outcome = await new Builder(options).build(model()).catch((error: unknown) => error)
-    if (outcome instanceof Plan) t.match(outcome.info.settings, options, JSON.stringify(options))
-    else t.match(outcome, refusedByTensorRT, JSON.stringify(options))
-  }
-})
+t.test(
+  'where RTX builds no refittable plan without a GPU, what it says of it reaches the user',
+  { skip },
+  async (t) => {
+    for (const options of [{ refit: true }, { stripWeights: true }, { refit: 'identical' }] as const) {
+      const outcome = await new Builder(options).build(model()).catch((error: unknown) => error)
+      if (outcome instanceof Plan) t.match(outcome.info.settings, options, JSON.stringify(options))
+      else t.match(outcome, refusedByTensorRT, JSON.stringify(options))
+    }
+  },
+)

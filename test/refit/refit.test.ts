@@ -6,7 +6,19 @@ import t from 'tap'
 import { Engine, type Plan, Refitter, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
-import { computed, driver, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
+import {
+  computed,
+  driver,
+  families,
+  input,
+  leftovers,
+  names,
+  onnxOf,
+  planOf,
+  refitModes,
+  shortened,
+  weightsOf,
+} from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
 t.notSame(computed(old), computed(fresh), 'the two sets of weights give different answers')
@@ -44,7 +56,10 @@ for (const family of families) {
         await using some = open(plan)
         const left = ['kernel', 'bias', 'scale'] as const
         for (const [i, name] of left.entries()) {
-          t.match(await failureOf(() => some.refit()), { code: 'ERR_TRT_WEIGHTS', details: { missing: left.slice(i).sort().join('\n') } })
+          t.match(await failureOf(() => some.refit()), {
+            code: 'ERR_TRT_WEIGHTS',
+            details: { missing: left.slice(i).sort().join('\n') },
+          })
           await some.set(name, old[name])
         }
         t.same(await answersOf(await some.refit()), computed(old))
@@ -62,7 +77,10 @@ for (const family of families) {
       const before = calls()
       await using refitter = open(planOf(family, old, { stripped: true }))
       const short = await shortened(fresh)
-      const refused = { code: 'ERR_TRT_ONNX_PARSE', message: /the tensor 'kernel' of shape \[3, 2\] is stored with 8 bytes instead of 24/ }
+      const refused = {
+        code: 'ERR_TRT_ONNX_PARSE',
+        message: /the tensor 'kernel' of shape \[3, 2\] is stored with 8 bytes instead of 24/,
+      }
       t.match(await failureOf(() => refitter.setFromOnnx(short)), refused)
       const folder = temporaryFolder(t)
       const file = join(folder, 'model.onnx')
@@ -95,21 +113,24 @@ for (const family of families) {
       t.same(await answersOf(await refitter.refit()), computed({ ...old, scale: fresh.scale }))
     })
 
-    await t.test('from ONNX, as bytes, path and URL, into a plan without weights: as onnxruntime computes', async (t) => {
-      const folder = temporaryFolder(t)
-      const file = join(folder, 'fresh.onnx')
-      await writeFile(file, onnxOf(fresh))
-      await using cpu = await Engine.load(onnxOf(fresh), { backend: 'cpu' })
-      const wanted = Array.from((await cpu.infer(input)).data as Float32Array)
-      t.same(wanted, computed(fresh), 'the formula says what onnxruntime says')
-      const planFile = join(folder, 'stripped.plan')
-      await writeFile(planFile, planOf(family, old, { stripped: true }))
-      for (const source of [onnxOf(fresh), file, pathToFileURL(file)]) {
-        await using refitter = new Refitter(planFile, { tensorrt })
-        await refitter.setFromOnnx(source)
-        t.same(await answersOf(await refitter.refit()), wanted)
-      }
-    })
+    await t.test(
+      'from ONNX, as bytes, path and URL, into a plan without weights: as onnxruntime computes',
+      async (t) => {
+        const folder = temporaryFolder(t)
+        const file = join(folder, 'fresh.onnx')
+        await writeFile(file, onnxOf(fresh))
+        await using cpu = await Engine.load(onnxOf(fresh), { backend: 'cpu' })
+        const wanted = Array.from((await cpu.infer(input)).data as Float32Array)
+        t.same(wanted, computed(fresh), 'the formula says what onnxruntime says')
+        const planFile = join(folder, 'stripped.plan')
+        await writeFile(planFile, planOf(family, old, { stripped: true }))
+        for (const source of [onnxOf(fresh), file, pathToFileURL(file)]) {
+          await using refitter = new Refitter(planFile, { tensorrt })
+          await refitter.setFromOnnx(source)
+          t.same(await answersOf(await refitter.refit()), wanted)
+        }
+      },
+    )
 
     await t.test('again and again: what was set stays set, the last one counts', async (t) => {
       await using refitter = open(planOf(family, old, { stripped: true }))
@@ -129,7 +150,10 @@ for (const family of families) {
       await using refitter = open(planOf(family, old, { stripped: true }))
       await refitter.setFromOnnx(onnxOf(fresh))
       await using final = open(await refitter.refit())
-      t.match(await failureOf(() => final.weights()), { code: 'ERR_TRT_WEIGHTS', message: /option refit or stripWeights/ })
+      t.match(await failureOf(() => final.weights()), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /option refit or stripWeights/,
+      })
       await using second = open(await refitter.refit({ refittable: true }))
       await second.set('scale', old.scale)
       t.same(await answersOf(await second.refit()), computed({ ...fresh, scale: old.scale }))
@@ -161,7 +185,11 @@ for (const family of families) {
       t.equal(calls(), before)
       await using fused = open(planOf(family, old))
       await fused.set('kernel', fresh.kernel)
-      t.match(await failureOf(() => fused.refit()), { code: 'ERR_TRT_WEIGHTS', message: /not set: 'bias'$/ }, 'fused with one that was set')
+      t.match(
+        await failureOf(() => fused.refit()),
+        { code: 'ERR_TRT_WEIGHTS', message: /not set: 'bias'$/ },
+        'fused with one that was set',
+      )
       await fused.set('bias', old.bias)
       t.same(await answersOf(await fused.refit()), computed({ ...old, kernel: fresh.kernel }))
     })
@@ -177,7 +205,11 @@ for (const family of families) {
           inputs: [{ name: 'x', shape: [2] }],
           outputs: [{ name: 'y', shape: [2] }],
           constants: Object.fromEntries(many.map((name) => [name, { dtype: 'float32', shape: [2] }])),
-          ops: many.map((name, i) => ({ type: 'mul', inputs: [i === 0 ? 'x' : `t${i}`, name], output: i === 29 ? 'y' : `t${i + 1}` })),
+          ops: many.map((name, i) => ({
+            type: 'mul',
+            inputs: [i === 0 ? 'x' : `t${i}`, name],
+            output: i === 29 ? 'y' : `t${i + 1}`,
+          })),
         }),
       )
       const failure = await failureOf(() => refitter.refit())
@@ -210,7 +242,12 @@ for (const family of families) {
         ],
         ['too many', 'bias', Tensor.zeros('float32', [3]), { code: 'ERR_TRT_SHAPE' }],
         ['none', 'bias', Tensor.zeros('float32', [0]), { code: 'ERR_TRT_SHAPE' }],
-        ['detached', 'scale', detached, { code: 'ERR_TRT_DETACHED', message: /Expected 8 bytes behind the weights "scale" but found 0/ }],
+        [
+          'detached',
+          'scale',
+          detached,
+          { code: 'ERR_TRT_DETACHED', message: /Expected 8 bytes behind the weights "scale" but found 0/ },
+        ],
         [
           'no tensor',
           'scale',
@@ -236,12 +273,18 @@ for (const family of families) {
         code: 'ERR_TRT_ONNX_PARSE',
         message: /damaged or truncated/,
       })
-      t.match(await failureOf(() => refitter.setFromOnnx(new Uint8Array(0))), { code: 'ERR_TRT_ONNX_PARSE', message: /empty \(0 bytes\)/ })
+      t.match(await failureOf(() => refitter.setFromOnnx(new Uint8Array(0))), {
+        code: 'ERR_TRT_ONNX_PARSE',
+        message: /empty \(0 bytes\)/,
+      })
       t.match(await failureOf(() => refitter.setFromOnnx('/no/such/model.onnx')), {
         code: 'ERR_TRT_FILE',
         message: /no\/such\/model\.onnx: No such file/,
       })
-      t.match(await failureOf(() => refitter.setFromOnnx({} as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for model/ })
+      t.match(await failureOf(() => refitter.setFromOnnx({} as never)), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /for model/,
+      })
       const { scale, bias } = fresh
       t.match(await failureOf(() => refitter.setFromOnnx(onnxOf({ scale, bias }))), {
         code: 'ERR_TRT_WEIGHTS',
@@ -260,13 +303,19 @@ for (const family of families) {
 
     await t.test('wrong plans and options', async (t) => {
       const fixed = open(planOf(family, old, { refit: false }))
-      const expected = { code: 'ERR_TRT_WEIGHTS', message: /cannot be replaced: build it with the option refit or stripWeights/ }
+      const expected = {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /cannot be replaced: build it with the option refit or stripWeights/,
+      }
       t.match(await failureOf(() => fixed.weights()), expected)
       t.match(await failureOf(() => fixed.set('bias', old.bias)), expected)
       t.match(await failureOf(() => fixed.refit()), expected)
       await fixed.close()
       await using onnx = open(onnxOf(old))
-      t.match(await failureOf(() => onnx.weights()), { code: 'ERR_TRT_MODEL_FORMAT', message: /Expected a TensorRT plan/ })
+      t.match(await failureOf(() => onnx.weights()), {
+        code: 'ERR_TRT_MODEL_FORMAT',
+        message: /Expected a TensorRT plan/,
+      })
       await using missing = new Refitter('/no/such.plan', { tensorrt })
       t.match(await failureOf(() => missing.weights()), { code: 'ERR_TRT_FILE' })
       await using damaged = open(planOf(family, old).subarray(0, 99))
@@ -319,7 +368,8 @@ for (const family of families) {
       const plan = refitter.refit({ signal: abort.signal })
       const after = refitter.refit()
       abort.abort(new Error('enough'))
-      for (const call of [first, set, model, plan] as Promise<unknown>[]) await t.rejects(call as Promise<void>, { message: 'enough' })
+      for (const call of [first, set, model, plan] as Promise<unknown>[])
+        await t.rejects(call as Promise<void>, { message: 'enough' })
       t.same(await answersOf(await after), computed(old), 'what was aborted has set nothing')
     })
 
@@ -353,7 +403,11 @@ for (const family of families) {
       driver.failNth('cuCtxSetCurrent', 1, 201)
       t.match(await failureOf(whole), { code: 'ERR_TRT_CUDA' })
       driver.failNth('cuMemAlloc_v2', 1, 2)
-      t.match(await failureOf(whole), { code: 'ERR_TRT_OUT_OF_MEMORY', message: /OutOfMemory/, details: { bytes: 1024 } })
+      t.match(await failureOf(whole), {
+        code: 'ERR_TRT_OUT_OF_MEMORY',
+        message: /OutOfMemory/,
+        details: { bytes: 1024 },
+      })
       t.same(await whole(), computed(fresh))
     })
 
@@ -370,7 +424,10 @@ for (const family of families) {
       t.same(await answersOf(await refitter.refit()), computed(fresh))
       // its first weights are set, and the next one is refused
       runtime.failNth('setNamedWeights', 2)
-      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(old))), { code: 'ERR_TRT_WEIGHTS', message: /Failed to set weights bias/ })
+      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(old))), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /Failed to set weights bias/,
+      })
       t.same(await answersOf(await refitter.refit()), computed({ ...fresh, kernel: old.kernel }))
     })
 

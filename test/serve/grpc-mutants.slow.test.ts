@@ -1,5 +1,5 @@
-// Bad input over gRPC: mutants of the recorded calls, streams that are reset at every point, many streams: no crash, no INTERNAL for a fault of the client,
-// nothing in flight afterwards.
+// Bad input over gRPC: mutants of the recorded calls, streams that are reset at every point, many streams: no crash, no
+// INTERNAL for a fault of the client, nothing in flight afterwards.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Random } from '../support/random.js'
@@ -29,7 +29,9 @@ await t.test('mutants of the recorded calls', async (t) => {
   const count = size(5000, 100_000)
   const tally = await sendMutants(connection, await recordedSources(), count, new Random(27))
   t.same(tally.wrong, [])
-  t.comment(`${JSON.stringify([...tally.codes])}, ${String(tally.compared)} compared, ${String(connection.lost)} connections lost`)
+  t.comment(
+    `${JSON.stringify([...tally.codes])}, ${String(tally.compared)} compared, ${String(connection.lost)} connections lost`,
+  )
   t.ok(tally.compared > count / 10, 'some are as good as before')
   t.ok((tally.codes.get(3) ?? 0) > count / 10)
 })
@@ -45,7 +47,8 @@ await t.test('a stream that is reset at every byte, and at its answer', async (t
 await t.test('a stream of inferences that is reset at every message', async (t) => {
   using connection = new Connection(rig.port)
   const { body } = streamed(8)
-  for (let messages = 0; messages <= 8; messages++) await connection.call({ ...streamed(8), reset: (body.length / 8) * messages })
+  for (let messages = 0; messages <= 8; messages++)
+    await connection.call({ ...streamed(8), reset: (body.length / 8) * messages })
   for (const reset of ['head', 'data'] as const) await connection.call({ ...streamed(8), reset })
   const answer = await connection.call(streamed(8))
   t.equal(answer.code, 0)
@@ -66,7 +69,8 @@ await t.test('half messages, and frames that lie', async (t) => {
   const codeOf = async (body: Buffer, headers = {}): Promise<number | undefined> =>
     (await connection.call({ ...inference, body, headers: { ...grpcHeaders, ...headers } })).code
   const { body } = inference
-  const changed = (at: number, value: number): Buffer => Buffer.concat([body.subarray(0, at), Buffer.of(value), body.subarray(at + 1)])
+  const changed = (at: number, value: number): Buffer =>
+    Buffer.concat([body.subarray(0, at), Buffer.of(value), body.subarray(at + 1)])
   for (const [what, half] of [
     ['half a message', body.subarray(0, -5)],
     ['half a prefix', body.subarray(0, 3)],
@@ -83,7 +87,11 @@ await t.test('half messages, and frames that lie', async (t) => {
   bomb[0] = 1
   t.equal(await codeOf(bomb, { 'grpc-encoding': 'gzip' }), 8, '128 KiB that become 128 MiB')
   const followed = Buffer.concat([body, Buffer.of(0, 0xff, 0xff, 0xff, 0xff, 0)])
-  t.equal((await connection.call({ ...inference, body: followed, chunk: body.length })).code, 8, 'a second message that is too large')
+  t.equal(
+    (await connection.call({ ...inference, body: followed, chunk: body.length })).code,
+    8,
+    'a second message that is too large',
+  )
   t.not(await codeOf(framed(Buffer.concat([inference.body.subarray(5), nested(100_000)]))), 13, 'groups in groups')
   t.equal((await connection.call(inference)).code, 0, 'the connection goes on')
 })

@@ -16,7 +16,9 @@ interface Asked {
 }
 
 const run = promisify(execFile)
-const { path, reason } = JSON.parse((await run(process.execPath, [join(packageRoot(), 'scripts', 'kserve.mjs')])).stdout) as {
+const { path, reason } = JSON.parse(
+  (await run(process.execPath, [join(packageRoot(), 'scripts', 'kserve.mjs')])).stdout,
+) as {
   readonly path?: string
   readonly reason?: string
 }
@@ -31,14 +33,21 @@ t.test('REST and gRPC', { skip: path === undefined && (reason ?? true) }, async 
   })
   const { http, grpc } = server.addresses
   const program = join(packageRoot(), 'test', 'serve', 'ask_with_kserve.py')
-  const { stdout } = await run(path!, [program, `127.0.0.1:${http?.port}`, `127.0.0.1:${grpc?.port}`], { maxBuffer: 2 ** 24 })
+  const { stdout } = await run(path!, [program, `127.0.0.1:${http?.port}`, `127.0.0.1:${grpc?.port}`], {
+    maxBuffer: 2 ** 24,
+  })
   const asked = JSON.parse(stdout) as { readonly version: string; readonly rest: Asked; readonly grpc: Asked }
   t.equal(asked.version, '0.21.0')
   for (const way of ['rest', 'grpc'] as const) {
     const { inference, facts, errors } = asked[way]
-    for (const [what, came] of Object.entries(inference)) t.equal(came, true, `${way}, ${what}: what was sent came back`)
+    for (const [what, came] of Object.entries(inference))
+      t.equal(came, true, `${way}, ${what}: what was sent came back`)
     t.equal(Object.keys(inference).length, way === 'rest' ? 25 : 14)
-    t.strictSame(facts, { is_server_live: true, is_server_ready: true, is_model_ready: true, 'is_model_ready, none such': false }, way)
+    t.strictSame(
+      facts,
+      { is_server_live: true, is_server_ready: true, is_model_ready: true, 'is_model_ready, none such': false },
+      way,
+    )
     t.match(errors, refusals[way], way)
     t.strictSame(Object.keys(errors), Object.keys(refusals[way]))
   }

@@ -1,4 +1,5 @@
-// Ours gives the answers that a real Triton gave over gRPC: code, text and messages, but for what test/serve/recorded/differences.json lists.
+// Ours gives the answers that a real Triton gave over gRPC: code, text and messages, but for what
+// test/serve/recorded/differences.json lists.
 import t from 'tap'
 import { callDifferences } from './recorded/grpc/compare.js'
 import { calls } from './recorded/grpc/requests.js'

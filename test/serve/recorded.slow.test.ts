@@ -1,11 +1,20 @@
-// Ours gives the answers that a real Triton gave over HTTP (scripts/record-triton.mjs), but for what test/serve/recorded/differences.json lists, each with its
-// reason. With RECORDED_DIFFERENCES=FOLDER, all that differs goes there.
+// Ours gives the answers that a real Triton gave over HTTP (scripts/record-triton.mjs), but for what
+// test/serve/recorded/differences.json lists, each with its reason. With RECORDED_DIFFERENCES=FOLDER, all that differs
+// goes there.
 import t from 'tap'
 import { askAll } from './recorded/ask.js'
 import { fatalAsks } from './recorded/asks/fatal.js'
 import { recordedConfigs } from './recorded/compare.js'
 import { configs } from './recorded/configs.js'
-import { compare, configDifferences, meant, requestDifferences, served, typesSeen, writeFound } from './recorded/replay.js'
+import {
+  compare,
+  configDifferences,
+  meant,
+  requestDifferences,
+  served,
+  typesSeen,
+  writeFound,
+} from './recorded/replay.js'
 import { models } from './recorded/repository.js'
 import { asks } from './recorded/requests.js'
 
@@ -14,7 +23,11 @@ t.teardown(writeFound)
 await t.test('the requests', async (t) => {
   await using serving = await served(models)
   compare(t, 'requests', await requestDifferences(t, 'answers.jsonl', asks, serving.port), meant.requests)
-  await askAll(fatalAsks, serving.port, (ask, [answer]) => void t.equal(answer?.status, 400, `${ask.name}, at which a Triton ends`))
+  await askAll(
+    fatalAsks,
+    serving.port,
+    (ask, [answer]) => void t.equal(answer?.status, 400, `${ask.name}, at which a Triton ends`),
+  )
 })
 
 await t.test('the configs', async (t) => {

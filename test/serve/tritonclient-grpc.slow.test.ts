@@ -6,7 +6,9 @@ import { extensions } from '../../lib/serve/http/routes.js'
 import { absence, type Answers, type Asked, controlled, names, putModels, tellingOf } from './tritonclient.js'
 
 /** An answer of a stream: what came back, and whether it was the last, or what failed. */
-type Streamed = readonly ({ readonly id: string; readonly same: boolean; readonly last: boolean } | { readonly message: string })[]
+type Streamed = readonly (
+  { readonly id: string; readonly same: boolean; readonly last: boolean } | { readonly message: string }
+)[]
 
 interface AskedOverGrpc extends Asked {
   readonly streams: Readonly<Record<string, Streamed | number>>
@@ -35,9 +37,16 @@ t.test('every method', { skip: absence }, async (t) => {
     t.equal(asked.methods.length, way === 'sync' ? 29 : 26)
     t.match(asked.facts, facts, way)
     const index = asked.facts['get_model_repository_index'] as { readonly name: string; readonly state: string }[]
-    t.strictSame(index.filter(({ state }) => state === 'READY').map(({ name }) => name).sort(), names) // prettier-ignore
+    t.strictSame(
+      index
+        .filter(({ state }) => state === 'READY')
+        .map(({ name }) => name)
+        .sort(),
+      names,
+    )
     t.strictSame(asked.control, controlled, way)
-    for (const [what, came] of Object.entries(asked.inference)) t.equal(came, true, `${way}, ${what}: what was sent came back`)
+    for (const [what, came] of Object.entries(asked.inference))
+      t.equal(came, true, `${way}, ${what}: what was sent came back`)
     t.ok(Object.keys(asked.inference).length >= 30)
     t.match(asked.streams, streams, way)
     t.strictSame(Object.keys(asked.streams), Object.keys(streams))
@@ -64,8 +73,14 @@ const facts = {
     inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: ['-1', '-1'] }],
     outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: ['-1', '-1'] }],
   },
-  get_model_config: { name: 'ident_fp32', max_batch_size: 8, input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: ['-1'] }] },
-  get_inference_statistics: { model_stats: [{ name: 'ident_fp32', version: '1', inference_stats: { success: { count: /^\d+$/ } } }] },
+  get_model_config: {
+    name: 'ident_fp32',
+    max_batch_size: 8,
+    input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: ['-1'] }],
+  },
+  get_inference_statistics: {
+    model_stats: [{ name: 'ident_fp32', version: '1', inference_stats: { success: { count: /^\d+$/ } } }],
+  },
   'get_inference_statistics, all': names.length,
 }
 

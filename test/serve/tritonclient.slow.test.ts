@@ -43,16 +43,29 @@ t.test('every method', { skip: absence }, async (t) => {
           inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
           outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
         },
-        get_model_config: { name: 'ident_fp32', max_batch_size: 8, input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: [-1] }] },
-        get_inference_statistics: { model_stats: [{ name: 'ident_fp32', version: '1', inference_stats: { success: { count: Number } } }] },
+        get_model_config: {
+          name: 'ident_fp32',
+          max_batch_size: 8,
+          input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: [-1] }],
+        },
+        get_inference_statistics: {
+          model_stats: [{ name: 'ident_fp32', version: '1', inference_stats: { success: { count: Number } } }],
+        },
         'get_inference_statistics, all': names.length,
       },
       way,
     )
     const index = asked.facts['get_model_repository_index'] as { readonly name: string; readonly state: string }[]
-    t.strictSame(index.filter(({ state }) => state === 'READY').map(({ name }) => name).sort(), names) // prettier-ignore
+    t.strictSame(
+      index
+        .filter(({ state }) => state === 'READY')
+        .map(({ name }) => name)
+        .sort(),
+      names,
+    )
     t.strictSame(asked.control, controlled, way)
-    for (const [what, came] of Object.entries(asked.inference)) t.equal(came, true, `${way}, ${what}: what was sent came back`)
+    for (const [what, came] of Object.entries(asked.inference))
+      t.equal(came, true, `${way}, ${what}: what was sent came back`)
     t.ok(Object.keys(asked.inference).length >= 45)
     t.match(
       asked.with_plugin,
@@ -66,7 +79,8 @@ t.test('every method', { skip: absence }, async (t) => {
       way,
     )
     t.equal(Object.keys(asked.absent).length, 9)
-    for (const [method, answer] of Object.entries(asked.absent)) t.match(answer, { status: '501', message: /\w+ \w+/ }, `${way}, ${method}`)
+    for (const [method, answer] of Object.entries(asked.absent))
+      t.match(answer, { status: '501', message: /\w+ \w+/ }, `${way}, ${method}`)
     t.match(asked.errors, refusals, way)
     t.strictSame(Object.keys(asked.errors), Object.keys(refusals))
   }

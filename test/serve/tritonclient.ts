@@ -37,11 +37,14 @@ const identities = datatypes.filter((datatype) => datatype !== 'BYTES')
 export const names = [...others, ...identities.map((datatype) => `ident_${datatype.toLowerCase()}`)].sort()
 
 export function putModels(repository: string): void {
-  for (const datatype of identities) putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: 'dynamic_batching {}' })
+  for (const datatype of identities)
+    putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: 'dynamic_batching {}' })
   putIdentity(repository, 'cls', { dims: [4], maxBatchSize: 4, labels: ['apple', 'pickle', 'banana', 'cherry'] })
   putIdentity(repository, 'ranked', { config: 'dynamic_batching { priority_levels: 3 default_priority_level: 2 }' })
   // a batch of two rows waits for a minute here, unless its request gives up
-  putIdentity(repository, 'held', { config: 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }' })
+  putIdentity(repository, 'held', {
+    config: 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }',
+  })
 }
 
 /** Runs a program of this folder, and gives what it prints. */

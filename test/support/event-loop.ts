@@ -1,8 +1,13 @@
 /** What a timer saw of the event loop while something ran. */
 export interface EventLoopReport {
-  /** How often the timer fired: what tests judge by. Work that holds up the loop leaves two or three, however long it takes. */
+  /**
+   * How often the timer fired: what tests judge by. Work that holds up the loop leaves two or three, however long it
+   * takes.
+   */
   readonly ticks: number
-  /** Milliseconds, to be told only, for a busy machine decides too: the longest that nothing else could run, and all. */
+  /**
+   * Milliseconds, to be told only, for a busy machine decides too: the longest that nothing else could run, and all.
+   */
   readonly longest: number
   readonly total: number
 }

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder that goes with its test. Unlike tap's `testdir` it lies outside of the repository, whose node_modules would be found, and where names are long. */
+/**
+ * A folder that goes with its test. Unlike tap's `testdir` it lies outside of the repository, whose node_modules would
+ * be found, and where names are long.
+ */
 export function temporaryFolder(t: { teardown(end: () => unknown): unknown }): string {
   const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

@@ -10,7 +10,9 @@ export function parsedMarkup(markup: string): Document {
 
 export function elementsOf(root: Document | Element, tag: string, className?: string): Element[] {
   const found = [...root.getElementsByTagName(tag)]
-  return className === undefined ? found : found.filter((element) => element.getAttribute('class')?.split(' ').includes(className))
+  return className === undefined
+    ? found
+    : found.filter((element) => element.getAttribute('class')?.split(' ').includes(className))
 }
 
 /** Attributes that are numbers. */

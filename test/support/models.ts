@@ -33,7 +33,10 @@ export function quantizedModel(): Uint8Array {
 export function reshapeModel(): Uint8Array {
   const graph = new GraphBuilder({ name: 'reshape' })
   const x = graph.input('x', 'float32', [4, 6])
-  graph.output(graph.node('Reshape', [x, graph.input('shape', 'int64', [2])], {}, { name: 'the-node' }), 'float32', ['a', 'b'])
+  graph.output(graph.node('Reshape', [x, graph.input('shape', 'int64', [2])], {}, { name: 'the-node' }), 'float32', [
+    'a',
+    'b',
+  ])
   return writeModel(graph.toModel())
 }
 
@@ -41,7 +44,11 @@ export function reshapeModel(): Uint8Array {
 export function weightedModel(): Uint8Array {
   const graph = new GraphBuilder({ name: 'weighted' })
   const weights = graph.constant('w', Tensor.from(new Float32Array(16).fill(0.5), [4, 4]))
-  graph.output(graph.node('MatMul', [graph.input('x', 'float32', [1, 4]), weights], {}, { name: 'the-node' }), 'float32', [1, 4])
+  graph.output(
+    graph.node('MatMul', [graph.input('x', 'float32', [1, 4]), weights], {}, { name: 'the-node' }),
+    'float32',
+    [1, 4],
+  )
   return writeModel(graph.toModel())
 }
 
@@ -49,7 +56,10 @@ export function weightedModel(): Uint8Array {
 export function resizableModel(rank: number): Uint8Array {
   const graph = new GraphBuilder({ name: 'resizable' })
   const x = graph.input('x', 'float32', [24])
-  const size = graph.node('Reshape', [graph.input('size', 'int64', Array<number>(rank).fill(1)), graph.constant('one', ints(1))])
+  const size = graph.node('Reshape', [
+    graph.input('size', 'int64', Array<number>(rank).fill(1)),
+    graph.constant('one', ints(1)),
+  ])
   const shape = graph.node('Concat', [graph.constant('rest', ints(-1)), size], { axis: 0 })
   graph.output(graph.node('Reshape', [x, shape]), 'float32', ['a', 'b'])
   return writeModel(graph.toModel())
@@ -71,7 +81,12 @@ export function addModel(first = 1, length = 4, external?: string): Uint8Array {
 }
 
 /** y = x, of a data type and shape. */
-export function identity(dtype: DType = 'float32', shape: readonly Dim[] = ['N'], input = 'x', output = 'y'): Uint8Array {
+export function identity(
+  dtype: DType = 'float32',
+  shape: readonly Dim[] = ['N'],
+  input = 'x',
+  output = 'y',
+): Uint8Array {
   const g = new GraphBuilder({ name: 'identity', opset: 19 })
   g.output(g.node('Identity', [g.input(input, dtype, shape)], {}, { output }), dtype, shape)
   return writeModel(g.toModel())
@@ -105,7 +120,10 @@ export function slow(size = 512, times = 40): Uint8Array {
 }
 
 /** y = x of each given type and shape, as `NAME` and `NAME!`. */
-export function identities(ports: readonly { name: string; dtype: ElementType; shape: readonly Dim[] }[], opset = 21): Uint8Array {
+export function identities(
+  ports: readonly { name: string; dtype: ElementType; shape: readonly Dim[] }[],
+  opset = 21,
+): Uint8Array {
   const g = new GraphBuilder({ name: 'identities', opset })
   for (const { name, dtype, shape } of ports)
     g.output(g.node('Identity', [g.input(name, dtype, shape)], {}, { output: `${name}!` }), dtype, shape)

@@ -1,6 +1,8 @@
 import { Seeded } from '../../examples/models/seeded.js'
 
-/** What was to be picked from is empty: a model that was mutated before may lack what the next mutation wants to change. */
+/**
+ * What was to be picked from is empty: a model that was mutated before may lack what the next mutation wants to change.
+ */
 export class NothingToPick extends Error {}
 
 /** Numbers that are the same for the same seed: the one generator of all tests. */

@@ -32,7 +32,11 @@ const upTo = (opt: number[], max: number[]): { min: number[]; opt: number[]; max
 
 /** The four that come in npm packages, with shapes to build them for. */
 export const modelsToBuild: readonly RealModel[] = [
-  { name: 'face detector', source: () => faceDetectorModel({ batch: 'N' }), shapes: { input: upTo([4, 3, 416, 416], [8, 3, 416, 416]) } },
+  {
+    name: 'face detector',
+    source: () => faceDetectorModel({ batch: 'N' }),
+    shapes: { input: upTo([4, 3, 416, 416], [8, 3, 416, 416]) },
+  },
   {
     name: 'PP-OCR detection',
     source: () => Promise.resolve(realModels.detector),
@@ -47,11 +51,14 @@ export const modelsToBuild: readonly RealModel[] = [
 ]
 
 /** Those of them that the first tier builds, in about a second; all in long runs. */
-export const modelsToBuildFirst = modelsToBuild.filter(({ name }) => long || name === 'face detector' || name === 'PP-OCR orientation')
+export const modelsToBuildFirst = modelsToBuild.filter(
+  ({ name }) => long || name === 'face detector' || name === 'PP-OCR orientation',
+)
 
 /** CenterFace, which comes in a Python wheel; its shapes are fixed. */
 export const centerFace: RealModel = {
   name: 'CenterFace',
-  source: () => (centerFacePath === undefined ? Promise.reject(new Error('no CenterFace')) : Promise.resolve(centerFacePath)),
+  source: () =>
+    centerFacePath === undefined ? Promise.reject(new Error('no CenterFace')) : Promise.resolve(centerFacePath),
   shapes: {},
 }

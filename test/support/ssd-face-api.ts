@@ -22,7 +22,9 @@ export async function ssdFaceApi(packageDir: string): Promise<SsdFaceApi> {
   const weights = await weightsOf(join(packageDir, 'model', 'ssd_mobilenetv1_model'))
   const g = new GraphBuilder({ name: 'ssd_mobilenetv1' })
   const weight = (name: string): Tensor<'float32'> => weights.get(name) ?? Tensor.zeros('float32', [0])
-  const [zero, six] = [0, 6].map((value) => g.constant(`limit${value}`, new Tensor('float32', Float32Array.of(value), [])))
+  const [zero, six] = [0, 6].map((value) =>
+    g.constant(`limit${value}`, new Tensor('float32', Float32Array.of(value), [])),
+  )
   const clipped = (x: Value): Value => g.node('Clip', [x, zero!, six!])
   const conv = (x: Value, filters: string, bias: string, stride = 1): Value => {
     const kernel = planar(weight(filters), [3, 2, 0, 1])
@@ -34,14 +36,24 @@ export async function ssdFaceApi(packageDir: string): Promise<SsdFaceApi> {
   const depthwise = (x: Value, prefix: string, stride: number): Value => {
     const kernel = planar(weight(`${prefix}/depthwise_weights`), [2, 3, 0, 1])
     const group = kernel.shape[0]!
-    const y = g.node('Conv', [x, g.constant(`${prefix}/weights`, kernel)], { auto_pad: 'SAME_UPPER', strides: [stride, stride], group })
+    const y = g.node('Conv', [x, g.constant(`${prefix}/weights`, kernel)], {
+      auto_pad: 'SAME_UPPER',
+      strides: [stride, stride],
+      group,
+    })
     const norm = ['gamma', 'beta', 'moving_mean', 'moving_variance'].map((name) => `${prefix}/BatchNorm/${name}`)
-    return clipped(g.node('BatchNormalization', [y, ...norm.map((name) => g.constant(name, weight(name)))], { epsilon: 0.001 }))
+    return clipped(
+      g.node('BatchNormalization', [y, ...norm.map((name) => g.constant(name, weight(name)))], { epsilon: 0.001 }),
+    )
   }
   let x = pointwise(g.input('images', 'float32', ['N', 3, 512, 512]), 'MobilenetV1/Conv2d_0', 2)
   const features: Value[] = []
   for (let i = 1; i <= 13; i++) {
-    x = pointwise(depthwise(x, `MobilenetV1/Conv2d_${i}_depthwise`, [2, 4, 6, 12].includes(i) ? 2 : 1), `MobilenetV1/Conv2d_${i}`, 1)
+    x = pointwise(
+      depthwise(x, `MobilenetV1/Conv2d_${i}_depthwise`, [2, 4, 6, 12].includes(i) ? 2 : 1),
+      `MobilenetV1/Conv2d_${i}`,
+      1,
+    )
     if (i === 11 || i === 13) features.push(x)
   }
   for (let i = 0; i < 8; i++) {
@@ -52,7 +64,9 @@ export async function ssdFaceApi(packageDir: string): Promise<SsdFaceApi> {
     const shape = g.constant(`${kind}.shape`, new Tensor('int64', BigInt64Array.of(0n, -1n, BigInt(columns)), [3]))
     const all = features.map((feature, i) => {
       const prefix = `Prediction/BoxPredictor_${i}/${kind}`
-      const pixels = g.node('Transpose', [conv(feature, `${prefix}/weights`, `${prefix}/biases`)], { perm: [0, 2, 3, 1] })
+      const pixels = g.node('Transpose', [conv(feature, `${prefix}/weights`, `${prefix}/biases`)], {
+        perm: [0, 2, 3, 1],
+      })
       return g.node('Reshape', [pixels, shape])
     })
     return g.node('Concat', all, { axis: 1 })
@@ -64,7 +78,9 @@ export async function ssdFaceApi(packageDir: string): Promise<SsdFaceApi> {
 
 /** A byte each, but for what the manifest says no quantization of. */
 async function weightsOf(stem: string): Promise<ReadonlyMap<string, Tensor<'float32'>>> {
-  const manifest = JSON.parse(await readFile(`${stem}-weights_manifest.json`, 'utf8')) as readonly { readonly weights: readonly Weight[] }[]
+  const manifest = JSON.parse(await readFile(`${stem}-weights_manifest.json`, 'utf8')) as readonly {
+    readonly weights: readonly Weight[]
+  }[]
   const bytes = await readFile(`${stem}.bin`)
   const weights = new Map<string, Tensor<'float32'>>()
   let at = 0
@@ -90,6 +106,7 @@ function planar({ data, shape }: Tensor<'float32'>, order: readonly number[]): T
   for (let i = 0; i < a; i++)
     for (let j = 0; j < b; j++)
       for (let k = 0; k < c; k++)
-        for (let l = 0; l < d; l++) values[next++] = data[i * steps[0]! + j * steps[1]! + k * steps[2]! + l * steps[3]!]!
+        for (let l = 0; l < d; l++)
+          values[next++] = data[i * steps[0]! + j * steps[1]! + k * steps[2]! + l * steps[3]!]!
   return new Tensor('float32', values, to)
 }

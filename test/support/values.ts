@@ -3,13 +3,19 @@ import { elementCount } from '../../lib/tensor.js'
 import { Random } from './random.js'
 
 /** The shapes of an optimization profile. */
-export const range = (min: number[], opt: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({ min, opt, max })
+export const range = (
+  min: number[],
+  opt: number[],
+  max: number[],
+): { min: number[]; opt: number[]; max: number[] } => ({ min, opt, max })
 
 /** A list of numbers. */
-export const floats = (...values: number[]): Tensor<'float32'> => new Tensor('float32', Float32Array.from(values), [values.length])
+export const floats = (...values: number[]): Tensor<'float32'> =>
+  new Tensor('float32', Float32Array.from(values), [values.length])
 
 /** A list of whole numbers, and a single one, as ONNX has shapes and indices. */
-export const ints = (...values: number[]): Tensor<'int64'> => new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
+export const ints = (...values: number[]): Tensor<'int64'> =>
+  new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
 export const int = (value: number): Tensor<'int64'> => new Tensor('int64', BigInt64Array.of(BigInt(value)), [])
 
 /** A number without dimensions. */
@@ -57,7 +63,9 @@ export function bits<D extends DType>(dtype: D, shape: readonly number[], seed =
 
 /** The bytes of a tensor, where it is. */
 export const bytesOf = (tensor: Tensor | undefined): Buffer =>
-  tensor === undefined ? Buffer.alloc(0) : Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
+  tensor === undefined
+    ? Buffer.alloc(0)
+    : Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
 
 /** The probability's logit, which a sigmoid turns back. */
 export const logit = (probability: number): number => Math.log(probability / (1 - probability))
@@ -86,7 +94,8 @@ export function relativeDifference(a: Float32Array, b: Float32Array): number {
 }
 
 /** Takes a tensor's memory away, as a transfer to a worker does. */
-export const detach = ({ data }: Tensor): void => void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
+export const detach = ({ data }: Tensor): void =>
+  void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
 
 /** Whether it is a record, and no instance of a class. */
 export const isPlain = (value: unknown): value is Record<string, unknown> =>

@@ -1,4 +1,7 @@
-/** Short clips of every kind (video-recipes.ts), made by ffmpeg once and kept in .cache/video-clips, by what they are made of. */
+/**
+ * Short clips of every kind (video-recipes.ts), made by ffmpeg once and kept in .cache/video-clips, by what they are
+ * made of.
+ */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
@@ -23,7 +26,10 @@ const folder = resolve('.cache/video-clips')
 /** The path of a clip. */
 export async function clip(name: ClipName): Promise<string> {
   const recipe: Recipe = recipes[name]
-  const source = recipe.of === undefined ? [] : [...(name === 'edit-list' ? ['-ss', '0.35'] : []), '-i', await clip(recipe.of as ClipName)]
+  const source =
+    recipe.of === undefined
+      ? []
+      : [...(name === 'edit-list' ? ['-ss', '0.35'] : []), '-i', await clip(recipe.of as ClipName)]
   const { ffmpeg, version } = programs!
   const hash = createHash('sha256')
     .update(JSON.stringify([recipe.args, version, String(recipe.change), 1]))
@@ -53,12 +59,19 @@ export async function clip(name: ClipName): Promise<string> {
     temporary,
   ])
   if (recipe.change !== undefined) await writeFile(temporary, recipe.change(await readFile(temporary)))
-  await rename(temporary, path).catch(async (error: unknown) => (await rm(temporary, { force: true }), Promise.reject(error as Error)))
+  await rename(temporary, path).catch(
+    async (error: unknown) => (await rm(temporary, { force: true }), Promise.reject(error as Error)),
+  )
   return path
 }
 
 /** What `ffprobe -show_entries ENTRIES` tells of a file, as JSON. */
-export async function probed(path: string, entries: string, streams = 'v:0', more: readonly string[] = []): Promise<Record<string, any>> {
+export async function probed(
+  path: string,
+  entries: string,
+  streams = 'v:0',
+  more: readonly string[] = [],
+): Promise<Record<string, any>> {
   const args = ['-v', 'error', ...more, '-select_streams', streams, '-show_entries', entries, '-of', 'json', path]
   const { stdout } = await run(programs!.ffprobe, args, { maxBuffer: 1 << 26 })
   return JSON.parse(stdout) as Record<string, any>
@@ -73,9 +86,13 @@ export async function timesOf(path: string): Promise<number[]> {
 
 /** A line with an MD5 for each packet (`-c copy`) or frame of a file's streams. */
 export async function framemd5(path: string, args: readonly string[]): Promise<string[]> {
-  const { stdout } = await run(programs!.ffmpeg, ['-nostdin', '-loglevel', 'error', '-i', path, ...args, '-f', 'framemd5', '-'], {
-    maxBuffer: 1 << 26,
-  })
+  const { stdout } = await run(
+    programs!.ffmpeg,
+    ['-nostdin', '-loglevel', 'error', '-i', path, ...args, '-f', 'framemd5', '-'],
+    {
+      maxBuffer: 1 << 26,
+    },
+  )
   return stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
@@ -91,8 +108,24 @@ export interface DecodedFrame {
 
 /** All frames of a file, upright, in 8 bits. */
 export async function decodedFrames(path: string): Promise<DecodedFrame[]> {
-  const args = ['-nostdin', '-loglevel', 'error', '-copyts', '-i', path, '-map', '0:V:0', '-fps_mode', 'passthrough', '-pix_fmt', 'yuv420p']
-  const { stdout } = await run(programs!.ffmpeg, [...args, '-f', 'rawvideo', '-'], { maxBuffer: 1 << 28, encoding: 'buffer' })
+  const args = [
+    '-nostdin',
+    '-loglevel',
+    'error',
+    '-copyts',
+    '-i',
+    path,
+    '-map',
+    '0:V:0',
+    '-fps_mode',
+    'passthrough',
+    '-pix_fmt',
+    'yuv420p',
+  ]
+  const { stdout } = await run(programs!.ffmpeg, [...args, '-f', 'rawvideo', '-'], {
+    maxBuffer: 1 << 28,
+    encoding: 'buffer',
+  })
   const { streams } = await probed(path, 'stream=width,height,time_base:stream_side_data=rotation', 'V:0')
   const { packets } = await probed(path, 'packet=pts,flags', 'V:0')
   const { width: codedWidth, height: codedHeight, time_base, side_data_list } = streams[0]

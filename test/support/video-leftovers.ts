@@ -9,7 +9,9 @@ export function programsOfVideos(): string[] {
       const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /, '')
         .split(' ')
-      return parent === String(process.pid) && state !== 'Z' && readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('ff')
+      return (
+        parent === String(process.pid) && state !== 'Z' && readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('ff')
+      )
     } catch {
       return false // it is gone
     }

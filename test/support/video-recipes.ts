@@ -1,7 +1,10 @@
 /** What clips of every kind are made of, for ffmpeg. */
 import { Random } from './random.js'
 
-/** What ffmpeg is told to make; with `of`, of another clip, which is the first input; `change` works on the bytes that came out. */
+/**
+ * What ffmpeg is told to make; with `of`, of another clip, which is the first input; `change` works on the bytes that
+ * came out.
+ */
 export interface Recipe {
   readonly file: string
   readonly args: readonly string[]
@@ -9,7 +12,12 @@ export interface Recipe {
   readonly change?: (bytes: Buffer) => Buffer
 }
 
-const picture = (size = '160x120', seconds = 2): string[] => ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`]
+const picture = (size = '160x120', seconds = 2): string[] => [
+  '-f',
+  'lavfi',
+  '-i',
+  `testsrc2=size=${size}:rate=25:duration=${seconds}`,
+]
 const sound = (frequency = 440, seconds = 2): string[] => [
   '-f',
   'lavfi',
@@ -25,7 +33,16 @@ const aac = ['-c:a', 'aac', '-b:a', '32k']
 /** Frames of one matrix and range, converted and tagged. */
 function coloured(matrix: 'bt601' | 'bt709', range: 'limited' | 'full'): Recipe {
   const [name, space] = matrix === 'bt601' ? ['bt601', 'smpte170m'] : ['bt709', 'bt709']
-  const tags = ['-colorspace', space, '-color_primaries', space, '-color_trc', space, '-color_range', range === 'full' ? 'pc' : 'tv']
+  const tags = [
+    '-colorspace',
+    space,
+    '-color_primaries',
+    space,
+    '-color_trc',
+    space,
+    '-color_range',
+    range === 'full' ? 'pc' : 'tv',
+  ]
   const filter = `scale=out_color_matrix=${name}:out_range=${range},format=yuv420p`
   return { file: `${matrix}-${range}.mp4`, args: [...picture('160x120', 0.4), '-vf', filter, ...x264, ...tags] }
 }
@@ -33,14 +50,23 @@ function coloured(matrix: 'bt601' | 'bt709', range: 'limited' | 'full'): Recipe 
 /** As a phone writes it: frames as the sensor gave them, and a matrix in the track's header. */
 function rotated(degrees: 0 | 90 | 180 | 270): Recipe {
   const [width, height] = [160, 120]
-  const matrix = { 0: [1, 0, 0, 1, 0, 0], 90: [0, 1, -1, 0, height, 0], 180: [-1, 0, 0, -1, width, height], 270: [0, -1, 1, 0, 0, width] }
+  const matrix = {
+    0: [1, 0, 0, 1, 0, 0],
+    90: [0, 1, -1, 0, height, 0],
+    180: [-1, 0, 0, -1, width, height],
+    270: [0, -1, 1, 0, 0, width],
+  }
   const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = matrix[degrees]
   const change = (bytes: Buffer): Buffer => {
     const at = bytes.indexOf('tkhd') + 44 // ISO/IEC 14496-12, 8.3.2, version 0
     for (const [i, value] of [a, b, 0, c, d, 0, x, y].entries()) bytes.writeInt32BE(value * 65_536, at + 4 * i)
     return bytes
   }
-  return { file: `rotated-${degrees}.mov`, args: [...picture('160x120', 0.4), ...sound(440, 0.4), ...x264, ...aac], change }
+  return {
+    file: `rotated-${degrees}.mov`,
+    args: [...picture('160x120', 0.4), ...sound(440, 0.4), ...x264, ...aac],
+    change,
+  }
 }
 
 const damaged = (bytes: Buffer): Buffer => {
@@ -85,10 +111,16 @@ export const recipes = {
       '1:90000',
     ],
   },
-  'b-frames': { file: 'b-frames.mp4', args: [...picture(), ...sound(), ...x264, '-bf', '3', '-b_strategy', '0', ...aac] },
+  'b-frames': {
+    file: 'b-frames.mp4',
+    args: [...picture(), ...sound(), ...x264, '-bf', '3', '-b_strategy', '0', ...aac],
+  },
   'edit-list': { file: 'edit-list.mp4', of: 'b-frames', args: ['-c', 'copy'] },
   offset: { file: 'offset.mkv', args: ['-itsoffset', '0.48', ...picture(), ...sound(), ...x264, ...aac] },
-  'offset-mp4': { file: 'offset.mp4', args: ['-itsoffset', '0.48', ...picture(), ...sound(), '-fps_mode', 'passthrough', ...x264, ...aac] },
+  'offset-mp4': {
+    file: 'offset.mp4',
+    args: ['-itsoffset', '0.48', ...picture(), ...sound(), '-fps_mode', 'passthrough', ...x264, ...aac],
+  },
   'rotated-0': rotated(0),
   'rotated-90': rotated(90),
   'rotated-180': rotated(180),
@@ -143,17 +175,45 @@ export const recipes = {
   },
   damaged: { file: 'damaged.ts', args: [...picture(), ...sound(), ...x264, ...aac], change: damaged },
   'sound-only': { file: 'sound-only.m4a', args: [...sound(), ...aac] },
-  'no-frame': { file: 'no-frame.mp4', of: 'plain', args: ['-c', 'copy', '-an', '-frames:v', '0', '-movflags', '+empty_moov'] },
+  'no-frame': {
+    file: 'no-frame.mp4',
+    of: 'plain',
+    args: ['-c', 'copy', '-an', '-frames:v', '0', '-movflags', '+empty_moov'],
+  },
   hevc: {
     file: 'hevc.mp4',
-    args: [...short, ...tone, '-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'log-level=none', ...yuv420, ...aac],
+    args: [
+      ...short,
+      ...tone,
+      '-c:v',
+      'libx265',
+      '-preset',
+      'ultrafast',
+      '-x265-params',
+      'log-level=none',
+      ...yuv420,
+      ...aac,
+    ],
   },
   'hevc-ten-bit': {
     file: 'hevc-ten-bit.mkv',
-    args: [...short, '-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', 'log-level=none', '-pix_fmt', 'yuv420p10le'],
+    args: [
+      ...short,
+      '-c:v',
+      'libx265',
+      '-preset',
+      'ultrafast',
+      '-x265-params',
+      'log-level=none',
+      '-pix_fmt',
+      'yuv420p10le',
+    ],
   },
   vp8: { file: 'vp8.webm', args: [...short, '-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8'] },
-  vp9: { file: 'vp9.webm', args: [...short, ...tone, '-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', '-c:a', 'libopus'] },
+  vp9: {
+    file: 'vp9.webm',
+    args: [...short, ...tone, '-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', '-c:a', 'libopus'],
+  },
   av1: { file: 'av1.mkv', args: [...short, '-c:v', 'libsvtav1', '-preset', '12'] },
   mpeg4: { file: 'mpeg4.avi', args: [...short, ...tone, '-c:v', 'mpeg4', '-c:a', 'mp3'] },
   'mpeg4-b-frames': { file: 'mpeg4-b-frames.avi', args: [...short, '-c:v', 'mpeg4', '-bf', '2'] },
@@ -170,24 +230,53 @@ export const recipes = {
   wmv: { file: 'wmv.wmv', args: [...short, '-c:v', 'wmv2'] },
   gif: { file: 'moving.gif', args: short },
   y4m: { file: 'plain.y4m', args: [...short, ...yuv420] },
-  interlaced: { file: 'interlaced.mp4', args: [...short, '-c:v', 'libx264', '-flags', '+ildct+ilme', '-x264opts', 'tff=1', ...yuv420] },
+  interlaced: {
+    file: 'interlaced.mp4',
+    args: [...short, '-c:v', 'libx264', '-flags', '+ildct+ilme', '-x264opts', 'tff=1', ...yuv420],
+  },
   anamorphic: { file: 'anamorphic.mp4', args: [...short, '-vf', 'setsar=4/3', ...x264] },
   'one-frame': { file: 'one-frame.mp4', args: [...short, ...x264, '-frames:v', '1'] },
   'ntsc-rate': {
     file: 'ntsc-rate.mp4',
     args: ['-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=30000/1001:duration=0.8', ...x264, '-bf', '2'],
   },
-  'high-rate': { file: 'high-rate.mkv', args: ['-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=120:duration=0.3', ...x264] },
+  'high-rate': {
+    file: 'high-rate.mkv',
+    args: ['-f', 'lavfi', '-i', 'testsrc2=size=160x120:rate=120:duration=0.3', ...x264],
+  },
   cover: {
     file: 'cover.mp4',
     args: [
-      ...[...short, '-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=0.04:rate=25', '-map', '0', '-map', '1', '-c:v:0', 'libx264'],
+      ...[
+        ...short,
+        '-f',
+        'lavfi',
+        '-i',
+        'testsrc=size=64x64:duration=0.04:rate=25',
+        '-map',
+        '0',
+        '-map',
+        '1',
+        '-c:v:0',
+        'libx264',
+      ],
       ...['-pix_fmt:v:0', 'yuv420p', '-c:v:1', 'mjpeg', '-pix_fmt:v:1', 'yuvj420p', '-disposition:v:1', 'attached_pic'],
     ],
   },
   bt2020: {
     file: 'bt2020.mp4',
-    args: [...short, ...x264, '-colorspace', 'bt2020nc', '-color_primaries', 'bt2020', '-color_trc', 'bt2020-10', '-color_range', 'tv'],
+    args: [
+      ...short,
+      ...x264,
+      '-colorspace',
+      'bt2020nc',
+      '-color_primaries',
+      'bt2020',
+      '-color_trc',
+      'bt2020-10',
+      '-color_range',
+      'tv',
+    ],
   },
   fragments: { file: 'fragments.mp4', args: [...short, ...x264, '-bf', '2', '-movflags', 'frag_keyframe+empty_moov'] },
   'open-groups': {

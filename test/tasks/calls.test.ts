@@ -35,7 +35,11 @@ t.test('one, many and a stream: the answers are in the order of the pictures', a
     t.same(reds([await classifier.classify(pictures[3]!)]), [4])
     const done: number[] = []
     t.same(
-      reds(await classifier.classify(pictures, { onProgress: ({ done: number, total }) => done.push(number * 100 + total) })),
+      reds(
+        await classifier.classify(pictures, {
+          onProgress: ({ done: number, total }) => done.push(number * 100 + total),
+        }),
+      ),
       wanted,
       `rows ${rows}`,
     )
@@ -71,7 +75,10 @@ t.test('NHWC, float16 and uint8: what the model takes is what it is given', asyn
   await nhwc.close()
   for (const dtype of ['float16', 'uint8'] as const) {
     const answer = filled([1, 3], [[[0, 1], 2.5]])
-    const classifier = await Classifier.load(answering([answer], { dtype, as: 'float16' }), { ...own, input: { mean: 3, std: 5 } })
+    const classifier = await Classifier.load(answering([answer], { dtype, as: 'float16' }), {
+      ...own,
+      input: { mean: 3, std: 5 },
+    })
     t.same((await classifier.classify(noise(9, 9)))[0], { classIndex: 1, score: 2.5 })
     await classifier.close()
   }
@@ -85,7 +92,11 @@ t.test('the size of an input that is open: the profile, what was asked for, or t
   t.same(reds(await profiled.classify(numbered(3))), [1, 2, 3])
   await profiled.close()
   const sized = await Classifier.load(open, { ...own, input: { size: { multipleOf: 4 } } })
-  t.same(reds(await sized.classify(numbered(9))), [1, 2, 3, 4, 5, 6, 7, 8, 9], 'of several sizes, several batches, and one order')
+  t.same(
+    reds(await sized.classify(numbered(9))),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    'of several sizes, several batches, and one order',
+  )
   await sized.close()
   const refused = await failureOf(() => Classifier.load(colours(), { ...own, input: { size: 9 } }))
   t.match(refused.message, 'Expected 8 x 8, which the model fixes, for input.size but received string "9 x 9"')
@@ -176,7 +187,8 @@ t.test('what a model is not is said when it is opened, with what was expected an
       /not those of the preset yolov8: .*84.*\[1, 84, 63\]/,
     ],
     [
-      () => Detector.load(answering([filled([1, 84, 84], [])]), { preset: 'yolov8', labels: ['a', 'b'], backend: 'cpu' }),
+      () =>
+        Detector.load(answering([filled([1, 84, 84], [])]), { preset: 'yolov8', labels: ['a', 'b'], backend: 'cpu' }),
       'ERR_TRT_SHAPE',
       /6.*\[1, 84, 84\]/,
     ],
@@ -196,12 +208,17 @@ t.test('what a model is not is said when it is opened, with what was expected an
       /preset yolov8/,
     ],
     [
-      () => Detector.load(answering([filled([1, 84, 84], [])], { input: [1, 4, 64, 64] }), { preset: 'yolov8', backend: 'cpu' }),
+      () =>
+        Detector.load(answering([filled([1, 84, 84], [])], { input: [1, 4, 64, 64] }), {
+          preset: 'yolov8',
+          backend: 'cpu',
+        }),
       'ERR_TRT_SHAPE',
       /\[N, 3, height, width\] or \[N, height, width, 3\].*found \[1, 4, 64, 64\]/,
     ],
     [
-      () => Detector.load(answering([filled([1, 84, 84], [])], { dtype: 'int32' }), { preset: 'yolov8', backend: 'cpu' }),
+      () =>
+        Detector.load(answering([filled([1, 84, 84], [])], { dtype: 'int32' }), { preset: 'yolov8', backend: 'cpu' }),
       'ERR_TRT_DTYPE',
       /float32, float16 or uint8.*int32/,
     ],
@@ -221,7 +238,8 @@ t.test('what a model is not is said when it is opened, with what was expected an
       /float32.*int32/,
     ],
     [
-      () => Classifier.load(answering([filled([1, 10], []), filled([1, 10], [])]), { preset: 'imagenet', backend: 'cpu' }),
+      () =>
+        Classifier.load(answering([filled([1, 10], []), filled([1, 10], [])]), { preset: 'imagenet', backend: 'cpu' }),
       'ERR_TRT_SHAPE',
       /one output but found "out0" \[1, 10\], "out1" \[1, 10\]/,
     ],
@@ -258,7 +276,10 @@ t.test('options: each is checked, by its name', async (t) => {
   const model = colours()
   const engine = await Engine.load(model, { backend: 'cpu' })
   const cases: [load: () => Promise<unknown>, message: RegExp][] = [
-    [() => Classifier.load(model, { ...own, prest: 'imagenet' } as never), /Unknown option "prest" for Classifier: did you mean preset/],
+    [
+      () => Classifier.load(model, { ...own, prest: 'imagenet' } as never),
+      /Unknown option "prest" for Classifier: did you mean preset/,
+    ],
     [() => Classifier.load(model, { ...own, preset: 'yolov8' } as never), /one of Classifier's presets \(imagenet/],
     [
       () => Classifier.load(model, { ...own, preset: { task: 'detect', input: {}, output: {} } } as never),
@@ -266,11 +287,17 @@ t.test('options: each is checked, by its name', async (t) => {
     ],
     [() => Classifier.load(model, { ...own, preset: 3 } as never), /a preset, or one of imagenet/],
     [() => Classifier.load(model, { ...own, input: { resize: 'crop' } } as never), /'stretch'/],
-    [() => Classifier.load(model, { ...own, input: { sise: 3 } } as never), /Unknown option "sise" for input: did you mean size/],
+    [
+      () => Classifier.load(model, { ...own, input: { sise: 3 } } as never),
+      /Unknown option "sise" for input: did you mean size/,
+    ],
     [() => Classifier.load(model, { ...own, input: { size: { shortSide: 0 } } }), /size\.shortSide/],
     [() => Classifier.load(model, { ...own, input: { ownMaximum: true } }), /range '0-1' with ownMaximum/],
     [() => Classifier.load(model, { ...own, output: { activation: 'relu' } } as never), /output\.activation/],
-    [() => Classifier.load(model, { ...own, output: { activation: 'none', tensor: 'no' } }), /"means" \[1, 3\].*output\.tensor.*"no"/],
+    [
+      () => Classifier.load(model, { ...own, output: { activation: 'none', tensor: 'no' } }),
+      /"means" \[1, 3\].*output\.tensor.*"no"/,
+    ],
     [() => Classifier.load(model, { ...own, output: 3 } as never), /an object for output/],
     [() => Classifier.load(model, { ...own, labels: [1, 2, 3] } as never), /a string for labels\[0\]/],
     [() => Classifier.load(model, { ...own, top: 0 }), /top/],
@@ -278,13 +305,22 @@ t.test('options: each is checked, by its name', async (t) => {
     [() => Classifier.load(engine, own), /no option of an engine beside an Engine that is given.*"backend"/],
     [() => Detector.load(model, { backend: 'cpu' }), /output\.decoder/],
     [() => Detector.load(model, { input: {}, output: { decoder: 'ssd' }, backend: 'cpu' } as never), /output\.anchors/],
-    [() => Detector.load(model, { preset: 'yolov8', suppress: { iou: 1 }, backend: 'cpu' } as never), /Unknown option "iou"/],
+    [
+      () => Detector.load(model, { preset: 'yolov8', suppress: { iou: 1 }, backend: 'cpu' } as never),
+      /Unknown option "iou"/,
+    ],
     [() => Detector.load(model, { preset: 'yolov8', suppress: { iouThreshold: 2 }, backend: 'cpu' }), /iouThreshold/],
     [() => Detector.load(model, { preset: 'yolov8', scoreThreshold: 2, backend: 'cpu' }), /scoreThreshold/],
     [() => Detector.load(model, { preset: 'yolov8', output: { clip: 3 }, backend: 'cpu' } as never), /output\.clip/],
     [() => Segmenter.load(model, { output: { decide: 'guess' }, backend: 'cpu' } as never), /output\.decide/],
-    [() => FaceBlur.load(model, { preset: 'centerface', blur: { methd: 'fill' }, backend: 'cpu' } as never), /Unknown option "methd"/],
-    [() => FaceBlur.load(model, { preset: 'unet', blur: { shape: 'ellipse' }, backend: 'cpu' }), /Unknown option "shape"/],
+    [
+      () => FaceBlur.load(model, { preset: 'centerface', blur: { methd: 'fill' }, backend: 'cpu' } as never),
+      /Unknown option "methd"/,
+    ],
+    [
+      () => FaceBlur.load(model, { preset: 'unet', blur: { shape: 'ellipse' }, backend: 'cpu' }),
+      /Unknown option "shape"/,
+    ],
   ]
   for (const [load, message] of cases) {
     const error = await failureOf(load)
@@ -295,9 +331,18 @@ t.test('options: each is checked, by its name', async (t) => {
   t.equal((await failureOf(() => Classifier.load('/no/such.onnx', own))).code, 'ERR_TRT_FILE')
   await t.rejects(Classifier.load(model, { ...own, signal: AbortSignal.abort(new Error('no')) }), /no/)
   const classifier = await Classifier.load(engine, { input: {}, output: { activation: 'none' } })
-  await t.rejects(classifier.classify(noise(3, 3), { sgnal: 3 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /signal/))
-  await t.rejects(classifier.classify([noise(3, 3)], { onProgress: 3 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /onProgress/))
-  await t.rejects(classifier.classify(new Set<Image>(), { signal: 3 } as never).next(), failure('ERR_TRT_INVALID_ARGUMENT', /signal/))
+  await t.rejects(
+    classifier.classify(noise(3, 3), { sgnal: 3 } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /signal/),
+  )
+  await t.rejects(
+    classifier.classify([noise(3, 3)], { onProgress: 3 } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /onProgress/),
+  )
+  await t.rejects(
+    classifier.classify(new Set<Image>(), { signal: 3 } as never).next(),
+    failure('ERR_TRT_INVALID_ARGUMENT', /signal/),
+  )
   await classifier.close()
   await engine.close()
 })
@@ -310,7 +355,11 @@ t.test('labels: a file of lines, with and without a last line break, and of Wind
     t.equal((await classifier.classify(plain(2, 2, [9, 1, 2])))[0]?.label, 'a')
     await classifier.close()
   }
-  const behind = await Classifier.load(colours(), { ...own, output: { activation: 'none', labelOffset: 1 }, labels: ['y', 'z'] })
+  const behind = await Classifier.load(colours(), {
+    ...own,
+    output: { activation: 'none', labelOffset: 1 },
+    labels: ['y', 'z'],
+  })
   t.same(
     (await behind.classify(plain(2, 2, [9, 1, 2]))).map(({ label }) => label),
     [undefined, 'z', 'y'],
@@ -445,8 +494,13 @@ t.test('a matte of a picture that lies in a part of the input', async (t) => {
 t.test('faces blurred, by boxes and by a mask: what is outside stays, what is inside does not', async (t) => {
   const picture = noise(128, 64)
   const changed = ({ image }: BlurResult): boolean[] =>
-    Array.from({ length: 128 * 64 }, (_, at) => [0, 1, 2].some((k) => image.data[at * 3 + k] !== picture.data[at * 3 + k]))
-  const boxes = filled([1, 5, 84], [24, 24, 16, 16].map((value, k) => [[0, k, 3], value] as const).concat([[[0, 4, 3], 0.9]]))
+    Array.from({ length: 128 * 64 }, (_, at) =>
+      [0, 1, 2].some((k) => image.data[at * 3 + k] !== picture.data[at * 3 + k]),
+    )
+  const boxes = filled(
+    [1, 5, 84],
+    [24, 24, 16, 16].map((value, k) => [[0, k, 3], value] as const).concat([[[0, 4, 3], 0.9]]),
+  )
   const byBoxes = await FaceBlur.load(answering([boxes]), {
     preset: 'yolov8',
     blur: { method: 'fill', shape: 'rectangle', feather: 0, grow: 1 },
@@ -463,7 +517,8 @@ t.test('faces blurred, by boxes and by a mask: what is outside stays, what is in
     [result.regions, result.regions],
   )
   let streamed = 0
-  for await (const { image, regions } of byBoxes.blur([picture, picture].values())) streamed += image.width * regions.length
+  for await (const { image, regions } of byBoxes.blur([picture, picture].values()))
+    streamed += image.width * regions.length
   t.equal(streamed, 256)
   // a frame of video: black is 16, and U and V of what is hidden are 128
   const frame: RawImage = { width: 128, height: 64, format: 'nv12', data: new Uint8Array(128 * 96).fill(200) }
@@ -499,26 +554,33 @@ t.test('faces blurred, by boxes and by a mask: what is outside stays, what is in
   await none.close()
 })
 
-t.test('regions are as they were hidden: 1.3 times as large as the box, cut at the edges; what is all beyond them is none', async (t) => {
-  const picture = noise(64, 64)
-  // cx, cy, w, h: one in the middle, one over the left edge, one beyond the right, one of a tenth of a pixel
-  const found = [
-    [32, 32, 20, 10],
-    [2, 50, 20, 10],
-    [90, 10, 20, 10],
-    [20.05, 8.05, 0.1, 0.1],
-  ]
-  const values = found.flatMap((box, i) => [...box, 0.9 - i / 10].map((value, k) => [[0, k, i], value] as const))
-  const blur = await FaceBlur.load(answering([filled([1, 5, 84], values)]), { preset: 'yolov8', output: { clip: false }, backend: 'cpu' })
-  const { image, regions } = await blur.blur(picture)
-  const wanted = [
-    [19, 25.5, 26, 13],
-    [0, 43.5, 15, 13],
-  ]
-  t.equal(regions.length, 2, JSON.stringify(regions))
-  regions.forEach(({ box }, i) => box.forEach((side, k) => t.ok(Math.abs(side - wanted[i]![k]!) < 1e-4, `${side}`)))
-  const isChanged = (x: number, y: number): boolean =>
-    [0, 1, 2].some((k) => image.data[(y * 64 + x) * 3 + k] !== picture.data[(y * 64 + x) * 3 + k])
-  t.ok(isChanged(20, 32) && isChanged(43, 32) && isChanged(0, 50) && !isChanged(63, 10))
-  await blur.close()
-})
+t.test(
+  'regions are as they were hidden: 1.3 times as large as the box, cut at the edges; what is all beyond them is none',
+  async (t) => {
+    const picture = noise(64, 64)
+    // cx, cy, w, h: one in the middle, one over the left edge, one beyond the right, one of a tenth of a pixel
+    const found = [
+      [32, 32, 20, 10],
+      [2, 50, 20, 10],
+      [90, 10, 20, 10],
+      [20.05, 8.05, 0.1, 0.1],
+    ]
+    const values = found.flatMap((box, i) => [...box, 0.9 - i / 10].map((value, k) => [[0, k, i], value] as const))
+    const blur = await FaceBlur.load(answering([filled([1, 5, 84], values)]), {
+      preset: 'yolov8',
+      output: { clip: false },
+      backend: 'cpu',
+    })
+    const { image, regions } = await blur.blur(picture)
+    const wanted = [
+      [19, 25.5, 26, 13],
+      [0, 43.5, 15, 13],
+    ]
+    t.equal(regions.length, 2, JSON.stringify(regions))
+    regions.forEach(({ box }, i) => box.forEach((side, k) => t.ok(Math.abs(side - wanted[i]![k]!) < 1e-4, `${side}`)))
+    const isChanged = (x: number, y: number): boolean =>
+      [0, 1, 2].some((k) => image.data[(y * 64 + x) * 3 + k] !== picture.data[(y * 64 + x) * 3 + k])
+    t.ok(isChanged(20, 32) && isChanged(43, 32) && isChanged(0, 50) && !isChanged(63, 10))
+    await blur.close()
+  },
+)

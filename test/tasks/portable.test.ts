@@ -1,4 +1,5 @@
-// Without the addon tasks say the same, on onnxruntime-node in a worker and with pixels in JavaScript: the same tests, in processes that are told so.
+// Without the addon tasks say the same, on onnxruntime-node in a worker and with pixels in JavaScript: the same tests,
+// in processes that are told so.
 import t from 'tap'
 import { passesWith } from '../support/again.js'
 import { long } from '../support/tiers.js'

@@ -1,12 +1,24 @@
-// Every preset: a model of its family's shape that says known things, and what becomes of them by the family's formulas, written again here.
+// Every preset: a model of its family's shape that says known things, and what becomes of them by the family's
+// formulas, written again here.
 import t from 'tap'
-import { Classifier, Detector, type DetectorOptions, type Found, type PresetName, presets, Segmenter } from '../../lib/tasks/index.js'
+import {
+  Classifier,
+  Detector,
+  type DetectorOptions,
+  type Found,
+  type PresetName,
+  presets,
+  Segmenter,
+} from '../../lib/tasks/index.js'
 import type { Tensor } from '../../lib/index.js'
 import { logit } from '../support/values.js'
 import { noise, plain } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
 
-/** Of the model's input, as most models here have it, and a picture twice as wide: half as large in each way but `stretch`. */
+/**
+ * Of the model's input, as most models here have it, and a picture twice as wide: half as large in each way but
+ * `stretch`.
+ */
 const side = 64
 const picture = noise(128, 64)
 
@@ -81,7 +93,10 @@ const priors: Answer = (of) => {
     filled(
       [1, 168, 10],
       of.flatMap(({ x, y }, i) =>
-        Array.from({ length: 10 }, (_, k) => [[0, at(i), k], ((k % 2 === 0 ? x - (28 + 8 * i) : y - 20) + k) / 1.6] as const),
+        Array.from(
+          { length: 10 },
+          (_, k) => [[0, at(i), k], ((k % 2 === 0 ? x - (28 + 8 * i) : y - 20) + k) / 1.6] as const,
+        ),
       ),
     ),
   ]
@@ -124,7 +139,9 @@ const ssd: Answer = (of) => [
   filled(
     [1, 2, 3],
     // only the column in the middle is one that was trained
-    [0, 1].flatMap((i) => [9, of[i] === undefined ? -9 : logit(of[i].score), 9].map((value, k) => [[0, i, k], value] as const)),
+    [0, 1].flatMap((i) =>
+      [9, of[i] === undefined ? -9 : logit(of[i].score), 9].map((value, k) => [[0, i, k], value] as const),
+    ),
   ),
 ]
 /** Cells (4, 7) and (4, 8) of 16 x 16. */
@@ -211,7 +228,10 @@ for (const [name, family] of Object.entries(families) as [PresetName, Family][])
   t.test(name, async (t) => {
     const labels = family.one
       ? ['face']
-      : Array.from({ length: presets[name].task === 'detect' && /efficientdet/.test(name) ? 90 : 80 }, (_, i) => `class ${i}`)
+      : Array.from(
+          { length: presets[name].task === 'detect' && /efficientdet/.test(name) ? 90 : 80 },
+          (_, i) => `class ${i}`,
+        )
     const detector = await Detector.load(answering(family.answer(things)), {
       preset: name as never,
       labels,
@@ -233,7 +253,11 @@ for (const [name, family] of Object.entries(families) as [PresetName, Family][])
       wanted.length,
     ])
     await detector.close()
-    const empty = await Detector.load(answering(family.answer([])), { preset: name as never, backend: 'cpu', ...family.options })
+    const empty = await Detector.load(answering(family.answer([])), {
+      preset: name as never,
+      backend: 'cpu',
+      ...family.options,
+    })
     t.same(await empty.detect(picture), [], 'nothing is an empty list')
     await empty.close()
   })
@@ -248,7 +272,11 @@ t.test('RetinaFace and CenterFace have points', async (t) => {
 
 t.test('tiny-face-api, whose grid is of 32 pixels', async (t) => {
   // the last anchor of cell (1, 0) of 2 x 2: its centre, and its own size
-  const grid = filled([1, 25, 2, 2], [[[0, 24, 1, 0], 3], ...[0, 1, 2, 3].map((k) => [[0, 20 + k, 1, 0], 0] as const)], 0)
+  const grid = filled(
+    [1, 25, 2, 2],
+    [[[0, 24, 1, 0], 3], ...[0, 1, 2, 3].map((k) => [[0, 20 + k, 1, 0], 0] as const)],
+    0,
+  )
   for (const channel of [4, 9, 14, 19]) for (let at = 0; at < 4; at++) grid.data[channel * 4 + at] = -9
   for (const at of [0, 1, 3]) grid.data[24 * 4 + at] = -9
   const detector = await Detector.load(answering([grid]), { preset: 'tiny-face-api', backend: 'cpu' })
@@ -260,22 +288,28 @@ t.test('tiny-face-api, whose grid is of 32 pixels', async (t) => {
   await detector.close()
 })
 
-t.test('dbnet: a rectangle of text grows by its area times 1.5 over its circumference, and is one from a mean of 0.6 on', async (t) => {
-  const map = filled([1, 1, 64, 64], [])
-  for (let y = 28; y < 36; y++) map.data.fill(0.9, y * 64 + 20, y * 64 + 40)
-  const detector = await Detector.load(answering([map]), { preset: 'dbnet', backend: 'cpu' })
-  const [text, ...others] = await detector.detect(picture)
-  // centres of pixels: 19 x 7, at (20, 28); as pyclipper has it, corners are whole numbers
-  const grown = Math.round((19 * 7 * 1.5) / (2 * (19 + 7)))
-  t.ok(near(text!.box, [(20 - grown) * 2, 28 - grown, (19 + 2 * grown) * 2, 7 + 2 * grown]), String(text!.box))
-  t.ok(Math.abs(text!.score - 0.9) < 1e-6)
-  t.equal(text!.corners?.length, 4)
-  t.equal(others.length, 0)
-  await detector.close()
-  const faint = await Detector.load(answering([filled([1, 1, 64, 64], [], 0.55)]), { preset: 'dbnet', backend: 'cpu' })
-  t.same(await faint.detect(picture), [])
-  await faint.close()
-})
+t.test(
+  'dbnet: a rectangle of text grows by its area times 1.5 over its circumference, and is one from a mean of 0.6 on',
+  async (t) => {
+    const map = filled([1, 1, 64, 64], [])
+    for (let y = 28; y < 36; y++) map.data.fill(0.9, y * 64 + 20, y * 64 + 40)
+    const detector = await Detector.load(answering([map]), { preset: 'dbnet', backend: 'cpu' })
+    const [text, ...others] = await detector.detect(picture)
+    // centres of pixels: 19 x 7, at (20, 28); as pyclipper has it, corners are whole numbers
+    const grown = Math.round((19 * 7 * 1.5) / (2 * (19 + 7)))
+    t.ok(near(text!.box, [(20 - grown) * 2, 28 - grown, (19 + 2 * grown) * 2, 7 + 2 * grown]), String(text!.box))
+    t.ok(Math.abs(text!.score - 0.9) < 1e-6)
+    t.equal(text!.corners?.length, 4)
+    t.equal(others.length, 0)
+    await detector.close()
+    const faint = await Detector.load(answering([filled([1, 1, 64, 64], [], 0.55)]), {
+      preset: 'dbnet',
+      backend: 'cpu',
+    })
+    t.same(await faint.detect(picture), [])
+    await faint.close()
+  },
+)
 
 t.test('YOLO with masks: prototypes times coefficients, over the box', async (t) => {
   const boxes = filled(
@@ -290,7 +324,11 @@ t.test('YOLO with masks: prototypes times coefficients, over the box', async (t)
   // half of the map is in, by the first prototype
   const prototypes = filled([1, 2, 16, 16], [])
   for (let at = 0; at < 256; at++) prototypes.data[at] = at % 16 < 8 ? 3 : -3
-  const detector = await Detector.load(answering([boxes, prototypes]), { preset: 'yolov8', labels: 'coco80', backend: 'cpu' })
+  const detector = await Detector.load(answering([boxes, prototypes]), {
+    preset: 'yolov8',
+    labels: 'coco80',
+    backend: 'cpu',
+  })
   const [[thing], [again]] = (await detector.detect([picture, picture])) as [Found[], Found[]]
   t.same([thing!.mask!.x, thing!.mask!.y, thing!.mask!.width, thing!.mask!.height], [48, 0, 32, 16])
   const row = [...thing!.mask!.data.subarray(0, 32)]
@@ -339,7 +377,10 @@ for (const [name, { numbers, size }] of Object.entries(classifiers)) {
     })
     const found = await classifier.classify(plain(97, 131, colour))
     for (const { classIndex, score } of found)
-      t.ok(Math.abs(score - numbers[classIndex]!) < 1e-4 * Math.max(1, Math.abs(score)), `${score} is ${numbers[classIndex]}`)
+      t.ok(
+        Math.abs(score - numbers[classIndex]!) < 1e-4 * Math.max(1, Math.abs(score)),
+        `${score} is ${numbers[classIndex]}`,
+      )
     t.equal(found.length, 3)
     await classifier.close()
     t.equal(presets[name as PresetName].input.size, size)
@@ -383,7 +424,10 @@ t.test('each preset is plain data, says whose it is, and was looked at here', (t
   t.end()
 })
 
-/** A rectangle of the input, columns 16 to 32 of rows 8 to 24: of the picture 32 to 64, and 16 to 48 where it is half as large, else as they are. */
+/**
+ * A rectangle of the input, columns 16 to 32 of rows 8 to 24: of the picture 32 to 64, and 16 to 48 where it is half as
+ * large, else as they are.
+ */
 function rectangle(data: Float32Array, start: number, value: number): void {
   for (let y = 8; y < 24; y++) data.fill(value, start + y * side + 16, start + y * side + 32)
 }
@@ -416,7 +460,10 @@ for (const name of ['u2net', 'isnet', 'isnet-rembg'] as const) {
   t.test(name, async (t) => {
     const map = filled([1, 1, side, side], [], 0.2)
     rectangle(map.data, 0, 0.6)
-    const segmenter = await Segmenter.load(answering([map, filled([1, 1, side, side], [])]), { preset: name, backend: 'cpu' })
+    const segmenter = await Segmenter.load(answering([map, filled([1, 1, side, side], [])]), {
+      preset: name,
+      backend: 'cpu',
+    })
     const { data } = await segmenter.segment(picture)
     t.same([data[16 * 128 + 48], data[16 * 128 + 20], data[40 * 128 + 48]], [1, 0, 0])
     const [matte] = await segmenter.matte([picture])
@@ -427,7 +474,10 @@ for (const name of ['u2net', 'isnet', 'isnet-rembg'] as const) {
       'stretched from 0.2 and 0.6 to 0 and 1',
     )
     await segmenter.close()
-    const faint = await Segmenter.load(answering([filled([1, 1, side, side], [], 1e-4)]), { preset: name, backend: 'cpu' })
+    const faint = await Segmenter.load(answering([filled([1, 1, side, side], [], 1e-4)]), {
+      preset: name,
+      backend: 'cpu',
+    })
     const none = await faint.matte(picture)
     t.ok(
       none.data.every((value) => value === 0),

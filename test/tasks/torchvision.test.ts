@@ -1,4 +1,5 @@
-// Photographs from their files to labels, against torchvision's preset and onnxruntime in Python with the same model (test/vision/oracles/classifier.py).
+// Photographs from their files to labels, against torchvision's preset and onnxruntime in Python with the same model
+// (test/vision/oracles/classifier.py).
 import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -24,7 +25,12 @@ const folder = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/
 
 t.test('labels are those of torchvision, in the same order, and probabilities within 1e-4', async (t) => {
   const model = writeModel(mobileNetV2.modelOf())
-  await using classifier = await Classifier.load(model, { backend: 'cpu', preset: 'imagenet', labels: categories, top: categories.length })
+  await using classifier = await Classifier.load(model, {
+    backend: 'cpu',
+    preset: 'imagenet',
+    labels: categories,
+    top: categories.length,
+  })
   t.equal(photographs.length, 6)
   for (const { name, pixels, top, probabilities } of photographs) {
     const path = join(folder, name)
@@ -36,7 +42,10 @@ t.test('labels are those of torchvision, in the same order, and probabilities wi
       top,
       name,
     )
-    const worst = scores.reduce((most, { classIndex, score }) => Math.max(most, Math.abs(score - probabilities[classIndex]!)), 0)
+    const worst = scores.reduce(
+      (most, { classIndex, score }) => Math.max(most, Math.abs(score - probabilities[classIndex]!)),
+      0,
+    )
     t.ok(worst <= 1e-4, `${name}: probabilities differ by ${worst} at most`)
   }
 })

@@ -19,7 +19,18 @@ if (skip !== false) {
 }
 
 /** YOLOv8's answer for 64 x 64: one box in the middle, of class 0; of a frame of 160 x 120 that is [50, 35, 60, 50]. */
-const one = answering([filled([1, 84, 84], [[[0, 0, 0], 32], [[0, 1, 0], 32], [[0, 2, 0], 24], [[0, 3, 0], 20], [[0, 4, 0], 0.9]])]) // prettier-ignore
+const one = answering([
+  filled(
+    [1, 84, 84],
+    [
+      [[0, 0, 0], 32],
+      [[0, 1, 0], 32],
+      [[0, 2, 0], 24],
+      [[0, 3, 0], 20],
+      [[0, 4, 0], 0.9],
+    ],
+  ),
+])
 const none = answering([filled([1, 84, 84], [])])
 const box = [50, 35, 60, 50] as const
 const load = { preset: 'yolov8', backend: 'cpu' } as const
@@ -46,23 +57,36 @@ function changes(before: DecodedFrame, after: DecodedFrame): { readonly inside: 
 t.test('blurVideo: hidden in each frame, and nothing else is another', async (t) => {
   const told: VideoProgress[] = []
   const done = await faces.blurVideo(plain, at('hidden.mkv'), { codec: 'ffv1', onProgress: (each) => told.push(each) })
-  t.match(done, { frames: 50, framesWithRegions: 50, regions: 50, sounds: 1, decoder: { hardware: 'none', reason: undefined } })
+  t.match(done, {
+    frames: 50,
+    framesWithRegions: 50,
+    regions: 50,
+    sounds: 1,
+    decoder: { hardware: 'none', reason: undefined },
+  })
   t.ok(Math.abs(done.duration - 2) < 1e-9)
-  t.strictSame(told.map(({ frames, of, regions }) => [frames, of, regions]), told.map((_, i) => [i + 1, 50, i + 1])) // prettier-ignore
+  t.strictSame(
+    told.map(({ frames, of, regions }) => [frames, of, regions]),
+    told.map((_, i) => [i + 1, 50, i + 1]),
+  )
   const [before, after] = [await decodedFrames(plain), await decodedFrames(at('hidden.mkv'))]
   t.equal(after.length, before.length)
   for (const [i, frame] of before.entries()) {
     const { inside, outside } = changes(frame, after[i]!)
     t.ok(inside > 2000 && outside === 0, `frame ${i}: ${inside} ${outside}`)
   }
-  const sounds = async (path: string) => (await framemd5(path, ['-map', '0:a', '-c', 'copy'])).map((line) => line.split(',')[5])
+  const sounds = async (path: string) =>
+    (await framemd5(path, ['-map', '0:a', '-c', 'copy'])).map((line) => line.split(',')[5])
   t.strictSame(await sounds(at('hidden.mkv')), await sounds(plain))
 })
 
 t.test('blurVideo: times, parts, open videos, two at once, and frames in which nothing is', async (t) => {
   const vfr = await clip('vfr')
   await using open = await openVideo(vfr)
-  const [whole] = await Promise.all([faces.blurVideo(open, at('vfr.mp4')), faces.blurVideo(plain, at('part.mp4'), { start: 0.5, end: 1 })])
+  const [whole] = await Promise.all([
+    faces.blurVideo(open, at('vfr.mp4')),
+    faces.blurVideo(plain, at('part.mp4'), { start: 0.5, end: 1 }),
+  ])
   t.strictSame(await timesOf(at('vfr.mp4')), await timesOf(vfr))
   t.equal(whole.frames, (await timesOf(vfr)).length)
   t.match(await probeVideo(at('part.mp4'), { count: true }), { frames: 12, audio: [{}] })
@@ -72,7 +96,8 @@ t.test('blurVideo: times, parts, open videos, two at once, and frames in which n
     framesWithRegions: 0,
     regions: 0,
   })
-  const pixels = async (path: string) => (await decodedFrames(path)).map(({ data }) => Buffer.from(data).toString('base64'))
+  const pixels = async (path: string) =>
+    (await decodedFrames(path)).map(({ data }) => Buffer.from(data).toString('base64'))
   t.same(await pixels(at('none.mkv')), await pixels(plain))
 })
 
@@ -87,12 +112,19 @@ t.test('detectVideo and segmentVideo: answers, drawn where they are wanted', asy
   }
   t.strictSame(seen, [0, 10, 20, 30, 40].map((number) => [number, 1])) // prettier-ignore
   const frames = []
-  for await (const { frame } of detector.detectVideo(plain, { output: at('drawn.mkv'), codec: 'ffv1' })) frames.push(frame)
+  for await (const { frame } of detector.detectVideo(plain, { output: at('drawn.mkv'), codec: 'ffv1' }))
+    frames.push(frame)
   t.ok(frames.length === 50 && frames.every(({ closed }) => closed))
   const [before, after] = [await decodedFrames(plain), await decodedFrames(at('drawn.mkv'))]
   t.ok(before.every((frame, i) => changes(frame, after[i]!).inside > 0))
-  const half = Array.from({ length: 64 * 64 }, (_, i) => [[0, i % 64 < 32 ? 0 : 5, Math.floor(i / 64), i % 64], 1] as const)
-  await using segmenter = await Segmenter.load(answering([filled([1, 21, 64, 64], half)]), { preset: 'voc', backend: 'cpu' })
+  const half = Array.from(
+    { length: 64 * 64 },
+    (_, i) => [[0, i % 64 < 32 ? 0 : 5, Math.floor(i / 64), i % 64], 1] as const,
+  )
+  await using segmenter = await Segmenter.load(answering([filled([1, 21, 64, 64], half)]), {
+    preset: 'voc',
+    backend: 'cpu',
+  })
   let masks = 0
   for await (const { frame, mask } of segmenter.segmentVideo(plain, { end: 0.2, output: at('overlaid.mp4') })) {
     t.match(mask, { width: frame.width, height: frame.height })
@@ -121,11 +153,15 @@ t.test('what ends otherwise: nothing stays, or what was done, and it is an error
   })
   t.equal(await kept.catch((reason: unknown) => reason), 'enough')
   t.match(await probeVideo(at('cut-kept.mp4'), { count: true }), { frames: 20 })
-  const broken = await failureOf(() => faces.blurVideo(clip('cut-short') as never, at('cut-short.mp4'))) // prettier-ignore
+  const broken = await failureOf(() => faces.blurVideo(clip('cut-short') as never, at('cut-short.mp4')))
   t.match(broken, { code: 'ERR_TRT_INVALID_ARGUMENT' }, 'a promise is no video')
-  t.match(await failureOf(async () => faces.blurVideo(await clip('cut-short'), at('cut-short.mp4'))), { code: 'ERR_TRT_VIDEO_DATA' })
+  t.match(await failureOf(async () => faces.blurVideo(await clip('cut-short'), at('cut-short.mp4'))), {
+    code: 'ERR_TRT_VIDEO_DATA',
+  })
   t.notOk(existsSync(at('cut-short.mp4')))
-  const part = await failureOf(async () => faces.blurVideo(await clip('cut-short'), at('cut-part.mp4'), { keepPartial: true }))
+  const part = await failureOf(async () =>
+    faces.blurVideo(await clip('cut-short'), at('cut-part.mp4'), { keepPartial: true }),
+  )
   t.match(part, { code: 'ERR_TRT_VIDEO_DATA' })
   t.ok((await probeVideo(at('cut-part.mp4'), { count: true })).frames! > 20)
   const thrown = faces.blurVideo(plain, at('cut-thrown.mp4'), {
@@ -135,7 +171,8 @@ t.test('what ends otherwise: nothing stays, or what was done, and it is an error
   })
   await t.rejects(thrown, { message: 'of a listener' })
   await using detector = await Detector.load(one, load)
-  for await (const { frame } of detector.detectVideo(plain, { output: at('cut-left.mp4') })) if (frame.number === 3) break
+  for await (const { frame } of detector.detectVideo(plain, { output: at('cut-left.mp4') }))
+    if (frame.number === 3) break
   t.notOk(existsSync(at('cut-left.mp4')))
   await certain(() => programsOfVideos().length === 0)
 })
@@ -148,7 +185,9 @@ t.test('the sounds of a part end with its frames', async (t) => {
     const ends = new AbortController()
     const onProgress = ({ frames }: VideoProgress): unknown => frames === done && ends.abort('enough')
     t.equal(
-      await faces.blurVideo(source, path, { keepPartial: true, signal: ends.signal, onProgress }).catch((reason: unknown) => reason),
+      await faces
+        .blurVideo(source, path, { keepPartial: true, signal: ends.signal, onProgress })
+        .catch((reason: unknown) => reason),
       'enough',
     )
     const [times, before] = [await timesOf(path), (await timesOf(source)).slice(0, done)]
@@ -157,8 +196,14 @@ t.test('the sounds of a part end with its frames', async (t) => {
     t.equal(sounds.length, whole.length)
     for (const [i, { packets, end }] of sounds.entries()) {
       t.strictSame(packets, whole[i]!.packets.slice(0, packets.length), `${name}: the packets of sound ${i}`)
-      t.ok(packets.length > 3 && packets.length < whole[i]!.packets.length, `${packets.length} of ${whole[i]!.packets.length}`)
-      t.ok(Math.abs(end - times.at(-1)! - 0.04) < 0.13, `${name}: sound ${i} ends at ${end}, the last frame begins at ${times.at(-1)}`)
+      t.ok(
+        packets.length > 3 && packets.length < whole[i]!.packets.length,
+        `${packets.length} of ${whole[i]!.packets.length}`,
+      )
+      t.ok(
+        Math.abs(end - times.at(-1)! - 0.04) < 0.13,
+        `${name}: sound ${i} ends at ${end}, the last frame begins at ${times.at(-1)}`,
+      )
     }
   }
   t.strictSame(
@@ -171,7 +216,10 @@ const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 
 /** The packets of each sound, and when the last one ends. */
 async function packetsOf(path: string): Promise<{ readonly packets: readonly string[]; readonly end: number }[]> {
-  const { packets } = await probed(path, 'packet=stream_index,pts_time,duration_time,data_hash', 'a', ['-show_data_hash', 'md5'])
+  const { packets } = await probed(path, 'packet=stream_index,pts_time,duration_time,data_hash', 'a', [
+    '-show_data_hash',
+    'md5',
+  ])
   const all = packets as Packet[]
   const numbers = new Set(all.map(({ stream_index }) => stream_index))
   return Array.from(numbers, (number) => all.filter(({ stream_index }) => stream_index === number)).map((list) => ({

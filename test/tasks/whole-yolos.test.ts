@@ -1,4 +1,5 @@
-// YOLOv8n with masks and YOLOX as whole models: through the preset, by hand from what the model gives, and with the steps inside of the model.
+// YOLOv8n with masks and YOLOX as whole models: through the preset, by hand from what the model gives, and with the
+// steps inside of the model.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { yoloV8Seg, yoloX } from '../../examples/models/index.js'
@@ -39,7 +40,11 @@ function byHand({ boxes, scores, classes }: Decoded, indices: Int32Array, frame:
     const box = frame.toImage([left, top, right - left, bottom - top])
     return clip ? clipBox(box, frame.image) : box
   })
-  return { boxes: placed.flat(), scores: Array.from(indices, (at) => scores[at]!), classes: Array.from(indices, (at) => classes[at]!) }
+  return {
+    boxes: placed.flat(),
+    scores: Array.from(indices, (at) => scores[at]!),
+    classes: Array.from(indices, (at) => classes[at]!),
+  }
 }
 
 const listed = (found: readonly Found[]): Boxes => ({
@@ -96,9 +101,13 @@ t.test('YOLOv8n with masks', async (t) => {
     const { x, y, width, height, data } = mask!
     if (!(x >= left && y >= top && x + width <= right && y + height <= bottom && data.length === width * height))
       t.fail(`mask of ${box.join(' ')}`)
-    if (data.some((value) => value > 1) || label === undefined || score <= 0.25 || score > 1) t.fail(`${label} ${score}`)
+    if (data.some((value) => value > 1) || label === undefined || score <= 0.25 || score > 1)
+      t.fail(`${label} ${score}`)
   }
-  t.ok(found.filter(({ mask }) => mask!.data.includes(1) && mask!.data.includes(0)).length > found.length / 2, 'most masks have an edge')
+  t.ok(
+    found.filter(({ mask }) => mask!.data.includes(1) && mask!.data.includes(0)).length > found.length / 2,
+    'most masks have an edge',
+  )
 
   const frame = letterbox(image, size, { fill: 114, rounding: 'even' })
   const pixels = await toTensor(image, frame, { range: '0-1', round: true })
@@ -115,7 +124,9 @@ t.test('YOLOv8n with masks', async (t) => {
   const rules = presets.yolov8.suppress as NonMaxSuppressionOptions
   const indices = suppress(decoded, rules)
   same(t, listed(found), byHand(decoded, indices, frame, true), 1e-3, 'by hand')
-  const masks = await instanceMasks({ ...decoded, coefficients: decoded.coefficients! }, outputs['output1']!, frame, { indices })
+  const masks = await instanceMasks({ ...decoded, coefficients: decoded.coefficients! }, outputs['output1']!, frame, {
+    indices,
+  })
   t.ok(
     masks.every(({ data }, i) => Buffer.compare(data, found[i]!.mask!.data) === 0),
     'the same masks',
@@ -138,7 +149,11 @@ for (const variant of ['nano', 'tiny'] as const)
     await using detector = await Detector.load(engine, { preset: 'yolox', labels: 'coco80' })
     const found = await detector.detect(image)
     t.ok(found.length > 20 && found.length < 300, `${found.length} objects`)
-    t.ok(found.every(({ box, label, score }) => box[2] > 0 && box[3] > 0 && label !== undefined && score > 0.3 && score < 1))
+    t.ok(
+      found.every(
+        ({ box, label, score }) => box[2] > 0 && box[3] > 0 && label !== undefined && score > 0.3 && score < 1,
+      ),
+    )
 
     const frame = letterbox(image, size, { fill: 114, position: 'start', rounding: 'down' })
     const pixels = await toTensor(image, frame, { order: 'BGR', round: true })
@@ -150,6 +165,11 @@ for (const variant of ['nano', 'tiny'] as const)
     same(t, listed(found), byHand(decoded, suppress(decoded, rules), frame, false), 1e-3, 'by hand')
 
     const { iouThreshold, pixelAreas, perClass } = rules
-    const steps = { decoder: 'yolox', size, scoreThreshold: 0.3, suppress: { iouThreshold, pixelAreas, perClass } } as const
+    const steps = {
+      decoder: 'yolox',
+      size,
+      scoreThreshold: 0.3,
+      suppress: { iouThreshold, pixelAreas, perClass },
+    } as const
     same(t, listed(found), await inside(t, model, steps, pixels, frame, false), 0.05, 'inside of the model')
   })

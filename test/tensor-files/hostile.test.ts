@@ -19,7 +19,8 @@ function npy(header: string, bytes: number, { version = 1, length = header.lengt
   return Buffer.concat([head, Buffer.from(header), Buffer.alloc(bytes)])
 }
 
-const of = (descr: string, order: string, shape: string): string => `{'descr': ${descr}, 'fortran_order': ${order}, 'shape': ${shape}}`
+const of = (descr: string, order: string, shape: string): string =>
+  `{'descr': ${descr}, 'fortran_order': ${order}, 'shape': ${shape}}`
 
 t.test('a header in other words that Python would read as well', async (t) => {
   const good = [
@@ -63,12 +64,27 @@ t.test('sizes that lie', async (t) => {
   const read = (bytes: Uint8Array): Promise<Tensor> => readTensor(bytes, { format: 'npy' })
   const good = of("'<f4'", 'False', '(2, 3)')
   t.same((await read(npy(good, 24))).shape, [2, 3])
-  await t.rejects(read(npy(good, 23)), failure('ERR_TRT_FILE', /expected 24 bytes after its header, float32 \[2, 3\], but found 23/))
+  await t.rejects(
+    read(npy(good, 23)),
+    failure('ERR_TRT_FILE', /expected 24 bytes after its header, float32 \[2, 3\], but found 23/),
+  )
   await t.rejects(read(npy(good, 25)), failure('ERR_TRT_FILE', /but found 25/), 'an array more behind it')
-  await t.rejects(read(npy(of("'<f4'", 'False', '(999999999, 999999)'), 24)), failure('ERR_TRT_FILE', /expected 3999\d+ bytes/))
-  await t.rejects(read(npy(of("'<f4'", 'False', '(999999999999999, 999999999999999)'), 24)), failure('ERR_TRT_SHAPE', /more elements/))
-  await t.rejects(read(npy(of("'<f4'", 'False', '(1, 1, 1, 1, 1, 1, 1, 1, 6)'), 24)), failure('ERR_TRT_SHAPE', /at most 8 dimensions/))
-  await t.rejects(read(npy(good, 0, { length: 60000 })), failure('ERR_TRT_FILE', /a header of 60000 bytes but the file ends after/))
+  await t.rejects(
+    read(npy(of("'<f4'", 'False', '(999999999, 999999)'), 24)),
+    failure('ERR_TRT_FILE', /expected 3999\d+ bytes/),
+  )
+  await t.rejects(
+    read(npy(of("'<f4'", 'False', '(999999999999999, 999999999999999)'), 24)),
+    failure('ERR_TRT_SHAPE', /more elements/),
+  )
+  await t.rejects(
+    read(npy(of("'<f4'", 'False', '(1, 1, 1, 1, 1, 1, 1, 1, 6)'), 24)),
+    failure('ERR_TRT_SHAPE', /at most 8 dimensions/),
+  )
+  await t.rejects(
+    read(npy(good, 0, { length: 60000 })),
+    failure('ERR_TRT_FILE', /a header of 60000 bytes but the file ends after/),
+  )
   await t.rejects(read(npy(good, 24, { version: 2, length: 2 ** 31 })), failure('ERR_TRT_FILE', /at most 65536 bytes/))
   await t.rejects(
     read(npy(good, 24, { version: 4 })),
@@ -126,8 +142,15 @@ t.test('archives', async (t) => {
     return copy
   }
   const read = (given: Uint8Array): Promise<unknown> => readTensors(given, { format: 'npz' })
-  await t.rejects(read(changed(24, 0xfffffff0)), failure('ERR_TRT_FILE', /bytes cannot become the 4294967280 that it is said to have/))
-  await t.rejects(read(changed(24, 1000)), failure('ERR_TRT_FILE', /expected a \.npz.*too many bytes/), 'more comes than is said')
+  await t.rejects(
+    read(changed(24, 0xfffffff0)),
+    failure('ERR_TRT_FILE', /bytes cannot become the 4294967280 that it is said to have/),
+  )
+  await t.rejects(
+    read(changed(24, 1000)),
+    failure('ERR_TRT_FILE', /expected a \.npz.*too many bytes/),
+    'more comes than is said',
+  )
   await t.rejects(read(changed(24, 2 ** 22 + 1000)), failure('ERR_TRT_FILE', /not enough bytes/))
   await t.rejects(read(changed(20, 0x7fffffff)), failure('ERR_TRT_FILE', /more than the file/))
   await t.rejects(read(changed(16, 12345)), failure('ERR_TRT_FILE', /not those of its checksum/))
@@ -149,12 +172,24 @@ t.test('JSON that is no tensor', async (t) => {
   const listed = { name: 'a', dimensions: '2x2', values: [1, 2, 3, 4] }
   t.same((await read([listed])).shape, [2, 2])
   await t.rejects(read('{'), failure('ERR_TRT_FILE', /expected JSON: /))
-  await t.rejects(read(Buffer.from([0x22, 0xff, 0x22]).toString('latin1') + 'x'), failure('ERR_TRT_FILE', /expected JSON: /))
-  await t.rejects(read([{ ...listed, dimensions: '3x2' }]), failure('ERR_TRT_FILE', /expected 6 values for \[3, 2\] but found 4/))
+  await t.rejects(
+    read(Buffer.from([0x22, 0xff, 0x22]).toString('latin1') + 'x'),
+    failure('ERR_TRT_FILE', /expected JSON: /),
+  )
+  await t.rejects(
+    read([{ ...listed, dimensions: '3x2' }]),
+    failure('ERR_TRT_FILE', /expected 6 values for \[3, 2\] but found 4/),
+  )
   for (const dimensions of ['2x-2', '2x', 'x', 4, '99999999999999999999'])
-    await t.rejects(read([{ ...listed, dimensions }]), failure('ERR_TRT_FILE', /expected \{ "name": "output", "dimensions": "1x1000"/))
+    await t.rejects(
+      read([{ ...listed, dimensions }]),
+      failure('ERR_TRT_FILE', /expected \{ "name": "output", "dimensions": "1x1000"/),
+    )
   await t.rejects(read([listed, listed]), failure('ERR_TRT_FILE', /two tensors called "a"/))
-  await t.rejects(read([listed, { ...listed, name: 'b' }]), failure('ERR_TRT_FILE', /expected one tensor but found 2 \(a, b\)/))
+  await t.rejects(
+    read([listed, { ...listed, name: 'b' }]),
+    failure('ERR_TRT_FILE', /expected one tensor but found 2 \(a, b\)/),
+  )
   await t.rejects(read([listed, 5]), failure('ERR_TRT_FILE', /\[1\] of the bytes/))
   await t.rejects(
     readTensor(Buffer.from(JSON.stringify([{ ...listed, dtype: 'f4' }])), { format: 'json' }),
@@ -198,13 +233,22 @@ t.test('misuse', async (t) => {
     readTensor(path, { shape: [3, -1] }),
     failure('ERR_TRT_SHAPE', /Expected shape \[3, -1\] for "matrix" of .* but found \[2, 3\]/),
   )
-  await t.rejects(readTensors(path, { expect: { matrix: { dtype: 'float16', shape: [2, 3] } } }), failure('ERR_TRT_DTYPE', /float16/))
+  await t.rejects(
+    readTensors(path, { expect: { matrix: { dtype: 'float16', shape: [2, 3] } } }),
+    failure('ERR_TRT_DTYPE', /float16/),
+  )
   await t.rejects(writeTensor(path, { dtype: 'int8' } as never), wrong(/a Tensor for tensor/))
-  await t.rejects(writeTensors(path, { a: matrix, b: matrix }), wrong(/a folder, or a file of \.npz or \.json, for 2 tensors/))
+  await t.rejects(
+    writeTensors(path, { a: matrix, b: matrix }),
+    wrong(/a folder, or a file of \.npz or \.json, for 2 tensors/),
+  )
   await t.rejects(writeTensors(path, {}), wrong(/at least one tensor/))
   await t.rejects(writeTensors(join(folder, 'up.npz'), { '../up': matrix }), wrong(/names that a zip archive takes/))
   await t.rejects(writeTensor(join(folder, 'no', 'a.npy'), matrix), failure('ERR_TRT_FILE', /Cannot write .*ENOENT/))
-  await t.rejects(writeTensor(path, Tensor.fromFloat32('bfloat16', [1])), failure('ERR_TRT_DTYPE', /NumPy has no bfloat16/))
+  await t.rejects(
+    writeTensor(path, Tensor.fromFloat32('bfloat16', [1])),
+    failure('ERR_TRT_DTYPE', /NumPy has no bfloat16/),
+  )
   await writeFile(join(folder, 'lfs.npy'), 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n')
   await t.rejects(readTensor(join(folder, 'lfs.npy')), failure('ERR_TRT_FILE', /Git LFS/))
   await truncate(join(folder, 'a.npz'), 30)

@@ -17,7 +17,11 @@ const told = ({ dtype, shape, data }: Tensor) => ({
 function seeded(dtype: DType, shape: number[]): Tensor {
   const random = new Random(7)
   const bytes = random.bytes(Tensor.zeros(dtype, shape).byteLength)
-  return Tensor.fromBytes(dtype, (dtype === 'bool' ? bytes.map((byte) => byte & 1) : bytes).buffer as ArrayBuffer, shape)
+  return Tensor.fromBytes(
+    dtype,
+    (dtype === 'bool' ? bytes.map((byte) => byte & 1) : bytes).buffer as ArrayBuffer,
+    shape,
+  )
 }
 
 t.test('every data type, in every format that has it', async (t) => {
@@ -42,7 +46,11 @@ t.test('every data type, in every format that has it', async (t) => {
       await writeTensor(pathToFileURL(path), tensor)
       const spec = { dtype, shape: [2, -1, 4] }
       t.same(told(await readTensor(path, spec)), told(tensor), `${dtype} ${format}`)
-      t.same(told(Object.values(await readTensors(path, { expect: { [dtype]: spec } }))[0]!), told(tensor), `${dtype} ${format} by name`)
+      t.same(
+        told(Object.values(await readTensors(path, { expect: { [dtype]: spec } }))[0]!),
+        told(tensor),
+        `${dtype} ${format} by name`,
+      )
       if (format !== 'raw') t.same(told(await readTensor(path)), told(tensor), `${dtype} ${format} untold`)
     }
   }
@@ -53,7 +61,10 @@ t.test('JSON: special numbers, and whole numbers beyond 2^53', async (t) => {
   const numbers = Tensor.from(Float32Array.of(NaN, Infinity, -Infinity, -0, 0.1, 16777216, 1e-45, 3.4028235e38))
   const long = Tensor.from(BigInt64Array.of(-(2n ** 63n), 2n ** 53n, 5n))
   await writeTensors(path, { numbers, long, scalar: Tensor.from(Float32Array.of(2.5), []) })
-  t.match(await readFile(path, 'utf8'), '"values":["NaN","Infinity","-Infinity",-0,0.1,16777216,1.4013e-45,3.4028235e+38]')
+  t.match(
+    await readFile(path, 'utf8'),
+    '"values":["NaN","Infinity","-Infinity",-0,0.1,16777216,1.4013e-45,3.4028235e+38]',
+  )
   const found = await readTensors(path)
   t.same(told(found['numbers']!), told(numbers))
   t.same(told(found['long']!), told(long))
@@ -61,7 +72,8 @@ t.test('JSON: special numbers, and whole numbers beyond 2^53', async (t) => {
 })
 
 t.test("JSON as trtexec's C++ and Python's json write it", async (t) => {
-  const read = async (text: string) => readTensors(Buffer.from(text), { format: 'json', expect: { ids: { dtype: 'int64', shape: [-1] } } })
+  const read = async (text: string) =>
+    readTensors(Buffer.from(text), { format: 'json', expect: { ids: { dtype: 'int64', shape: [-1] } } })
   const trtexec =
     '[\n  { "name" : "prob"\n  , "dimensions" : "1x4"\n  , "values" : [ nan, -inf, inf, 0.5 ]\n  }\n, { "name": "ids", "dimensions": "2", "values": [ 3, 4 ] } ]'
   const { prob, ids } = await read(trtexec)
@@ -81,14 +93,26 @@ t.test('raw bytes: what they are has to be said', async (t) => {
   t.same((await readTensor(path, { dtype: 'uint8', shape: [-1, 3] })).shape, [2, 3])
   t.same((await readTensor(path, { dtype: 'uint16' })).shape, [3])
   t.same((await readTensors(path, { expect: { frame: { dtype: 'int8', shape: [6] } } }))['frame']!.dtype, 'int8')
-  await t.rejects(readTensor(path), failure('ERR_TRT_INVALID_ARGUMENT', /a data type for .*frame\.bin, whose bytes do not tell it,/))
-  await t.rejects(readTensor(path, { dtype: 'uint8', shape: [-1, -1] }), failure('ERR_TRT_INVALID_ARGUMENT', /at most one dimension/))
+  await t.rejects(
+    readTensor(path),
+    failure('ERR_TRT_INVALID_ARGUMENT', /a data type for .*frame\.bin, whose bytes do not tell it,/),
+  )
+  await t.rejects(
+    readTensor(path, { dtype: 'uint8', shape: [-1, -1] }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /at most one dimension/),
+  )
   await t.rejects(
     readTensor(path, { dtype: 'uint8', shape: [5] }),
     failure('ERR_TRT_SHAPE', /Expected 5 bytes in .*frame\.bin, for uint8 \[5\], but found 6/),
   )
-  await t.rejects(readTensor(path, { dtype: 'uint8', shape: [-1, 4] }), failure('ERR_TRT_SHAPE', /a multiple of 4 bytes/))
-  await t.rejects(readTensor(path, { dtype: 'uint8', shape: [-1, 0] }), failure('ERR_TRT_SHAPE', /a multiple of 0 bytes/))
+  await t.rejects(
+    readTensor(path, { dtype: 'uint8', shape: [-1, 4] }),
+    failure('ERR_TRT_SHAPE', /a multiple of 4 bytes/),
+  )
+  await t.rejects(
+    readTensor(path, { dtype: 'uint8', shape: [-1, 0] }),
+    failure('ERR_TRT_SHAPE', /a multiple of 0 bytes/),
+  )
 })
 
 t.test('a folder: names that no file may have', async (t) => {

@@ -64,7 +64,9 @@ async function castToFloat32(given: Tensor): Promise<Float32Array> {
   const g = new GraphBuilder({ name: 'cast', opset: 19 })
   g.output(g.node('Cast', [g.input('x', given.dtype, ['N'])], { to: 1 }, { output: 'y' }), 'float32', ['N'])
   const session = await ort.InferenceSession.create(writeModel(g.toModel()))
-  const { y } = await session.run({ x: new ort.Tensor(given.dtype as 'float64', given.data as Float64Array, given.shape) })
+  const { y } = await session.run({
+    x: new ort.Tensor(given.dtype as 'float64', given.data as Float64Array, given.shape),
+  })
   const numbers = Float32Array.from(y?.data as Float32Array)
   await session.release()
   return numbers
@@ -75,7 +77,8 @@ function hardWhole(): bigint[] {
   const numbers = [0n, 1n, 2n ** 24n + 1n, 2n ** 53n - 1n, 2n ** 53n + 1n, 2n ** 62n + 2n ** 38n + 1n, 2n ** 63n - 1n]
   for (let bits = 25n; bits < 63n; bits++) {
     const [lead, half] = [2n ** bits, 2n ** (bits - 24n)]
-    for (const middle of [lead + half, lead + 3n * half, 2n * lead - half]) numbers.push(middle - 1n, middle, middle + 1n)
+    for (const middle of [lead + half, lead + 3n * half, 2n * lead - half])
+      numbers.push(middle - 1n, middle, middle + 1n)
   }
   const random = new BigUint64Array(new Random(7).bytes(16_000).buffer as ArrayBuffer)
   return [...numbers, ...Array.from(random, (bits, i) => bits >> BigInt(1 + (i % 40)))]
@@ -83,14 +86,33 @@ function hardWhole(): bigint[] {
 
 t.test('the types of the CPU alone, and int64, are read as onnxruntime casts them', async (t) => {
   const whole = hardWhole()
-  const doubles = [...hard().slice(0, 5000)].flatMap((x) => [x, x * (1 + 2 ** -25), x * (1 + 2 ** -24), x * (1 + 2 ** -24 + 2 ** -50)])
-  const extremes = [0, -0, 0.1, 2 ** -149, 2 ** -150, -(2 ** -151), Number.MIN_VALUE, 3.4028235677973366e38, 3.4028235677973362e38]
+  const doubles = [...hard().slice(0, 5000)].flatMap((x) => [
+    x,
+    x * (1 + 2 ** -25),
+    x * (1 + 2 ** -24),
+    x * (1 + 2 ** -24 + 2 ** -50),
+  ])
+  const extremes = [
+    0,
+    -0,
+    0.1,
+    2 ** -149,
+    2 ** -150,
+    -(2 ** -151),
+    Number.MIN_VALUE,
+    3.4028235677973366e38,
+    3.4028235677973362e38,
+  ]
   const given: Tensor[] = [
-    Tensor.from(Float64Array.from([...doubles, ...extremes, Number.MAX_VALUE, -Number.MAX_VALUE, Infinity, -Infinity, NaN])),
+    Tensor.from(
+      Float64Array.from([...doubles, ...extremes, Number.MAX_VALUE, -Number.MAX_VALUE, Infinity, -Infinity, NaN]),
+    ),
     Tensor.from(Int16Array.of(-32768, -1, 0, 32767)),
     new Tensor('uint16', Uint16Array.of(0, 1, 0x3c00, 65535), [4]),
     Tensor.from(Uint32Array.of(0, 1, 2 ** 24 + 1, 2 ** 24 + 3, 2 ** 31, 2 ** 32 - 129, 2 ** 32 - 128, 2 ** 32 - 1)),
-    Tensor.from(BigUint64Array.from([...whole, ...whole.map((n) => 2n * n + 1n), 2n ** 64n - 2n ** 39n - 1n, 2n ** 64n - 1n])),
+    Tensor.from(
+      BigUint64Array.from([...whole, ...whole.map((n) => 2n * n + 1n), 2n ** 64n - 2n ** 39n - 1n, 2n ** 64n - 1n]),
+    ),
     Tensor.from(BigInt64Array.from([...whole, ...whole.map((n) => -n), -(2n ** 63n)])),
   ]
   for (const tensor of given) {
@@ -108,7 +130,11 @@ t.test('the ends of the types of the CPU alone', (t) => {
   t.same(read(Tensor.from(Int16Array.of(-32768, 32767))), [-32768, 32767])
   t.same(read(new Tensor('uint16', Uint16Array.of(0x3c00, 65535), [2])), [0x3c00, 65535], 'not the bits of float16')
   t.same(read(Tensor.from(Uint32Array.of(2 ** 32 - 1))), [2 ** 32])
-  t.same(read(Tensor.from(BigUint64Array.of(2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n))), [2 ** 53, 2 ** 63, 2 ** 64], 'no sign')
+  t.same(
+    read(Tensor.from(BigUint64Array.of(2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n))),
+    [2 ** 53, 2 ** 63, 2 ** 64],
+    'no sign',
+  )
   const once = 2n ** 60n + 2n ** 36n + 1n
   t.same(read(Tensor.from(BigInt64Array.of(once, -once))), [2 ** 60 + 2 ** 37, -(2 ** 60) - 2 ** 37], 'rounded once')
   const numbers = [0.1, -0, NaN, Infinity, -Infinity, 1e300]
@@ -133,18 +159,53 @@ t.test('the bits of float16 are those of onnxruntime', async (t) => {
 t.test('numbers of 64 bits are rounded once', (t) => {
   const code = (dtype: 'float16' | 'bfloat16' | 'fp8', numbers: readonly number[]): ArrayLike<number> =>
     Tensor.fromFloat32(dtype, numbers).data
-  t.same([...(code('float16', [1 + 2 ** -11 + 2 ** -30, 1 + 2 ** -11, 1 + 2 ** -11 - 2 ** -30]) as Uint16Array)], [0x3c01, 0x3c00, 0x3c00])
-  for (const [dtype, infinite] of [['float16', 0x7c00], ['bfloat16', 0x7f80], ['fp8', 0x7f]] as const) {
+  t.same(
+    [...(code('float16', [1 + 2 ** -11 + 2 ** -30, 1 + 2 ** -11, 1 + 2 ** -11 - 2 ** -30]) as Uint16Array)],
+    [0x3c01, 0x3c00, 0x3c00],
+  )
+  for (const [dtype, infinite] of [
+    ['float16', 0x7c00],
+    ['bfloat16', 0x7f80],
+    ['fp8', 0x7f],
+  ] as const) {
     const codes = Array.from({ length: infinite }, (_, i) => i)
-    const values = new Tensor(dtype as 'float16', (dtype === 'fp8' ? Uint8Array : Uint16Array).from(codes) as Uint16Array, [infinite]).toFloat32().data
+    const values = new Tensor(
+      dtype as 'float16',
+      (dtype === 'fp8' ? Uint8Array : Uint16Array).from(codes) as Uint16Array,
+      [infinite],
+    ).toFloat32().data
     const middles = codes.slice(1).map((above) => (values[above - 1]! + values[above]!) / 2)
     const wrong = (ours: ArrayLike<number>, wanted: (below: number) => number): number[] =>
       codes.slice(1).flatMap((above, i) => (ours[i] === wanted(above - 1) ? [] : [middles[i]!]))
     const [tiny, sign] = [2 ** -40, dtype === 'fp8' ? 0x80 : 0x8000]
-    t.same(wrong(code(dtype, middles), (below) => below + (below % 2)), [], `${dtype}: the middle between two goes to the even one`)
-    t.same(wrong(code(dtype, middles.map((middle) => middle * (1 + tiny))), (below) => below + 1), [], `${dtype}: above it`)
-    t.same(wrong(code(dtype, middles.map((middle) => middle * (tiny - 1))), (below) => below + sign), [], `${dtype}: below it, negative`)
-  } // prettier-ignore
+    t.same(
+      wrong(code(dtype, middles), (below) => below + (below % 2)),
+      [],
+      `${dtype}: the middle between two goes to the even one`,
+    )
+    t.same(
+      wrong(
+        code(
+          dtype,
+          middles.map((middle) => middle * (1 + tiny)),
+        ),
+        (below) => below + 1,
+      ),
+      [],
+      `${dtype}: above it`,
+    )
+    t.same(
+      wrong(
+        code(
+          dtype,
+          middles.map((middle) => middle * (tiny - 1)),
+        ),
+        (below) => below + sign,
+      ),
+      [],
+      `${dtype}: below it, negative`,
+    )
+  }
   t.same(
     [...(code('float16', [NaN, -1e300, 1e300, -1e-300, 65520 * (1 - 2 ** -40)]) as Uint16Array)],
     [0x7e00, 0xfc00, 0x7c00, 0x8000, 0x7bff],
@@ -153,8 +214,13 @@ t.test('numbers of 64 bits are rounded once', (t) => {
 })
 
 t.test('every code is read, and written back as it was', (t) => {
-  for (const [dtype, codes] of [['float16', 65536], ['bfloat16', 65536], ['fp8', 256]] as const) {
-    const data = codes === 256 ? Uint8Array.from({ length: codes }, (_, i) => i) : Uint16Array.from({ length: codes }, (_, i) => i)
+  for (const [dtype, codes] of [
+    ['float16', 65536],
+    ['bfloat16', 65536],
+    ['fp8', 256],
+  ] as const) {
+    const data =
+      codes === 256 ? Uint8Array.from({ length: codes }, (_, i) => i) : Uint16Array.from({ length: codes }, (_, i) => i)
     const tensor = new Tensor(dtype as 'float16', data as Uint16Array, [codes])
     const numbers = tensor.toFloat32()
     t.equal(numbers.dtype, 'float32')
@@ -162,7 +228,7 @@ t.test('every code is read, and written back as it was', (t) => {
     const back = Tensor.fromFloat32(dtype, numbers.data)
     const differs = Array.from(data).filter((code, i) => back.data[i] !== code && !Number.isNaN(numbers.data[i]))
     t.same(differs, [], dtype)
-  } // prettier-ignore
+  }
   t.end()
 })
 

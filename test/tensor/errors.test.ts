@@ -5,12 +5,20 @@ import { describe, expected } from '../../lib/errors.js'
 t.test('an error carries what a program needs', (t) => {
   const cause = new Error('why')
   const error = new TensorRTError('ERR_TRT_BUILD', 'no', { cause, log: ['[E] x'], details: { operator: 'Foo' } })
-  t.match(error, { name: 'TensorRTError', code: 'ERR_TRT_BUILD', message: 'no', cause, log: ['[E] x'], details: { operator: 'Foo' } })
+  t.match(error, {
+    name: 'TensorRTError',
+    code: 'ERR_TRT_BUILD',
+    message: 'no',
+    cause,
+    log: ['[E] x'],
+    details: { operator: 'Foo' },
+  })
   t.ok(error instanceof Error)
   t.match(error.stack, /^TensorRTError: no|^Error: no/)
   const bare = new TensorRTError('ERR_TRT_PLAN', 'no')
   t.same([bare.log, bare.details, 'cause' in bare], [[], {}, false])
-  for (const [code, meaning] of Object.entries(errorCodes)) t.ok(/^ERR_TRT_[A-Z_]+$/.test(code) && meaning.length > 10, code)
+  for (const [code, meaning] of Object.entries(errorCodes))
+    t.ok(/^ERR_TRT_[A-Z_]+$/.test(code) && meaning.length > 10, code)
   t.end()
 })
 
@@ -50,7 +58,15 @@ t.test('describe never throws', (t) => {
   }
   const revoked = Proxy.revocable({}, {})
   revoked.revoke()
-  const hostile = [revoked.proxy, new Proxy({}, { getPrototypeOf: throwing }), Object.create({ get constructor() { return throwing() } })] // prettier-ignore
+  const hostile = [
+    revoked.proxy,
+    new Proxy({}, { getPrototypeOf: throwing }),
+    Object.create({
+      get constructor() {
+        return throwing()
+      },
+    }),
+  ]
   for (const value of hostile) t.equal(describe(value), 'object')
   t.end()
 })

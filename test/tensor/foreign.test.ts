@@ -39,7 +39,13 @@ t.test("onnxruntime's tensors become ours, over the same memory", (t) => {
     t.equal(found.data, data, `${dtype}: the same memory`)
     t.same(Tensor.from(posted(found) as typeof found), found, `${dtype}: through postMessage`)
   }
-  const onDevice = { type: 'float32', dims: [1], get data(): never { throw new Error('not on the CPU') } } // prettier-ignore
+  const onDevice = {
+    type: 'float32',
+    dims: [1],
+    get data(): never {
+      throw new Error('not on the CPU')
+    },
+  }
   t.throws(() => Tensor.from(onDevice), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /cannot be read: not on the CPU/ })
   t.end()
 })

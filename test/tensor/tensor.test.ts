@@ -97,19 +97,36 @@ t.test('the types of the CPU alone, from an array and from bytes', (t) => {
       code: 'ERR_TRT_SHAPE',
       message: `Expected a multiple of ${size} bytes for a ${tensor.dtype} tensor but received ${size + 1}`,
     })
-    t.throws(() => new Tensor(tensor.dtype as 'int8', new Int8Array(8), [8]), { code: 'ERR_TRT_DTYPE', message: /received Int8Array/ })
+    t.throws(() => new Tensor(tensor.dtype as 'int8', new Int8Array(8), [8]), {
+      code: 'ERR_TRT_DTYPE',
+      message: /received Int8Array/,
+    })
   }
   t.equal(given[4]?.data[3], 2n ** 64n - 1n)
-  t.throws(() => new Tensor('uint64', new BigInt64Array(1) as never, [1]), { code: 'ERR_TRT_DTYPE', message: /Expected a BigUint64Array/ })
+  t.throws(() => new Tensor('uint64', new BigInt64Array(1) as never, [1]), {
+    code: 'ERR_TRT_DTYPE',
+    message: /Expected a BigUint64Array/,
+  })
   const Float16 = (globalThis as { Float16Array?: new (n: number) => Uint16Array }).Float16Array
-  if (Float16) t.throws(() => new Tensor('uint16', new Float16(1), [1]), { code: 'ERR_TRT_DTYPE', message: /received Float16Array/ })
+  if (Float16)
+    t.throws(() => new Tensor('uint16', new Float16(1), [1]), {
+      code: 'ERR_TRT_DTYPE',
+      message: /received Float16Array/,
+    })
   t.end()
 })
 
 t.test('only what the class made is a Tensor', (t) => {
   const tensor = Tensor.zeros('int8', [1])
   t.ok(Tensor.is(tensor))
-  for (const no of [new Proxy(tensor, {}), Object.create(Tensor.prototype), Object.assign({}, tensor), null, undefined, 5])
+  for (const no of [
+    new Proxy(tensor, {}),
+    Object.create(Tensor.prototype),
+    Object.assign({}, tensor),
+    null,
+    undefined,
+    5,
+  ])
     t.notOk(Tensor.is(no))
   t.end()
 })

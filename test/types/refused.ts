@@ -1,5 +1,14 @@
 // What TypeScript has to refuse: each line below a directive is an error.
-import { Builder, type BuildInfo, DeviceTensor, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+import {
+  Builder,
+  type BuildInfo,
+  DeviceTensor,
+  Engine,
+  type InferOptions,
+  Plan,
+  Tensor,
+  type TensorRecord,
+} from 'node-tensorrt'
 import { Calibrator } from 'node-tensorrt/quantization'
 
 declare const undeclared: Engine
@@ -25,7 +34,9 @@ export async function refused(plan: Plan): Promise<void> {
   // @ts-expect-error TensorRT calibrates by entropy and minmax alone
   await new Builder({ precision: 'int8' }).build('m.onnx', { calibrator: { algorithm: 'mse', batches: () => [float] } })
   // @ts-expect-error the same of a Calibrator
-  await new Builder({ precision: 'int8' }).build('m.onnx', { calibrator: new Calibrator([float], { algorithm: 'percentile' }) })
+  await new Builder({ precision: 'int8' }).build('m.onnx', {
+    calibrator: new Calibrator([float], { algorithm: 'percentile' }),
+  })
   // @ts-expect-error no generic that only casts
   Tensor.from<'bool'>(new Uint8Array(2))
   // @ts-expect-error another array than the data type's
@@ -85,7 +96,9 @@ export async function refused(plan: Plan): Promise<void> {
   // @ts-expect-error it is not ignored
   await Engine.load('m.onnx', { batching: { maxBatch: 4, queue: { onQueueTimeout: 'ignore' } } })
   // @ts-expect-error policies are of levels
-  await Engine.load('m.onnx', { batching: { maxBatch: 4, priorities: { levels: 2, policies: { first: { maxQueue: 1 } } } } })
+  await Engine.load('m.onnx', {
+    batching: { maxBatch: 4, priorities: { levels: 2, policies: { first: { maxQueue: 1 } } } },
+  })
   // @ts-expect-error how many?
   await Engine.load('m.onnx', { batching: { maxBatch: 4, priorities: { default: 1 } } })
   // @ts-expect-error what is merged is at most how much?

@@ -31,7 +31,17 @@ export const variable = ['-vf', "select='lt(n,20)+not(mod(n,3))+eq(mod(n,7),1)'"
 
 /** The time stamps of a file's frames in ticks, as ffprobe tells them. */
 export async function ticksOf(path: string): Promise<bigint[]> {
-  const args = ['-v', 'error', '-select_streams', 'v:0', '-show_entries', 'frame=best_effort_timestamp', '-of', 'csv=p=0', path]
+  const args = [
+    '-v',
+    'error',
+    '-select_streams',
+    'v:0',
+    '-show_entries',
+    'frame=best_effort_timestamp',
+    '-of',
+    'csv=p=0',
+    path,
+  ]
   const { stdout } = await run('ffprobe', args, { maxBuffer: 1 << 26 })
   return Array.from(stdout.matchAll(/^-?\d+/gm), ([text]) => BigInt(text))
 }
@@ -40,18 +50,44 @@ export async function ticksOf(path: string): Promise<bigint[]> {
 export async function guessedTicksOf(path: string, [num, den]: readonly [number, number]): Promise<bigint[]> {
   const times = ['-copyts', '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-enc_time_base', `${num}/${den}`]
   const { stdout } = await run('ffmpeg', [...quiet, ...times, '-output_ts_offset', '1048576', '-f', 'framemd5', '-'])
-  return Array.from(stdout.matchAll(/^\d+, *-?\d+, *(-?\d+)/gm), ([, text = '']) => BigInt(text) - BigInt((1_048_576 * den) / num))
+  return Array.from(
+    stdout.matchAll(/^\d+, *-?\d+, *(-?\d+)/gm),
+    ([, text = '']) => BigInt(text) - BigInt((1_048_576 * den) / num),
+  )
 }
 
 /** The first frame as RGB, as swscale makes it exactly, of the same chroma for four pixels. */
 export async function rgbOf(path: string): Promise<Buffer> {
-  const flags = ['-sws_flags', 'neighbor+accurate_rnd+full_chroma_int', '-frames:v', '1', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-']
+  const flags = [
+    '-sws_flags',
+    'neighbor+accurate_rnd+full_chroma_int',
+    '-frames:v',
+    '1',
+    '-pix_fmt',
+    'rgb24',
+    '-f',
+    'rawvideo',
+    '-',
+  ]
   return (await run('ffmpeg', [...quiet, '-i', path, ...flags], { encoding: 'buffer', maxBuffer: 1 << 26 })).stdout
 }
 
 /** The MD5 of each frame's planes, as ffmpeg's framemd5 has them. */
 export async function sumsOf(path: string, format = 'yuv420p'): Promise<string[]> {
-  const args = [...quiet, '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-pix_fmt', format, '-f', 'framemd5', '-']
+  const args = [
+    ...quiet,
+    '-i',
+    path,
+    '-map',
+    '0:v:0',
+    '-fps_mode',
+    'passthrough',
+    '-pix_fmt',
+    format,
+    '-f',
+    'framemd5',
+    '-',
+  ]
   const { stdout } = await run('ffmpeg', args, { maxBuffer: 1 << 26 })
   return Array.from(stdout.matchAll(/^\d.*, (\w+)$/gm), ([, sum = '']) => sum)
 }

@@ -1,4 +1,5 @@
-// Damaged videos by seed: each gives some right frames, or none, and then its end or a typed error; none stops anything, or leaves a process.
+// Damaged videos by seed: each gives some right frames, or none, and then its end or a typed error; none stops
+// anything, or leaves a process.
 import { readFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { TensorRTError } from '../../lib/errors.js'
@@ -16,14 +17,26 @@ if (skip !== false) {
 }
 
 const names: readonly ClipName[] = [
-  ...(['one-frame', 'rotated-90', 'fragments', 'cover', 'hevc', 'av1', 'vp9', 'mpeg4', 'mpeg2-transport', 'prores'] as const),
+  ...([
+    'one-frame',
+    'rotated-90',
+    'fragments',
+    'cover',
+    'hevc',
+    'av1',
+    'vp9',
+    'mpeg4',
+    'mpeg2-transport',
+    'prores',
+  ] as const),
   ...(['flash', 'gif', 'interlaced', 'open-groups', 'rgb', 'wmv', 'streamed', 'odd', 'y4m'] as const),
 ]
 
 type Damage = (bytes: Buffer, random: Random) => Buffer
 
 /** A place in the file, of which one of two lies in the first 2 KiB, where headers are. */
-const placeIn = (bytes: Buffer, random: Random): number => random.below(random.chance(0.5) ? Math.min(2048, bytes.length) : bytes.length)
+const placeIn = (bytes: Buffer, random: Random): number =>
+  random.below(random.chance(0.5) ? Math.min(2048, bytes.length) : bytes.length)
 
 const damages: Readonly<Record<string, Damage>> = {
   'cut short': (bytes, random) => bytes.subarray(0, random.below(bytes.length)),
@@ -72,7 +85,9 @@ async function outcomeOf(bytes: Buffer): Promise<{ readonly frames: number; read
 }
 
 const typed = (error: unknown): boolean =>
-  error instanceof TensorRTError && ['ERR_TRT_VIDEO_DATA', 'ERR_TRT_CRASH'].includes(error.code) && error.message.length < 1000
+  error instanceof TensorRTError &&
+  ['ERR_TRT_VIDEO_DATA', 'ERR_TRT_CRASH'].includes(error.code) &&
+  error.message.length < 1000
 
 async function damaged(t: Test, seeds: readonly number[], counts: Map<string, number>): Promise<void> {
   for (const seed of seeds) {
@@ -83,7 +98,8 @@ async function damaged(t: Test, seeds: readonly number[], counts: Map<string, nu
     const { frames, error } = await outcomeOf(bytes)
     const came = error === undefined ? 'read to the end' : frames > 0 ? 'an error after frames' : 'an error at once'
     counts.set(came, (counts.get(came) ?? 0) + 1)
-    if (error !== undefined && !typed(error)) t.fail(`seed ${seed}: ${name}, ${what}: ${String((error as Error).stack)}`)
+    if (error !== undefined && !typed(error))
+      t.fail(`seed ${seed}: ${name}, ${what}: ${String((error as Error).stack)}`)
   }
 }
 

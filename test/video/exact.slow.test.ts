@@ -1,4 +1,5 @@
-// openVideo on every kind of clip: times, planes and pictures held against ffprobe and ffmpeg; and parts of one, wherever they begin.
+// openVideo on every kind of clip: times, planes and pictures held against ffprobe and ffmpeg; and parts of one,
+// wherever they begin.
 import t from 'tap'
 import { openVideo } from '../../lib/video/index.js'
 import { drawBoxes } from '../../lib/vision/index.js'
@@ -24,10 +25,22 @@ for (const name of clipNames.filter((each) => !broken.includes(each))) {
     const { video, ticks, sums, first, error } = await readAll(path)
     t.equal(error, undefined)
     t.ok(sums.length > 0)
-    t.strictSame(ticks, untimed.includes(name) ? await guessedTicksOf(path, video.info.timeBase) : await ticksOf(path), 'times')
-    t.strictSame(sums, await sumsOf(path, video.info.range === 'full' && !ofRgb.includes(name) ? 'yuvj420p' : 'yuv420p'), 'planes')
+    t.strictSame(
+      ticks,
+      untimed.includes(name) ? await guessedTicksOf(path, video.info.timeBase) : await ticksOf(path),
+      'times',
+    )
+    t.strictSame(
+      sums,
+      await sumsOf(path, video.info.range === 'full' && !ofRgb.includes(name) ? 'yuvj420p' : 'yuv420p'),
+      'planes',
+    )
     const { width, height, matrix, range = 'limited' } = video.info
-    t.strictSame(first, { width, height, ...(ofRgb.includes(name) ? { matrix: 'bt601', range: 'limited' } : { matrix, range }) })
+    t.strictSame(first, {
+      width,
+      height,
+      ...(ofRgb.includes(name) ? { matrix: 'bt601', range: 'limited' } : { matrix, range }),
+    })
   })
 }
 
@@ -51,7 +64,10 @@ t.test('pictures are upright', async (t) => {
 })
 
 t.test('what is broken is an error, after right frames', async (t) => {
-  await t.rejects(openVideo(await clip('hdr')), { code: 'ERR_TRT_VIDEO_DATA', message: /is of high dynamic range \(pq\)/ })
+  await t.rejects(openVideo(await clip('hdr')), {
+    code: 'ERR_TRT_VIDEO_DATA',
+    message: /is of high dynamic range \(pq\)/,
+  })
   await t.rejects(openVideo(await clip('sound-only')), { code: 'ERR_TRT_VIDEO_DATA' })
   for (const [name, least] of [
     ['cut-short', 20],
@@ -78,7 +94,11 @@ t.test('what is broken is an error, after right frames', async (t) => {
 
 t.test('a part begins and ends with the frames that are asked for, wherever key frames are', async (t) => {
   const film = await made('film.mp4', moving('96x64', '25', 12))
-  const paths = [film, await made('film.mkv', ['-i', film, '-c', 'copy']), await made('film.ts', ['-i', film, '-c', 'copy'])]
+  const paths = [
+    film,
+    await made('film.mkv', ['-i', film, '-c', 'copy']),
+    await made('film.ts', ['-i', film, '-c', 'copy']),
+  ]
   for (const path of paths) {
     const [ticks, sums] = [await ticksOf(path), await sumsOf(path)]
     const { timeBase } = await openVideo(path).then(async (video) => (await video.close(), video.info))

@@ -1,4 +1,5 @@
-// How a video ends: whenever it is closed, by whomever, neither a process nor a descriptor nor a thread is left, and memory is bounded.
+// How a video ends: whenever it is closed, by whomever, neither a process nor a descriptor nor a thread is left, and
+// memory is bounded.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -98,7 +98,8 @@ const threads = (): number => readdirSync('/proc/self/task').length
 /** Looks whether all comes to be as it is now. */
 export function leftovers(): () => Promise<boolean> {
   const before = { descriptors: descriptors(), threads: threads() }
-  return () => until(() => readers() === 0 && descriptors() <= before.descriptors && threads() <= before.threads, 20_000)
+  return () =>
+    until(() => readers() === 0 && descriptors() <= before.descriptors && threads() <= before.threads, 20_000)
 }
 
 /** The next frame, which there is. */

@@ -31,11 +31,14 @@ t.test('the others go on while one hangs, and it comes back', async (t) => {
   const videos = await Promise.all(
     ports.map((port, i) => {
       const reconnect = { afterMs: 500, backoffMs: [20, 100] } as const
-      const onGap = (gap: VideoGap): void => void (i === hanging ? gaps.push(gap) : t.fail(`source ${i}: ${gap.kind} ${gap.reason}`))
+      const onGap = (gap: VideoGap): void =>
+        void (i === hanging ? gaps.push(gap) : t.fail(`source ${i}: ${gap.kind} ${gap.reason}`))
       return openVideo(`tcp://127.0.0.1:${port}?listen=1`, { live: true, reconnect, onGap })
     }),
   )
-  const run = streams(videos, async (frame) => frame.data[0], { onEnd: ({ source }) => t.fail(`source ${source.index} has ended`) })
+  const run = streams(videos, async (frame) => frame.data[0], {
+    onEnd: ({ source }) => t.fail(`source ${source.index} has ended`),
+  })
   const [numbers, since] = [[[], [], [], []] as number[][], [0, 0, 0, 0]]
   let [hung, isHanging] = [0, false]
   for await (const { source, frame } of run) {

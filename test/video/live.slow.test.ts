@@ -65,26 +65,29 @@ t.test('a consumer three times too slow gets the newest, also when the event loo
   t.ok(await nothingLeft())
 })
 
-t.test('a consumer that keeps all frames has new ones all the same, and no more memory is used than for those', async (t) => {
-  const port = await freePort()
-  const pusher = Pusher.tcp(port)
-  const video = await openVideo(listening(port), { live: true, buffer: 2 * bytes })
-  const iterator = video[Symbol.asyncIterator]()
-  const kept: VideoFrame[] = []
-  while (kept.length < 8) {
-    const dropped = video.stats.dropped
-    kept.push(await nextOf(iterator))
-    await certain(() => video.stats.dropped > dropped + 1)
-    t.ok(videoMemory().used <= (kept.length + 1) * bytes, `${videoMemory().used / bytes} frames`)
-  }
-  t.ok(isRising(kept.map(({ number }) => number)))
-  t.ok(isCounted(video))
-  for (const frame of kept) frame.close()
-  await video.close()
-  await pusher.close()
-  t.equal(videoMemory().used, 0)
-  t.ok(await nothingLeft())
-})
+t.test(
+  'a consumer that keeps all frames has new ones all the same, and no more memory is used than for those',
+  async (t) => {
+    const port = await freePort()
+    const pusher = Pusher.tcp(port)
+    const video = await openVideo(listening(port), { live: true, buffer: 2 * bytes })
+    const iterator = video[Symbol.asyncIterator]()
+    const kept: VideoFrame[] = []
+    while (kept.length < 8) {
+      const dropped = video.stats.dropped
+      kept.push(await nextOf(iterator))
+      await certain(() => video.stats.dropped > dropped + 1)
+      t.ok(videoMemory().used <= (kept.length + 1) * bytes, `${videoMemory().used / bytes} frames`)
+    }
+    t.ok(isRising(kept.map(({ number }) => number)))
+    t.ok(isCounted(video))
+    for (const frame of kept) frame.close()
+    await video.close()
+    await pusher.close()
+    t.equal(videoMemory().used, 0)
+    t.ok(await nothingLeft())
+  },
+)
 
 t.test('a pusher that is killed and started again, once with another size', async (t) => {
   const kills = size(3, 20)
@@ -108,7 +111,10 @@ t.test('a pusher that is killed and started again, once with another size', asyn
   t.ok(isCounted(video))
   t.equal(gaps.length, 2 * kills)
   for (const [i, { kind, reason }] of gaps.entries())
-    t.match(`${kind} ${reason}`, i % 2 === 0 ? /^lost (ended|failed)$/ : i === 3 ? /^back size$/ : /^back (ended|failed|size)$/)
+    t.match(
+      `${kind} ${reason}`,
+      i % 2 === 0 ? /^lost (ended|failed)$/ : i === 3 ? /^back size$/ : /^back (ended|failed|size)$/,
+    )
   t.strictSame([...new Set(frames.map(({ width, height }) => `${width}x${height}`))], ['160x120', '96x64'])
   for (const { kind, from, to, seconds, attempts } of gaps) {
     t.ok(from !== undefined && (kind === 'lost') === (to === undefined))
@@ -227,7 +233,10 @@ t.test('times that jump back within a connection go on', async (t) => {
     [100, 5].map((at) => clip(`from-${at}.ts`, [...moving('96x64', '25', 4), '-output_ts_offset', String(at)])),
   )
   const pieces = await Promise.all(clips.map((each) => readFile(each)))
-  const server = createServer((socket) => void socket.on('error', () => undefined).end(Buffer.concat(pieces))).listen(0, '127.0.0.1')
+  const server = createServer((socket) => void socket.on('error', () => undefined).end(Buffer.concat(pieces))).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(server, 'listening')
   const gaps: VideoGap[] = []
   const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -259,10 +268,9 @@ t.test('RTSP, where ffmpeg listens', async (t) => {
 
 t.test('a URL', async (t) => {
   const bytes = await readFile(path)
-  const server = createHttpServer((_, response) => response.writeHead(200, { 'content-length': bytes.length }).end(bytes)).listen(
-    0,
-    '127.0.0.1',
-  )
+  const server = createHttpServer((_, response) =>
+    response.writeHead(200, { 'content-length': bytes.length }).end(bytes),
+  ).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const video = await openVideo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/live.mp4?token=1`)
   t.match(video, { live: false, info: { codec: 'h264' } })
@@ -293,7 +301,9 @@ t.test('files: at their own speed, and the newest frames alone; also without the
     const video = await openVideo(${JSON.stringify(path)}, { live: true })
     await video[Symbol.asyncIterator]().next() // nobody waits for another one: the process ends`
   for (const portable of ['0', '1']) {
-    const ended = await runNode(['--input-type=module', '-e', body], undefined, undefined, { NODE_TENSORRT_PORTABLE: portable })
+    const ended = await runNode(['--input-type=module', '-e', body], undefined, undefined, {
+      NODE_TENSORRT_PORTABLE: portable,
+    })
     t.match(ended, { code: 0, stdout: 'true true 50 true 49\ntrue true 50 true 49\n' }, ended.stderr)
   }
 })

@@ -44,7 +44,9 @@ const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex')
 async function byAddon(bytes: Uint8Array): Promise<Outcome> {
   const feed = new NativeFeed(1 << 20)
   for (let at = 0; at < bytes.length;) {
-    const { bytesWritten } = (await writeAll(feed.stdout, bytes, at, bytes.length - at, null)) as unknown as { bytesWritten: number }
+    const { bytesWritten } = (await writeAll(feed.stdout, bytes, at, bytes.length - at, null)) as unknown as {
+      bytesWritten: number
+    }
     at += bytesWritten
   }
   feed.start()
@@ -80,7 +82,18 @@ const folder = processFolder()
 function nutOf(frames: readonly Uint8Array[], [width, height]: readonly [number, number], rate = '25'): Buffer {
   const raw = join(folder, 'frames.yuv')
   writeFileSync(raw, Buffer.concat(frames))
-  const input = ['-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-video_size', `${width}x${height}`, '-framerate', rate, '-i', raw]
+  const input = [
+    '-f',
+    'rawvideo',
+    '-pix_fmt',
+    'yuv420p',
+    '-video_size',
+    `${width}x${height}`,
+    '-framerate',
+    rate,
+    '-i',
+    raw,
+  ]
   const args = ['-loglevel', 'error', ...input, '-c:v', 'rawvideo', '-output_ts_offset', '1000', '-f', 'nut', '-']
   return execFileSync('ffmpeg', args, { maxBuffer: 1 << 28 })
 }
@@ -154,11 +167,22 @@ t.test('sizes that would take much memory are refused before it is taken', async
   const length = whole[at + 8]!
   const body = Buffer.from(whole.subarray(at + 9, at + 9 + length - 4))
   const sidesAt = body.lastIndexOf(Buffer.from([4, 4]))
-  const large = Buffer.concat([body.subarray(0, sidesAt), Buffer.from('828000828000', 'hex'), body.subarray(sidesAt + 2)])
+  const large = Buffer.concat([
+    body.subarray(0, sidesAt),
+    Buffer.from('828000828000', 'hex'),
+    body.subarray(sidesAt + 2),
+  ])
   const sum = Buffer.alloc(4)
   sum.writeUInt32BE(crc(large))
-  const bytes = Buffer.concat([whole.subarray(0, at + 8), Buffer.from([large.length + 4]), large, sum, whole.subarray(at + 9 + length)])
-  for (const outcome of [await byAddon(bytes), await byScript(bytes)]) t.strictSame(outcome, { frames: [], error: 'ERR_TRT_VIDEO_DATA' })
+  const bytes = Buffer.concat([
+    whole.subarray(0, at + 8),
+    Buffer.from([large.length + 4]),
+    large,
+    sum,
+    whole.subarray(at + 9 + length),
+  ])
+  for (const outcome of [await byAddon(bytes), await byScript(bytes)])
+    t.strictSame(outcome, { frames: [], error: 'ERR_TRT_VIDEO_DATA' })
 })
 
 /** Bit by bit, from its definition. */

@@ -80,19 +80,35 @@ t.test('what is no video, or a damaged one', { skip }, async (t) => {
   const cut = await failureOf(async () => probeVideo(await clip('no-index')))
   t.match(cut, {
     code: 'ERR_TRT_VIDEO_DATA',
-    message: /^Cannot read .*no-index\.mp4: ffprobe ended with exit code 1; it said: .*(moov atom not found|Invalid data)/,
+    message:
+      /^Cannot read .*no-index\.mp4: ffprobe ended with exit code 1; it said: .*(moov atom not found|Invalid data)/,
   })
   t.match(cut.details, { exitCode: 1, stderr: [/moov atom not found/] })
-  await t.rejects(probeVideo(new Uint8Array(0)), failure('ERR_TRT_VIDEO_DATA', /^Cannot read the video of 0 bytes: ffprobe/))
-  await t.rejects(probeVideo(new Uint8Array(5000).fill(65)), failure('ERR_TRT_VIDEO_DATA', /^Cannot read the video of 5000 bytes/))
-  await t.rejects(probeVideo(await clip('sound-only')), failure('ERR_TRT_VIDEO_DATA', /has no video among its streams: audio \(aac\)/))
+  await t.rejects(
+    probeVideo(new Uint8Array(0)),
+    failure('ERR_TRT_VIDEO_DATA', /^Cannot read the video of 0 bytes: ffprobe/),
+  )
+  await t.rejects(
+    probeVideo(new Uint8Array(5000).fill(65)),
+    failure('ERR_TRT_VIDEO_DATA', /^Cannot read the video of 5000 bytes/),
+  )
+  await t.rejects(
+    probeVideo(await clip('sound-only')),
+    failure('ERR_TRT_VIDEO_DATA', /has no video among its streams: audio \(aac\)/),
+  )
   t.match(await probeVideo(await clip('cut-short')), { width: 160, codec: 'h264' }, 'the beginning is whole')
   const playlist = join(folder, 'list.m3u8')
   await writeFile(playlist, '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:9/a.ts\n#EXT-X-ENDLIST\n')
   const away = await failureOf(() => probeVideo(playlist))
   t.match(away.details['stderr'], [/not on whitelist/], 'a file of this machine asks nobody else')
-  await t.rejects(probeVideo(7 as never), failure('ERR_TRT_INVALID_ARGUMENT', /a path or a URL for source but received number 7/))
-  await t.rejects(probeVideo('a.mp4', { counts: true } as never), failure('ERR_TRT_INVALID_ARGUMENT', /did you mean count/))
+  await t.rejects(
+    probeVideo(7 as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /a path or a URL for source but received number 7/),
+  )
+  await t.rejects(
+    probeVideo('a.mp4', { counts: true } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /did you mean count/),
+  )
   await t.rejects(probeVideo('a.mp4', { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
 })
 
@@ -100,9 +116,18 @@ t.test("what ffprobe's JSON may lack, or say wrong", (t) => {
   t.throws(() => infoOf('{', 'x'), failure('ERR_TRT_VIDEO_DATA', /no JSON/))
   t.throws(() => infoOf('{}', 'x'), failure('ERR_TRT_VIDEO_DATA', /x has no streams at all/))
   const of = (stream: object, format: object = {}) =>
-    infoOf(JSON.stringify({ streams: [{ codec_type: 'video', width: 4, height: 2, pix_fmt: 'yuv420p', ...stream }], format }), 'x')
+    infoOf(
+      JSON.stringify({
+        streams: [{ codec_type: 'video', width: 4, height: 2, pix_fmt: 'yuv420p', ...stream }],
+        format,
+      }),
+      'x',
+    )
   t.throws(() => of({ width: 0 }), failure('ERR_TRT_VIDEO_DATA', /without a picture that tells its size/))
-  t.throws(() => of({ disposition: { attached_pic: 1 } }), failure('ERR_TRT_VIDEO_DATA', /no video among its streams: video/))
+  t.throws(
+    () => of({ disposition: { attached_pic: 1 } }),
+    failure('ERR_TRT_VIDEO_DATA', /no video among its streams: video/),
+  )
   t.match(of({ r_frame_rate: '0/0', avg_frame_rate: '30000/1001', time_base: '1/0' }), {
     frameRate: undefined,
     averageFrameRate: 30_000 / 1001,

@@ -42,12 +42,18 @@ const environment = (t: Test, values: Readonly<Record<string, string>>): void =>
 
 t.test('finds ffmpeg by the option, the variable, the path, in that order', async (t) => {
   const folder = temporaryFolder(t)
-  const [byOption, byVariable, onPath] = ['option', 'variable', 'path'].map((name, i) => fake(join(folder, name), `6.${i}`))
+  const [byOption, byVariable, onPath] = ['option', 'variable', 'path'].map((name, i) =>
+    fake(join(folder, name), `6.${i}`),
+  )
   environment(t, {
     FFMPEG_PATH: join(folder, 'variable'),
     PATH: `${join(folder, 'none')}:${join(folder, 'path')}:${process.env['PATH'] ?? ''}`,
   })
-  t.same(await findPrograms({ ffmpeg: byOption }), { ffmpeg: byOption, ffprobe: join(folder, 'option', 'ffprobe'), version: '6.0' })
+  t.same(await findPrograms({ ffmpeg: byOption }), {
+    ffmpeg: byOption,
+    ffprobe: join(folder, 'option', 'ffprobe'),
+    version: '6.0',
+  })
   t.same(await findPrograms(), { ffmpeg: byVariable, ffprobe: join(folder, 'variable', 'ffprobe'), version: '6.1' })
   environment(t, { FFMPEG_PATH: '' })
   t.same(await findPrograms(), { ffmpeg: onPath, ffprobe: join(folder, 'path', 'ffprobe'), version: '6.2' })
@@ -73,7 +79,10 @@ t.test('says what is missing, and what mends it', async (t) => {
   const folder = temporaryFolder(t)
   environment(t, { PATH: join(folder, 'none'), FFMPEG_PATH: '' })
   const none = await failureOf(() => findPrograms())
-  t.match(none, { code: 'ERR_TRT_VIDEO_PROGRAM', message: /^There is no program ffmpeg on PATH\. What to do: apt-get install ffmpeg/ })
+  t.match(none, {
+    code: 'ERR_TRT_VIDEO_PROGRAM',
+    message: /^There is no program ffmpeg on PATH\. What to do: apt-get install ffmpeg/,
+  })
   t.equal(none.details['remedy'], remedyOf('ERR_TRT_VIDEO_PROGRAM'))
   await t.rejects(
     findPrograms({ ffmpeg: folder }),
@@ -83,7 +92,10 @@ t.test('says what is missing, and what mends it', async (t) => {
     ),
   )
   environment(t, { FFMPEG_PATH: '/none/ffmpeg' })
-  await t.rejects(findPrograms(), failure('ERR_TRT_VIDEO_PROGRAM', /no program ffmpeg at \/none\/ffmpeg, which FFMPEG_PATH names/))
+  await t.rejects(
+    findPrograms(),
+    failure('ERR_TRT_VIDEO_PROGRAM', /no program ffmpeg at \/none\/ffmpeg, which FFMPEG_PATH names/),
+  )
   const liar = script(join(folder, 'liar'), 'echo hello')
   await t.rejects(
     findPrograms({ ffmpeg: liar }),
@@ -93,7 +105,10 @@ t.test('says what is missing, and what mends it', async (t) => {
     findPrograms({ ffmpeg: 7 as never }),
     failure('ERR_TRT_INVALID_ARGUMENT', /path of ffmpeg for ffmpeg but received number 7/),
   )
-  await t.rejects(findPrograms({ ffmpeg: 'https://x/ffmpeg' }), failure('ERR_TRT_INVALID_ARGUMENT', /no file of this machine/))
+  await t.rejects(
+    findPrograms({ ffmpeg: 'https://x/ffmpeg' }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /no file of this machine/),
+  )
 })
 
 t.test('takes 5.1 and newer, and builds of a day by their libavutil', async (t) => {
@@ -108,7 +123,10 @@ t.test('takes 5.1 and newer, and builds of a day by their libavutil', async (t) 
     message: /ffmpeg 4\.4\.2-0ubuntu0\.22\.04\.1 at .* is too old: ffmpeg 5\.1 or newer is needed\. What to do/,
   })
   t.match(old.details, { version: '4.4.2-0ubuntu0.22.04.1', least: '5.1', program: 'ffmpeg' })
-  await t.rejects(findPrograms({ ffmpeg: at('old-day', 'git-2021-01', '56. 70.100') }), failure('ERR_TRT_VIDEO_PROGRAM', /too old/))
+  await t.rejects(
+    findPrograms({ ffmpeg: at('old-day', 'git-2021-01', '56. 70.100') }),
+    failure('ERR_TRT_VIDEO_PROGRAM', /too old/),
+  )
 })
 
 t.test('asks a program once, until its file changes; names an encoder that is missing', async (t) => {
@@ -121,7 +139,10 @@ t.test('asks a program once, until its file changes; names an encoder that is mi
   await demandEncoder(programs, 'libx264')
   await t.rejects(
     demandEncoder(programs, 'libx265'),
-    failure('ERR_TRT_VIDEO_PROGRAM', /^ffmpeg 6\.0 at .* was built without the encoder libx265\. What to do: .*take another codec/),
+    failure(
+      'ERR_TRT_VIDEO_PROGRAM',
+      /^ffmpeg 6\.0 at .* was built without the encoder libx265\. What to do: .*take another codec/,
+    ),
   )
 })
 
@@ -148,7 +169,9 @@ t.test('end: SIGTERM, SIGKILL for who does not heed it, twice without harm', asy
   const [first, second] = await Promise.all([meek.end(), meek.end()])
   t.same(first, { code: null, signal: 'SIGTERM' })
   t.equal(first, second)
-  const deaf = await startProgram('/bin/sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done'], { stdout: 'pipe' })
+  const deaf = await startProgram('/bin/sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done'], {
+    stdout: 'pipe',
+  })
   let isReady = false
   deaf.stdout?.on('data', () => (isReady = true))
   await certain(() => isReady)
@@ -161,7 +184,9 @@ t.test('a signal ends it, and one that is aborted starts nothing', async (t) => 
   const program = await startProgram('/bin/sleep', ['1000'], { signal: aborts.signal })
   aborts.abort()
   t.same(await program.exited, { code: null, signal: 'SIGTERM' })
-  await t.rejects(startProgram('/bin/sleep', ['1'], { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
+  await t.rejects(startProgram('/bin/sleep', ['1'], { signal: AbortSignal.abort(new Error('mine')) }), {
+    message: 'mine',
+  })
   const late = new AbortController()
   const run = runProgram('/bin/sleep', ['1000'], { signal: late.signal, mostBytes: 10 })
   late.abort(new Error('mine too'))
@@ -173,12 +198,19 @@ t.test('what cannot be started, and what prints too much', async (t) => {
     startProgram('/none/ffmpeg', []),
     failure('ERR_TRT_VIDEO_PROGRAM', /\/none\/ffmpeg cannot be started: .*ENOENT.*What to do/),
   )
-  await t.rejects(runProgram('/bin/sh', ['-c', 'yes'], { mostBytes: 1000 }), failure('ERR_TRT_VIDEO_DATA', /printed more than 1000 bytes/))
+  await t.rejects(
+    runProgram('/bin/sh', ['-c', 'yes'], { mostBytes: 1000 }),
+    failure('ERR_TRT_VIDEO_DATA', /printed more than 1000 bytes/),
+  )
   const { exit, output } = await runProgram('/bin/sh', ['-c', 'head -c 5; exit 1'], {
     input: new Uint8Array(1 << 20).fill(65),
     mostBytes: 1000,
   })
-  t.same([exit, output], [{ code: 1, signal: null }, 'AAAAA'], 'who does not read all of its input is no failure of ours')
+  t.same(
+    [exit, output],
+    [{ code: 1, signal: null }, 'AAAAA'],
+    'who does not read all of its input is no failure of ours',
+  )
 })
 
 t.test('no password, no token, no address of memory in what is kept', (t) => {
@@ -194,7 +226,10 @@ t.test('no password, no token, no address of memory in what is kept', (t) => {
 
 t.test('sources: paths of any kind as "file:", networks with their protocols alone', (t) => {
   for (const name of ['-i', 'a:b.mp4', '%d.png', 'x y', 'C:a'])
-    t.same([checkedInput(name).url, checkedInput(name).path], [`file:${process.cwd()}/${name}`, `${process.cwd()}/${name}`])
+    t.same(
+      [checkedInput(name).url, checkedInput(name).path],
+      [`file:${process.cwd()}/${name}`, `${process.cwd()}/${name}`],
+    )
   const here = new URL('file:///a/b%20c.mp4')
   t.equal(checkedInput(here).path, fileURLToPath(here))
   t.equal(checkedInput(here.href).path, '/a/b c.mp4')

@@ -158,7 +158,11 @@ t.test('damage is an error after the frames before it', async (t) => {
     ['in the middle', middle],
   ] as const) {
     const read = await readAll(damaged)
-    t.match(read.error, { code: 'ERR_TRT_VIDEO_DATA', message: /^Cannot read the video of \d+ bytes beyond its first \d+ frames: / }, what)
+    t.match(
+      read.error,
+      { code: 'ERR_TRT_VIDEO_DATA', message: /^Cannot read the video of \d+ bytes beyond its first \d+ frames: / },
+      what,
+    )
     t.ok(read.sums.length > 20 && read.sums.length < 80, `${what}: ${read.sums.length} frames came before`)
     t.strictSame(read.sums, sums.slice(0, read.sums.length), 'and they are right')
   }

@@ -1,4 +1,5 @@
-// Several streams on a real engine: batches across them on the fakes, a real detector on the CPU, and what is left of programs, descriptors and memory.
+// Several streams on a real engine: batches across them on the fakes, a real detector on the CPU, and what is left of
+// programs, descriptors and memory.
 import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -60,7 +61,11 @@ t.test('an engine with batching makes batches across streams', async (t) => {
 
 t.test('a real detector on clips', { skip: skip || skipWithoutCenterFace }, async (t) => {
   const model = writeModel(await anySizeCenterFace(centerFacePath ?? ''))
-  await using detector = await Detector.load(model, { preset: 'centerface', backend: 'cpu', batching: { maxBatch: 2, maxDelayMs: 50 } })
+  await using detector = await Detector.load(model, {
+    preset: 'centerface',
+    backend: 'cpu',
+    batching: { maxBatch: 2, maxDelayMs: 50 },
+  })
   t.ok(detector.engine instanceof Engine)
   const still = (photo: number): string[] => [
     ...[
@@ -125,5 +130,8 @@ t.test('memory, descriptors, threads and programs', { skip }, async (t) => {
   t.equal(frames, 4 * 25 * seconds)
   t.ok(most <= 32 * 2 ** 20, `${(most / 2 ** 20).toFixed(1)} MiB from what it was after ${every} frames`)
   await certain(() => programsOfVideos().length === 0)
-  t.ok(await until(() => count('fd') <= before.fd && count('task') <= before.task, 20_000), 'no descriptor and no thread is left')
+  t.ok(
+    await until(() => count('fd') <= before.fd && count('task') <= before.task, 20_000),
+    'no descriptor and no thread is left',
+  )
 })

@@ -1,4 +1,6 @@
-/** Made frames that tell who they are: their number and their source are painted into Y, and each counts its close(). */
+/**
+ * Made frames that tell who they are: their number and their source are painted into Y, and each counts its close().
+ */
 import { setImmediate } from 'node:timers/promises'
 import type { GivenFrame, StreamItem, Streams, VideoFrame } from '../../lib/video/index.js'
 import type { Random } from '../support/random.js'
@@ -63,7 +65,9 @@ export class Gate<R> {
 }
 
 /** All that comes, by source; each frame is closed. */
-export async function collected<R>(run: Streams<R>): Promise<Map<number, Pick<StreamItem<R>, 'result' | 'inferred'>[]>> {
+export async function collected<R>(
+  run: Streams<R>,
+): Promise<Map<number, Pick<StreamItem<R>, 'result' | 'inferred'>[]>> {
   const all = new Map<number, Pick<StreamItem<R>, 'result' | 'inferred'>[]>()
   for await (const { source, frame, result, inferred } of run) {
     const those = all.get(source.index) ?? []

@@ -3,7 +3,12 @@ import type { BlurResult, Classifier, Detector, FaceBlur, Found, Segmenter } fro
 import { streams, type VideoFrame } from '../../lib/video/index.js'
 import type { ClassScore, Mask } from '../../lib/vision/index.js'
 
-export async function compiled(detector: Detector, segmenter: Segmenter, classifier: Classifier, faces: FaceBlur): Promise<unknown[]> {
+export async function compiled(
+  detector: Detector,
+  segmenter: Segmenter,
+  classifier: Classifier,
+  faces: FaceBlur,
+): Promise<unknown[]> {
   const all: unknown[] = []
   for await (const { result } of streams(['a.mp4'], detector)) all.push(result satisfies Found[])
   for await (const { result } of streams(['a.mp4'], segmenter)) all.push(result satisfies Mask)

@@ -1,4 +1,5 @@
-// Several sources, one task: whose answers are whose, in which order, who gets the places, and what is left when it ends.
+// Several sources, one task: whose answers are whose, in which order, who gets the places, and what is left when it
+// ends.
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { openVideo, streams, type StreamEnd, type VideoFrame } from '../../lib/video/index.js'
@@ -29,7 +30,9 @@ t.test('each answer comes with its frame, in the order of its source', async (t)
     const own = read(frame)
     if (own.source !== source.index || !inferred) t.fail(`a frame of ${own.source} came as one of ${source.index}`)
     if (result.before.number !== own.number || result.after.number !== own.number || result.after.source !== own.source)
-      t.fail(`frame ${own.number} of ${own.source} came with an answer of ${result.after.number} of ${result.after.source}`)
+      t.fail(
+        `frame ${own.number} of ${own.source} came with an answer of ${result.after.number} of ${result.after.source}`,
+      )
     seen[source.index]!.push(own.number)
     await pause(random, 2)
     frame.close()
@@ -38,7 +41,8 @@ t.test('each answer comes with its frame, in the order of its source', async (t)
   t.equal(made.left, 0, 'all are closed')
   t.equal(made.made, 4 * each)
   const { sources, latency, underWay, meanUnderWay } = run.stats
-  for (const row of sources) t.match(row, { decoded: each, delivered: each, dropped: 0, inferred: each, open: false, error: undefined })
+  for (const row of sources)
+    t.match(row, { decoded: each, delivered: each, dropped: 0, inferred: each, open: false, error: undefined })
   t.equal(latency.length, 16)
   for (const { p50, p95, p99 } of latency) t.ok(p50! >= 0 && p50! <= p95! && p95! <= p99!)
   t.equal(underWay, 0)
@@ -55,7 +59,8 @@ t.test('free places go to those that have the fewest', async (t) => {
   )
   const frames = run[Symbol.asyncIterator]()
   void frames.next()
-  const held = (): number[] => [0, 1, 2].map((source) => waiting.filter(({ frame }) => read(frame).source === source).length)
+  const held = (): number[] =>
+    [0, 1, 2].map((source) => waiting.filter(({ frame }) => read(frame).source === source).length)
   let waiting = gate.calls
   await certain(() => gate.calls.length === 6)
   t.strictSame(held(), [2, 2, 2])
@@ -67,7 +72,9 @@ t.test('free places go to those that have the fewest', async (t) => {
     next.open(1)
     // who consumes never is what holds sources back here
     void frames.next().then(({ value }) => value?.frame.close())
-    await certain(() => gate.calls.length > before || run.stats.sources.reduce((sum, { decoded }) => sum + decoded, 0) === 120)
+    await certain(
+      () => gate.calls.length > before || run.stats.sources.reduce((sum, { decoded }) => sum + decoded, 0) === 120,
+    )
     waiting = [...waiting, ...gate.calls.slice(before)]
     if (waiting.length === 6) t.ok(Math.max(...held()) <= 3, `${held().join(', ')} of 6 places`)
   }
@@ -159,7 +166,10 @@ t.test('one that fails, one that cannot be opened and one that stalls disturb no
   }
   await t.rejects(consume(), gone, 'without onEnd the loop throws it')
   t.strictSame(counts, [5, 60], 'after all others have ended')
-  t.match(run.stats.sources, [{ open: false, error: gone.message }, { open: false, error: undefined }]) // prettier-ignore
+  t.match(run.stats.sources, [
+    { open: false, error: gone.message },
+    { open: false, error: undefined },
+  ])
   t.strictSame(await run[Symbol.asyncIterator]().next(), { value: undefined, done: true }, 'once')
 
   const stalling = streams([made.frames(0, 3, stalled), made.frames(1, 50)], reading)
@@ -176,7 +186,10 @@ t.test('a frame that the task refuses ends its source, after the frames before i
   const made = new Made()
   const gate = new Gate<number>()
   const ends: StreamEnd[] = []
-  const run = streams([made.frames(0, 20), made.frames(1, 3)], gate.task, { inFlight: 6, onEnd: (end) => ends.push(end) })
+  const run = streams([made.frames(0, 20), made.frames(1, 3)], gate.task, {
+    inFlight: 6,
+    onEnd: (end) => ends.push(end),
+  })
   const got: number[][] = [[], []]
   const consuming = (async () => {
     for await (const { source, frame, result } of run) {
@@ -185,7 +198,8 @@ t.test('a frame that the task refuses ends its source, after the frames before i
     }
   })()
   await certain(() => gate.calls.length === 6)
-  const of = (source: number): typeof gate.calls => gate.calls.filter(({ frame }) => !frame.closed && read(frame).source === source)
+  const of = (source: number): typeof gate.calls =>
+    gate.calls.filter(({ frame }) => !frame.closed && read(frame).source === source)
   const [first, second, third] = of(0)
   second!.fail(new RangeError('refused'))
   await certain(() => third!.signal.aborted)
@@ -249,7 +263,10 @@ t.test('inferEvery: the others carry the last answer of their source', async (t)
   )
   for (const [index, those] of await collected(run)) {
     t.strictSame(those.map(({ inferred }) => inferred), numbers(31).map((i) => i % 3 === 0)) // prettier-ignore
-    t.strictSame(those.map(({ result }) => result), numbers(31).map((i) => ({ source: index, number: i - (i % 3) }))) // prettier-ignore
+    t.strictSame(
+      those.map(({ result }) => result),
+      numbers(31).map((i) => ({ source: index, number: i - (i % 3) })),
+    )
   }
   t.match(run.stats.sources, [{ delivered: 31, inferred: 11 }, { delivered: 31, inferred: 11 }]) // prettier-ignore
   t.equal(made.left, 0)
@@ -294,7 +311,12 @@ t.test('however and whenever it ends, all is closed', async (t) => {
       const waiting = aborted[Symbol.asyncIterator]().next()
       controller.abort('enough')
       t.ok(['enough', 'given', 'done'].includes(await waiting.then(given, (reason: unknown) => String(reason))), what)
-      t.equal(await aborted[Symbol.asyncIterator]().next().catch((reason: unknown) => reason), 'enough') // prettier-ignore
+      t.equal(
+        await aborted[Symbol.asyncIterator]()
+          .next()
+          .catch((reason: unknown) => reason),
+        'enough',
+      )
       await aborted.close()
       await setImmediate()
       t.equal(made.left, 0, what)
@@ -324,7 +346,9 @@ t.test('a signal that is aborted already, a loop that is left, one that throws, 
   const onEnd = (): never => {
     throw new RangeError('onEnd')
   }
-  await t.rejects(collected(streams([made.frames(0, 4), made.frames(1, 4, stalled)], reading, { onEnd })), { message: 'onEnd' })
+  await t.rejects(collected(streams([made.frames(0, 4), made.frames(1, 4, stalled)], reading, { onEnd })), {
+    message: 'onEnd',
+  })
   t.equal(made.left, 0)
   const unread = streams([made.frames(0, 4)], reading)
   await unread.close()
@@ -338,7 +362,12 @@ t.test('what a task is', async (t) => {
     calls.push(options)
     return read(frame).number
   }
-  for (const task of [{ detect: method }, { segment: method }, { classify: method, engine: { concurrency: 2 } }, { blur: method }]) {
+  for (const task of [
+    { detect: method },
+    { segment: method },
+    { classify: method, engine: { concurrency: 2 } },
+    { blur: method },
+  ]) {
     const got = await collected(streams([made.frames(0, 2)], task))
     t.strictSame(got.get(0), [{ result: 0, inferred: true }, { result: 1, inferred: true }]) // prettier-ignore
   }
@@ -358,5 +387,8 @@ t.test('what a task is', async (t) => {
     [[], reading, { every: 2 }, /Unknown option "every"/],
   ]
   for (const [sources, task, options, message] of wrong)
-    t.throws(() => streams(sources as [], task as typeof reading, options as object), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+    t.throws(() => streams(sources as [], task as typeof reading, options as object), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message,
+    })
 })

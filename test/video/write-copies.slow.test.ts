@@ -36,35 +36,58 @@ t.test('pts, sounds, duration: as in the source', { skip }, async (t) => {
     const [theirs, ours] = [await timesOf(source), await timesOf(target)]
     t.same(ours, theirs, `${name}: the times of all frames`)
     const sounds = ['-map', '0:a', '-c', 'copy']
-    t.same(packetsOf(await framemd5(target, sounds)), packetsOf(await framemd5(source, sounds)), `${name}: the packets of sounds`)
+    t.same(
+      packetsOf(await framemd5(target, sounds)),
+      packetsOf(await framemd5(source, sounds)),
+      `${name}: the packets of sounds`,
+    )
     const start = async (path: string) => (await probed(path, 'stream=start_time,codec_name', 'a')).streams
     t.same(await start(target), await start(source), `${name}: when sounds begin`)
     const last = (theirs.at(-1) ?? 0) - (theirs.at(-2) ?? 0)
     const { format } = await probed(target, 'format=duration')
     const { format: of } = await probed(source, 'format=duration')
-    t.ok(Math.abs(Number(format.duration) - Number(of.duration)) <= last + 0.001, `${name}: ${format.duration} s of ${of.duration}`)
+    t.ok(
+      Math.abs(Number(format.duration) - Number(of.duration)) <= last + 0.001,
+      `${name}: ${format.duration} s of ${of.duration}`,
+    )
   }
 })
 
 /** Sizes and sums, and their times. */
 const packetsOf = (lines: readonly string[]): string[] => lines.map((line) => line.replace(/\s+/g, ' '))
 
-t.test('Matroska: times of a frame keep their distance from those of sounds, to the millisecond that it has', { skip }, async (t) => {
-  for (const name of ['offset', 'offset-mp4', 'vfr'] as const) {
-    const { source, target } = await copied(t, name, 'out.mkv')
-    const [theirs, ours] = [await timesOf(source), await timesOf(target)]
-    const sound = async (path: string) => Number((await probed(path, 'packet=pts_time', 'a:0')).packets[0].pts_time)
-    const between = (await sound(target)) - (await sound(source))
-    t.ok(theirs.length === ours.length && theirs.every((time, i) => Math.abs(ours[i]! - time - between) < 0.0011), name)
-  }
-})
+t.test(
+  'Matroska: times of a frame keep their distance from those of sounds, to the millisecond that it has',
+  { skip },
+  async (t) => {
+    for (const name of ['offset', 'offset-mp4', 'vfr'] as const) {
+      const { source, target } = await copied(t, name, 'out.mkv')
+      const [theirs, ours] = [await timesOf(source), await timesOf(target)]
+      const sound = async (path: string) => Number((await probed(path, 'packet=pts_time', 'a:0')).packets[0].pts_time)
+      const between = (await sound(target)) - (await sound(source))
+      t.ok(
+        theirs.length === ours.length && theirs.every((time, i) => Math.abs(ours[i]! - time - between) < 0.0011),
+        name,
+      )
+    }
+  },
+)
 
 t.test(
   'what the file says of colours is kept, and the pixels are: four of matrix and range, upright rotated, 10 bits',
   { skip },
   async (t) => {
-    const entries = 'stream=width,height,color_space,color_primaries,color_transfer,color_range,pix_fmt:stream_side_data=rotation'
-    for (const name of ['bt601-limited', 'bt601-full', 'bt709-limited', 'bt709-full', 'silent', 'rotated-90', 'ten-bit'] as const) {
+    const entries =
+      'stream=width,height,color_space,color_primaries,color_transfer,color_range,pix_fmt:stream_side_data=rotation'
+    for (const name of [
+      'bt601-limited',
+      'bt601-full',
+      'bt709-limited',
+      'bt709-full',
+      'silent',
+      'rotated-90',
+      'ten-bit',
+    ] as const) {
       const { source, target } = await copied(t, name, 'out.mkv', { codec: 'ffv1' })
       const of = async (path: string) => (await probed(path, entries)).streams[0]
       const { width, height, pix_fmt, side_data_list, ...theirs } = await of(source)
@@ -78,7 +101,8 @@ t.test(
         [ours.width, ours.height, ours.side_data_list],
         name === 'rotated-90' ? [height, width, undefined] : [width, height, undefined],
       )
-      const pixels = async (path: string) => (await decodedFrames(path)).map(({ data }) => Buffer.from(data).toString('base64'))
+      const pixels = async (path: string) =>
+        (await decodedFrames(path)).map(({ data }) => Buffer.from(data).toString('base64'))
       t.same(await pixels(target), await pixels(source), `${name}: all pixels, since FFV1 loses nothing`)
     }
   },
@@ -110,6 +134,9 @@ t.test('to a Writable: MP4 in fragments, and Matroska, with sounds and times', {
       times.length === theirs.length && times.every((time, i) => Math.abs(time - theirs[i]! - sound) < 0.0011),
       `${container}: ${times[0]} ${sound}`,
     )
-    t.equal((await framemd5(path, ['-map', '0:a', '-c', 'copy'])).length, (await framemd5(source, ['-map', '0:a', '-c', 'copy'])).length)
+    t.equal(
+      (await framemd5(path, ['-map', '0:a', '-c', 'copy'])).length,
+      (await framemd5(source, ['-map', '0:a', '-c', 'copy'])).length,
+    )
   }
 })

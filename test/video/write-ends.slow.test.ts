@@ -1,4 +1,5 @@
-// What ends a writer: aborts, a killed ffmpeg, a full disk, a target that fails; nothing stays at the target, and no process.
+// What ends a writer: aborts, a killed ffmpeg, a full disk, a target that fails; nothing stays at the target, and no
+// process.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -74,7 +75,10 @@ t.test('abort, dispose without close, a signal: at each moment nothing stays', {
 
 t.test('a killed ffmpeg fails the write that waits, and close, with what it said last', { skip: linux }, async (t) => {
   const folder = temporaryFolder(t)
-  const ffmpeg = wrapped(folder, '[ "$1" = -version ] || [ "$2" = -encoders ] || echo "[x] [warning] before the end" >&2')
+  const ffmpeg = wrapped(
+    folder,
+    '[ "$1" = -version ] || [ "$2" = -encoders ] || echo "[x] [warning] before the end" >&2',
+  )
   const out = await writeVideo(join(folder, 'a.mp4'), { ffmpeg })
   await out.write(noisy(0))
   const [pid] = children()
@@ -121,12 +125,18 @@ t.test('a disk that is full, an encoder that fails, one that is missing', { skip
       /ffmpeg 5\.\S+ at .* was built without the encoder libx264\. What to do: .*take another codec|built without the encoder libx264/,
     ),
   )
-  const failing = wrapped(folder, '[ "$1" = -version ] || [ "$2" = -encoders ] || { echo "[libx264] [error] no such thing" >&2; exit 7; }')
+  const failing = wrapped(
+    folder,
+    '[ "$1" = -version ] || [ "$2" = -encoders ] || { echo "[libx264] [error] no such thing" >&2; exit 7; }',
+  )
   const bad = await writeVideo(join(folder, 'c.mp4'), { ffmpeg: failing })
   const why = await failureOf(async () => {
     for (let i = 0; i < 20; i++) await bad.write(noisy(i))
   })
-  t.match(why, { code: 'ERR_TRT_VIDEO_DATA', message: /ffmpeg ended with exit code 7; it said: \[libx264\] \[error\] no such thing/ })
+  t.match(why, {
+    code: 'ERR_TRT_VIDEO_DATA',
+    message: /ffmpeg ended with exit code 7; it said: \[libx264\] \[error\] no such thing/,
+  })
   t.same(readdirSync(folder), ['ffmpeg'])
 })
 

@@ -54,7 +54,11 @@ t.test('layouts: rows with gaps, NV12, RGB, gray; seconds, ticks of several base
     const data = new Uint8Array(stride * height + 2 * (height / 2) * Math.ceil(stride / 2)).fill(255)
     for (let y = 0; y < height; y++) data.fill(50 + y, y * stride, y * stride + width)
     for (let y = 0; y < height; y++)
-      data.fill(100 + y, height * stride + y * Math.ceil(stride / 2), height * stride + y * Math.ceil(stride / 2) + width / 2)
+      data.fill(
+        100 + y,
+        height * stride + y * Math.ceil(stride / 2),
+        height * stride + y * Math.ceil(stride / 2) + width / 2,
+      )
     return data
   }
   const expected = Buffer.from(planes(width)).toString('hex')
@@ -75,7 +79,9 @@ t.test('layouts: rows with gaps, NV12, RGB, gray; seconds, ticks of several base
   await times.write({ ...grey(3), ticks: 100n, timeBase: [1, 1000] })
   await times.close()
   t.same(
-    (await probed(bases, 'packet=pts')).packets.map(({ pts }: { pts: number }) => pts).sort((a: number, b: number) => a - b),
+    (await probed(bases, 'packet=pts')).packets
+      .map(({ pts }: { pts: number }) => pts)
+      .sort((a: number, b: number) => a - b),
     [0, 512, 1280],
   )
 
@@ -137,8 +143,14 @@ t.test('before anything is encoded: what is there, what is not, what cannot be',
   const folder = temporaryFolder(t)
   const there = join(folder, 'there.mp4')
   writeFileSync(there, 'mine')
-  await t.rejects(writeVideo(there), failure('ERR_TRT_FILE', /there already. Name another file, or give the option overwrite: true/))
-  await t.rejects(writeVideo(join(folder, 'none', 'a.mp4')), failure('ERR_TRT_FILE', /Cannot write .*none.*a\.mp4: ENOENT/))
+  await t.rejects(
+    writeVideo(there),
+    failure('ERR_TRT_FILE', /there already. Name another file, or give the option overwrite: true/),
+  )
+  await t.rejects(
+    writeVideo(join(folder, 'none', 'a.mp4')),
+    failure('ERR_TRT_FILE', /Cannot write .*none.*a\.mp4: ENOENT/),
+  )
   await t.rejects(writeVideo(folder, { container: 'mp4' }), failure('ERR_TRT_FILE', /not an ordinary file/))
   await t.rejects(
     writeVideo(join(folder, 'a.xyz')),
@@ -148,12 +160,18 @@ t.test('before anything is encoded: what is there, what is not, what cannot be',
     writeVideo(join(folder, 'a.webm'), { codec: 'h264' }),
     failure('ERR_TRT_INVALID_ARGUMENT', /'vp9' or 'av1' in webm for codec/),
   )
-  await t.rejects(writeVideo(join(folder, 'a.mp4'), { quality: 52 }), failure('ERR_TRT_INVALID_ARGUMENT', /from 0 to 51 for quality/))
+  await t.rejects(
+    writeVideo(join(folder, 'a.mp4'), { quality: 52 }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /from 0 to 51 for quality/),
+  )
   await t.rejects(
     writeVideo(join(folder, 'a.mkv'), { codec: 'ffv1', quality: 5 }),
     failure('ERR_TRT_INVALID_ARGUMENT', /ffv1 loses nothing/),
   )
-  await t.rejects(writeVideo(join(folder, 'a.mp4'), { preset: 'best' }), failure('ERR_TRT_INVALID_ARGUMENT', /'ultrafast'.* for preset/))
+  await t.rejects(
+    writeVideo(join(folder, 'a.mp4'), { preset: 'best' }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /'ultrafast'.* for preset/),
+  )
   await t.rejects(
     writeVideo(join(folder, 'a.mp4'), { audio: true as never }),
     failure('ERR_TRT_INVALID_ARGUMENT', /'copy' or false for audio/),
@@ -162,7 +180,9 @@ t.test('before anything is encoded: what is there, what is not, what cannot be',
     writeVideo(join(folder, 'a.mp4'), { like: await clip('hdr') }),
     failure('ERR_TRT_INVALID_ARGUMENT', /without HDR.* received string "pq video"/),
   )
-  await t.rejects(writeVideo(join(folder, 'a.mp4'), { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
+  await t.rejects(writeVideo(join(folder, 'a.mp4'), { signal: AbortSignal.abort(new Error('mine')) }), {
+    message: 'mine',
+  })
   const { probeVideo } = await import('../../lib/video/index.js')
   const info = await probeVideo(await clip('plain'))
   await t.rejects(
@@ -181,10 +201,16 @@ t.test('before anything is encoded: what is there, what is not, what cannot be',
 t.test('frames that are refused leave the writer as it was', { skip }, async (t) => {
   const path = join(temporaryFolder(t), 'a.mp4')
   const out = await writeVideo(path)
-  await t.rejects(out.write(grey(0)), failure('ERR_TRT_INVALID_ARGUMENT', /seconds, or the option frameRate, for frame\.pts/))
+  await t.rejects(
+    out.write(grey(0)),
+    failure('ERR_TRT_INVALID_ARGUMENT', /seconds, or the option frameRate, for frame\.pts/),
+  )
   await out.write({ ...grey(0), pts: 0 })
   const refused: readonly (readonly [unknown, RegExp])[] = [
-    [{ ...grey(0, { width: 32, height: 32 }), pts: 1 }, /as the first one, i420 of 64 x 48, but received i420 of 32 x 32: .*scale it/],
+    [
+      { ...grey(0, { width: 32, height: 32 }), pts: 1 },
+      /as the first one, i420 of 64 x 48, but received i420 of 32 x 32: .*scale it/,
+    ],
     [{ width: 64, height: 48, channels: 3, data: new Uint8Array(64 * 48 * 3), pts: 1 }, /received rgb of 64 x 48/],
     [{ ...grey(0), pts: 0 }, /a frame after the one before \(0 s\) but received one of 0 s/],
     [{ ...grey(0), pts: NaN }, /frame\.pts but received number NaN/],
@@ -194,7 +220,8 @@ t.test('frames that are refused leave the writer as it was', { skip }, async (t)
     [{ ...grey(0), data: new Uint8Array(5), pts: 1 }, /4608 bytes/],
     [null, /a picture for frame/],
   ]
-  for (const [frame, message] of refused) await t.rejects(out.write(frame as never), failure('ERR_TRT_INVALID_ARGUMENT', message))
+  for (const [frame, message] of refused)
+    await t.rejects(out.write(frame as never), failure('ERR_TRT_INVALID_ARGUMENT', message))
   const gone = grey(0)
   const first = out.write({ ...grey(1), pts: 0.04 })
   const second = out.write({ ...gone, pts: 0.08 })

@@ -1,7 +1,15 @@
-// Regions and masks that are hidden: nothing can be seen in them, nothing beyond them is changed, by the addon and in JavaScript.
+// Regions and masks that are hidden: nothing can be seen in them, nothing beyond them is changed, by the addon and in
+// JavaScript.
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { blurMask, blurRegions, blurRegionsSync, type BlurOptions, type Box, type Image } from '../../lib/vision/index.js'
+import {
+  blurMask,
+  blurRegions,
+  blurRegionsSync,
+  type BlurOptions,
+  type Box,
+  type Image,
+} from '../../lib/vision/index.js'
 import { pixelAddon } from '../../lib/vision/threads.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
@@ -12,18 +20,26 @@ const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message
 
 /** The standard deviation of the red channel within a square. */
 function contrast(image: Image, left: number, top: number, side: number): number {
-  const values = Array.from({ length: side * side }, (_, i) => Number(pixel(image, left + (i % side), top + Math.floor(i / side))[0]))
+  const values = Array.from({ length: side * side }, (_, i) =>
+    Number(pixel(image, left + (i % side), top + Math.floor(i / side))[0]),
+  )
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
 }
 
 function checkerboard(width: number, height: number): Image {
   const value = (i: number): number => ((i % width) + Math.floor(i / width)) % 2
-  return { width, height, channels: 3, data: Uint8Array.from({ length: width * height * 3 }, (_, i) => 255 * value(Math.floor(i / 3))) }
+  return {
+    width,
+    height,
+    channels: 3,
+    data: Uint8Array.from({ length: width * height * 3 }, (_, i) => 255 * value(Math.floor(i / 3))),
+  }
 }
 
 /** How far apart two pictures are, at most. */
-const furthest = (a: Image, b: Image): number => a.data.reduce((most, value, i) => Math.max(most, Math.abs(value - b.data[i]!)), 0)
+const furthest = (a: Image, b: Image): number =>
+  a.data.reduce((most, value, i) => Math.max(most, Math.abs(value - b.data[i]!)), 0)
 
 /** The first pixel that differs though it may not. */
 function changedWhere(a: Image, b: Image, allowed: (x: number, y: number) => boolean): string | undefined {
@@ -32,14 +48,18 @@ function changedWhere(a: Image, b: Image, allowed: (x: number, y: number) => boo
   return wrong < 0 ? undefined : place(wrong).join()
 }
 
-/** Of what deviates by 74, as noise does, a gaussian of sigma 6 leaves 74 / (2 sqrt(pi) 6) = 3.5, and the mean of 6 x 6 pixels 74 / 6 = 12.3; a third more, since these are few. */
+/**
+ * Of what deviates by 74, as noise does, a gaussian of sigma 6 leaves 74 / (2 sqrt(pi) 6) = 3.5, and the mean of 6 x 6
+ * pixels 74 / 6 = 12.3; a third more, since these are few.
+ */
 const methods = [
   ['blur', 4.6],
   ['pixelate', 16],
   ['fill', 0],
 ] as const
 
-const same = (a: Image, b: Image): boolean => a.width === b.width && a.height === b.height && Buffer.from(a.data).equals(b.data)
+const same = (a: Image, b: Image): boolean =>
+  a.width === b.width && a.height === b.height && Buffer.from(a.data).equals(b.data)
 
 const box: Box = [40, 30, 60, 50]
 const within = (x: number, y: number): boolean => x >= 34 && x < 106 && y >= 25 && y < 85
@@ -55,9 +75,16 @@ bothWays(async (t) => {
         t.ok(contrast(image, 60, 45, 20) > 60)
         t.ok(contrast(hidden, 60, 45, 20) <= most, `${name}: ${contrast(hidden, 60, 45, 20)}`)
         t.equal(changedWhere(image, hidden, within), undefined, name)
-        t.equal(pixel(hidden, 41, 31).join() === pixel(image, 41, 31).join(), shape === 'ellipse', `${name}: the corner of its box`)
+        t.equal(
+          pixel(hidden, 41, 31).join() === pixel(image, 41, 31).join(),
+          shape === 'ellipse',
+          `${name}: the corner of its box`,
+        )
         if (method === 'fill') t.same(pixel(hidden, 70, 55), [9, 8, 7])
-        t.ok(same(blurRegionsSync(image, [box], { shape, method, feather: 0.2, color: [9, 8, 7] }), hidden), `${name}: at once`)
+        t.ok(
+          same(blurRegionsSync(image, [box], { shape, method, feather: 0.2, color: [9, 8, 7] }), hidden),
+          `${name}: at once`,
+        )
       }
     }
   }
@@ -65,7 +92,12 @@ bothWays(async (t) => {
 
 bothWays(async (t) => {
   const image = noise(60, 50)
-  const { data } = await blurRegions(image, [[10, 10, 20, 20]], { method: 'pixelate', shape: 'rectangle', strength: 0.25, feather: 0 })
+  const { data } = await blurRegions(image, [[10, 10, 20, 20]], {
+    method: 'pixelate',
+    shape: 'rectangle',
+    strength: 0.25,
+    feather: 0,
+  })
   for (const [left, top] of [
     [10, 10],
     [15, 20],
@@ -139,7 +171,9 @@ function oraclePicture(): Image {
     const random = (Math.imul(x, 73856093) ^ Math.imul(y, 19349663) ^ Math.imul(c, 83492791)) >>> 8
     return (((x >> 4) ^ (y >> 4)) & 1) * 120 + ((x * (c + 1)) % 97) + (random & 31)
   }
-  const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => value(Math.floor(i / 3) % width, Math.floor(i / 3 / width), i % 3))
+  const data = Uint8Array.from({ length: width * height * 3 }, (_, i) =>
+    value(Math.floor(i / 3) % width, Math.floor(i / 3 / width), i % 3),
+  )
   return { width, height, channels: 3, data }
 }
 
@@ -183,7 +217,10 @@ t.test('the addon and JavaScript agree to 1 of 255', async (t) => {
   const side = (): number => random.pick([0.5, 3, 20, 60, 200]) * (0.5 + random.next())
   for (let i = 0; i < 60; i++) {
     const image = noise(1 + random.below(120), 1 + random.below(90), i)
-    const boxes = Array.from({ length: 3 }, () => [random.around() * 120, random.around() * 90, side(), side()] as const)
+    const boxes = Array.from(
+      { length: 3 },
+      () => [random.around() * 120, random.around() * 90, side(), side()] as const,
+    )
     const options: BlurOptions = {
       shape: random.pick(['ellipse', 'rectangle']),
       method: random.pick(['blur', 'blur', 'pixelate', 'fill']),
@@ -221,7 +258,11 @@ bothWays(async (t) => {
     t.equal(changedWhere(image, hidden, disc), undefined, method)
   }
   t.ok(same(await blurMask(image, { ...mask, data: new Uint8Array(160 * 120) }), image), 'nothing to hide')
-  const all = await blurMask(image, { ...mask, data: new Uint8Array(160 * 120).fill(255) }, { method: 'fill', color: [1, 2, 3] })
+  const all = await blurMask(
+    image,
+    { ...mask, data: new Uint8Array(160 * 120).fill(255) },
+    { method: 'fill', color: [1, 2, 3] },
+  )
   t.ok(same(all, plain(160, 120, [1, 2, 3])), 'all of it')
 }, 'what a mask names is hidden')
 
@@ -248,7 +289,11 @@ bothWays(async (t) => {
 t.test('it can be given up, and the event loop goes on', async (t) => {
   const image = noise(600, 400)
   const reason = new Error('enough')
-  await t.rejects(blurRegions(3 as never, [], { signal: AbortSignal.abort(reason) }), reason, 'aborted already: nothing is looked at')
+  await t.rejects(
+    blurRegions(3 as never, [], { signal: AbortSignal.abort(reason) }),
+    reason,
+    'aborted already: nothing is looked at',
+  )
   await t.rejects(blurMask(3 as never, 3 as never, { signal: AbortSignal.abort(reason) }), reason)
   if (pixelAddon() === undefined) return t.comment('no addon here: JavaScript is done at once')
   const controller = new AbortController()
@@ -282,11 +327,20 @@ bothWays(async (t) => {
   await t.rejects(blurRegions(image, [], { color: [0, 0, 256] }), invalid(/ for color /))
   await t.rejects(blurRegions(image, [], { signal: 1 as never }), invalid(/ for signal /))
   await t.rejects(blurRegions(image, [], [] as never), invalid(/an object for the options of /))
-  t.throws(() => blurRegionsSync(image, [], { signal: undefined } as never), invalid(/Unknown option "signal" for blurRegionsSync/))
+  t.throws(
+    () => blurRegionsSync(image, [], { signal: undefined } as never),
+    invalid(/Unknown option "signal" for blurRegionsSync/),
+  )
   t.throws(() => blurRegionsSync(image, [3 as never]), invalid(/regions\[0\]/))
-  await t.rejects(blurMask(image, { ...mask, width: 3 }), invalid(/the picture's size \(4 x 4\) for mask but received string "3 x 4"/))
+  await t.rejects(
+    blurMask(image, { ...mask, width: 3 }),
+    invalid(/the picture's size \(4 x 4\) for mask but received string "3 x 4"/),
+  )
   await t.rejects(blurMask(image, { ...mask, data: new Uint8Array(15) }), invalid(/16 values \(4 x 4\) for mask\.data/))
-  await t.rejects(blurMask(image, { ...mask, data: new Float32Array(16) as never }), invalid(/a Uint8Array for mask\.data/))
+  await t.rejects(
+    blurMask(image, { ...mask, data: new Float32Array(16) as never }),
+    invalid(/a Uint8Array for mask\.data/),
+  )
   await t.rejects(blurMask(image, undefined as never), invalid(/an object for mask/))
   await t.rejects(blurMask(image, mask, { feather: 1 } as never), invalid(/Unknown option "feather" for blurMask/))
 }, 'misuse')

@@ -64,7 +64,11 @@ t.test('suppression is what its definition says, on boxes by chance', (t) => {
     const iouThreshold = [0, 0.25, 0.4, 0.5, 1][round % 5] as number
     for (const perClass of [true, false]) {
       const wanted = suppressByDefinition(detections, iouThreshold, perClass)
-      t.same(nonMaxSuppression(detections, { iouThreshold, perClass }), wanted, `${wanted.length} of ${detections.length} stay`)
+      t.same(
+        nonMaxSuppression(detections, { iouThreshold, perClass }),
+        wanted,
+        `${wanted.length} of ${detections.length} stay`,
+      )
       t.same(nonMaxSuppression(detections, { iouThreshold, perClass, maximum: 3 }), wanted.slice(0, 3))
     }
   }

@@ -44,7 +44,8 @@ function partOf(seed: number, first: number): Scores {
   const layout = seed % 3
   const [step, classStep] = layout === 0 ? [1, count + 3] : layout === 1 ? [classes + 5, 1] : [classes * 2, 2]
   const values = Float32Array.from({ length: (count - 1) * step + (classes - 1) * classStep + 1 }, value)
-  const objectness = seed % 5 < 2 ? { objectness: Float32Array.from({ length: count * 2 }, value), objectnessStep: 2 } : {}
+  const objectness =
+    seed % 5 < 2 ? { objectness: Float32Array.from({ length: count * 2 }, value), objectnessStep: 2 } : {}
   return { values, count, classes, step, classStep, first, firstStep: 1 + (seed % 4), ...objectness }
 }
 
@@ -99,7 +100,11 @@ bothWays((t) => {
     }
   }
   const rule = { sigmoid: false, threshold: 0.5, everyClass: false, most: 10 }
-  t.same([...findCandidates([scores([0.5, 0.50001, NaN, 0.7, NaN, NaN], 1)], rule).indices], [3, 1], 'above, not at; NaN is above nothing')
+  t.same(
+    [...findCandidates([scores([0.5, 0.50001, NaN, 0.7, NaN, NaN], 1)], rule).indices],
+    [3, 1],
+    'above, not at; NaN is above nothing',
+  )
   t.same([...findCandidates([scores([NaN, 0.6, 0.7, NaN, NaN, NaN], 2)], rule).classes], [0, 1], 'NaN is no best class')
   t.same([...findCandidates([scores([0.6, 0.6], 2)], rule).classes], [0], 'of equal classes the lower')
   t.same(findCandidates([], rule).indices.length, 0)
@@ -125,6 +130,9 @@ t.test('The addon refuses what would be read beyond its end', async (t) => {
     [{ first: 2 ** 31 - 3 }, /numbers of boxes below/],
   ]
   for (const [change, message] of wrong)
-    t.throws(() => findCandidates([{ ...part, ...change } as never], rule), failure('ERR_TRT_INVALID_ARGUMENT', message))
+    t.throws(
+      () => findCandidates([{ ...part, ...change } as never], rule),
+      failure('ERR_TRT_INVALID_ARGUMENT', message),
+    )
   t.throws(() => findCandidates([part], { ...rule, most: 0 }), failure('ERR_TRT_INVALID_ARGUMENT', /from 1 for most/))
 })

@@ -19,7 +19,10 @@ interface Answers {
 const answers = answersOf<Answers>('classes')
 
 function near(found: ArrayLike<number>, wanted: ArrayLike<number>): boolean {
-  return found.length === wanted.length && Array.from(found).every((value, i) => Math.abs(value - (wanted[i] as number)) <= 1e-6)
+  return (
+    found.length === wanted.length &&
+    Array.from(found).every((value, i) => Math.abs(value - (wanted[i] as number)) <= 1e-6)
+  )
 }
 
 t.test("softmax is torch's, along each axis", (t) => {
@@ -66,12 +69,24 @@ t.test('labels, batches', (t) => {
   const cat = { classIndex: 0, score: 0.5, label: 'cat' }
   const dog = { classIndex: 1, score: 0.75, label: 'dog' }
   t.same(topK(batch, 1, { labels: ['cat', 'dog'] }), [[dog], [cat]])
-  const known = [{ classIndex: 1, score: 0.75, label: 'cat' }, { classIndex: 0, score: 0.25 }, { classIndex: 2, score: 0, label: 'dog' }] // prettier-ignore
-  t.same(topK(batch, 9, { labels: ['cat', 'dog'], labelOffset: 1 })[0], known, 'the background has no name; fewer classes than k')
+  const known = [
+    { classIndex: 1, score: 0.75, label: 'cat' },
+    { classIndex: 0, score: 0.25 },
+    { classIndex: 2, score: 0, label: 'dog' },
+  ]
+  t.same(
+    topK(batch, 9, { labels: ['cat', 'dog'], labelOffset: 1 })[0],
+    known,
+    'the background has no name; fewer classes than k',
+  )
   t.same(topK(new Tensor('float32', new Float32Array(), [0, 3]), 2), [])
   t.same(topK(new Float32Array(), 2), [])
   t.same(topK(Float32Array.of(-Infinity, 1), 2, { activation: 'softmax' })[1], { classIndex: 0, score: 0 })
-  t.same(topK(Float32Array.of(50, 60), 1, { activation: 'sigmoid' })[0]?.classIndex, 1, 'by the logit, where both scores are 1')
+  t.same(
+    topK(Float32Array.of(50, 60), 1, { activation: 'sigmoid' })[0]?.classIndex,
+    1,
+    'by the logit, where both scores are 1',
+  )
   t.end()
 })
 

@@ -25,7 +25,12 @@ function fits({ labels, parts }: Components, mask: Mask): boolean {
   counted.delete(0)
   const inOrder = [...counted.keys()].every((label, index) => label === index + 1)
   const areas = parts.every(({ area }, index) => counted.get(index + 1) === area)
-  return inOrder && areas && parts.length === counted.size && labels.every((label, i) => label > 0 === (mask.data[i] as number) > 0)
+  return (
+    inOrder &&
+    areas &&
+    parts.length === counted.size &&
+    labels.every((label, i) => label > 0 === (mask.data[i] as number) > 0)
+  )
 }
 
 t.test("parts are OpenCV's, by any way", async (t) => {
@@ -34,7 +39,9 @@ t.test("parts are OpenCV's, by any way", async (t) => {
     const mask = recordedMask(one)
     for (const connectivity of connectivities) {
       const found = await connectedComponents(mask, { connectivity })
-      const wanted = one.parts?.[connectivity].map((row) => row.map((value) => Math.round(value * 1e6) / 1e6) as unknown as Part) ?? []
+      const wanted =
+        one.parts?.[connectivity].map((row) => row.map((value) => Math.round(value * 1e6) / 1e6) as unknown as Part) ??
+        []
       t.same(partsOf(found), wanted.toSorted(byNumbers), `${one.seed}: ${wanted.length} parts`)
       t.ok(fits(found, mask))
       same(t, connectedComponentsSync(mask, { connectivity }), found, 'at once')
@@ -66,7 +73,11 @@ t.test('corners, sides, rings and nothing', async (t) => {
 t.test('large masks of noise: both ways agree', async (t) => {
   const random = new Random(5)
   for (const density of [0.1, 0.5, 0.6, 0.9]) {
-    const mask: Mask = { width: 211, height: 160, data: Uint8Array.from({ length: 211 * 160 }, () => Number(random.chance(density))) }
+    const mask: Mask = {
+      width: 211,
+      height: 160,
+      data: Uint8Array.from({ length: 211 * 160 }, () => Number(random.chance(density))),
+    }
     for (const connectivity of connectivities) {
       const found = await connectedComponents(mask, { connectivity })
       t.ok(fits(found, mask), `${found.parts.length} parts`)

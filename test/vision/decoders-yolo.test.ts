@@ -1,4 +1,5 @@
-// The YOLO family, a dozen boxes each worked by hand: models' outputs are made of boxes that are known (formulas turned round), or of numbers whose answer is written down.
+// The YOLO family, a dozen boxes each worked by hand: models' outputs are made of boxes that are known (formulas turned
+// round), or of numbers whose answer is written down.
 import t from 'tap'
 import {
   decodeYolo,
@@ -29,10 +30,21 @@ bothWays(async (t) => {
   // three boxes of 84 for a picture of 64 x 64: 8 x 8 + 4 x 4 + 2 x 2 cells
   const known: Record<number, readonly number[]> = { 5: [10, 20, 4, 6], 70: [30.5, 30.5, 61, 61], 83: [-3, 70, 10, 20] }
   const scores: Record<number, readonly number[]> = { 5: [0.1, 0.9, 0.3], 70: [0.25, 0.25, 0.25], 83: [0.6, 0.2, 0.6] }
-  const output = planar(7, 84, (channel, box) => (channel < 4 ? known[box]?.[channel] : scores[box]?.[channel - 4]) ?? 0)
+  const output = planar(
+    7,
+    84,
+    (channel, box) => (channel < 4 ? known[box]?.[channel] : scores[box]?.[channel - 4]) ?? 0,
+  )
   const [found] = decodeYolo(output, { size: 64, classes: 3 })
   t.equal(found?.format, 'xyxy')
-  t.same(rowsOf(found!.boxes, 4), [[8, 17, 12, 23], [-8, 60, 2, 80]], 'a score of 0.25 is not above it') // prettier-ignore
+  t.same(
+    rowsOf(found!.boxes, 4),
+    [
+      [8, 17, 12, 23],
+      [-8, 60, 2, 80],
+    ],
+    'a score of 0.25 is not above it',
+  )
   t.same([...found!.classes], [1, 0], 'of equal classes the lower')
   close(t, found!.scores, [0.9, 0.6])
   t.notOk('coefficients' in found!)
@@ -44,7 +56,9 @@ bothWays(async (t) => {
 }, 'YOLO v8 and 11')
 
 bothWays(async (t) => {
-  const output = planar(4 + 2 + 3, 84, (channel, box) => (box !== 9 ? 0 : [32, 32, 32, 32, 0.2, 0.8, 1, 0, -1][channel]!))
+  const output = planar(4 + 2 + 3, 84, (channel, box) =>
+    box !== 9 ? 0 : [32, 32, 32, 32, 0.2, 0.8, 1, 0, -1][channel]!,
+  )
   const prototypes = new Tensor(
     'float32',
     Float32Array.from({ length: 3 * 64 }, (_, i) => (i < 64 ? 1 : 0)),
@@ -61,7 +75,11 @@ bothWays(async (t) => {
 
 bothWays(async (t) => {
   const rows = [[1, 2, 30, 40, 0.9, 3], [5, 6, 7, 8, 0.25, 1], [0, 0, 640, 640, 0.3, 79]] // prettier-ignore
-  const output = new Tensor('float32', Float32Array.from([...rows, ...rows.map((row) => row.map((value) => value / 2))].flat()), [2, 3, 6])
+  const output = new Tensor(
+    'float32',
+    Float32Array.from([...rows, ...rows.map((row) => row.map((value) => value / 2))].flat()),
+    [2, 3, 6],
+  )
   const [first, second] = decodeYoloEndToEnd(output)
   t.same(rowsOf(first!.boxes, 4), [[1, 2, 30, 40], [0, 0, 640, 640]]) // prettier-ignore
   t.same([...first!.classes], [3, 79])
@@ -106,8 +124,40 @@ function mapsOf(anchors: readonly (readonly (readonly [number, number])[])[], cl
   return { maps, boxes: boxes.sort((a, b) => b.score - a.score) }
 }
 
-const v5 = [[[10, 13], [16, 30], [33, 23]], [[30, 61], [62, 45], [59, 119]], [[116, 90], [156, 198], [373, 326]]] as const // prettier-ignore
-const v7 = [[[12, 16], [19, 36], [40, 28]], [[36, 75], [76, 55], [72, 146]], [[142, 110], [192, 243], [459, 401]]] as const // prettier-ignore
+const v5 = [
+  [
+    [10, 13],
+    [16, 30],
+    [33, 23],
+  ],
+  [
+    [30, 61],
+    [62, 45],
+    [59, 119],
+  ],
+  [
+    [116, 90],
+    [156, 198],
+    [373, 326],
+  ],
+] as const
+const v7 = [
+  [
+    [12, 16],
+    [19, 36],
+    [40, 28],
+  ],
+  [
+    [36, 75],
+    [76, 55],
+    [72, 146],
+  ],
+  [
+    [142, 110],
+    [192, 243],
+    [459, 401],
+  ],
+] as const
 
 bothWays(async (t) => {
   for (const [name, anchors, classes] of [
@@ -116,7 +166,9 @@ bothWays(async (t) => {
     ['v5', v5, 0],
   ] as const) {
     const { maps, boxes } = mapsOf(anchors, classes, 3)
-    const tensors = maps.map((data, level) => new Tensor('float32', data, [1, 3 * (5 + classes), 8 >> level, 8 >> level]))
+    const tensors = maps.map(
+      (data, level) => new Tensor('float32', data, [1, 3 * (5 + classes), 8 >> level, 8 >> level]),
+    )
     const split = tensors.map(({ data }, level) => {
       const side = 8 >> level
       const from = (i: number): number => {
@@ -138,7 +190,12 @@ bothWays(async (t) => {
       t.equal(found!.scores.length, 12)
       for (const [i, box] of boxes.entries()) {
         const { x, y, width, height } = box
-        close(t, found!.boxes.subarray(i * 4, i * 4 + 4), [x - width / 2, y - height / 2, x + width / 2, y + height / 2], 0.01)
+        close(
+          t,
+          found!.boxes.subarray(i * 4, i * 4 + 4),
+          [x - width / 2, y - height / 2, x + width / 2, y + height / 2],
+          0.01,
+        )
       }
       close(
         t,
@@ -159,13 +216,25 @@ bothWays(async (t) => {
   const rows = new Float32Array(252 * 9)
   for (const box of boxes)
     rows.set(
-      [box.x, box.y, box.width, box.height, box.objectness, ...[0, 1, 2, 3].map((c) => (c === box.classIndex ? box.probability : 0.1))],
+      [
+        box.x,
+        box.y,
+        box.width,
+        box.height,
+        box.objectness,
+        ...[0, 1, 2, 3].map((c) => (c === box.classIndex ? box.probability : 0.1)),
+      ],
       box.order * 9,
     )
   const output = new Tensor('float32', rows, [1, 252, 9])
   const [found] = decodeYoloAnchors(output, { size: 64, classes: 4 })
   for (const [i, { x, y, width, height }] of boxes.entries())
-    close(t, found!.boxes.subarray(i * 4, i * 4 + 4), [x - width / 2, y - height / 2, x + width / 2, y + height / 2], 0.001)
+    close(
+      t,
+      found!.boxes.subarray(i * 4, i * 4 + 4),
+      [x - width / 2, y - height / 2, x + width / 2, y + height / 2],
+      0.001,
+    )
   close(
     t,
     found!.scores,
@@ -185,7 +254,13 @@ bothWays(async (t) => {
   rows.set([0, 0, 1000, 0, 1, 1, 1], 41 * 7) // of an infinite width
   rows.set([0, 0, 0, 0, 0.3, 0.3, 0.3], 0)
   const [found] = decodeYolox(new Tensor('float32', rows, [1, 42, 7]), { size: { width: 64, height: 32 } })
-  t.same(rowsOf(found!.boxes, 4).map((box) => box.map((value) => Number(value.toFixed(4)))), [[4, -2, 20, 22], [8, 24, 24, 40]]) // prettier-ignore
+  t.same(
+    rowsOf(found!.boxes, 4).map((box) => box.map((value) => Number(value.toFixed(4)))),
+    [
+      [4, -2, 20, 22],
+      [8, 24, 24, 40],
+    ],
+  )
   t.same([...found!.classes], [1, 0])
   close(t, found!.scores, [0.72, 0.45])
 }, 'YOLOX')
@@ -213,11 +288,17 @@ t.test('Another shape than the model should give is an error that says both', as
       () => decodeYoloAnchors([zeros(1, 255, 8, 8), zeros(1, 255, 4, 4), zeros(1, 255, 3, 3)], { size: 64 }),
       /whole pixels for an input of 64 x 64/,
     ],
-    [() => decodeYolox(zeros(1, 8400, 85), { size: 416 }), /Expected \[N, 3549, 5 \+ classes\] for an input of 416 x 416/],
+    [
+      () => decodeYolox(zeros(1, 8400, 85), { size: 416 }),
+      /Expected \[N, 3549, 5 \+ classes\] for an input of 416 x 416/,
+    ],
   ]
   for (const [call, message] of wrong) t.throws(call, failure('ERR_TRT_SHAPE', message))
   t.throws(() => decodeYolo(Tensor.zeros('int32', [1, 84, 10])), failure('ERR_TRT_SHAPE', /received \[1, 84, 10\]/))
-  t.throws(() => decodeYolo(Tensor.zeros('bool', [1, 84, 10])), failure('ERR_TRT_DTYPE', /floats for outputs but received bool/))
+  t.throws(
+    () => decodeYolo(Tensor.zeros('bool', [1, 84, 10])),
+    failure('ERR_TRT_DTYPE', /floats for outputs but received bool/),
+  )
   t.throws(() => decodeYolo([] as never), failure('ERR_TRT_INVALID_ARGUMENT', /at least one Tensor/))
   t.throws(() => decodeYolox(zeros(1, 8400, 85), {} as never), failure('ERR_TRT_INVALID_ARGUMENT', /for size/))
   t.throws(

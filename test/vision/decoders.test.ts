@@ -25,7 +25,8 @@ function filled(shape: readonly number[], value: number): Tensor<'float32'> {
 }
 
 bothWays((t) => {
-  // TensorFlow's coder: a dozen boxes that are known, as offsets times 10, 10, 5, 5 from anchors of levels 3 to 7 of 128 x 128
+  // TensorFlow's coder: a dozen boxes that are known, as offsets times 10, 10, 5, 5 from anchors of levels 3 to 7 of
+  // 128 x 128
   const random = new Random(5)
   const [first, counts] = [
     [0, 2304, 2880, 3024, 3060],
@@ -39,7 +40,12 @@ bothWays((t) => {
     const number = first[level]! + (row * side + column) * 9 + octave * 3
     const stride = 128 / side
     const anchor = { x: (column + 0.5) * stride, y: (row + 0.5) * stride, side: 4 * stride * 2 ** (octave / 3) }
-    const box = { x: random.next() * 128, y: random.next() * 128, width: 10 + random.next() * 90, height: 10 + random.next() * 90 }
+    const box = {
+      x: random.next() * 128,
+      y: random.next() * 128,
+      width: 10 + random.next() * 90,
+      height: 10 + random.next() * 90,
+    }
     const code = [
       ((box.y - anchor.y) / anchor.side) * 10,
       ((box.x - anchor.x) / anchor.side) * 10,
@@ -70,14 +76,23 @@ bothWays((t) => {
   const corners = [[0.1, 0.2, 0.3, 0.6], [0.5, 0.5, 0.9, 0.7]] // prettier-ignore
   const anchors = anchorsOfCorners(Float32Array.from(corners.flat()), { size: 512 })
   close(t, anchors, [0.4 * 512, 0.2 * 512, 0.4 * 512, 0.2 * 512, 0.6 * 512, 0.7 * 512, 0.2 * 512, 0.4 * 512], 1e-4)
-  const offsets = new Tensor('float32', Float32Array.of(10, -10, 5 * Math.log(2), 0, 0, 0, 0, 5 * Math.log(0.5)), [1, 2, 4])
+  const offsets = new Tensor(
+    'float32',
+    Float32Array.of(10, -10, 5 * Math.log(2), 0, 0, 0, 0, 5 * Math.log(0.5)),
+    [1, 2, 4],
+  )
   const scores = new Tensor('float32', Float32Array.of(9, logit(0.7), 9, -9, logit(0.9), 9), [1, 2, 3])
   const [found] = decodeSsd([offsets, scores], { anchors, classes: 1 })
   t.same([...found!.classes], [0, 0])
   close(t, found!.scores, [0.9, 0.7])
   const [height, width] = [0.2 * 512, 0.4 * 512]
   const [x, y] = [0.4 * 512 - width, 0.2 * 512 + height]
-  close(t, found!.boxes, [0.55 * 512, 0.5 * 512, 0.65 * 512, 0.9 * 512, x - width / 2, y - height, x + width / 2, y + height], 1e-3)
+  close(
+    t,
+    found!.boxes,
+    [0.55 * 512, 0.5 * 512, 0.65 * 512, 0.9 * 512, x - width / 2, y - height, x + width / 2, y + height],
+    1e-3,
+  )
   t.equal(decodeSsd([offsets, scores], { anchors })[0]!.scores.length, 2, 'or the best of two columns')
 }, "SSD, TensorFlow's")
 
@@ -115,7 +130,12 @@ bothWays((t) => {
 bothWays((t) => {
   const size = { width: 32, height: 64 }
   const maps = [1, 2, 2, 10].map((channels) => zeros(1, channels, 16, 8))
-  const [heat, scale, offset, points] = maps as [Tensor<'float32'>, Tensor<'float32'>, Tensor<'float32'>, Tensor<'float32'>]
+  const [heat, scale, offset, points] = maps as [
+    Tensor<'float32'>,
+    Tensor<'float32'>,
+    Tensor<'float32'>,
+    Tensor<'float32'>,
+  ]
   const cell = 3 * 8 + 5 // row 3, column 5
   heat.data[cell] = 0.9
   heat.data[0] = 0.5
@@ -182,7 +202,16 @@ bothWays((t) => {
   t.same(none, [])
   t.equal(found!.length, 1)
   // between centres of pixels it is 30 x 10: it grows by 300 * 1.6 / 80 = 6 on each side
-  t.same(found![0]!.corners, [[4, 4], [46, 4], [46, 26], [4, 26]].map(([x, y]) => [x, y]), 'from the upper left, clockwise') // prettier-ignore
+  t.same(
+    found![0]!.corners,
+    [
+      [4, 4],
+      [46, 4],
+      [46, 26],
+      [4, 26],
+    ].map(([x, y]) => [x, y]),
+    'from the upper left, clockwise',
+  )
   close(t, [found![0]!.score], [0.9], 1e-6)
   t.equal(decodeDbNet(map, { scoreThreshold: 0.3 })[0]!.length, 2)
   t.equal(decodeDbNet(map, { scoreThreshold: 0.3, maxCandidates: 1 })[0]!.length, 1)
@@ -228,7 +257,10 @@ t.test('Another shape than the model should give is an error that says both', as
   const invalid: [() => unknown, RegExp][] = [
     [() => decodeCenterFace(maps, { size: 65 }), /multiples of 32 pixels for size but received string "65 x 65"/],
     [() => decodeSsd([zeros(1, 2, 4), zeros(1, 2, 3)], {} as never), /\(cx, cy, w, h\) of each anchor for anchors/],
-    [() => decodeSsd([zeros(1, 2, 4), zeros(1, 2, 3)], { anchors: new Float32Array(8), classes: 3 }), /from 1 to 2 for classes/],
+    [
+      () => decodeSsd([zeros(1, 2, 4), zeros(1, 2, 3)], { anchors: new Float32Array(8), classes: 3 }),
+      /from 1 to 2 for classes/,
+    ],
     [() => decodeRtDetr([zeros(1, 3, 80), zeros(1, 3, 4)]), /for size/],
     [
       () => decodeRetinaFace([zeros(1, 42, 4), zeros(1, 42, 2)], { size: 32, variances: [0.1] as never }),

@@ -1,4 +1,5 @@
-// Planes of 10 bits, and the matrix of ultra-high definition: read as swscale reads them, and as the standards' formula says.
+// Planes of 10 bits, and the matrix of ultra-high definition: read as swscale reads them, and as the standards' formula
+// says.
 import {
   encodeImage,
   type Image,
@@ -46,17 +47,29 @@ const asBytes = (picture: Image | RawImage): Uint8Array =>
 
 interface Answers {
   readonly side: number
-  readonly cases: readonly (Meaning & { readonly format: Planar; readonly yuv: readonly number[][]; readonly rgb: readonly number[][] })[]
+  readonly cases: readonly (Meaning & {
+    readonly format: Planar
+    readonly yuv: readonly number[][]
+    readonly rgb: readonly number[][]
+  })[]
 }
 
 bothWays((t) => {
   const { side, cases } = answersOf<Answers>('deep')
   for (const { format, yuv, rgb, ...meaning } of cases) {
     const size = { width: side * yuv.length, height: side }
-    const picture = pictureOf(format, size, meaning, 0, (plane, x) => yuv[Math.floor((x * (plane === 0 ? 1 : 2)) / side)]![plane]!)
+    const picture = pictureOf(
+      format,
+      size,
+      meaning,
+      0,
+      (plane, x) => yuv[Math.floor((x * (plane === 0 ? 1 : 2)) / side)]![plane]!,
+    )
     const read = asBytes(picture)
     const of = (i: number): number[] => [...read.subarray((side * i + side / 2) * 3, (side * i + side / 2) * 3 + 3)]
-    const most = Math.max(...rgb.flatMap((color, i) => color.map((value, channel) => Math.abs(value - of(i)[channel]!))))
+    const most = Math.max(
+      ...rgb.flatMap((color, i) => color.map((value, channel) => Math.abs(value - of(i)[channel]!))),
+    )
     t.ok(most <= 2, `${format}, ${JSON.stringify(meaning)}: ${most}`)
   }
 }, 'as swscale reads them')
@@ -79,7 +92,9 @@ bothWays((t) => {
         for (let y = 0; y < size.height; y++)
           for (let x = 0; x < size.width; x++) {
             const wanted = rgbOf([at(0, x, y), at(1, x >> 1, y >> 1), at(2, x >> 1, y >> 1)], { matrix, range }, bits)
-            wanted.forEach((value, channel) => (most = Math.max(most, Math.abs(value - read[(y * size.width + x) * 3 + channel]!))))
+            wanted.forEach(
+              (value, channel) => (most = Math.max(most, Math.abs(value - read[(y * size.width + x) * 3 + channel]!))),
+            )
           }
         t.ok(most <= 0.501, `${format}, ${matrix}, ${range}, ${size.width} x ${size.height}, gap ${gap}: ${most}`)
       }

@@ -1,6 +1,14 @@
 import t from 'tap'
 import sharp from 'sharp'
-import { type Box, type Color, drawBoxes, drawPolygons, type Image, type LabelledBox, type Point } from '../../lib/vision/index.js'
+import {
+  type Box,
+  type Color,
+  drawBoxes,
+  drawPolygons,
+  type Image,
+  type LabelledBox,
+  type Point,
+} from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { same } from '../support/same.js'
@@ -10,7 +18,11 @@ const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message
 
 bothWays(async (t) => {
   const image = plain(200, 150, [0, 0, 0])
-  const drawn = await drawBoxes(image, [{ box: [50, 60, 80, 40], label: 'face' }], { color: [255, 0, 0], lineWidth: 2, fontSize: 20 })
+  const drawn = await drawBoxes(image, [{ box: [50, 60, 80, 40], label: 'face' }], {
+    color: [255, 0, 0],
+    lineWidth: 2,
+    fontSize: 20,
+  })
   t.match(drawn, { width: 200, height: 150, channels: 3 })
   t.same(pixel(drawn, 50, 80), [255, 0, 0], 'left side')
   t.same(pixel(drawn, 130, 80), [255, 0, 0], 'right side')
@@ -31,7 +43,10 @@ bothWays(async (t) => {
     const drawn = await drawBoxes(image, [{ box: [20, 30, 30, 30], label }], { lineWidth: 1 })
     t.same(pixel(drawn, 115, 85), [0, 0, 0], JSON.stringify(label))
   }
-  t.match(await drawBoxes(image, [{ box: [-50, -50, 500, 20], label: 'x' }, { box: [300, 300, 5, 5] }]), { width: 120, height: 90 })
+  t.match(await drawBoxes(image, [{ box: [-50, -50, 500, 20], label: 'x' }, { box: [300, 300, 5, 5] }]), {
+    width: 120,
+    height: 90,
+  })
   same(t, await drawBoxes(image, []), image)
 }, 'labels are text, not markup, and boxes may reach outside')
 
@@ -39,7 +54,10 @@ bothWays(async (t) => {
   const image = plain(4, 4, [0, 0, 0])
   await t.rejects(drawBoxes(image, 'all' as never), invalid(/an array for boxes/))
   await t.rejects(drawBoxes(image, [[0, 0, 1, 1]] as never), invalid(/an object for boxes\[0\]/))
-  await t.rejects(drawBoxes(image, [{ box: [0, 0, 1, 1], label: 3 as never }]), invalid(/a string for boxes\[0\].label/))
+  await t.rejects(
+    drawBoxes(image, [{ box: [0, 0, 1, 1], label: 3 as never }]),
+    invalid(/a string for boxes\[0\].label/),
+  )
   await t.rejects(drawBoxes(image, [], { color: [0, 0, 300] }), invalid(/ for color /))
   await t.rejects(drawBoxes(image, [], { lineWidth: 0 }), invalid(/ for lineWidth /))
   await t.rejects(drawBoxes(image, [], { fontSize: 0 }), invalid(/ for fontSize /))
@@ -77,7 +95,10 @@ const black = plain(200, 150, [0, 0, 0])
 
 bothWays(async (t) => {
   const near = (actual: number, wanted: number, name: string): void =>
-    void t.ok(Math.abs(actual - wanted) <= wanted * 0.01 + 0.5, `${name}: ${actual.toFixed(2)}, by its area ${wanted.toFixed(2)}`)
+    void t.ok(
+      Math.abs(actual - wanted) <= wanted * 0.01 + 0.5,
+      `${name}: ${actual.toFixed(2)}, by its area ${wanted.toFixed(2)}`,
+    )
   for (const [x, y, width, height] of [
     [50, 60, 80, 40],
     [20.3, 30.8, 100.5, 70.25],
@@ -87,7 +108,11 @@ bothWays(async (t) => {
     for (const lineWidth of [1, 2, 3.7, 8]) {
       const drawn = await drawBoxes(black, [{ box: [x, y, width, height] }], { color: white, lineWidth })
       const inside = Math.max(0, width - lineWidth) * Math.max(0, height - lineWidth)
-      near(covered(drawn), (width + lineWidth) * (height + lineWidth) - inside, `a frame of ${width} x ${height}, ${lineWidth} wide`)
+      near(
+        covered(drawn),
+        (width + lineWidth) * (height + lineWidth) - inside,
+        `a frame of ${width} x ${height}, ${lineWidth} wide`,
+      )
     }
   }
   const dots = await drawBoxes(
@@ -114,7 +139,10 @@ bothWays(async (t) => {
   for (const closed of [false, true]) {
     const drawn = await drawPolygons(black, [points], { color: white, lineWidth: 3, closed })
     const all = open + (closed ? length(points[2], points[0]) : 0)
-    t.ok(Math.abs(covered(drawn) - all * 3) < 12, `lines of ${all.toFixed(0)}: ${covered(drawn).toFixed(0)}, but for what they share`)
+    t.ok(
+      Math.abs(covered(drawn) - all * 3) < 12,
+      `lines of ${all.toFixed(0)}: ${covered(drawn).toFixed(0)}, but for what they share`,
+    )
   }
   near(
     covered(
@@ -148,7 +176,12 @@ bothWays(async (t) => {
       [80, 50],
     ],
   ]
-  same(t, await drawPolygons(black, [{ outer, holes: [hole] }]), await drawPolygons(black, [outer, hole]), 'an outline with a hole')
+  same(
+    t,
+    await drawPolygons(black, [{ outer, holes: [hole] }]),
+    await drawPolygons(black, [outer, hole]),
+    'an outline with a hole',
+  )
   same(t, await drawPolygons(black, [[]]), black, 'no points')
   near(covered(await drawPolygons(black, [[[40, 40]]], { color: white, lineWidth: 10 })), Math.PI * 25, 'one point')
 }, 'as much is covered as was meant')
@@ -160,7 +193,9 @@ bothWays(async (t) => {
     width,
     height,
     channels: 3,
-    data: new Uint8Array(await sharp(large.data, { raw: large }).extract({ left, top, width, height }).raw().toBuffer()),
+    data: new Uint8Array(
+      await sharp(large.data, { raw: large }).extract({ left, top, width, height }).raw().toBuffer(),
+    ),
   } as const
   const random = new Random(8)
   for (let i = 0; i < 40; i++) {
@@ -214,7 +249,11 @@ bothWays(async (t) => {
     { box: [-9, -9, 5, 5], label: 'x' },
   ]
   same(t, await drawBoxes(black, huge, { lineWidth: 1 }), black, 'lines that are far away')
-  same(t, await drawBoxes(black, [{ box: [0, 0, 9, 9] }], { lineWidth: 1e300, color: white }), plain(200, 150, [255, 255, 255]))
+  same(
+    t,
+    await drawBoxes(black, [{ box: [0, 0, 9, 9] }], { lineWidth: 1e300, color: white }),
+    plain(200, 150, [255, 255, 255]),
+  )
   same(
     t,
     await drawPolygons(
@@ -229,7 +268,9 @@ bothWays(async (t) => {
     ).then(covered),
     400,
   )
-  t.match(await drawBoxes(black, [{ box: [10, 10, 9, 9], label: 'x'.repeat(5000) }], { fontSize: 1e308 }), { width: 200 })
+  t.match(await drawBoxes(black, [{ box: [10, 10, 9, 9], label: 'x'.repeat(5000) }], { fontSize: 1e308 }), {
+    width: 200,
+  })
   const guard = 5
   const data = noise(30, 30).data.slice(0, 20 * 10 * 3 + 2 * guard)
   const before = data.slice()

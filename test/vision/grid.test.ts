@@ -6,8 +6,14 @@ import { logit } from '../support/values.js'
 
 const nothing = -50
 
-/** A grid of 2 x 3 cells, two anchors and two classes, in which nothing is found but what `cells` says: [row, column, anchor, fields]. */
-function gridOf(cells: readonly (readonly [number, number, number, readonly number[]])[], layout: 'NCHW' | 'NHWC'): Tensor {
+/**
+ * A grid of 2 x 3 cells, two anchors and two classes, in which nothing is found but what `cells` says: [row, column,
+ * anchor, fields].
+ */
+function gridOf(
+  cells: readonly (readonly [number, number, number, readonly number[]])[],
+  layout: 'NCHW' | 'NHWC',
+): Tensor {
   const data = new Float32Array(2 * 3 * 14).fill(nothing)
   for (const [row, column, anchor, fields] of cells) {
     fields.forEach((value, field) => {
@@ -45,7 +51,13 @@ for (const layout of ['NCHW', 'NHWC'] as const) {
     // s(log 2) = 2/3: width (4/3)^2 * 3, height 1 * 0.5.
     const [width, height] = [(16 / 9) * 3, 0.5]
     t.ok(
-      square && near(square.box, [(2 * 0.25 - 0.5 + 2 - width / 2) * 8, (2 * 0.5 - 0.5 + 1 - height / 2) * 8, width * 8, height * 8]),
+      square &&
+        near(square.box, [
+          (2 * 0.25 - 0.5 + 2 - width / 2) * 8,
+          (2 * 0.5 - 0.5 + 1 - height / 2) * 8,
+          width * 8,
+          height * 8,
+        ]),
       'square',
     )
     t.end()
@@ -80,7 +92,11 @@ t.test('by row, column and anchor; only scores above the threshold', (t) => {
 
 t.test('each picture of a batch; no classes', (t) => {
   const data = Float32Array.of(0, 0, 0, 0, nothing, 0, 0, 0, 0, 3)
-  const found = decodeGrid(new Tensor('float32', data, [2, 5, 1, 1]), { anchors: [[1, 1]], stride: 4, scoreThreshold: 0.5 })
+  const found = decodeGrid(new Tensor('float32', data, [2, 5, 1, 1]), {
+    anchors: [[1, 1]],
+    stride: 4,
+    scoreThreshold: 0.5,
+  })
   t.same(
     found.map(({ length }) => length),
     [0, 1],
@@ -98,12 +114,18 @@ t.test('misuse', (t) => {
     () => decodeGrid(new Tensor('int32', new Int32Array(84), [1, 14, 2, 3]), options),
     failure('ERR_TRT_DTYPE', /float32 tensor for output but received int32/),
   )
-  t.throws(() => decodeGrid(grid.reshape([14, 2, 3]), options), failure('ERR_TRT_SHAPE', /\[N, 14, rows, columns\] .* \[14, 2, 3\]/))
+  t.throws(
+    () => decodeGrid(grid.reshape([14, 2, 3]), options),
+    failure('ERR_TRT_SHAPE', /\[N, 14, rows, columns\] .* \[14, 2, 3\]/),
+  )
   t.throws(call({ classes: 3 }), failure('ERR_TRT_SHAPE', /\[N, 16, rows, columns\] .* \[1, 14, 2, 3\]/))
   t.throws(call({ layout: 'NHWC' }), failure('ERR_TRT_SHAPE', /\[N, rows, columns, 14\]/))
   t.throws(() => decodeGrid(grid, undefined as never), invalid(/an object for the options of /))
   t.throws(call({ anchors: 3 }), invalid(/an array for anchors/))
-  t.throws(call({ anchors: [[1, 0]] }), invalid(/\[width, height\], both greater than 0 for anchors\[0\] but received array \[1, 0\]/))
+  t.throws(
+    call({ anchors: [[1, 0]] }),
+    invalid(/\[width, height\], both greater than 0 for anchors\[0\] but received array \[1, 0\]/),
+  )
   t.throws(call({ stride: 0 }), invalid(/greater than 0 for stride/))
   t.throws(call({ scoreThreshold: 2 }), invalid(/ for scoreThreshold /))
   t.throws(call({ classes: 1.5 }), invalid(/an integer from 0 for classes/))

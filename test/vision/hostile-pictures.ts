@@ -33,7 +33,10 @@ export async function seeds(): Promise<Seed[]> {
     'tiled tiff': flat.clone().tiff({ compression: 'lzw', tile: true, tileWidth: 16, tileHeight: 16, pyramid: true }),
     avif: flat.clone().avif({ effort: 0 }),
   }
-  const bytes = Object.entries(made).map(async ([name, pipeline]) => ({ name, bytes: new Uint8Array(await pipeline.toBuffer()) }))
+  const bytes = Object.entries(made).map(async ([name, pipeline]) => ({
+    name,
+    bytes: new Uint8Array(await pipeline.toBuffer()),
+  }))
   return Promise.all(bytes)
 }
 
@@ -57,7 +60,11 @@ function chunksOf(bytes: Uint8Array): [number, number][] {
   if (!isJpeg && !isPng && !isRiff) return []
   for (let at = isJpeg ? 2 : isPng ? 8 : 12; at + 12 <= bytes.length;) {
     if (isJpeg && (bytes[at] !== 0xff || bytes[at + 1] === 0xda)) break
-    const size = isJpeg ? view.getUint16(at + 2) + 2 : isPng ? view.getUint32(at) + 12 : view.getUint32(at + 4, true) + 8
+    const size = isJpeg
+      ? view.getUint16(at + 2) + 2
+      : isPng
+        ? view.getUint32(at) + 12
+        : view.getUint32(at + 4, true) + 8
     const end = Math.min(bytes.length, at + size + (isRiff ? size % 2 : 0))
     chunks.push([at, end])
     at = end
@@ -69,11 +76,16 @@ function chunksOf(bytes: Uint8Array): [number, number][] {
 function summed(bytes: Uint8Array): Uint8Array {
   if (bytes[0] !== 0x89) return bytes
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  for (const [from, to] of chunksOf(bytes)) if (to - from >= 12) view.setUint32(to - 4, crc32(bytes.subarray(from + 4, to - 4)))
+  for (const [from, to] of chunksOf(bytes))
+    if (to - from >= 12) view.setUint32(to - 4, crc32(bytes.subarray(from + 4, to - 4)))
   return bytes
 }
 
-function rearranged(bytes: Uint8Array, random: Random, change: (chunks: Uint8Array[], one: number, other: number) => void): Uint8Array {
+function rearranged(
+  bytes: Uint8Array,
+  random: Random,
+  change: (chunks: Uint8Array[], one: number, other: number) => void,
+): Uint8Array {
   const spans = chunksOf(bytes)
   const [first, last] = [spans[0], spans.at(-1)]
   if (first === undefined || last === undefined) return bytes
@@ -83,7 +95,10 @@ function rearranged(bytes: Uint8Array, random: Random, change: (chunks: Uint8Arr
 }
 
 /** Where the head of a JPEG, PNG or GIF has the width or height, and of how many bits it is. */
-function placeOfSize(bytes: Uint8Array, random: Random): { at: number; bits: 16 | 32; littleEndian: boolean } | undefined {
+function placeOfSize(
+  bytes: Uint8Array,
+  random: Random,
+): { at: number; bits: 16 | 32; littleEndian: boolean } | undefined {
   const second = random.below(2)
   if (bytes[0] === 0x89) return { at: 16 + 4 * second, bits: 32, littleEndian: false }
   if (bytes[0] === 0x47) return { at: 6 + 2 * second, bits: 16, littleEndian: true }
@@ -130,14 +145,22 @@ const pictureMutations: readonly ByteMutation[] = [
     name: 'two chunks swapped',
     weight: 4,
     bytes: (bytes, random) =>
-      rearranged(bytes, random, (chunks, one, other) => ([chunks[one], chunks[other]] = [chunks[other]!, chunks[one]!])),
+      rearranged(
+        bytes,
+        random,
+        (chunks, one, other) => ([chunks[one], chunks[other]] = [chunks[other]!, chunks[one]!]),
+      ),
   },
   {
     name: 'a chunk twice',
     weight: 2,
     bytes: (bytes, random) => rearranged(bytes, random, (chunks, one, other) => chunks.splice(one, 0, chunks[other]!)),
   },
-  { name: 'a chunk left out', weight: 2, bytes: (bytes, random) => rearranged(bytes, random, (chunks, one) => chunks.splice(one, 1)) },
+  {
+    name: 'a chunk left out',
+    weight: 2,
+    bytes: (bytes, random) => rearranged(bytes, random, (chunks, one) => chunks.splice(one, 1)),
+  },
 ]
 
 const all = [...byteMutations, ...pictureMutations]
@@ -150,5 +173,8 @@ export interface Mutant {
 export function mutant(from: readonly Seed[], random: Random): Mutant {
   const seed = random.pick(from)
   const mutation = random.weighted(all)
-  return { name: `${seed.name}: ${mutation.name}`, bytes: mutation.bytes(new Uint8Array(seed.bytes), random, random.pick(from).bytes) }
+  return {
+    name: `${seed.name}: ${mutation.name}`,
+    bytes: mutation.bytes(new Uint8Array(seed.bytes), random, random.pick(from).bytes),
+  }
 }

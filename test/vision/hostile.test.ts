@@ -1,4 +1,5 @@
-// Damaged pictures: what comes out is a picture whose size and data agree, or a typed error. TRT_FUZZ_SEED=n begins elsewhere.
+// Damaged pictures: what comes out is a picture whose size and data agree, or a typed error. TRT_FUZZ_SEED=n begins
+// elsewhere.
 import t from 'tap'
 import { type ReadImage, readImage, readImageInfo, type ReadImageOptions } from '../../lib/vision/index.js'
 import { TensorRTError } from '../../lib/errors.js'
@@ -24,12 +25,18 @@ async function problemOf(body: () => Promise<ReadImage | undefined>): Promise<st
     if (image === undefined) return undefined
     outcomes['read'] = (outcomes['read'] ?? 0) + 1
     const { width, height, data, original } = image
-    const isWhole = width >= 1 && height >= 1 && data.length === width * height * 3 && width <= original.width && height <= original.height
+    const isWhole =
+      width >= 1 &&
+      height >= 1 &&
+      data.length === width * height * 3 &&
+      width <= original.width &&
+      height <= original.height
     return isWhole && original.width * original.height <= limitPixels
       ? undefined
       : `a picture of ${width} x ${height}, ${data.length} bytes`
   } catch (error) {
-    if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_IMAGE') return String(error instanceof Error ? error.stack : error)
+    if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_IMAGE')
+      return String(error instanceof Error ? error.stack : error)
     outcomes['refused'] = (outcomes['refused'] ?? 0) + 1
     if (error.message.includes('limitPixels')) outcomes['too large'] = (outcomes['too large'] ?? 0) + 1
     return undefined
@@ -49,8 +56,13 @@ function optionsOf(random: Random): ReadImageOptions {
 
 async function problemsOf({ name, bytes }: Mutant, random: Random): Promise<string[]> {
   const options = optionsOf(random)
-  const found = [await problemOf(() => readImage(bytes, options)), await problemOf(() => readImageInfo(bytes).then(() => undefined))]
-  return found.filter((problem) => problem !== undefined).map((problem) => `${name}: ${JSON.stringify(options)}: ${problem}`)
+  const found = [
+    await problemOf(() => readImage(bytes, options)),
+    await problemOf(() => readImageInfo(bytes).then(() => undefined)),
+  ]
+  return found
+    .filter((problem) => problem !== undefined)
+    .map((problem) => `${name}: ${JSON.stringify(options)}: ${problem}`)
 }
 
 t.test(`${count} mutated pictures`, { timeout: 0 }, async (t) => {
@@ -78,7 +90,9 @@ t.test(`${count} mutated pictures`, { timeout: 0 }, async (t) => {
 
 t.test('text that is a picture', async (t) => {
   const svg = (attributes: string, body = ''): Buffer =>
-    Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ${attributes}>${body}</svg>`)
+    Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" ${attributes}>${body}</svg>`,
+    )
   const size = 'width="30" height="20"'
   t.match(await readImage(svg(size, '<rect width="9" height="9"/>')), { width: 30, height: 20 })
   const unreadable = (message: RegExp) => failure('ERR_TRT_IMAGE', message)

@@ -77,7 +77,11 @@ t.test('by hand', (t) => {
   t.equal(isSrgb(header([red, green, blue, ...curves(table())])), false, 'a straight line')
   t.equal(isSrgb(header([red, green, blue, ...curves(table(0, 65535))])), false)
   t.equal(isSrgb(header([red, green, blue, ...curves(curve).slice(0, 2)])), false, 'a curve that is missing')
-  t.equal(isSrgb(header([red, blue, ['gXYZ', xyz(0.292, 0.6922, 0.0419)], ...curves(curve)])), false, "Display P3's green")
+  t.equal(
+    isSrgb(header([red, blue, ['gXYZ', xyz(0.292, 0.6922, 0.0419)], ...curves(curve)])),
+    false,
+    "Display P3's green",
+  )
   t.equal(isSrgb(header([red, green, blue, ['A2B0', Buffer.alloc(8)], ...curves(curve)])), false, 'a table besides')
   t.equal(isSrgb(header([green, red, ...curves(curve)])), false)
   t.end()
@@ -85,7 +89,8 @@ t.test('by hand', (t) => {
 
 t.test('what is cut short, or damaged, is none, or is one, and ends', async (t) => {
   const whole = header([red, green, blue, ...curves(curve)])
-  for (let length = 0; length < whole.length; length++) t.equal(isSrgb(whole.subarray(0, length)), false, `${length} bytes`)
+  for (let length = 0; length < whole.length; length++)
+    t.equal(isSrgb(whole.subarray(0, length)), false, `${length} bytes`)
   const random = new Random(5)
   const profile = await of(photograph)
   for (let round = 0; round < 500; round++) {

@@ -26,7 +26,15 @@ function start(image: Image): Sharp {
   return sharp(image.data, { raw: { width: image.width, height: image.height, channels: 3 } })
 }
 
-function nearColor(t: Test, image: Image, x: number, y: number, wanted: readonly number[], tolerance: number, name: string): void {
+function nearColor(
+  t: Test,
+  image: Image,
+  x: number,
+  y: number,
+  wanted: readonly number[],
+  tolerance: number,
+  name: string,
+): void {
   const actual = pixel(image, x, y)
   t.ok(
     actual.every((value, i) => Math.abs(value - Number(wanted[i])) <= tolerance),
@@ -108,11 +116,17 @@ t.test('what cannot be read is named, with the reason', async (t) => {
   const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
   await t.rejects(readImage(join(folder, 'missing.jpg')), noFile(/^Cannot read .*missing\.jpg: ENOENT/))
   await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg'))), noFile(/missing\.jpg: ENOENT/))
-  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg')).href), noFile(/^Cannot read \/.*missing\.jpg: ENOENT/))
+  await t.rejects(
+    readImage(pathToFileURL(join(folder, 'missing.jpg')).href),
+    noFile(/^Cannot read \/.*missing\.jpg: ENOENT/),
+  )
   await t.rejects(readImage(folder), noFile(/EISDIR/))
   await t.rejects(readImage(join(folder, 'lfs.png')), noFile(/lfs\.png: it is a Git LFS pointer.*git lfs pull/))
   await t.rejects(readImage(Buffer.from(lfsPointer)), unreadable(/it is a Git LFS pointer.*git lfs pull/))
-  const elsewhere = failure('ERR_TRT_INVALID_ARGUMENT', /path or a file: URL for source but received string "https.*download it first/)
+  const elsewhere = failure(
+    'ERR_TRT_INVALID_ARGUMENT',
+    /path or a file: URL for source but received string "https.*download it first/,
+  )
   await t.rejects(readImage('https://example.com/a.jpg'), elsewhere)
   await t.rejects(readImage(new URL('https://example.com/a.jpg')), elsewhere)
   await t.rejects(readImage(join(folder, 'empty.jpg')), unreadable(/empty\.jpg: it is empty/))
@@ -138,12 +152,18 @@ t.test('pixels are limited before anything is decoded', async (t) => {
   const image = noise(30, 20)
   const png = Buffer.from(await encodeImage(image, 'png'))
   t.match(await readImage(png, { limitPixels: 600 }), { width: 30 })
-  await t.rejects(readImage(png, { limitPixels: 599 }), unreadable(/it has 600 pixels \(30 x 20\), limitPixels allows 599$/))
+  await t.rejects(
+    readImage(png, { limitPixels: 599 }),
+    unreadable(/it has 600 pixels \(30 x 20\), limitPixels allows 599$/),
+  )
   // a head that says 60,000 x 50,000, with its sum, before the pixels of 30 x 20
   png.writeUInt32BE(60_000, 16)
   png.writeUInt32BE(50_000, 20)
   png.writeUInt32BE(crc32(png.subarray(12, 29)), 29)
-  await t.rejects(readImage(png), unreadable(/it has 3000000000 pixels \(60000 x 50000\), limitPixels allows 268402689$/))
+  await t.rejects(
+    readImage(png),
+    unreadable(/it has 3000000000 pixels \(60000 x 50000\), limitPixels allows 268402689$/),
+  )
   t.match(await readImageInfo(png), { width: 60_000, height: 50_000, format: 'png' })
 })
 
@@ -154,7 +174,10 @@ t.test('what a file says of a picture, without decoding it', async (t) => {
   const avif = await start(noise(16, 8)).ensureAlpha(0.5).avif().toBuffer()
   t.match(await readImageInfo(avif), { width: 16, height: 8, format: 'avif', channels: 4, hasAlpha: true })
   await t.rejects(readImageInfo(Buffer.from('none')), unreadable(/^Cannot read picture of 4 bytes: .*unsupported/))
-  await t.rejects(readImageInfo(photograph, { page: 1 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "page"/))
+  await t.rejects(
+    readImageInfo(photograph, { page: 1 } as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "page"/),
+  )
   const reason = new Error('enough')
   await t.rejects(readImageInfo(photograph, { signal: AbortSignal.abort(reason) }), reason)
 })
@@ -163,7 +186,8 @@ t.test('a background shows through a picture in grey in its own colour', async (
   const pairs = Uint8Array.from({ length: 2 * 64 }, (_, i) => (i % 2 === 0 ? i * 2 : (i * 37) % 256))
   pairs.set([0, 0, 255, 0, 90, 255])
   const rgba = Uint8Array.from({ length: 4 * 64 }, (_, i) => pairs[2 * Math.floor(i / 4) + (i % 4 === 3 ? 1 : 0)]!)
-  const of = (data: Uint8Array | Uint16Array, channels: 2 | 4): Sharp => sharp(data, { raw: { width: 8, height: 8, channels } })
+  const of = (data: Uint8Array | Uint16Array, channels: 2 | 4): Sharp =>
+    sharp(data, { raw: { width: 8, height: 8, channels } })
   const grey = of(pairs, 2)
   const deep = of(
     Uint16Array.from(pairs, (value) => value * 257),
@@ -210,8 +234,16 @@ t.test('shrinking: at least so large, of what can be decoded smaller', async (t)
   const picture = start(noise(90, 90))
   const transparent = picture.clone().ensureAlpha(0.5)
   for (const whole of [picture.clone().png(), picture.clone().tiff(), picture.clone().gif(), transparent.webp()])
-    t.match(await readImage(await whole.toBuffer(), { shrink: 10 }), { width: 90, height: 90, original: { width: 90, height: 90 } })
-  t.match(await readImage(await picture.clone().webp().toBuffer(), { shrink: 10 }), { width: 10, height: 10, original: { width: 90 } })
+    t.match(await readImage(await whole.toBuffer(), { shrink: 10 }), {
+      width: 90,
+      height: 90,
+      original: { width: 90, height: 90 },
+    })
+  t.match(await readImage(await picture.clone().webp().toBuffer(), { shrink: 10 }), {
+    width: 10,
+    height: 10,
+    original: { width: 90 },
+  })
 })
 
 t.test('a page that is not there', async (t) => {
@@ -249,7 +281,14 @@ t.test('reading can be given up', async (t) => {
 t.test('writing', async (t) => {
   const folder = t.testdir()
   const image = plain(20, 10, [10, 200, 90])
-  for (const [extension, format] of Object.entries({ jpg: 'jpeg', JPEG: 'jpeg', png: 'png', webp: 'webp', avif: 'heif', tif: 'tiff' })) {
+  for (const [extension, format] of Object.entries({
+    jpg: 'jpeg',
+    JPEG: 'jpeg',
+    png: 'png',
+    webp: 'webp',
+    avif: 'heif',
+    tif: 'tiff',
+  })) {
     const path = join(folder, `a.${extension}`)
     await writeImage(image, path)
     t.equal((await sharp(path).metadata()).format, format)
@@ -269,7 +308,11 @@ t.test('writing', async (t) => {
   t.same((await readImage(optimized)).data, (await readImage(plainly)).data)
   t.equal((await sharp(plainly).metadata()).chromaSubsampling, '4:2:0')
   t.equal((await sharp(full).metadata()).chromaSubsampling, '4:4:4')
-  t.same((await readImage(await encodeImage(noise(9, 9), 'png', { quality: 5 }))).data, noise(9, 9).data, 'PNG has no quality')
+  t.same(
+    (await readImage(await encodeImage(noise(9, 9), 'png', { quality: 5 }))).data,
+    noise(9, 9).data,
+    'PNG has no quality',
+  )
   const reason = new Error('enough')
   const controller = new AbortController()
   const encoding = encodeImage(noise(99, 99), 'avif', { signal: controller.signal })
@@ -277,7 +320,10 @@ t.test('writing', async (t) => {
   await t.rejects(encoding, reason)
   await t.rejects(writeImage(image, join(folder, 'never.png'), { signal: controller.signal }), reason)
   await t.rejects(readFile(join(folder, 'never.png')), { code: 'ENOENT' })
-  await t.rejects(writeImage(image, join(folder, 'missing/a.png')), failure('ERR_TRT_FILE', /Cannot write .*missing.a\.png: ENOENT/))
+  await t.rejects(
+    writeImage(image, join(folder, 'missing/a.png')),
+    failure('ERR_TRT_FILE', /Cannot write .*missing.a\.png: ENOENT/),
+  )
   const tooWide = { ...image, width: 70000, height: 1, data: new Uint8Array(210000) }
   await t.rejects(encodeImage(tooWide, 'jpeg'), unreadable(/^Cannot encode a jpeg of 70000 x 1: /))
 })
@@ -285,7 +331,10 @@ t.test('writing', async (t) => {
 t.test('misuse', async (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const image = plain(2, 2, [1, 2, 3])
-  await t.rejects(readImage(3 as never), invalid(/a path, a file: URL or a Uint8Array for source but received number 3/))
+  await t.rejects(
+    readImage(3 as never),
+    invalid(/a path, a file: URL or a Uint8Array for source but received number 3/),
+  )
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
   for (const [options, message] of [
@@ -300,30 +349,43 @@ t.test('misuse', async (t) => {
     [{ shrink: null }, /a number of pixels or \{ width, height \} for shrink/],
   ] as const)
     await t.rejects(readImage(photograph, options as never), invalid(message))
-  await t.rejects(encodeImage(image, 'jpeg', { chromaSubsampling: '4:1:1' as never }), invalid(/'4:4:4' or '4:2:0' for chromaSubsampling/))
+  await t.rejects(
+    encodeImage(image, 'jpeg', { chromaSubsampling: '4:1:1' as never }),
+    invalid(/'4:4:4' or '4:2:0' for chromaSubsampling/),
+  )
   await t.rejects(encodeImage(image, 'jpeg', { optimize: 1 as never }), invalid(/true or false for optimize/))
-  await t.rejects(writeImage(image, 'a.bmp'), invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/))
+  await t.rejects(
+    writeImage(image, 'a.bmp'),
+    invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/),
+  )
   await t.rejects(writeImage(image, 1 as never), invalid(/a path for path/))
   await t.rejects(encodeImage(image, 'bmp' as never), invalid(/one of 'jpeg', 'png'/))
   await t.rejects(encodeImage(image, 'jpeg', { quality: 0 }), invalid(/ for quality /))
   await t.rejects(encodeImage({ ...image, height: 3 }, 'jpeg'), invalid(/18 bytes/))
 })
 
-t.test('sharp: where there is none the error says what to do, and a linked package finds it from where the program runs', async (t) => {
-  // Outside the project's folder, so that its node_modules are not found.
-  const folder = temporaryFolder(t)
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  await cp(new URL('../../lib', import.meta.url), folder, { recursive: true })
-  // a program of a project that has sharp, and links to a package that has not
-  const linking = join(t.testdir({}), 'main.mjs')
-  const program = `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
+t.test(
+  'sharp: where there is none the error says what to do, and a linked package finds it from where the program runs',
+  async (t) => {
+    // Outside the project's folder, so that its node_modules are not found.
+    const folder = temporaryFolder(t)
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+    await cp(new URL('../../lib', import.meta.url), folder, { recursive: true })
+    // a program of a project that has sharp, and links to a package that has not
+    const linking = join(t.testdir({}), 'main.mjs')
+    const program = `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
      await readImage(${JSON.stringify(photograph)}).then(({ width }) => console.log(width), ({ code, message }) => console.log(code, message))`
-  for (const path of [join(folder, 'main.mjs'), linking]) await writeFile(path, program)
-  const project = fileURLToPath(new URL('../../..', import.meta.url))
-  const printed = async (main: string, cwd: string): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [main], { cwd })).stdout
-  const without = `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`
-  t.equal(await printed(join(folder, 'main.mjs'), folder), without)
-  t.equal(await printed(join(folder, 'main.mjs'), project), without, 'the folder that it is called in may be of anybody')
-  t.equal(await printed(linking, folder), `${(await sharp(photograph).metadata()).width}\n`)
-})
+    for (const path of [join(folder, 'main.mjs'), linking]) await writeFile(path, program)
+    const project = fileURLToPath(new URL('../../..', import.meta.url))
+    const printed = async (main: string, cwd: string): Promise<string> =>
+      (await promisify(execFile)(process.execPath, [main], { cwd })).stdout
+    const without = `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`
+    t.equal(await printed(join(folder, 'main.mjs'), folder), without)
+    t.equal(
+      await printed(join(folder, 'main.mjs'), project),
+      without,
+      'the folder that it is called in may be of anybody',
+    )
+    t.equal(await printed(linking, folder), `${(await sharp(photograph).metadata()).width}\n`)
+  },
+)

@@ -1,12 +1,25 @@
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
-import { type Frame, type InstanceCandidates, type InstanceMask, instanceMasks, instanceMasksSync, letterbox, type Mask, maskIoU, rotatedCrop, stretch } from '../../lib/vision/index.js' // prettier-ignore
+import {
+  type Frame,
+  type InstanceCandidates,
+  type InstanceMask,
+  instanceMasks,
+  instanceMasksSync,
+  letterbox,
+  type Mask,
+  maskIoU,
+  rotatedCrop,
+  stretch,
+} from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { portably } from './mask-cases.js'
 import { answersOf } from './oracles/answers.js'
 
-const { masks: recorded } = answersOf<{ readonly masks: readonly { seed: number; masks: readonly string[] }[] }>('instances')
+const { masks: recorded } = answersOf<{ readonly masks: readonly { seed: number; masks: readonly string[] }[] }>(
+  'instances',
+)
 const count = 6
 
 interface Given {
@@ -38,7 +51,8 @@ function givenOf(seed: number): Given {
 /** As large as the picture. */
 function whole({ x, y, width, height, data }: InstanceMask, frame: Frame): Mask {
   const all = new Uint8Array(frame.image.width * frame.image.height)
-  for (let row = 0; row < height; row++) all.set(data.subarray(row * width, (row + 1) * width), (y + row) * frame.image.width + x)
+  for (let row = 0; row < height; row++)
+    all.set(data.subarray(row * width, (row + 1) * width), (y + row) * frame.image.width + x)
   return { ...frame.image, data: all }
 }
 
@@ -61,10 +75,17 @@ t.test("masks are process_mask_native's, by any way", async (t) => {
     t.same(await portably(() => instanceMasksSync(candidates, prototypes, frame)), found)
     const boxes = candidates.boxes.map((value, i, all) => (i % 4 < 2 ? value : value + (all[i - 2] as number)))
     const { coefficients } = candidates
-    const byCorners = await instanceMasks({ boxes, coefficients, format: 'xyxy' }, prototypes.reshape(prototypes.shape.slice(1)), frame)
+    const byCorners = await instanceMasks(
+      { boxes, coefficients, format: 'xyxy' },
+      prototypes.reshape(prototypes.shape.slice(1)),
+      frame,
+    )
     t.ok(byCorners.every((mask, i) => Math.abs(mask.width - (found[i]?.width as number)) <= 1))
     t.same(await instanceMasks(candidates, prototypes, frame, { indices: Int32Array.of(2, 0) }), [found[2], found[0]])
-    t.same((await instanceMasks(candidates, prototypes, frame, { threshold: 1e9 })).map(({ data }) => data.includes(1)), [false, false, false]) // prettier-ignore
+    t.same(
+      (await instanceMasks(candidates, prototypes, frame, { threshold: 1e9 })).map(({ data }) => data.includes(1)),
+      [false, false, false],
+    )
   }
   t.ok(empty > 0, 'boxes beside the picture, too')
 })
@@ -77,15 +98,45 @@ t.test('abort and misuse', async (t) => {
   const shape = /\[1, P, height, width\] or \[P, height, width\] for prototypes/
   const wrong: [unknown, unknown, unknown, unknown, ReturnType<typeof failure>][] = [
     [null, prototypes, frame, {}, invalid(/an object for candidates/)],
-    [{ ...candidates, boxes: new Float32Array(5) }, prototypes, frame, {}, invalid(/4 elements for boxes but received number 5/)],
-    [{ ...candidates, boxes: new Float32Array(12).fill(NaN) }, prototypes, frame, {}, invalid(/a finite number for boxes\[0\]/)],
-    [{ ...candidates, coefficients: new Float32Array(17) }, prototypes, frame, {}, invalid(/18 elements for coefficients/)],
+    [
+      { ...candidates, boxes: new Float32Array(5) },
+      prototypes,
+      frame,
+      {},
+      invalid(/4 elements for boxes but received number 5/),
+    ],
+    [
+      { ...candidates, boxes: new Float32Array(12).fill(NaN) },
+      prototypes,
+      frame,
+      {},
+      invalid(/a finite number for boxes\[0\]/),
+    ],
+    [
+      { ...candidates, coefficients: new Float32Array(17) },
+      prototypes,
+      frame,
+      {},
+      invalid(/18 elements for coefficients/),
+    ],
     [{ ...candidates, format: 'cxcywh' }, prototypes, frame, {}, invalid(/'xywh' or 'xyxy' for format/)],
     [candidates, {}, frame, {}, invalid(/a Tensor for prototypes/)],
-    [candidates, Tensor.zeros('float16', [6, 2, 2]), frame, {}, failure('ERR_TRT_DTYPE', /float32 tensor for prototypes/)],
+    [
+      candidates,
+      Tensor.zeros('float16', [6, 2, 2]),
+      frame,
+      {},
+      failure('ERR_TRT_DTYPE', /float32 tensor for prototypes/),
+    ],
     [candidates, Tensor.zeros('float32', [2, 6, 2, 2]), frame, {}, failure('ERR_TRT_SHAPE', shape)],
     [candidates, Tensor.zeros('float32', [6, 0, 2]), frame, {}, failure('ERR_TRT_SHAPE', shape)],
-    [candidates, prototypes, rotatedCrop(frame.image, [1, 1, 5, 5], 30, 4), {}, invalid(/does not turn the picture.* for frame/)],
+    [
+      candidates,
+      prototypes,
+      rotatedCrop(frame.image, [1, 1, 5, 5], 30, 4),
+      {},
+      invalid(/does not turn the picture.* for frame/),
+    ],
     [candidates, prototypes, null, {}, invalid(/a Frame for frame/)],
     [candidates, prototypes, frame, { indices: [0] }, invalid(/an Int32Array for indices/)],
     [candidates, prototypes, frame, { indices: Int32Array.of(0, 3) }, invalid(/one of 3 candidates for indices\[1\]/)],

@@ -27,11 +27,18 @@ bothWays(async (t) => {
   t.equal(result, into)
   const wanted = toTensorSync(image, frame).data
   const row = (index: number): Float32Array => into.data.subarray(index * 192, (index + 1) * 192)
-  t.ok(row(0).every((value) => value === 7) && row(3).every((value) => value === 7), 'rows before and after are left alone')
+  t.ok(
+    row(0).every((value) => value === 7) && row(3).every((value) => value === 7),
+    'rows before and after are left alone',
+  )
   t.same(row(1), wanted)
   t.same(row(2), wanted)
   const bytes = Tensor.zeros('uint8', [1, 8, 8, 3])
-  t.equal((await toTensor(image, frame, { into: bytes, layout: 'NHWC' })).dtype, 'uint8', 'the data type is that of into')
+  t.equal(
+    (await toTensor(image, frame, { into: bytes, layout: 'NHWC' })).dtype,
+    'uint8',
+    'the data type is that of into',
+  )
   const later = await toTensor(image, frame, { at: 2 })
   t.same(later.shape, [3, 3, 8, 8])
   t.ok(
@@ -42,11 +49,26 @@ bothWays(async (t) => {
 
 t.test('what into may not be', async (t) => {
   const shape = (message: RegExp) => failure('ERR_TRT_SHAPE', message)
-  t.throws(() => toTensorSync(image, frame, { into: Tensor.zeros('float32', [1, 3, 8, 9]) }), shape(/\[1 or more, 3, 8, 8\] for into/))
-  t.throws(() => toTensorSync([image, image], frame, { into: Tensor.zeros('float32', [1, 3, 8, 8]) }), shape(/\[2 or more, 3, 8, 8\]/))
-  t.throws(() => toTensorSync(image, frame, { into: Tensor.zeros('float32', [2, 3, 8, 8]), at: 2 }), shape(/\[3 or more, 3, 8, 8\]/))
-  t.throws(() => toTensorSync(image, frame, { into: Tensor.zeros('int8', [1, 3, 8, 8]) as never }), failure('ERR_TRT_DTYPE', /float32, float16, uint8 for into but received int8/)) // prettier-ignore
-  t.throws(() => toTensorSync(image, frame, { into: Tensor.zeros('uint8', [1, 3, 8, 8]) as never, dtype: 'float32' }), failure('ERR_TRT_DTYPE', /float32 for into but received uint8/)) // prettier-ignore
+  t.throws(
+    () => toTensorSync(image, frame, { into: Tensor.zeros('float32', [1, 3, 8, 9]) }),
+    shape(/\[1 or more, 3, 8, 8\] for into/),
+  )
+  t.throws(
+    () => toTensorSync([image, image], frame, { into: Tensor.zeros('float32', [1, 3, 8, 8]) }),
+    shape(/\[2 or more, 3, 8, 8\]/),
+  )
+  t.throws(
+    () => toTensorSync(image, frame, { into: Tensor.zeros('float32', [2, 3, 8, 8]), at: 2 }),
+    shape(/\[3 or more, 3, 8, 8\]/),
+  )
+  t.throws(
+    () => toTensorSync(image, frame, { into: Tensor.zeros('int8', [1, 3, 8, 8]) as never }),
+    failure('ERR_TRT_DTYPE', /float32, float16, uint8 for into but received int8/),
+  )
+  t.throws(
+    () => toTensorSync(image, frame, { into: Tensor.zeros('uint8', [1, 3, 8, 8]) as never, dtype: 'float32' }),
+    failure('ERR_TRT_DTYPE', /float32 for into but received uint8/),
+  )
   const detached = Tensor.zeros('float32', [1, 3, 8, 8])
   structuredClone(detached.data, { transfer: [detached.data.buffer as ArrayBuffer] })
   const problem = await failureOf(() => toTensor(image, frame, { into: detached }))
@@ -83,10 +105,17 @@ bothWays((t) => {
     for (const format of ['rgb', 'bgr', 'rgba', 'bgra'] as const)
       t.same(toTensorSync(packed(format, gap), frame).data, wanted, `${format}, ${gap} bytes between rows`)
     const { data } = toTensorSync(packed('gray', gap), frame)
-    for (const channel of [0, 1, 2]) t.same(data.subarray(channel * 64, channel * 64 + 64), wanted.subarray(0, 64), 'grey in all channels')
+    for (const channel of [0, 1, 2])
+      t.same(data.subarray(channel * 64, channel * 64 + 64), wanted.subarray(0, 64), 'grey in all channels')
   }
   const short: RawImage = { ...packed('rgba', 5), data: packed('rgba', 5).data.subarray(1) }
-  t.throws(() => toTensorSync(short, frame), failure('ERR_TRT_INVALID_ARGUMENT', /282 bytes \(rgba, 9 x 7, stride 41\) for images\[0\].data but received number 281/)) // prettier-ignore
+  t.throws(
+    () => toTensorSync(short, frame),
+    failure(
+      'ERR_TRT_INVALID_ARGUMENT',
+      /282 bytes \(rgba, 9 x 7, stride 41\) for images\[0\].data but received number 281/,
+    ),
+  )
   const nv12: RawImage = { width: 9, height: 7, format: 'nv12', data: new Uint8Array(102) }
   t.throws(() => toTensorSync(nv12, frame), failure('ERR_TRT_INVALID_ARGUMENT', /103 bytes/))
 }, 'layouts of pixels')
@@ -97,8 +126,12 @@ bothWays((t) => {
   for (let i = 0; i < 63; i++) grey[i] = 16 + i
   const odd: RawImage = { width: 9, height: 7, format: 'i420', data: grey }
   const { data } = toTensorSync(odd, stretch(odd, odd), { layout: 'NHWC' })
-  for (let i = 0; i < 63; i++) t.same([...data.subarray(i * 3, i * 3 + 3)], Array(3).fill(Math.round((i * 255) / 219)), `${i}`)
-  const full = toTensorSync({ ...odd, range: 'full', matrix: 'bt709' }, stretch(odd, odd), { order: 'GRAY', dtype: 'uint8' })
+  for (let i = 0; i < 63; i++)
+    t.same([...data.subarray(i * 3, i * 3 + 3)], Array(3).fill(Math.round((i * 255) / 219)), `${i}`)
+  const full = toTensorSync({ ...odd, range: 'full', matrix: 'bt709' }, stretch(odd, odd), {
+    order: 'GRAY',
+    dtype: 'uint8',
+  })
   t.same(full.data, grey.subarray(0, 63))
 }, 'YUV of odd sides')
 
@@ -113,12 +146,19 @@ function interleaved({ width, height, data, ...rest }: RawImage, gap: number): R
   for (let y = 0; y < height; y++) out.set(data.subarray(y * width, (y + 1) * width), y * stride)
   for (let y = 0; y < rows; y++)
     for (let x = 0; x < half; x++)
-      for (const plane of [0, 1]) out[stride * height + y * row + 2 * x + plane] = data[width * height + (plane * rows + y) * half + x]!
+      for (const plane of [0, 1])
+        out[stride * height + y * row + 2 * x + plane] = data[width * height + (plane * rows + y) * half + x]!
   return { ...rest, width, height, format: 'nv12', data: out, ...(gap > 0 && { stride }) }
 }
 
 bothWays((t) => {
-  for (const [width, height] of [[3, 3], [9, 7], [1, 1], [8, 5], [5, 8]] as const) {
+  for (const [width, height] of [
+    [3, 3],
+    [9, 7],
+    [1, 1],
+    [8, 5],
+    [5, 8],
+  ] as const) {
     const bytes = width * height + 2 * Math.ceil(width / 2) * Math.ceil(height / 2)
     const planes: RawImage = { width, height, format: 'i420', data: new Random(width).bytes(bytes) }
     const wanted = toTensorSync(planes, stretch(planes, planes)).data
@@ -127,7 +167,7 @@ bothWays((t) => {
       t.same(toTensorSync(pairs, stretch(pairs, pairs)).data, wanted, `${width} x ${height}, ${gap} bytes between rows`)
     }
     t.equal(interleaved(planes, 0).data.length, bytes, 'no byte between rows')
-  } // prettier-ignore
+  }
 }, 'NV12 of odd sides is I420 in turns')
 
 /**
@@ -138,13 +178,23 @@ bothWays((t) => {
   const [width, height] = [512, 96]
   const data = new Random(11).bytes(width * height * 3)
   const colours: Image = { width, height, channels: 3, data }
-  const wanted = Uint8Array.from({ length: width * height }, (_, i) => (19595 * data[3 * i]! + 38470 * data[3 * i + 1]! + 7471 * data[3 * i + 2]! + 32768) >> 16)
-  const others = wanted.filter((value, i) => value !== Math.round(0.299 * data[3 * i]! + 0.587 * data[3 * i + 1]! + 0.114 * data[3 * i + 2]!))
+  const wanted = Uint8Array.from(
+    { length: width * height },
+    (_, i) => (19595 * data[3 * i]! + 38470 * data[3 * i + 1]! + 7471 * data[3 * i + 2]! + 32768) >> 16,
+  )
+  const others = wanted.filter(
+    (value, i) => value !== Math.round(0.299 * data[3 * i]! + 0.587 * data[3 * i + 1]! + 0.114 * data[3 * i + 2]!),
+  )
   t.ok(others.length > 5, `${others.length} colours tell the formulas apart`)
   const whole = stretch(colours, colours)
   for (const filter of ['linear', 'triangle'] as const) {
     for (const layout of ['NCHW', 'NHWC'] as const)
-      t.ok(Buffer.from(toTensorSync(colours, whole, { order: 'GRAY', dtype: 'uint8', filter, layout }).data).equals(wanted), `${filter}, ${layout}`)
+      t.ok(
+        Buffer.from(toTensorSync(colours, whole, { order: 'GRAY', dtype: 'uint8', filter, layout }).data).equals(
+          wanted,
+        ),
+        `${filter}, ${layout}`,
+      )
     const floats = toTensorSync(colours, whole, { order: 'GRAY', round: true, filter })
     t.ok(Buffer.from(Uint8Array.from(floats.data)).equals(wanted), `${filter}, float32`)
   }
@@ -153,9 +203,13 @@ bothWays((t) => {
   for (const filter of ['linear', 'triangle'] as const) {
     const rgb = toTensorSync(colours, small, { dtype: 'uint8', filter, layout: 'NHWC' }).data
     const grey = toTensorSync(colours, small, { order: 'GRAY', dtype: 'uint8', filter }).data
-    t.same(grey, grey.map((_, i) => (19595 * rgb[3 * i]! + 38470 * rgb[3 * i + 1]! + 7471 * rgb[3 * i + 2]! + 32768) >> 16), `${filter}, resized`)
+    t.same(
+      grey,
+      grey.map((_, i) => (19595 * rgb[3 * i]! + 38470 * rgb[3 * i + 1]! + 7471 * rgb[3 * i + 2]! + 32768) >> 16),
+      `${filter}, resized`,
+    )
   }
-}, "grey bytes are those of PIL's convert('L')") // prettier-ignore
+}, "grey bytes are those of PIL's convert('L')")
 
 bothWays((t) => {
   const gray = toTensorSync(image, frame, { order: 'GRAY', mean: 3, std: 2 })
@@ -165,7 +219,10 @@ bothWays((t) => {
     const luma = 0.299 * colour[i]! + 0.587 * colour[64 + i]! + 0.114 * colour[128 + i]!
     t.ok(Math.abs(gray.data[i]! - (luma - 3) / 2) < 1e-4)
   }
-  t.throws(() => toTensorSync(image, frame, { order: 'GRAY', mean: [1, 2, 3] }), failure('ERR_TRT_INVALID_ARGUMENT', /one number with order GRAY for mean/)) // prettier-ignore
+  t.throws(
+    () => toTensorSync(image, frame, { order: 'GRAY', mean: [1, 2, 3] }),
+    failure('ERR_TRT_INVALID_ARGUMENT', /one number with order GRAY for mean/),
+  )
 }, 'grey')
 
 bothWays((t) => {
@@ -180,7 +237,11 @@ bothWays((t) => {
   // subnormal, too large, beyond what rounds to the largest
   for (const scale of [1e-7, 1e-9, 257.1, 300]) {
     const scaled = toTensorSync(image, frame, { scale }).data
-    t.same(toTensorSync(image, frame, { scale, dtype: 'float16' }).data, Tensor.fromFloat32('float16', scaled).data, `${scale}`)
+    t.same(
+      toTensorSync(image, frame, { scale, dtype: 'float16' }).data,
+      Tensor.fromFloat32('float16', scaled).data,
+      `${scale}`,
+    )
   }
 }, 'float16, and units of means')
 
@@ -195,7 +256,9 @@ bothWays((t) => {
       { width: 50, height: 60 },
     ]) {
       const inside = toTensorSync(padded, stretch(padded, size), { filter }).data
-      const beyond = toTensorSync(image, crop(image, [-10, -20, 39, 37], size, { fill: [200, 100, 50] }), { filter }).data
+      const beyond = toTensorSync(image, crop(image, [-10, -20, 39, 37], size, { fill: [200, 100, 50] }), {
+        filter,
+      }).data
       t.ok(
         inside.every((value, i) => Math.abs(value - beyond[i]!) < 2e-4),
         `${filter} to ${size.width} x ${size.height}`,

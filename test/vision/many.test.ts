@@ -30,19 +30,45 @@ const path = join(folder, 'a.png')
 await writeImage(image, path)
 const bgra: RawImage = { width: 24, height: 18, format: 'bgra', stride: 100, data: new Uint8Array(1800) }
 for (let i = 0; i < 432; i++)
-  for (const channel of [0, 1, 2]) bgra.data[Math.floor(i / 24) * 100 + (i % 24) * 4 + 2 - channel] = image.data[i * 3 + channel]!
+  for (const channel of [0, 1, 2])
+    bgra.data[Math.floor(i / 24) * 100 + (i % 24) * 4 + 2 - channel] = image.data[i * 3 + channel]!
 const longer: RawImage = { width: 24, height: 18, format: 'rgb', data: Uint8Array.from([...image.data, 1, 2, 3]) }
 const pictures: readonly Picture[] = [image, bgra, longer, await encodeImage(image, 'png'), path]
 
 const box: Box = [4, 3, 9, 8]
-const mask = { width: 24, height: 18, data: Uint8Array.from({ length: 432 }, (_, i) => (i % 5 === 0 ? 1 + (i % 3) : 0)) }
+const mask = {
+  width: 24,
+  height: 18,
+  data: Uint8Array.from({ length: 432 }, (_, i) => (i % 5 === 0 ? 1 + (i % 3) : 0)),
+}
 const each = <A>(other: A): A[] => pictures.map(() => other)
 type Work = readonly [one: () => Promise<unknown>, many: (options?: ManyOptions) => Promise<readonly unknown[]>]
 const works: Readonly<Record<string, Work>> = {
   blurRegions: [() => blurRegions(image, [box]), (options) => blurRegions(pictures, each([box]), options)],
   blurMask: [() => blurMask(image, mask), (options) => blurMask(pictures, each(mask), options)],
   drawBoxes: [() => drawBoxes(image, [{ box }]), (options) => drawBoxes(pictures, each([{ box }]), options)],
-  drawPolygons: [() => drawPolygons(image, [[[1, 1], [9, 8], [3, 12]]]), (options) => drawPolygons(pictures, each([[[1, 1], [9, 8], [3, 12]]]), options)], // prettier-ignore
+  drawPolygons: [
+    () =>
+      drawPolygons(image, [
+        [
+          [1, 1],
+          [9, 8],
+          [3, 12],
+        ],
+      ]),
+    (options) =>
+      drawPolygons(
+        pictures,
+        each([
+          [
+            [1, 1],
+            [9, 8],
+            [3, 12],
+          ],
+        ]),
+        options,
+      ),
+  ],
   overlay: [() => overlay(image, mask), (options) => overlay(pictures, each(mask), options)],
   cutOut: [() => cutOut(image, mask), (options) => cutOut(pictures, each(mask), { ...options })],
 }
@@ -70,12 +96,18 @@ t.test('one of any kind', async (t) => {
 
 bothWays(async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
-  t.match(await failureOf(() => blurRegions(pictures, [[box]])), { code, message: /5 \(one for each picture\) for the number of regions but received number 1/ }) // prettier-ignore
+  t.match(await failureOf(() => blurRegions(pictures, [[box]])), {
+    code,
+    message: /5 \(one for each picture\) for the number of regions but received number 1/,
+  })
   t.match(await failureOf(() => overlay(pictures, mask as never)), { code, message: /for masks/ })
   const spoilt = [...pictures.slice(0, 2), { ...image, width: 25 } as Image]
   t.match(await failureOf(() => blurRegions(spoilt, [[box], [box], [box]])), { code, message: /for images\[2\].data/ })
   t.match(await failureOf(() => drawBoxes([join(folder, 'none.png')], [[]])), { code: 'ERR_TRT_FILE' })
-  t.match(await failureOf(() => blurRegions(image, [box], { onProgress: 3 as never })), { code, message: /for onProgress/ })
+  t.match(await failureOf(() => blurRegions(image, [box], { onProgress: 3 as never })), {
+    code,
+    message: /for onProgress/,
+  })
   t.same(await blurRegions([], []), [], 'none')
   const mine = new Error('mine')
   const thrown = await blurRegions(pictures, each([box]), {
@@ -88,7 +120,9 @@ bothWays(async (t) => {
 
 bothWays(async (t) => {
   const seen: ManyProgress[] = []
-  const tensor = await toTensor(pictures, (size) => letterbox(size, 8), { onProgress: (progress) => seen.push(progress) })
+  const tensor = await toTensor(pictures, (size) => letterbox(size, 8), {
+    onProgress: (progress) => seen.push(progress),
+  })
   const wanted = (await toTensor(image, letterbox(image, 8))).data
   for (let i = 0; i < 5; i++) t.same(tensor.data.subarray(i * 192, (i + 1) * 192), wanted)
   t.same(seen.at(-1), { done: 5, total: 5 })
@@ -101,7 +135,8 @@ bothWays(async (t) => {
   const seen: ManyProgress[] = []
   const files = await encodeImage(all, 'png', { onProgress: (progress) => seen.push(progress) })
   t.equal(seen.length, 4)
-  for (const file of files.slice(0, 3)) t.same((await readImage(file)).data, image.data, 'the pixels, whatever their layout')
+  for (const file of files.slice(0, 3))
+    t.same((await readImage(file)).data, image.data, 'the pixels, whatever their layout')
   t.equal((await readImageInfo(files[3]!)).hasAlpha, true)
   const paths = ['b.png', 'c.webp', 'd.jpg'].map((name) => join(folder, name))
   await writeImage(all.slice(0, 3), paths)
@@ -116,11 +151,28 @@ bothWays(async (t) => {
 bothWays(async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
   const two = [image, image]
-  t.match(await failureOf(() => writeImage(two, ['a.png'])), { code, message: /2 \(one for each picture\) for the number of paths but received number 1/ }) // prettier-ignore
-  t.match(await failureOf(() => writeImage(two, ['a.png', './a.png'].map((name) => join(folder, name)))), { code, message: /a path of its own for paths\[1\]/ }) // prettier-ignore
-  t.match(await failureOf(() => writeImage(two, ['a.png', 'a.bmp'])), { code, message: /for paths\[1\] but received string "a.bmp"/ })
+  t.match(await failureOf(() => writeImage(two, ['a.png'])), {
+    code,
+    message: /2 \(one for each picture\) for the number of paths but received number 1/,
+  })
+  t.match(
+    await failureOf(() =>
+      writeImage(
+        two,
+        ['a.png', './a.png'].map((name) => join(folder, name)),
+      ),
+    ),
+    { code, message: /a path of its own for paths\[1\]/ },
+  )
+  t.match(await failureOf(() => writeImage(two, ['a.png', 'a.bmp'])), {
+    code,
+    message: /for paths\[1\] but received string "a.bmp"/,
+  })
   t.match(await failureOf(() => writeImage(two, path as never)), { code, message: /for paths/ })
-  t.match(await failureOf(() => encodeImage([image, { ...image, width: 25 }], 'png')), { code, message: /for images\[1\].data/ })
+  t.match(await failureOf(() => encodeImage([image, { ...image, width: 25 }], 'png')), {
+    code,
+    message: /for images\[1\].data/,
+  })
   const good = join(folder, 'good.png')
   t.match(await failureOf(() => writeImage(two, [join(folder, 'no/such.png'), good])), { code: 'ERR_TRT_FILE' })
   t.same((await readImage(good)).data, image.data, 'the others are written')

@@ -3,7 +3,15 @@ import { crop, type Frame, letterbox, type Mask, padToSquare, type Size, stretch
 import { Random } from '../support/random.js'
 import { answersOf } from './oracles/answers.js'
 
-export type Part = readonly [area: number, x: number, y: number, width: number, height: number, centreX: number, centreY: number]
+export type Part = readonly [
+  area: number,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  centreX: number,
+  centreY: number,
+]
 
 export interface MaskCase {
   readonly seed: number
@@ -52,7 +60,15 @@ function frameOf(kind: string, image: Size, size: Size, box: readonly [number, n
 export function asPixels({ data, shape }: Tensor<'float32'>): Tensor<'float32'> {
   const [count = 0, channels = 0, height = 0, width = 0] = shape
   const pixels = height * width
-  const turned = Float32Array.from(data, (_, i) => data[Math.floor(i / channels / pixels) * channels * pixels + (i % channels) * pixels + (Math.floor(i / channels) % pixels)] as number) // prettier-ignore
+  const turned = Float32Array.from(
+    data,
+    (_, i) =>
+      data[
+        Math.floor(i / channels / pixels) * channels * pixels +
+          (i % channels) * pixels +
+          (Math.floor(i / channels) % pixels)
+      ] as number,
+  )
   return new Tensor('float32', turned, [count, height, width, channels])
 }
 

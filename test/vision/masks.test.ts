@@ -23,7 +23,12 @@ t.test("masks are torch's, by any way and in any layout", async (t) => {
     same(t, toMaskSync(output, frame, options), mask, 'at once')
     same(t, toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' }), mask, 'NHWC')
     same(t, await portably(() => toMask(output, frame, options)), mask, 'in JavaScript')
-    same(t, await portably(() => toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' })), mask, 'in JavaScript, NHWC')
+    same(
+      t,
+      await portably(() => toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' })),
+      mask,
+      'in JavaScript, NHWC',
+    )
   }
   t.equal(maskCases.length, 240)
 })
@@ -43,7 +48,11 @@ t.test('several pictures, of several sizes', async (t) => {
   const shape = given[0]?.output.shape.slice(1) as number[]
   const length = shape.reduce((a, b) => a * b)
   const random = new Random(3)
-  const output = new Tensor('float32', Float32Array.from({ length: 2 * length }, () => random.next()), [2, ...shape]) // prettier-ignore
+  const output = new Tensor(
+    'float32',
+    Float32Array.from({ length: 2 * length }, () => random.next()),
+    [2, ...shape],
+  )
   const [, , height = 0, width = 0] = output.shape
   const frames = given.map(({ frame }) => stretch(frame.image, { width, height }))
   const each = frames.map((frame, i) => {
@@ -108,7 +117,12 @@ t.test('misuse', async (t) => {
   const turned = rotatedCrop({ width: 9, height: 9 }, [1, 1, 5, 5], 30, 4)
   const wrong: [unknown, unknown, unknown, ReturnType<typeof failure>][] = [
     [null, frame, {}, invalid(/a Tensor for output/)],
-    [Tensor.zeros('float16', [1, 1, 2, 2]), frame, {}, failure('ERR_TRT_DTYPE', /float32 tensor for output but received float16/)],
+    [
+      Tensor.zeros('float16', [1, 1, 2, 2]),
+      frame,
+      {},
+      failure('ERR_TRT_DTYPE', /float32 tensor for output but received float16/),
+    ],
     [Tensor.zeros('float32', [1, 2, 2]), frame, {}, failure('ERR_TRT_SHAPE', /\[N, C, height, width\].* but received/)],
     [Tensor.zeros('float32', [1, 1, 0, 2]), frame, {}, failure('ERR_TRT_SHAPE', /for output/)],
     [Tensor.zeros('float32', [1, 257, 1, 1]), frame, {}, failure('ERR_TRT_SHAPE', /C at most 256/)],
@@ -118,7 +132,12 @@ t.test('misuse', async (t) => {
     [output, [null], {}, invalid(/a Frame for frames\[0\]/)],
     [output, frame, { layout: 'CHW' }, invalid(/for layout/)],
     [output, frame, { threshold: NaN }, invalid(/for threshold/)],
-    [Tensor.zeros('float32', [1, 2, 2, 2]), frame, { threshold: 0 }, invalid(/no threshold where there are several channels/)],
+    [
+      Tensor.zeros('float32', [1, 2, 2, 2]),
+      frame,
+      { threshold: 0 },
+      invalid(/no threshold where there are several channels/),
+    ],
     [output, frame, { treshold: 0 }, invalid(/Unknown option "treshold"/)],
   ]
   for (const [values, frames, options, error] of wrong) {

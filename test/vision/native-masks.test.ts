@@ -7,10 +7,21 @@ const axis = { count: 3, last: 3, first: Int32Array.of(0, 1, 2), weights: new Fl
 const output = { columns: axis, rows: axis, threshold: 0, out: new Uint8Array(9), stride: 3 }
 const jobs = {
   makeMask: { ...output, values: new Float32Array(16), width: 4, height: 4, channels: 1, planar: 1 },
-  makeInstanceMask: { ...output, prototypes: new Float32Array(32), coefficients: new Float32Array(2), width: 4, height: 4, count: 2, left: 0, top: 0, across: 4, down: 4 },
+  makeInstanceMask: {
+    ...output,
+    prototypes: new Float32Array(32),
+    coefficients: new Float32Array(2),
+    width: 4,
+    height: 4,
+    count: 2,
+    left: 0,
+    top: 0,
+    across: 4,
+    down: 4,
+  },
   labelComponents: { data: new Uint8Array(6), width: 3, height: 2, only: -1, diagonal: 1, labels: new Int32Array(6) },
   traceOutlines: { labels: new Int32Array(6), width: 3, height: 2, diagonal: 1 },
-} as const // prettier-ignore
+} as const
 
 /** What no caller of lib/ gives. */
 const wrong: readonly unknown[] = [
@@ -60,7 +71,15 @@ t.test('whatever a job is made of, it is done or refused', async (t) => {
 const yuv = { black: 0, luma: 0, red: 0, greenU: 0, greenV: 0, blue: 0, sample: 1, centre: 128 }
 
 t.test('numbers that are none, in what a region is hidden with: refused, whatever the method', async (t) => {
-  const picture = { format: 0, width: 8, height: 6, stride: 24, data: new Uint8Array(8 * 6 * 3).fill(7), yuv, inPlace: 0 } as const
+  const picture = {
+    format: 0,
+    width: 8,
+    height: 6,
+    stride: 24,
+    data: new Uint8Array(8 * 6 * 3).fill(7),
+    yuv,
+    inPlace: 0,
+  } as const
   const hideRegions = (regions: readonly number[], style: readonly number[], sync: boolean): unknown =>
     addon.hideRegions(sync, picture, Float64Array.from(regions), Float64Array.from(style))
   const [region, mask, area] = [[1, 1, 5, 5], new Uint8Array(9).fill(1), Float64Array.of(1, 1, 4, 4)]
@@ -73,7 +92,9 @@ t.test('numbers that are none, in what a region is hidden with: refused, whateve
         const changed = style.with(at, value)
         t.throws(() => hideRegions(region, changed, true), { code: 'ERR_TRT_INVALID_ARGUMENT' }, changed.join(' '))
         t.throws(() => hideRegions(region, changed, false), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-        t.throws(() => addon.hideMask(true, picture, mask, area, Float64Array.from(changed)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+        t.throws(() => addon.hideMask(true, picture, mask, area, Float64Array.from(changed)), {
+          code: 'ERR_TRT_INVALID_ARGUMENT',
+        })
       }
     for (const value of impossible.filter((number) => number !== -1))
       t.throws(() => hideRegions(region.with(2, value), style, true), { code: 'ERR_TRT_INVALID_ARGUMENT' })

@@ -56,9 +56,15 @@ for (const [owner, option, call] of calls) {
     const code = 'ERR_TRT_INVALID_ARGUMENT'
     const misspelt = { ...grid, [`${option}s`]: undefined } as never
     const known = owner === 'decodeGrid' ? misspelt : ({ [`${option}s`]: undefined } as never)
-    t.match(await failureOf(() => call(known)), { code, message: `Unknown option "${option}s" for ${owner}: did you mean ${option}?` })
+    t.match(await failureOf(() => call(known)), {
+      code,
+      message: `Unknown option "${option}s" for ${owner}: did you mean ${option}?`,
+    })
     for (const wrong of [null, 3, 'png', []])
-      t.match(await failureOf(() => call(wrong as never)), { code, message: `Expected an object for the options of ${owner}` })
+      t.match(await failureOf(() => call(wrong as never)), {
+        code,
+        message: `Expected an object for the options of ${owner}`,
+      })
   })
 }
 

@@ -1,7 +1,16 @@
-// Resizes against what PIL, OpenCV and torchvision made of the same noise (oracles/resize.py), both ways: the addon's and JavaScript's.
+// Resizes against what PIL, OpenCV and torchvision made of the same noise (oracles/resize.py), both ways: the addon's
+// and JavaScript's.
 import t from 'tap'
 import { yuvCoefficients, yuvMatrices, yuvRanges } from '../../lib/pixels/yuv.js'
-import { centerCrop, crop, rotatedCrop, stretch, toTensorSync, type RawImage, type TensorOptions } from '../../lib/vision/index.js'
+import {
+  centerCrop,
+  crop,
+  rotatedCrop,
+  stretch,
+  toTensorSync,
+  type RawImage,
+  type TensorOptions,
+} from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
 import { bothWays } from './helpers.js'
 import { answersOf } from './oracles/answers.js'
@@ -33,7 +42,10 @@ function furthest(seed: number, values: Float32Array | Uint8Array, samples: read
   return samples.reduce((most, sample) => Math.max(most, Math.abs(sample - values[random.below(values.length)]!)), 0)
 }
 
-/** Whose resize, which of ours, and how far apart they may be: those of PIL not at all, others of whole numbers by 1, since each rounds in its own way. */
+/**
+ * Whose resize, which of ours, and how far apart they may be: those of PIL not at all, others of whole numbers by 1,
+ * since each rounds in its own way.
+ */
 const peers: readonly (readonly [peer: string, TensorOptions, tolerance: number])[] = [
   ['triangle', { filter: 'triangle', dtype: 'uint8' }, 0],
   ['torch', { filter: 'triangle', dtype: 'uint8' }, 1],
@@ -49,7 +61,12 @@ bothWays((t) => {
   const worst = new Map<string, number>()
   oracle.cases.forEach((samples, index) => {
     const random = new Random(index + 1)
-    const [width, height, toWidth, toHeight] = [300, 300, 120, 120].map((most) => side(random, most)) as [number, number, number, number]
+    const [width, height, toWidth, toHeight] = [300, 300, 120, 120].map((most) => side(random, most)) as [
+      number,
+      number,
+      number,
+      number,
+    ]
     const image = picture(random, width, height)
     const frame = stretch(image, { width: toWidth, height: toHeight })
     for (const [peer, options] of peers) {
@@ -60,7 +77,8 @@ bothWays((t) => {
     }
   })
   t.equal(oracle.cases.length, 1000)
-  for (const [peer, , tolerance] of peers) t.ok(worst.get(peer)! <= tolerance, `${peer}: ${worst.get(peer)} of 255 at most`)
+  for (const [peer, , tolerance] of peers)
+    t.ok(worst.get(peer)! <= tolerance, `${peer}: ${worst.get(peer)} of 255 at most`)
 }, 'resizes are those of PIL, OpenCV and torchvision')
 
 const imagenet = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225], layout: 'NHWC' } as const
@@ -93,7 +111,9 @@ bothWays((t) => {
     const random = new Random(seed)
     const width = 2 * (1 + random.below(30))
     const height = 2 * (1 + random.below(30))
-    const data = random.bytes((width * height * 3) / 2).map((value, i) => (i < width * height ? Math.max(value, 16) : value))
+    const data = random
+      .bytes((width * height * 3) / 2)
+      .map((value, i) => (i < width * height ? Math.max(value, 16) : value))
     for (const format of ['i420', 'nv12'] as const) {
       const image: RawImage = { width, height, format, data }
       const tensor = toTensorSync(image, stretch(image, image), { dtype: 'uint8', layout: 'NHWC' })
@@ -134,7 +154,10 @@ t.test('YUV at each width, from even and odd columns on', async (t) => {
           expected.push(byte(f(level + f(red * v))), byte(green), byte(f(level + f(blue * u))))
         }
       const part = { width: width - from, height }
-      const found = toTensorSync(image, crop(image, [from, 0, part.width, height], part), { dtype: 'uint8', layout: 'NHWC' })
+      const found = toTensorSync(image, crop(image, [from, 0, part.width, height], part), {
+        dtype: 'uint8',
+        layout: 'NHWC',
+      })
       if (Buffer.compare(found.data, Uint8Array.from(expected)) !== 0)
         t.fail(`${format} of ${matrix}, ${range}, ${width} from ${from}; seed ${seed}`)
     }

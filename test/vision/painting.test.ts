@@ -46,10 +46,21 @@ const around = ([x, y, width, height]: Box, by: number): Bounds => [x - by, y - 
 
 /** Each at odd and even places, and at none. */
 function* casesOf(width: number, height: number): Generator<Case> {
-  const boxes: Box[] = [[5, 4, 13, 11], [22.3, 5.8, 11.5, 12.25], [4, 24, 12, 10], [width - 13, height - 12, 30, 30]] // prettier-ignore
+  const boxes: Box[] = [
+    [5, 4, 13, 11],
+    [22.3, 5.8, 11.5, 12.25],
+    [4, 24, 12, 10],
+    [width - 13, height - 12, 30, 30],
+  ]
   for (const method of ['blur', 'pixelate', 'fill'] as const)
     for (const shape of ['ellipse', 'rectangle'] as const) {
-      const options = { method, shape, strength: 0.2, feather: shape === 'ellipse' ? 0.3 : 0, color: [200, 60, 90] } as const
+      const options = {
+        method,
+        shape,
+        strength: 0.2,
+        feather: shape === 'ellipse' ? 0.3 : 0,
+        color: [200, 60, 90],
+      } as const
       yield {
         name: `${method}, ${shape}`,
         bounds: boxes.map((box) => around(box, 0.15 * Math.max(box[2], box[3]))),
@@ -72,14 +83,23 @@ function* casesOf(width: number, height: number): Generator<Case> {
     copied: (picture) => drawBoxes(picture, labelled, { fontSize: 10 }),
     painted: (picture) => drawBoxes(picture, labelled, { fontSize: 10, ...inPlace }),
   }
-  const line: Point[][] = [[[3, 3], [25.5, 8]]] // prettier-ignore
+  const line: Point[][] = [
+    [
+      [3, 3],
+      [25.5, 8],
+    ],
+  ]
   yield {
     name: 'a line',
     bounds: [[0, 0, 29, 12]],
     copied: (picture) => drawPolygons(picture, line, lines),
     painted: (picture) => drawPolygons(picture, line, { ...lines, ...inPlace }),
   }
-  const outline: Point[] = [[3, 3], [25.5, 8], [12, 24.2]] // prettier-ignore
+  const outline: Point[] = [
+    [3, 3],
+    [25.5, 8],
+    [12, 24.2],
+  ]
   yield {
     name: 'a polygon',
     // where lines meet, the second one is laid over the mean of two by two pixels, not over each of them
@@ -88,7 +108,9 @@ function* casesOf(width: number, height: number): Generator<Case> {
     copied: (picture) => drawPolygons(picture, [outline], lines),
     painted: (picture) => drawPolygons(picture, [outline], { ...lines, ...inPlace }),
   }
-  const disc = Uint8Array.from({ length: 19 * 15 }, (_, i) => (((i % 19) - 9) ** 2 + (Math.floor(i / 19) - 7) ** 2 < 50 ? 1 + (i % 3) : 0))
+  const disc = Uint8Array.from({ length: 19 * 15 }, (_, i) =>
+    ((i % 19) - 9) ** 2 + (Math.floor(i / 19) - 7) ** 2 < 50 ? 1 + (i % 3) : 0,
+  )
   const mask: PlacedMask = { x: 7, y: 6, width: 19, height: 15, data: disc }
   const bounds: Bounds[] = [[7, 6, 26, 21]]
   for (const method of ['blur', 'pixelate'] as const)
@@ -129,7 +151,9 @@ function furthest(
       for (let x = 0; x < across; x++) {
         const at = place(plane, x, y)
         samples.add(at)
-        const may = bounds.some(([a, b, c, d]) => x * size < c && (x + 1) * size > a && y * size < d && (y + 1) * size > b)
+        const may = bounds.some(
+          ([a, b, c, d]) => x * size < c && (x + 1) * size > a && y * size < d && (y + 1) * size > b,
+        )
         if (may) most = Math.max(most, Math.abs(painted.data[at]! - sampleOf(wanted, plane, x, y, meaning)))
         else if (painted.data[at] !== before.data[at]) wrong ||= `plane ${plane} at ${x}, ${y}`
       }
@@ -143,7 +167,15 @@ function furthest(
 
 bothWays(async (t) => {
   for (const [index, meaning] of meanings.entries()) {
-    for (const [width, height, gap] of index % 2 === 0 ? ([[48, 40, 0], [45, 41, 5]] as const) : ([[47, 39, 0], [46, 39, 3]] as const)) {
+    for (const [width, height, gap] of index % 2 === 0
+      ? ([
+          [48, 40, 0],
+          [45, 41, 5],
+        ] as const)
+      : ([
+          [47, 39, 0],
+          [46, 39, 3],
+        ] as const)) {
       const image = waves(width, height, index + 1)
       const [i420, nv12] = [planesOf(image, 'i420', meaning, gap), planesOf(image, 'nv12', meaning, gap)]
       for (const each of casesOf(width, height)) {
@@ -152,7 +184,10 @@ bothWays(async (t) => {
         for (const [i, before] of [i420, nv12].entries()) {
           const most = furthest(t, results[i]!, before, wanted, each, meaning, gap)
           // each way rounds two or three times, in units of 255 / 219 of each other at most
-          if (most > (each.tolerance ?? 2.6)) t.fail(`${each.name}, ${JSON.stringify(meaning)}, ${before.format} ${width} x ${height}: ${most.toFixed(2)} away`)
+          if (most > (each.tolerance ?? 2.6))
+            t.fail(
+              `${each.name}, ${JSON.stringify(meaning)}, ${before.format} ${width} x ${height}: ${most.toFixed(2)} away`,
+            )
         }
         const { place } = layoutOf('i420', width, height, gap)
         const turns = layoutOf('nv12', width, height, gap)
@@ -160,16 +195,19 @@ bothWays(async (t) => {
           const [across, down] = sidesOf(plane, width, height)
           for (let y = 0; y < down; y++)
             for (let x = 0; x < across; x++)
-              if (results[0]!.data[place(plane, x, y)] !== results[1]!.data[turns.place(plane, x, y)]) t.fail(`${each.name}: ${plane}, ${x}, ${y}`)
+              if (results[0]!.data[place(plane, x, y)] !== results[1]!.data[turns.place(plane, x, y)])
+                t.fail(`${each.name}: ${plane}, ${x}, ${y}`)
         }
       }
     }
-  } // prettier-ignore
+  }
 }, 'Y, U and V, within what is rounded of the way over RGB')
 
 /** Pixels in another layout, with bytes between rows; alpha is the number of the pixel. */
 function packed(image: Image, format: PixelFormat, gap: number): RawImage {
-  const places = { rgb: [0, 1, 2], bgr: [2, 1, 0], rgba: [0, 1, 2, -1], bgra: [2, 1, 0, -1], gray: [0] }[format as 'rgb']
+  const places = { rgb: [0, 1, 2], bgr: [2, 1, 0], rgba: [0, 1, 2, -1], bgra: [2, 1, 0, -1], gray: [0] }[
+    format as 'rgb'
+  ]
   const stride = image.width * places.length + gap
   const data = new Uint8Array(stride * image.height).fill(99)
   for (let pixel = 0; pixel < image.width * image.height; pixel++) {
@@ -189,13 +227,17 @@ bothWays(async (t) => {
     for (const format of ['rgb', 'bgr', 'rgba', 'bgra'] as const) {
       const raw = packed(image, format, 4)
       t.equal(await each.painted(raw), raw)
-      t.ok(Buffer.from(raw.data).equals(packed(wanted, format, 4).data), `${each.name}: ${format}, alpha and gaps as they were`)
+      t.ok(
+        Buffer.from(raw.data).equals(packed(wanted, format, 4).data),
+        `${each.name}: ${format}, alpha and gaps as they were`,
+      )
     }
     const grey = packed(image, 'gray', 3)
     const before = grey.data.slice()
     const asRgb = await each.copied({ ...grey, data: before })
     await each.painted(grey)
-    const luma = (i: number): number => 0.299 * asRgb.data[3 * i]! + 0.587 * asRgb.data[3 * i + 1]! + 0.114 * asRgb.data[3 * i + 2]!
+    const luma = (i: number): number =>
+      0.299 * asRgb.data[3 * i]! + 0.587 * asRgb.data[3 * i + 1]! + 0.114 * asRgb.data[3 * i + 2]!
     for (let i = 0; i < 43 * 37; i++) {
       const value = grey.data[Math.floor(i / 43) * 46 + (i % 43)]!
       if (Math.abs(value - luma(i)) > 1.5) t.fail(`${each.name}, grey: ${value} instead of ${luma(i)}`)
@@ -233,7 +275,10 @@ bothWays(async (t) => {
   // what belongs to somebody else before and behind it
   const data = new Uint8Array(image.data.length + 20).fill(7)
   data.set(image.data, 9)
-  await blurRegions({ ...image, data: data.subarray(9, 9 + image.data.length) }, [[-9, -9, 90, 90]], { ...inPlace, feather: 2 })
+  await blurRegions({ ...image, data: data.subarray(9, 9 + image.data.length) }, [[-9, -9, 90, 90]], {
+    ...inPlace,
+    feather: 2,
+  })
   t.same([...data.subarray(0, 9), ...data.subarray(9 + image.data.length)], new Array(20).fill(7))
 }, 'many, at once, and amid other bytes')
 
@@ -241,11 +286,20 @@ bothWays(async (t) => {
   const image = planesOf(waves(64, 48), 'i420', meanings[0]!)
   const boxes: Box[] = [[4, 4, 40, 40]]
   for (const wrong of ['a.png', new URL('file:///a.png'), new Uint8Array(9)])
-    await t.rejects(blurRegions(wrong as never, boxes, inPlace), invalid(/pixels \(a file is not painted in place\) for image/))
-  t.throws(() => blurRegionsSync('a.png' as never, boxes, inPlace), invalid(/pixels \(a file is not painted in place\)/))
+    await t.rejects(
+      blurRegions(wrong as never, boxes, inPlace),
+      invalid(/pixels \(a file is not painted in place\) for image/),
+    )
+  t.throws(
+    () => blurRegionsSync('a.png' as never, boxes, inPlace),
+    invalid(/pixels \(a file is not painted in place\)/),
+  )
   for (const format of ['i42010', 'p010'] as const) {
     const deep: RawImage = { width: 64, height: 48, format, data: new Uint8Array(64 * 48 * 3) }
-    await t.rejects(drawBoxes(deep, [], inPlace), invalid(/a format of 8 bits \(10 bits are not painted in place\) for image\.format but received string "/))
+    await t.rejects(
+      drawBoxes(deep, [], inPlace),
+      invalid(/a format of 8 bits \(10 bits are not painted in place\) for image\.format but received string "/),
+    )
     t.match(await drawBoxes(deep, []), { channels: 3, width: 64 }, 'a copy is of 8 bits')
   }
   await t.rejects(blurRegions(image, boxes, { inPlace: 1 } as never), invalid(/ for inPlace/))
@@ -255,12 +309,17 @@ bothWays(async (t) => {
   const shared = { ...image, data: new Uint8Array(new SharedArrayBuffer(image.data.length)) }
   await t.rejects(blurRegions(shared, boxes, inPlace), invalid(/memory that is not shared for image\.data/))
   t.throws(() => toTensorSync(shared, letterbox(image, 8)), invalid(/memory that is not shared for images\[0\]\.data/))
-  await t.rejects(cutOut(image, { width: 64, height: 48, data: new Uint8Array(64 * 48) }, inPlace as never), invalid(/Unknown option "inPlace"/))
-}, 'misuse') // prettier-ignore
+  await t.rejects(
+    cutOut(image, { width: 64, height: 48, data: new Uint8Array(64 * 48) }, inPlace as never),
+    invalid(/Unknown option "inPlace"/),
+  )
+}, 'misuse')
 
 /** Why those of the calls were refused that were. */
 async function refusedOf(calls: readonly Promise<unknown>[]): Promise<unknown[]> {
-  return (await Promise.allSettled(calls)).flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  return (await Promise.allSettled(calls)).flatMap((each) =>
+    each.status === 'rejected' ? [each.reason as unknown] : [],
+  )
 }
 
 bothWays(async (t) => {
@@ -270,7 +329,11 @@ bothWays(async (t) => {
   t.equal(first.status, 'fulfilled')
   t.match(second, { status: 'rejected', reason: inUse }, 'while it is painted')
   await drawBoxes(image, [], inPlace)
-  t.match(await Promise.allSettled([drawBoxes([image, image], [[], []], inPlace)]), [{ status: 'rejected', reason: inUse }], 'twice in one call')
+  t.match(
+    await Promise.allSettled([drawBoxes([image, image], [[], []], inPlace)]),
+    [{ status: 'rejected', reason: inUse }],
+    'twice in one call',
+  )
   const all: RawImage = { ...image, height: 24, data: image.data.subarray(0, 64 * 36) }
   const rest: RawImage = { ...image, format: 'gray', height: 12, data: image.data.subarray(64 * 36) }
   await Promise.all([blurRegions(all, boxes, inPlace), blurRegions(rest, boxes, inPlace)])
@@ -279,13 +342,15 @@ bothWays(async (t) => {
   t.match(await failureOf(() => overlay(image, mask, inPlace)), inUse, 'a mask that is the picture')
   const frame = letterbox(image, 8)
   t.match(await refusedOf([drawBoxes(image, [], inPlace), toTensor(image, frame)]), [inUse])
-  t.match(await refusedOf([drawBoxes(image, [], inPlace), Promise.resolve().then(() => toTensorSync(image, frame))]), [inUse])
+  t.match(await refusedOf([drawBoxes(image, [], inPlace), Promise.resolve().then(() => toTensorSync(image, frame))]), [
+    inUse,
+  ])
   const rgb = noise(20, 20)
   const boxed = (label: string): Promise<Image> => drawBoxes(rgb, [{ box: [1, 1, 5, 5], label }], inPlace)
   t.match(await refusedOf([boxed('a'), encodeImage(rgb, 'png')]), [inUse])
   t.match(await refusedOf([boxed('b'), drawBoxes(rgb, [])]), [inUse])
   await toTensor(image, letterbox(image, 8))
-}, 'bytes that are painted are used by nobody else') // prettier-ignore
+}, 'bytes that are painted are used by nobody else')
 
 t.test('who gives up leaves the bytes when nobody paints them any more', async (t) => {
   if (pixelAddon() === undefined) return t.comment('no addon here: JavaScript is done at once')

@@ -31,7 +31,17 @@ async function folderOf(folder: string, names: readonly string[]): Promise<strin
 
 t.test('a folder: its pictures by name, whenever it is iterated', async (t) => {
   // U+FF5E comes before U+1F600, though its UTF-16 does not
-  const names = ['\u{1f600}.png', '10.png', '9.PNG', '\u{ff5e}.png', 'Z.jpg', 'a.webp', '.hidden.png', 'notes.txt', 'png']
+  const names = [
+    '\u{1f600}.png',
+    '10.png',
+    '9.PNG',
+    '\u{ff5e}.png',
+    'Z.jpg',
+    'a.webp',
+    '.hidden.png',
+    'notes.txt',
+    'png',
+  ]
   const folder = await folderOf(t.testdir(), names)
   await mkdir(join(folder, 'folder.png'))
   await symlink(join(folder, '9.PNG'), join(folder, 'link.png'))
@@ -98,7 +108,10 @@ t.test('what cannot be read', async (t) => {
   }
   await t.rejects(reading(), failure('ERR_TRT_IMAGE', /b\.png/))
   t.same(seen, [1], 'those before it')
-  await t.rejects(all(pictures([7 as never])), invalid(/a path, a file: URL or a Uint8Array for source but received number 7/))
+  await t.rejects(
+    all(pictures([7 as never])),
+    invalid(/a path, a file: URL or a Uint8Array for source but received number 7/),
+  )
   for (const wrong of [7, null, new Uint8Array(3), {}])
     t.throws(() => pictures(wrong as never), invalid(/or an iterable of pictures, for source/))
   t.throws(() => pictures('https://example.com/folder'), invalid(/a path or a file: URL for source/))
@@ -110,7 +123,10 @@ t.test('an iteration ends with its signal', async (t) => {
   const reason = new Error('enough')
   await t.rejects(all(pictures(folder, { signal: AbortSignal.abort(reason) })), reason)
   const controller = new AbortController()
-  const [one, two] = [pictures(folder, { signal: controller.signal })[Symbol.asyncIterator](), pictures(folder)[Symbol.asyncIterator]()]
+  const [one, two] = [
+    pictures(folder, { signal: controller.signal })[Symbol.asyncIterator](),
+    pictures(folder)[Symbol.asyncIterator](),
+  ]
   t.match(await one.next(), { value: { width: 1 } })
   t.match(await two.next(), { value: { width: 1 } })
   controller.abort(reason)
@@ -118,7 +134,8 @@ t.test('an iteration ends with its signal', async (t) => {
   t.match(await two.next(), { value: { width: 2 } })
 })
 
-const input = (image: Image): Tensor<'float32'> => toTensorSync(image, stretch(image, { width: 6, height: 4 }), { std: 255 })
+const input = (image: Image): Tensor<'float32'> =>
+  toTensorSync(image, stretch(image, { width: 6, height: 4 }), { std: 255 })
 
 t.test('batches: so many at a time, the last with what is left', async (t) => {
   const images = [1, 2, 3, 4, 5].map((width) => noise(width, 4, width))
@@ -129,9 +146,13 @@ t.test('batches: so many at a time, the last with what is left', async (t) => {
   t.same(await all(batches), wanted, 'once more')
   t.same(await all(batchesOf(images, async (image) => input(image), { size: 2 })), wanted, 'prepared in a while')
   t.same(await all(batchesOf(images.slice(0, 2), input)), images.slice(0, 2).map(input), 'one at a time')
-  const bytes = (image: Image): Tensor<'uint8'> => toTensorSync(image, stretch(image, { width: 6, height: 4 }), { dtype: 'uint8', layout: 'NHWC' }) // prettier-ignore
-  t.same(await all(batchesOf(images, bytes, { size: 5 })), [toTensorSync(images, frames, { dtype: 'uint8', layout: 'NHWC' })])
-  const twice = (image: Image): Tensor<'float32'> => toTensorSync([image, image], [stretch(image, 6), stretch(image, 6)])
+  const bytes = (image: Image): Tensor<'uint8'> =>
+    toTensorSync(image, stretch(image, { width: 6, height: 4 }), { dtype: 'uint8', layout: 'NHWC' })
+  t.same(await all(batchesOf(images, bytes, { size: 5 })), [
+    toTensorSync(images, frames, { dtype: 'uint8', layout: 'NHWC' }),
+  ])
+  const twice = (image: Image): Tensor<'float32'> =>
+    toTensorSync([image, image], [stretch(image, 6), stretch(image, 6)])
   t.same(
     (await all(batchesOf(images, twice, { size: 3 }))).map(({ shape }) => shape[0]),
     [6, 4],
@@ -147,7 +168,10 @@ t.test('what makes no batch', async (t) => {
   })
   t.equal((await all(batchesOf(images, own))).length, 2, 'alone each is one')
   const mixed = ({ width }: Image): Tensor => Tensor.zeros(width === 2 ? 'int8' : 'uint8', [1, 3])
-  t.match(await failureOf(() => all(batchesOf(images, mixed, { size: 2 }))), { code: 'ERR_TRT_DTYPE', message: /int8 and uint8/ })
+  t.match(await failureOf(() => all(batchesOf(images, mixed, { size: 2 }))), {
+    code: 'ERR_TRT_DTYPE',
+    message: /int8 and uint8/,
+  })
   await t.rejects(all(batchesOf(images, () => 7 as never)), invalid(/a Tensor for what prepare returns/))
   await t.rejects(all(batchesOf(images, () => Tensor.zeros('int8', []))), invalid(/first dimension/))
   const mine = new Error('mine')

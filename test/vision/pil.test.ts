@@ -1,4 +1,5 @@
-// Resizes to bytes against all pixels that PIL makes (oracles/pil.py), both ways and through each layout: not one differs.
+// Resizes to bytes against all pixels that PIL makes (oracles/pil.py), both ways and through each layout: not one
+// differs.
 import { createHash } from 'node:crypto'
 import { padToSquare, stretch, toTensorSync, type Image } from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
@@ -9,7 +10,11 @@ const filters = ['triangle', 'cubic', 'lanczos'] as const
 type Side = readonly [width: number, height: number]
 
 interface Oracle {
-  readonly cases: readonly { readonly from: Side; readonly to: Side; readonly hashes: Readonly<Record<(typeof filters)[number], string>> }[]
+  readonly cases: readonly {
+    readonly from: Side
+    readonly to: Side
+    readonly hashes: Readonly<Record<(typeof filters)[number], string>>
+  }[]
 }
 
 const { cases } = answersOf<Oracle>('pil')

@@ -13,8 +13,14 @@ export const meanings: readonly Meaning[] = (['bt601', 'bt709'] as const).flatMa
 
 const shares = { bt601: [0.299, 0.114], bt709: [0.2126, 0.0722], bt2020: [0.2627, 0.0593] } as const
 
-/** Levels of 8 or 10 bits, by H.273: where Y begins, how far it goes, and how far U and V go to both sides of their middle. */
-function levels(range: Meaning['range'], bits: number): { readonly black: number; readonly luma: number; readonly chroma: number } {
+/**
+ * Levels of 8 or 10 bits, by H.273: where Y begins, how far it goes, and how far U and V go to both sides of their
+ * middle.
+ */
+function levels(
+  range: Meaning['range'],
+  bits: number,
+): { readonly black: number; readonly luma: number; readonly chroma: number } {
   const scale = 2 ** (bits - 8)
   if (range === 'limited') return { black: 16 * scale, luma: 219 * scale, chroma: 112 * scale }
   return { black: 0, luma: 2 ** bits - 1, chroma: (2 ** bits - 1) / 2 }
@@ -78,18 +84,27 @@ export function planesOf(image: Image, format: 'i420' | 'nv12', meaning: Meaning
   for (const plane of planes) {
     const [across, down] = sidesOf(plane, width, height)
     for (let y = 0; y < down; y++)
-      for (let x = 0; x < across; x++) data[place(plane, x, y)] = Math.floor(sampleOf(image, plane, x, y, meaning) + 0.5)
+      for (let x = 0; x < across; x++)
+        data[place(plane, x, y)] = Math.floor(sampleOf(image, plane, x, y, meaning) + 0.5)
   }
   return { width, height, format, data, ...meaning, ...(gap > 0 && { stride }) }
 }
 
 /** The mean over the pixels that a sample is of. */
-export function sampleOf({ width, height, data }: Image, plane: 0 | 1 | 2, x: number, y: number, meaning: Meaning): number {
+export function sampleOf(
+  { width, height, data }: Image,
+  plane: 0 | 1 | 2,
+  x: number,
+  y: number,
+  meaning: Meaning,
+): number {
   const of = (column: number, row: number): number =>
     yuvOf([...data.subarray((row * width + column) * 3, (row * width + column) * 3 + 3)], meaning)[plane]
   if (plane === 0) return of(x, y)
   const columns = [2 * x, 2 * x + 1].filter((column) => column < width)
-  const all = [2 * y, 2 * y + 1].filter((row) => row < height).flatMap((row) => columns.map((column) => of(column, row)))
+  const all = [2 * y, 2 * y + 1]
+    .filter((row) => row < height)
+    .flatMap((row) => columns.map((column) => of(column, row)))
   return all.reduce((sum, value) => sum + value, 0) / all.length
 }
 
@@ -99,7 +114,12 @@ export function waves(width: number, height: number, seed = 1): Image {
   const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => {
     const [pixel, channel] = [Math.floor(i / 3), i % 3]
     const [x, y] = [pixel % width, Math.floor(pixel / width)]
-    return 128 + 45 * Math.sin((x * (channel + 2)) / 9 + channel) + 35 * Math.cos((y * (3 - channel)) / 7) + 12 * random.around()
+    return (
+      128 +
+      45 * Math.sin((x * (channel + 2)) / 9 + channel) +
+      35 * Math.cos((y * (3 - channel)) / 7) +
+      12 * random.around()
+    )
   })
   return { width, height, channels: 3, data }
 }

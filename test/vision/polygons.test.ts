@@ -24,7 +24,8 @@ function filled(outlines: readonly Polygon[], { width, height }: { width: number
         const [nextX, to] = ring[(i + 1) % ring.length] as readonly [number, number]
         if (from > y === to > y) return
         const crossing = x + ((y - from) * (nextX - x)) / (to - from)
-        for (let column = Math.max(0, Math.ceil(crossing - 0.5)); column < width; column++) data[row * width + column]! ^= 1
+        for (let column = Math.max(0, Math.ceil(crossing - 0.5)); column < width; column++)
+          data[row * width + column]! ^= 1
       })
     }
   }
@@ -56,7 +57,11 @@ t.test('filling the outlines gives the mask again, exactly', async (t) => {
 
 t.test('corners only, clockwise', (t) => {
   const draw = (...rows: string[]): Mask => {
-    return { width: rows[0]?.length ?? 0, height: rows.length, data: Uint8Array.from(rows.join(''), (c) => Number(c !== '.')) }
+    return {
+      width: rows[0]?.length ?? 0,
+      height: rows.length,
+      data: Uint8Array.from(rows.join(''), (c) => Number(c !== '.')),
+    }
   }
   const square = [[0, 0], [1, 0], [1, 1], [0, 1]] // prettier-ignore
   t.same(polygonsSync(draw('#')), [{ outer: square, holes: [] }])
@@ -89,12 +94,20 @@ t.test('a tolerance leaves points out, and none of them is farther away than tha
   const random = new Random(8)
   for (const tolerance of [0.5, 1, 2, 5]) {
     const [centre, radius] = [60 + random.next(), 40 + 10 * random.next()]
-    const inside = (i: number): boolean => Math.hypot((i % 120) + 0.5 - centre, Math.floor(i / 120) + 0.5 - centre) < radius
-    const disc: Mask = { width: 120, height: 120, data: Uint8Array.from({ length: 120 * 120 }, (_, i) => Number(inside(i))) }
+    const inside = (i: number): boolean =>
+      Math.hypot((i % 120) + 0.5 - centre, Math.floor(i / 120) + 0.5 - centre) < radius
+    const disc: Mask = {
+      width: 120,
+      height: 120,
+      data: Uint8Array.from({ length: 120 * 120 }, (_, i) => Number(inside(i))),
+    }
     const exact = polygonsSync(disc)
     const simple = polygonsSync(disc, { tolerance })
     const [before, after] = [exact[0]?.outer ?? [], simple[0]?.outer ?? []]
-    t.ok(after.length >= 3 && after.length < before.length / (tolerance < 1 ? 1.2 : 2), `${before.length} points become ${after.length}`)
+    t.ok(
+      after.length >= 3 && after.length < before.length / (tolerance < 1 ? 1.2 : 2),
+      `${before.length} points become ${after.length}`,
+    )
     t.ok(before.every((point) => distance(point, after) <= tolerance + 1e-9))
     t.ok(maskIoU(filled(simple, disc), disc) > 1 - tolerance / 20)
   }

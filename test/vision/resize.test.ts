@@ -16,19 +16,34 @@ import {
 import { noise } from './helpers.js'
 
 /** ONNX's Resize on NCHW, as onnxruntime computes it. */
-async function resizeByRuntime(planes: Float32Array, from: Size, to: Size, coordinates: Coordinates): Promise<Float32Array> {
+async function resizeByRuntime(
+  planes: Float32Array,
+  from: Size,
+  to: Size,
+  coordinates: Coordinates,
+): Promise<Float32Array> {
   const graph = new GraphBuilder({ name: 'resize' })
-  const sizes = graph.constant('sizes', new Tensor('int64', BigInt64Array.of(1n, 3n, BigInt(to.height), BigInt(to.width)), [4]))
+  const sizes = graph.constant(
+    'sizes',
+    new Tensor('int64', BigInt64Array.of(1n, 3n, BigInt(to.height), BigInt(to.width)), [4]),
+  )
   const x = graph.input('x', 'float32', [1, 3, from.height, from.width])
   const attributes = { mode: 'linear', coordinate_transformation_mode: coordinates }
-  graph.output(graph.node('Resize', [x, '', '', sizes], attributes, { output: 'y' }), 'float32', [1, 3, to.height, to.width])
+  graph.output(graph.node('Resize', [x, '', '', sizes], attributes, { output: 'y' }), 'float32', [
+    1,
+    3,
+    to.height,
+    to.width,
+  ])
   const session = await ort.InferenceSession.create(writeModel(graph.toModel()))
   const { y } = await session.run({ x: new ort.Tensor('float32', planes, [1, 3, from.height, from.width]) })
   await session.release()
   return y?.data as Float32Array
 }
 
-/** The part of a picture that `box` covers, as planes, with `fill` outside the picture: what a frame's `source` means. */
+/**
+ * The part of a picture that `box` covers, as planes, with `fill` outside the picture: what a frame's `source` means.
+ */
 function planesOf(image: Image, [left, top, width, height]: Frame['source'], fill: readonly number[]): Float32Array {
   const planes = new Float32Array(3 * width * height)
   for (let i = 0; i < planes.length; i++) {
@@ -42,7 +57,9 @@ function planesOf(image: Image, [left, top, width, height]: Frame['source'], fil
 }
 
 function largestDifference(a: Float32Array, b: Float32Array): number {
-  return a.length === b.length ? a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - Number(b[i]))), 0) : Infinity
+  return a.length === b.length
+    ? a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - Number(b[i]))), 0)
+    : Infinity
 }
 
 /** Of 255, on noise: onnxruntime computes coordinates in single precision. */
@@ -87,7 +104,10 @@ for (const mode of coordinates) {
       const ours = toTensorSync(image, stretch(image, to), { coordinates: mode })
       const theirs = await resizeByRuntime(planesOf(image, [0, 0, from.width, from.height], [0, 0, 0]), from, to, mode)
       const difference = largestDifference(ours.data, theirs)
-      t.ok(difference < tolerance, `${from.width} x ${from.height} to ${to.width} x ${to.height} differs by ${difference} of 255`)
+      t.ok(
+        difference < tolerance,
+        `${from.width} x ${from.height} to ${to.width} x ${to.height} differs by ${difference} of 255`,
+      )
     }
   })
 
@@ -114,10 +134,18 @@ t.test('a letterbox is Resize, and the fill around it', async (t) => {
   const frame = letterbox(image, { width: 32, height: 30 }, { fill: [1, 2, 3] })
   t.same(frame.target, [0, 8, 32, 13])
   const { data } = toTensorSync(image, frame)
-  const resized = await resizeByRuntime(planesOf(image, frame.source, [0, 0, 0]), image, { width: 32, height: 13 }, 'half_pixel')
+  const resized = await resizeByRuntime(
+    planesOf(image, frame.source, [0, 0, 0]),
+    image,
+    { width: 32, height: 13 },
+    'half_pixel',
+  )
   for (const channel of [0, 1, 2]) {
     const plane = data.subarray(channel * 32 * 30, (channel + 1) * 32 * 30)
-    t.ok(largestDifference(plane.slice(8 * 32, 21 * 32), resized.slice(channel * 32 * 13, (channel + 1) * 32 * 13)) < tolerance)
+    t.ok(
+      largestDifference(plane.slice(8 * 32, 21 * 32), resized.slice(channel * 32 * 13, (channel + 1) * 32 * 13)) <
+        tolerance,
+    )
     t.ok(
       [...plane.subarray(0, 8 * 32), ...plane.subarray(21 * 32)].every((value) => value === channel + 1),
       'filled above and below',

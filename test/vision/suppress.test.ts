@@ -1,5 +1,11 @@
 import t, { type Test } from 'tap'
-import { type Candidates, type Detection, nonMaxSuppression, suppress, type SuppressOptions } from '../../lib/vision/index.js'
+import {
+  type Candidates,
+  type Detection,
+  nonMaxSuppression,
+  suppress,
+  type SuppressOptions,
+} from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { answersOf } from './oracles/answers.js'
@@ -47,7 +53,8 @@ function setOf(seed: number): Set {
 
 function many(seed: number, count: number, classes: number): Set {
   const random = new Random(seed)
-  const column = (most: number, least: number): number[] => below(random, most * 64, count).map((value) => least + value / 64)
+  const column = (most: number, least: number): number[] =>
+    below(random, most * 64, count).map((value) => least + value / 64)
   const columns = [column(560, 0), column(560, 0), column(120, 8), column(120, 8)]
   const scores = below(random, 2 ** 20, count).map((value) => value / 2 ** 20)
   return set(columns, scores, below(random, classes, count))
@@ -55,13 +62,21 @@ function many(seed: number, count: number, classes: number): Set {
 
 function detectionsOf({ boxes, scores, classes }: Set): Detection[] {
   return Array.from(scores, (score, i) => {
-    return { box: [...boxes.subarray(i * 4, i * 4 + 4)] as unknown as Detection['box'], score, classIndex: classes[i] as number }
+    return {
+      box: [...boxes.subarray(i * 4, i * 4 + 4)] as unknown as Detection['box'],
+      score,
+      classIndex: classes[i] as number,
+    }
   })
 }
 
 /** The same boxes by their corners. */
 function corners({ boxes, ...others }: Set): Candidates {
-  return { ...others, boxes: boxes.map((value, i) => (i % 4 < 2 ? value : value + (boxes[i - 2] as number))), format: 'xyxy' }
+  return {
+    ...others,
+    boxes: boxes.map((value, i) => (i % 4 < 2 ? value : value + (boxes[i - 2] as number))),
+    format: 'xyxy',
+  }
 }
 
 /** What stays, by all three ways in. */
@@ -71,7 +86,10 @@ function everyWay(t: Test, set: Set, options: SuppressOptions, kept: readonly nu
   t.same([...suppress(corners(set), options)], kept, `${name} by corners`)
   const detections = detectionsOf(set)
   const staying = nonMaxSuppression(detections, options)
-  t.ok(staying.length === kept.length && kept.every((index, i) => staying[i] === detections[index]), `${name} of objects`)
+  t.ok(
+    staying.length === kept.length && kept.every((index, i) => staying[i] === detections[index]),
+    `${name} of objects`,
+  )
 }
 
 t.test('what torchvision keeps is kept', (t) => {
@@ -101,19 +119,29 @@ t.test('soft suppression is what was published', (t) => {
     t.ok(scores.every((score, i) => Math.abs(score - (loweredScores[kept[i] as number] as number)) < 1e-7))
     t.same(set.scores, given, 'what was given is untouched')
     const objects = nonMaxSuppression(detectionsOf(set), options)
-    t.ok(objects.length === scores.length && objects.every(({ score }, i) => Math.abs(score - (scores[i] as number)) < 1e-9))
+    t.ok(
+      objects.length === scores.length &&
+        objects.every(({ score }, i) => Math.abs(score - (scores[i] as number)) < 1e-9),
+    )
     t.same([...suppress(set, { ...options, maximum: 3 })], kept.slice(0, 3))
   }
   t.end()
 })
 
 t.test('of two faces on each other the worse falls, or is lowered', (t) => {
-  const [better, worse] = [{ box: [0, 0, 4, 4], score: 0.9, name: 'a' } as const, { box: [0, 0, 4, 4], score: 0.8, name: 'b' } as const]
+  const [better, worse] = [
+    { box: [0, 0, 4, 4], score: 0.9, name: 'a' } as const,
+    { box: [0, 0, 4, 4], score: 0.8, name: 'b' } as const,
+  ]
   t.same(nonMaxSuppression([worse, better]), [better])
   const soft = nonMaxSuppression([worse, better], { method: 'soft-gaussian', sigma: 1 })
   t.same(soft, [better, { ...worse, score: 0.8 * Math.exp(-1) }])
   t.equal(soft[0], better, 'what was not lowered is what came')
-  t.same(nonMaxSuppression([worse, better], { method: 'soft-linear' }), [better], 'lowered to 0, it is below the threshold')
+  t.same(
+    nonMaxSuppression([worse, better], { method: 'soft-linear' }),
+    [better],
+    'lowered to 0, it is below the threshold',
+  )
   t.same(nonMaxSuppression([worse, better], { scoreThreshold: 0.95 }), [])
   t.end()
 })
@@ -127,7 +155,10 @@ t.test('what is no number of float32, negative or huge is in order, too', (t) =>
   ]) {
     const sorted = scores.map(box).toSorted((a, b) => b.score - a.score)
     t.same(nonMaxSuppression(scores.map(box)), sorted)
-    const typed = { boxes: Float32Array.from(scores.map(box).flatMap(({ box }) => box)), scores: Float32Array.from(scores) }
+    const typed = {
+      boxes: Float32Array.from(scores.map(box).flatMap(({ box }) => box)),
+      scores: Float32Array.from(scores),
+    }
     t.same(
       Array.from(suppress(typed), (i) => box(scores[i] as number, i)),
       sorted,
@@ -138,7 +169,10 @@ t.test('what is no number of float32, negative or huge is in order, too', (t) =>
 
 t.test('boxes that cover nothing stay', (t) => {
   const scores = Float32Array.from([0.9, 0.8, 0.7])
-  t.same([...suppress({ boxes: Float32Array.from([5, 5, 4, 4, 0, 0, 9, 9, 4, 4, 5, 5]), scores, format: 'xyxy' })], [0, 1, 2])
+  t.same(
+    [...suppress({ boxes: Float32Array.from([5, 5, 4, 4, 0, 0, 9, 9, 4, 4, 5, 5]), scores, format: 'xyxy' })],
+    [0, 1, 2],
+  )
   t.same([...suppress({ boxes: new Float32Array(), scores: new Float32Array() })], [])
   t.end()
 })
@@ -155,7 +189,10 @@ t.test('misuse', (t) => {
     [{ boxes, scores, classes: [0, 0] }, /an Int32Array for classes/],
     [{ boxes, scores, format: 'yxyx' }, /'xywh' or 'xyxy' for format/],
     [{ boxes, scores: Float32Array.from([0, NaN]) }, /a finite number for scores\[1\] but received number NaN/],
-    [{ boxes: boxes.map((_, i) => (i === 5 ? Infinity : 0)), scores }, /a finite number for boxes\[5\] but received number Infinity/],
+    [
+      { boxes: boxes.map((_, i) => (i === 5 ? Infinity : 0)), scores },
+      /a finite number for boxes\[5\] but received number Infinity/,
+    ],
   ]
   for (const [candidates, message] of wrong) t.throws(() => suppress(candidates as never), invalid(message))
   const options: [unknown, RegExp][] = [

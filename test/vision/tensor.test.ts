@@ -29,13 +29,20 @@ t.test('layouts, orders and types at the size of the picture', (t) => {
 t.test('pixels side by side, and bytes out of range, at every width', (t) => {
   for (let width = 1; width <= 70; width++) {
     const wide = noise(width, 2)
-    t.same([...toTensorSync(wide, stretch(wide, wide), { layout: 'NHWC', dtype: 'uint8' }).data], [...wide.data], `width ${width}`)
+    t.same(
+      [...toTensorSync(wide, stretch(wide, wide), { layout: 'NHWC', dtype: 'uint8' }).data],
+      [...wide.data],
+      `width ${width}`,
+    )
     // lanczos goes beyond 0 and 255 at edges; in one direction only, since bytes are also rounded between the two
     const squares = { ...wide, data: wide.data.map((_, i) => ((i / 12) & 1 ? 255 : 0)) }
     const larger = stretch(wide, { width: width * 2, height: 2 })
     const floats = toTensorSync(squares, larger, { layout: 'NHWC', filter: 'lanczos' }).data
     const bytes = toTensorSync(squares, larger, { layout: 'NHWC', filter: 'lanczos', dtype: 'uint8' }).data
-    const off = bytes.reduce((most, byte, i) => Math.max(most, Math.abs(byte - Math.min(255, Math.max(0, floats[i]!)))), 0)
+    const off = bytes.reduce(
+      (most, byte, i) => Math.max(most, Math.abs(byte - Math.min(255, Math.max(0, floats[i]!)))),
+      0,
+    )
     t.ok(off <= 1, `width ${width}: ${off}`)
   }
   t.end()
@@ -84,7 +91,10 @@ t.test('misuse', (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const call = (options: unknown) => () => toTensorSync(image, same, options as TensorOptions)
   t.throws(() => toTensorSync([], []), invalid(/at least one picture/))
-  t.throws(() => toTensorSync([image], [same, same]), invalid(/1 \(one for each picture\) for the number of frames but received number 2/))
+  t.throws(
+    () => toTensorSync([image], [same, same]),
+    invalid(/1 \(one for each picture\) for the number of frames but received number 2/),
+  )
   t.throws(() => toTensorSync(image, {} as never), invalid(/a Frame for frames\[0\]/))
   t.throws(() => toTensorSync(noise(5, 7), same), invalid(/a frame of a picture of 5 x 7/))
   t.throws(
@@ -95,12 +105,24 @@ t.test('misuse', (t) => {
     () => toTensorSync({ ...image, data: image.data.subarray(1) }, same),
     invalid(/105 bytes \(7 x 5 x 3\) for images\[0\].data but received number 104/),
   )
-  t.throws(() => toTensorSync({ ...image, channels: 4 } as unknown as Image, same), invalid(/3 for images\[0\].channels/))
-  t.throws(() => toTensorSync({ ...image, data: [...image.data] } as unknown as Image, same), invalid(/a Uint8Array for images\[0\].data/))
-  t.throws(() => toTensorSync({ ...image, width: 0 }, same), invalid(/an integer from 1 to 1048576 for images\[0\].width/))
+  t.throws(
+    () => toTensorSync({ ...image, channels: 4 } as unknown as Image, same),
+    invalid(/3 for images\[0\].channels/),
+  )
+  t.throws(
+    () => toTensorSync({ ...image, data: [...image.data] } as unknown as Image, same),
+    invalid(/a Uint8Array for images\[0\].data/),
+  )
+  t.throws(
+    () => toTensorSync({ ...image, width: 0 }, same),
+    invalid(/an integer from 1 to 1048576 for images\[0\].width/),
+  )
   t.throws(() => toTensorSync(null as unknown as Image, same), invalid(/an object for images\[0\] but received null/))
   t.throws(call(null), invalid(/an object for the options of /))
-  t.throws(call({ coordinates: 'pytorch_half_pixel' }), invalid(/one of 'half_pixel', 'asymmetric', 'align_corners' for coordinates/))
+  t.throws(
+    call({ coordinates: 'pytorch_half_pixel' }),
+    invalid(/one of 'half_pixel', 'asymmetric', 'align_corners' for coordinates/),
+  )
   t.throws(call({ layout: 'HWC' }), invalid(/ for layout /))
   t.throws(call({ order: 'rgb' }), invalid(/ for order /))
   t.throws(call({ dtype: 'int8' }), invalid(/ for dtype /))

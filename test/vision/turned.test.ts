@@ -1,5 +1,13 @@
 import t from 'tap'
-import { alignedCrop, arcfacePoints, type Box, type Frame, type Point, rotatedCrop, toTensorSync } from '../../lib/vision/index.js'
+import {
+  alignedCrop,
+  arcfacePoints,
+  type Box,
+  type Frame,
+  type Point,
+  rotatedCrop,
+  toTensorSync,
+} from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { noise, pixel } from './helpers.js'
@@ -22,7 +30,8 @@ t.test('quarter turns are pixels in another order', (t) => {
   for (const [degrees, place] of Object.entries(at)) {
     const frame = rotatedCrop(image, box, Number(degrees), 8)
     for (let y = 0; y < 8; y++)
-      for (let x = 0; x < 8; x++) t.same(values(frame, x, y), pixel(image, ...place(x, y)), `${degrees} degrees, (${x}, ${y})`)
+      for (let x = 0; x < 8; x++)
+        t.same(values(frame, x, y), pixel(image, ...place(x, y)), `${degrees} degrees, (${x}, ${y})`)
   }
   t.end()
 })
@@ -30,13 +39,23 @@ t.test('quarter turns are pixels in another order', (t) => {
 t.test('points go there and back; a box becomes the upright box around it', (t) => {
   const random = new Random(3)
   for (let i = 0; i < 50; i++) {
-    const frame = rotatedCrop(image, [random.next() * 20, random.next() * 20, 1 + random.next() * 20, 1 + random.next() * 20], random.around() * 400, { width: 17, height: 9 }) // prettier-ignore
+    const frame = rotatedCrop(
+      image,
+      [random.next() * 20, random.next() * 20, 1 + random.next() * 20, 1 + random.next() * 20],
+      random.around() * 400,
+      { width: 17, height: 9 },
+    )
     const point: Point = [random.next() * 17, random.next() * 9]
     const back = frame.pointToModel(frame.pointToImage(point))
     t.ok(Math.hypot(back[0] - point[0], back[1] - point[1]) < 1e-9)
     const [x, y, width, height] = frame.toImage([0, 0, 17, 9])
     const [left, top, sourceWidth, sourceHeight] = frame.source
-    t.ok(x >= left - 1e-9 && y >= top - 1e-9 && x + width <= left + sourceWidth + 1e-9 && y + height <= top + sourceHeight + 1e-9)
+    t.ok(
+      x >= left - 1e-9 &&
+        y >= top - 1e-9 &&
+        x + width <= left + sourceWidth + 1e-9 &&
+        y + height <= top + sourceHeight + 1e-9,
+    )
   }
   const quarter = rotatedCrop(image, [10, 5, 8, 4], 90, { width: 8, height: 4 })
   t.same(
@@ -67,7 +86,9 @@ t.test('landmarks of a face come to where the model wants them', (t) => {
   const [a, b, c, d, e, f] = best.transform!
   const error = (m: readonly number[]): number =>
     arcfacePoints.reduce((sum, [x, y], i) => {
-      return sum + (m[0]! * x + m[1]! * y + m[2]! - moved[i]![0]) ** 2 + (m[3]! * x + m[4]! * y + m[5]! - moved[i]![1]) ** 2
+      return (
+        sum + (m[0]! * x + m[1]! * y + m[2]! - moved[i]![0]) ** 2 + (m[3]! * x + m[4]! * y + m[5]! - moved[i]![1]) ** 2
+      )
     }, 0)
   const least = error([a, b, c, d, e, f])
   for (const step of [1e-4, -1e-4]) {
@@ -92,10 +113,40 @@ t.test('misuse', (t) => {
   t.throws(() => rotatedCrop(image, [0, 0, 1e9, 1e9], 3, 4), invalid(/at most 1048576 pixels a side/))
   t.throws(() => alignedCrop(image, [[0, 0]], [[0, 0]], 4), invalid(/two points or more/))
   t.throws(() => alignedCrop(image, [[0, 0]], arcfacePoints, 4), invalid(/two points or more/))
-  t.throws(() => alignedCrop(image, arcfacePoints.slice(1), arcfacePoints, 4), invalid(/5 points, as many as template has, for points but received number 4/)) // prettier-ignore
-  t.throws(() => alignedCrop(image, arcfacePoints.map(() => [3, 3] as const), arcfacePoints, 4), invalid(/not all in one place/)) // prettier-ignore
-  t.throws(() => alignedCrop(image, [[1, 2], [3, NaN]], [[1, 2], [3, 4]], 4), invalid(/a point \[x, y\] of finite numbers for points\[1\]/)) // prettier-ignore
+  t.throws(
+    () => alignedCrop(image, arcfacePoints.slice(1), arcfacePoints, 4),
+    invalid(/5 points, as many as template has, for points but received number 4/),
+  )
+  t.throws(
+    () =>
+      alignedCrop(
+        image,
+        arcfacePoints.map(() => [3, 3] as const),
+        arcfacePoints,
+        4,
+      ),
+    invalid(/not all in one place/),
+  )
+  t.throws(
+    () =>
+      alignedCrop(
+        image,
+        [
+          [1, 2],
+          [3, NaN],
+        ],
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        4,
+      ),
+    invalid(/a point \[x, y\] of finite numbers for points\[1\]/),
+  )
   const frame = rotatedCrop(image, [0, 0, 4, 4], 3, 4)
-  t.throws(() => toTensorSync(image, frame, { filter: 'triangle' }), invalid(/the filter linear, by half_pixel, for a turned part/))
+  t.throws(
+    () => toTensorSync(image, frame, { filter: 'triangle' }),
+    invalid(/the filter linear, by half_pixel, for a turned part/),
+  )
   t.end()
 })

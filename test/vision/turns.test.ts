@@ -23,7 +23,9 @@ t.test('in their order, three at once; what fails, or is cut while it waits, giv
   const all = cuts.map((cut, i) => turns.take(() => work(i), cut))
   const settled = Promise.allSettled(all)
   for (const i of [7, 8, 19]) cuts[i]?.happen(new Error('enough'))
-  const outcomes = (await settled).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason)))
+  const outcomes = (await settled).map((outcome) =>
+    outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason),
+  )
   const wanted = cuts.map((_, i) => ([7, 8, 19].includes(i) ? 'Error: enough' : i % 4 === 1 ? `Error: no ${i}` : i))
   t.same(outcomes, wanted)
   t.same(
@@ -39,7 +41,9 @@ t.test('a hundred pictures at once, half of them given up', async (t) => {
   const bytes = await encodeImage(image, 'png')
   const reason = new Error('enough')
   const controller = new AbortController()
-  const reading = Array.from({ length: 100 }, (_, i) => readImage(bytes, i % 2 === 0 ? {} : { signal: controller.signal }))
+  const reading = Array.from({ length: 100 }, (_, i) =>
+    readImage(bytes, i % 2 === 0 ? {} : { signal: controller.signal }),
+  )
   const settled = Promise.allSettled(reading)
   controller.abort(reason)
   for (const [i, outcome] of (await settled).entries()) {

@@ -1,4 +1,7 @@
-/** Other ways to ask a server: undici with a body made beforehand, and grpc-js with proto-loader, as NVIDIA's sample for Node does it. */
+/**
+ * Other ways to ask a server: undici with a body made beforehand, and grpc-js with proto-loader, as NVIDIA's sample for
+ * Node does it.
+ */
 import { join } from 'node:path'
 import grpc from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
@@ -35,7 +38,9 @@ export function protoLoader(address: string, elements: number): Asker {
   const folder = join(packageRoot(), 'lib', 'kserve', 'messages')
   const options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true, includeDirs: [folder] }
   const definition = grpc.loadPackageDefinition(loadSync('grpc_service.proto', options)) as unknown as {
-    readonly inference: { readonly GRPCInferenceService: new (address: string, credentials: grpc.ChannelCredentials) => Sample }
+    readonly inference: {
+      readonly GRPCInferenceService: new (address: string, credentials: grpc.ChannelCredentials) => Sample
+    }
   }
   const client = new definition.inference.GRPCInferenceService(address, grpc.credentials.createInsecure())
   const tensor = Buffer.from(Float32Array.from({ length: elements }, (_, i) => i / 8).buffer)

@@ -1,4 +1,7 @@
-/** Our server over the repository that the first argument names, over HTTP and gRPC; tells its addresses, and ends when its parent does. */
+/**
+ * Our server over the repository that the first argument names, over HTTP and gRPC; tells its addresses, and ends when
+ * its parent does.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { serve } from '../../../lib/serve/index.js'
 

@@ -14,7 +14,8 @@ export async function startAsked(repository: string): Promise<Asked> {
   const ended = once(child, 'exit')
   const first = (await Promise.race([once(child, 'message'), ended])) as [Pick<Asked, 'http' | 'grpc'> | number | null]
   const [addresses] = first
-  if (typeof addresses !== 'object' || addresses === null) throw new Error(`the server of the bench ended with ${String(addresses)}`)
+  if (typeof addresses !== 'object' || addresses === null)
+    throw new Error(`the server of the bench ended with ${String(addresses)}`)
   return {
     ...addresses,
     stop: async () => {

@@ -16,15 +16,36 @@ const formats = { binary: small, json: 1 } as const
 
 /** Inferences a second, as perf_analyzer finds them. @throws Error (as a rejection) where it ends with an error */
 async function analyzed(program: string, { url }: Running, format: keyof typeof formats): Promise<number> {
-  const args = ['-m', 'identity', '-i', 'http', '-u', url.replace('http://', ''), '--shape', `INPUT0:${formats[format]}`]
-  const how = ['--concurrency-range', String(clients), '-p', String(windowMs), '-s', '50', '--input-tensor-format', format]
+  const args = [
+    '-m',
+    'identity',
+    '-i',
+    'http',
+    '-u',
+    url.replace('http://', ''),
+    '--shape',
+    `INPUT0:${formats[format]}`,
+  ]
+  const how = [
+    '--concurrency-range',
+    String(clients),
+    '-p',
+    String(windowMs),
+    '-s',
+    '50',
+    '--input-tensor-format',
+    format,
+  ]
   const { stdout } = await promisify(execFile)(program, [...args, ...how, '--output-tensor-format', format])
   const found = Number(/Throughput: ([\d.]+) infer\/sec/.exec(stdout)?.[1])
   if (found > 0) return found
   throw new Error(`perf_analyzer found no throughput: ${stdout}`)
 }
 
-/** It asks for metadata, configuration and statistics first: that it ends well is what counts. It takes a processor itself, so its figures are lower than wrk's. */
+/**
+ * It asks for metadata, configuration and statistics first: that it ends well is what counts. It takes a processor
+ * itself, so its figures are lower than wrk's.
+ */
 export function analyzer(context: Context): Promise<Row[]> {
   return withTriton(context, 'perf_analyzer', async (triton, folder) => {
     const program = join(folder, 'perf_analyzer')
@@ -38,7 +59,13 @@ export function analyzer(context: Context): Promise<Row[]> {
       })
       const told = `peer: Triton 2.51; ${clients} clients, windows of ${windowMs / 1000} s; medians of 2 rounds`
       rows.push(
-        shown(`perf_analyzer 2.51, ${format}, ${count === 1 ? '1 number' : `${count} numbers`}`, '/s', rates.ours, rates.peer, told),
+        shown(
+          `perf_analyzer 2.51, ${format}, ${count === 1 ? '1 number' : `${count} numbers`}`,
+          '/s',
+          rates.ours,
+          rates.peer,
+          told,
+        ),
       )
     }
     return rows

@@ -13,7 +13,11 @@ driver.set({ computeMs: batchMs })
 const range = { min: [1, width], opt: [maxBatch, width], max: [maxBatch, width] }
 const plan = identityPlan([-1, width], { profiles: [{ dims: { x: range } }] })
 const modelRepository = batchingRepository(plan, { maxBatch, width })
-const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' }, engine: { tensorrt: fakes.trt10 } })
+const server = await serve({
+  modelRepository,
+  http: { port: 0, address: '127.0.0.1' },
+  engine: { tensorrt: fakes.trt10 },
+})
 
 /** Rows a second of callers that ask again at once. */
 async function inProcess(options: EngineOptions, count: number): Promise<number> {

@@ -9,7 +9,8 @@ import type { RunningChild } from './servers.js'
 import { asked, type Post, scriptOf } from './wrk.js'
 
 const width = 16
-const batching64 = (model: string): Post => binaryPost(width, { model: { name: model, input: 'x', output: 'y' }, shape: [1, width] })
+const batching64 = (model: string): Post =>
+  binaryPost(width, { model: { name: model, input: 'x', output: 'y' }, shape: [1, width] })
 
 /** What a batch of several requests gains, over HTTP and in process, on a model that takes 5 ms whatever the batch. */
 export function batching(context: Context): Promise<Row[]> {
@@ -59,7 +60,14 @@ export async function eventLoop(context: Context): Promise<Row[]> {
   const time = await interleaved(rounds, { busy: () => p99(load), idle: () => p99(() => sleep(1000 * seconds)) })
   const goal = { of: 'difference', sign: '<=', value: 5 } as const
   return [
-    row('delay of the event loop, p99, 602 KB, 8 clients', 'ms', time.busy, time.idle, goal, `peer: with no requests; ${about(context)}`),
+    row(
+      'delay of the event loop, p99, 602 KB, 8 clients',
+      'ms',
+      time.busy,
+      time.idle,
+      goal,
+      `peer: with no requests; ${about(context)}`,
+    ),
   ]
 }
 
@@ -94,7 +102,8 @@ async function ask({ url }: RunningChild, { path, headers, body }: Post): Promis
   const plain = { ...headers, 'Accept-Encoding': 'identity' }
   const answer = await fetch(`${url}${path}`, { method: 'POST', headers: plain, body: new Uint8Array(body) })
   const { byteLength } = await answer.arrayBuffer()
-  if (!answer.ok || byteLength < body.length / 2) throw new Error(`${path} was answered with ${answer.status}, ${byteLength} bytes`)
+  if (!answer.ok || byteLength < body.length / 2)
+    throw new Error(`${path} was answered with ${answer.status}, ${byteLength} bytes`)
 }
 
 /** Resident memory of a server of its own after many requests, above that after some. */

@@ -38,7 +38,11 @@ function medianCost(costs: readonly Cost[]): Cost {
 }
 
 /** Costs of ours, and of Triton where there is one, in turns after a round that does not count. */
-async function costs(context: Context, post: Post, triton: Running | undefined): Promise<{ ours: Cost; triton: Cost | undefined }> {
+async function costs(
+  context: Context,
+  post: Post,
+  triton: Running | undefined,
+): Promise<{ ours: Cost; triton: Cost | undefined }> {
   const [ours, theirs]: [Cost[], Cost[]] = [[], []]
   for (let round = -1; round < context.rounds; round++) {
     const mine = await cost(context.ours, post, context.seconds)
@@ -69,12 +73,24 @@ async function ofLoad(context: Context, name: string, post: Post, triton: Runnin
   const { main, others, all } = found.ours
   const shares = await profiled(context, post)
   const share = (part: Part): string => `${(100 * shares[part]).toFixed(0)} % of that thread's profile`
-  const rows = (Object.keys(parts) as Part[]).map((part) => figure(`${name}: ${parts[part]}`, main * shares[part], undefined, share(part)))
+  const rows = (Object.keys(parts) as Part[]).map((part) =>
+    figure(`${name}: ${parts[part]}`, main * shares[part], undefined, share(part)),
+  )
   return [
-    figure(`${name}: processor time of a request`, all, found.triton?.all, `peer: Triton; ${connections} clients; ${about(context)}`),
+    figure(
+      `${name}: processor time of a request`,
+      all,
+      found.triton?.all,
+      `peer: Triton; ${connections} clients; ${about(context)}`,
+    ),
     figure(`${name}: the thread of the event loop`, main, undefined, 'its parts follow'),
     ...rows,
-    figure(`${name}: other threads`, others, undefined, 'the lane, which runs the model and is woken for it; V8 and libuv'),
+    figure(
+      `${name}: other threads`,
+      others,
+      undefined,
+      'the lane, which runs the model and is woken for it; V8 and libuv',
+    ),
   ]
 }
 

@@ -7,7 +7,9 @@ interface Question {
   readonly question: string
 }
 
-/** The server listens on this port, and for gRPC on the other: from now on questions are answered, one after the other. */
+/**
+ * The server listens on this port, and for gRPC on the other: from now on questions are answered, one after the other.
+ */
 export function answering(port: number | undefined, answers: Answers, grpc?: number): void {
   process.on('message', ({ question }: Question) => void reply(question, answers))
   process.send?.({ port, grpc })

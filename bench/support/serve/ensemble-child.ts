@@ -21,7 +21,13 @@ const profile = { min: [1, ...shape], opt: [8, ...shape], max: [8, ...shape] }
 const plan = identityPlan([-1, ...shape], { profiles: [{ dims: { x: profile } }] })
 const types = { inputs: { x: 'float32' }, outputs: { y: 'float32' } } as const
 const engine = await Engine.load(plan, { ...types, tensorrt: fakes.trt10, lanes: 1, batching: { maxBatch: 8 } })
-const options = { filter: 'triangle', round: true, range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+const options = {
+  filter: 'triangle',
+  round: true,
+  range: '0-1',
+  mean: [0.485, 0.456, 0.406],
+  std: [0.229, 0.224, 0.225],
+} as const
 
 async function label(jpeg: Uint8Array): Promise<string> {
   const into = engine.allocate('x', [1, ...shape])

@@ -1,4 +1,7 @@
-/** The same ensemble twice: a JPEG, its tensor, a model that gives it back, the place of the greatest value; in JavaScript for ours, in Python for a real Triton. */
+/**
+ * The same ensemble twice: a JPEG, its tensor, a model that gives it back, the place of the greatest value; in
+ * JavaScript for ours, in Python for a real Triton.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identityPlan } from '../../../test/fake/plan.js'
@@ -104,7 +107,8 @@ export function ensembleRepository(): string {
   const shape = [3, side, side]
   const profile = { min: [1, ...shape], opt: [8, ...shape], max: [8, ...shape] }
   // what waits comes together: a module that awaits decodes several pictures at once
-  const steps = (input: string, output: string): string => `backend: "node" max_batch_size: 8 input ${input} output ${output} ${instances}`
+  const steps = (input: string, output: string): string =>
+    `backend: "node" max_batch_size: 8 input ${input} output ${output} ${instances}`
   return put(join(temporaryFolder(), 'ensemble'), {
     preprocess: {
       config: steps(tensor('jpeg', 'UINT8', -1), tensor('tensor', 'FP32', ...shape)),

@@ -1,4 +1,7 @@
-/** Part of bench serve: a JPEG to its label by an ensemble, beside the same calls in process, and beside a real Triton with the same steps in Python. */
+/**
+ * Part of bench serve: a JPEG to its label by an ensemble, beside the same calls in process, and beside a real Triton
+ * with the same steps in Python.
+ */
 import { interleaved } from '../measure.js'
 import { note, row, type Row } from '../report.js'
 import { about, type Context, withChild, withTriton } from './context.js'
@@ -47,10 +50,23 @@ async function inProcess(context: Context, ours: RunningChild, what: string, pos
     peer: () => ours.ask<number>(`${what} in process`),
   })
   const told = `peer: the same three calls in process, 8 in flight; mean batch ${(await ours.ask<number>('mean batch')).toFixed(2)}; ${about({ ...context, seconds: secondsFor(what, context) })}`
-  return row(`${what} JPEG to its label, 8 clients`, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value: 0.85 }, told)
+  return row(
+    `${what} JPEG to its label, 8 clients`,
+    '/s',
+    rates.ours,
+    rates.peer,
+    { of: 'ratio', sign: '>=', value: 0.85 },
+    told,
+  )
 }
 
-async function besideTriton(context: Context, ours: Running, triton: Running, what: string, jpeg: Uint8Array): Promise<Row> {
+async function besideTriton(
+  context: Context,
+  ours: Running,
+  triton: Running,
+  what: string,
+  jpeg: Uint8Array,
+): Promise<Row> {
   note(`${what}, ensemble and Triton …`)
   const [post, theirs] = [picturePost(jpeg, true), picturePost(jpeg, false)]
   const labels = [await labelOf(ours, post), await labelOf(triton, theirs)]
@@ -59,7 +75,14 @@ async function besideTriton(context: Context, ours: Running, triton: Running, wh
     peer: rate(triton, theirs, clients, secondsFor(what, context)),
   })
   const told = `peer: Triton 2.51, the steps in Python (PIL, numpy), two instances each; labels ${labels.join(' and ')}; ${about({ ...context, seconds: secondsFor(what, context) })}`
-  return row(`${what} JPEG to its label, beside Triton`, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value: 1.5 }, told)
+  return row(
+    `${what} JPEG to its label, beside Triton`,
+    '/s',
+    rates.ours,
+    rates.peer,
+    { of: 'ratio', sign: '>=', value: 1.5 },
+    told,
+  )
 }
 
 export function ensemble(context: Context): Promise<Row[]> {

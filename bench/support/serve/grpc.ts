@@ -34,7 +34,10 @@ export async function grpc(context: Context): Promise<Row[]> {
         await checkCall(url, call)
         return callRate(url, call, streams, context.seconds)
       }
-      const rates = await interleaved(context.rounds, { ours: await of(context.ours.grpcUrl), peer: await of(triton.grpcUrl) })
+      const rates = await interleaved(context.rounds, {
+        ours: await of(context.ours.grpcUrl),
+        peer: await of(triton.grpcUrl),
+      })
       const told = `peer: Triton 2.51, an identity model in C++; h2load asks; ${about(context)}`
       rows.push(row(what, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value: goal }, told))
     }

@@ -1,4 +1,7 @@
-/** h2load, which sends the same gRPC message over HTTP/2 as fast as it is answered: so many streams at once on one connection. */
+/**
+ * h2load, which sends the same gRPC message over HTTP/2 as fast as it is answered: so many streams at once on one
+ * connection.
+ */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -23,7 +26,10 @@ export async function hasH2load(): Promise<boolean> {
   )
 }
 
-/** h2load counts answers whatever gRPC says in them: one is looked at before. @throws Error (as a rejection) where it is no success */
+/**
+ * h2load counts answers whatever gRPC says in them: one is looked at before. @throws Error (as a rejection) where it is
+ * no success
+ */
 export async function checkCall(url: string, { path, frame }: Call): Promise<void> {
   const session = connect(url)
   try {
@@ -46,7 +52,23 @@ export function callRate(url: string, call: Call, streams: number, seconds: numb
   writeFileSync(data, call.frame)
   const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   // windows of 1 MiB and 16 MiB: those of the server are what is measured
-  const args = ['-t', '1', '-c', '1', '-m', String(streams), '-D', String(seconds), '-w', '20', '-W', '24', '-d', data, ...given]
+  const args = [
+    '-t',
+    '1',
+    '-c',
+    '1',
+    '-m',
+    String(streams),
+    '-D',
+    String(seconds),
+    '-w',
+    '20',
+    '-W',
+    '24',
+    '-d',
+    data,
+    ...given,
+  ]
   return async () => {
     const { stdout } = await promisify(execFile)('h2load', [...args, `${url}${call.path}`])
     const [, succeeded, failed] = /(\d+) succeeded, (\d+) failed/.exec(stdout) ?? []

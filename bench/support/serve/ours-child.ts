@@ -1,4 +1,7 @@
-/** Our server over the repository that the first argument names; answers what the bench asks of this process. `--unwatched`: requests cannot be cancelled. */
+/**
+ * Our server over the repository that the first argument names; answers what the bench asks of this process.
+ * `--unwatched`: requests cannot be cancelled.
+ */
 import { Session } from 'node:inspector/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -8,7 +11,10 @@ import { serve } from '../../../lib/serve/index.js'
 import { answering, type Answers } from './child.js'
 import { shares } from './profile.js'
 
-const { values, positionals } = parseArgs({ options: { unwatched: { type: 'boolean', default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { unwatched: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 const [modelRepository = ''] = positionals
 
 /** Nothing hears of a client that left, and nothing of what runs is told how to end it. */
@@ -16,7 +22,11 @@ if (values.unwatched) Cut.prototype.onCut = () => {}
 
 // as `trt serve` has it; serve() itself leaves V8 as it is
 setFlagsFromString('--no-incremental-marking')
-const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' }, grpc: { port: 0, address: '127.0.0.1' } })
+const server = await serve({
+  modelRepository,
+  http: { port: 0, address: '127.0.0.1' },
+  grpc: { port: 0, address: '127.0.0.1' },
+})
 const delay = monitorEventLoopDelay({ resolution: 1 })
 const profiler = new Session()
 profiler.connect()

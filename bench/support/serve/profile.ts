@@ -16,7 +16,10 @@ export const parts = {
 
 export type Part = keyof typeof parts
 
-/** The first that fits a frame of ours says whose work it is, from the innermost frame outwards: what Node does for one of these is its work. */
+/**
+ * The first that fits a frame of ours says whose work it is, from the innermost frame outwards: what Node does for one
+ * of these is its work.
+ */
 const rules: readonly (readonly [RegExp, Part])[] = [
   [/^\(garbage collector\)/, 'collector'],
   [/lib\/serve\/(wire|http\/json)/, 'json'],
@@ -32,8 +35,8 @@ const ofLibraries = /^node:|node_modules\//
 type Nodes = ReadonlyMap<number, Profiler.ProfileNode>
 
 /**
- * Which share of the samples of the working thread each part has: 1 in all. Samples and not their times: one is taken once the thread runs again, so that
- * what it lost to other threads counts little.
+ * Which share of the samples of the working thread each part has: 1 in all. Samples and not their times: one is taken
+ * once the thread runs again, so that what it lost to other threads counts little.
  */
 export function shares({ nodes, samples = [] }: Profiler.Profile): Record<Part, number> {
   const byId: Nodes = new Map(nodes.map((node) => [node.id, node]))
@@ -47,7 +50,10 @@ export function shares({ nodes, samples = [] }: Profiler.Profile): Record<Part, 
     counts[part]++
     total++
   }
-  return Object.fromEntries(Object.entries(counts).map(([part, count]) => [part, count / total])) as Record<Part, number>
+  return Object.fromEntries(Object.entries(counts).map(([part, count]) => [part, count / total])) as Record<
+    Part,
+    number
+  >
 }
 
 /** Nothing for a thread that waits. */

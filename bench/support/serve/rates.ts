@@ -33,7 +33,12 @@ export function rate({ url }: Running, post: Post, connections: number, seconds:
   return () => requestsPerSecond(`${url}${post.path}`, script, connections, seconds)
 }
 
-async function beside(context: Context, peer: Running, goal: (load: Load) => number | undefined, name: string): Promise<Row[]> {
+async function beside(
+  context: Context,
+  peer: Running,
+  goal: (load: Load) => number | undefined,
+  name: string,
+): Promise<Row[]> {
   const rows: Row[] = []
   for (const load of loads) {
     const value = goal(load)
@@ -41,7 +46,16 @@ async function beside(context: Context, peer: Running, goal: (load: Load) => num
     note(`${load.what}, ours and ${name} …`)
     const of = (server: Running): (() => Promise<number>) => rate(server, load.post, load.connections, context.seconds)
     const rates = await interleaved(context.rounds, { ours: of(context.ours), peer: of(peer) })
-    rows.push(row(load.what, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value }, `peer: ${name}; ${about(context)}`))
+    rows.push(
+      row(
+        load.what,
+        '/s',
+        rates.ours,
+        rates.peer,
+        { of: 'ratio', sign: '>=', value },
+        `peer: ${name}; ${about(context)}`,
+      ),
+    )
   }
   return rows
 }
@@ -53,12 +67,14 @@ export function triton(context: Context): Promise<Row[]> {
 }
 
 export function fastify(context: Context): Promise<Row[]> {
-  return withChild('fastify', [], (peer) => beside(context, peer, (load) => load.fastify, 'a bare fastify that copies the body'))
+  return withChild('fastify', [], (peer) =>
+    beside(context, peer, (load) => load.fastify, 'a bare fastify that copies the body'),
+  )
 }
 
 /**
- * What it costs that requests can be cancelled: beside the same server that hears of no client that leaves, and requests with a timeout, which no request
- * reaches, beside those without.
+ * What it costs that requests can be cancelled: beside the same server that hears of no client that leaves, and
+ * requests with a timeout, which no request reaches, beside those without.
  */
 export async function cancelling(context: Context): Promise<Row[]> {
   note('cancelling …')

@@ -62,7 +62,11 @@ export function inferCall(elements: number): Call {
 /** As curl does it. */
 export function jsonPost(elements: number): Post {
   const inputs = [{ name: identity.input, shape: [elements], datatype: 'FP32', data: numbers(elements) }]
-  return { path: pathOf(identity), headers: { 'Content-Type': 'application/json' }, body: Buffer.from(JSON.stringify({ inputs })) }
+  return {
+    path: pathOf(identity),
+    headers: { 'Content-Type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ inputs })),
+  }
 }
 
 /** The same with about so many bytes of JSON. */

@@ -36,7 +36,10 @@ interface Reply<T> {
 }
 
 /** A program of bench/support/serve, once it listens. */
-export async function startChild(program: 'ours' | 'fastify' | 'batching' | 'ensemble', args: readonly string[]): Promise<RunningChild> {
+export async function startChild(
+  program: 'ours' | 'fastify' | 'batching' | 'ensemble',
+  args: readonly string[],
+): Promise<RunningChild> {
   const path = fileURLToPath(new URL(`${program}-child.js`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const { port, grpc } = await messageOf<{ readonly port: number; readonly grpc?: number }>(child)
@@ -66,7 +69,10 @@ async function messageOf<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-/** The Triton that ../shared/triton made in a folder, with its identity model in C++ alone, since Python models have processes of their own; and with those of another repository. */
+/**
+ * The Triton that ../shared/triton made in a folder, with its identity model in C++ alone, since Python models have
+ * processes of their own; and with those of another repository.
+ */
 export async function startTriton(folder: string, repository?: string): Promise<Running> {
   note('Triton starts …')
   const [http, grpc, metrics] = [await freePort(), await freePort(), await freePort()]

@@ -19,7 +19,11 @@ export function threadTimes(pid: number): ThreadTimes {
 }
 
 /** Of the main thread and of all others, between two looks. */
-export function spent(pid: number, before: ThreadTimes, after: ThreadTimes): { readonly main: number; readonly others: number } {
+export function spent(
+  pid: number,
+  before: ThreadTimes,
+  after: ThreadTimes,
+): { readonly main: number; readonly others: number } {
   const of = (thread: number): number => (after.get(thread) ?? 0) - (before.get(thread) ?? 0)
   const all = [...after.keys()].reduce((sum, thread) => sum + of(thread), 0)
   return { main: of(pid), others: all - of(pid) }

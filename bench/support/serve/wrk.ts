@@ -50,20 +50,42 @@ function writeScript({ headers, body }: Post, name: string): string {
   return script
 }
 
-/** Requests that were answered with 200 in a second. @throws Error (as a rejection) where any was answered otherwise, or not at all */
-export async function requestsPerSecond(url: string, script: string, connections: number, seconds: number): Promise<number> {
+/**
+ * Requests that were answered with 200 in a second. @throws Error (as a rejection) where any was answered otherwise, or
+ * not at all
+ */
+export async function requestsPerSecond(
+  url: string,
+  script: string,
+  connections: number,
+  seconds: number,
+): Promise<number> {
   const { count, took } = await asked(url, script, connections, seconds)
   return count / took
 }
 
-/** How many requests were answered with 200, in how many seconds. @throws Error (as a rejection) where any was answered otherwise, or not at all */
+/**
+ * How many requests were answered with 200, in how many seconds. @throws Error (as a rejection) where any was answered
+ * otherwise, or not at all
+ */
 export async function asked(
   url: string,
   script: string,
   connections: number,
   seconds: number,
 ): Promise<{ readonly count: number; readonly took: number }> {
-  const args = ['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s', '--script', script]
+  const args = [
+    '--threads',
+    '1',
+    '--connections',
+    String(connections),
+    '--duration',
+    `${seconds}s`,
+    '--timeout',
+    '10s',
+    '--script',
+    script,
+  ]
   const { stdout } = await promisify(execFile)('wrk', [...args, url])
   const failed = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(stdout)
   if (failed) throw new Error(`${url}: ${failed[0]}`)

@@ -17,11 +17,17 @@ export interface PortableOptions extends OpenCpuOptions {
 }
 
 /**
- * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty afterwards.
- * A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was chosen, where it was not asked for.
- * @throws TensorRTError ERR_TRT_UNSUPPORTED (see lacks.ts), ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE, and those of profilesFor
+ * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty
+ * afterwards. A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was
+ * chosen, where it was not asked for.
+ * @throws TensorRTError ERR_TRT_UNSUPPORTED (see lacks.ts), ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE,
+ * and those of profilesFor
  */
-export async function openPortable(model: Uint8Array | string, options: PortableOptions, reason?: string): Promise<Backend> {
+export async function openPortable(
+  model: Uint8Array | string,
+  options: PortableOptions,
+  reason?: string,
+): Promise<Backend> {
   refuseLacking(options, options.why)
   const session = new Session({ runtime: findRuntime(), model, options: sessionOptions(options) })
   const ready = await session.ready
@@ -51,8 +57,8 @@ function findRuntime(): string {
 }
 
 /**
- * Ends the worker of an engine that was dropped without close(): its thread would keep it for ever. A call that is under way holds its backend, so that nothing is
- * ended that somebody waits for.
+ * Ends the worker of an engine that was dropped without close(): its thread would keep it for ever. A call that is
+ * under way holds its backend, so that nothing is ended that somebody waits for.
  */
 const dropped = new FinalizationRegistry<Session>((session) => void session.close())
 
@@ -66,7 +72,12 @@ class PortableBackend implements Backend {
   readonly reason: string | undefined
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready, lacks: string, reason: string | undefined) {
+  constructor(
+    session: Session,
+    { description, inputs, outputs, unsupported }: Ready,
+    lacks: string,
+    reason: string | undefined,
+  ) {
     this.lacks = lacks
     this.reason = reason
     this.description = description
@@ -77,7 +88,11 @@ class PortableBackend implements Backend {
     dropped.register(this, session)
   }
 
-  async run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
+  async run<R>(
+    inputs: readonly AnyTensor[],
+    options: RunOptions | undefined,
+    finish: (results: Results) => R,
+  ): Promise<R> {
     const wire = (inputs as readonly Tensor[]).map(({ dtype, shape, data }, i) => ({
       name: this.inputs[i]?.name ?? '',
       dtype,

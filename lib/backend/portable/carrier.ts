@@ -25,8 +25,9 @@ const entry = new URL('./worker.js', import.meta.url)
 const execArgv: string[] = []
 
 /**
- * A thread; a process of its own when this is not the main thread. A thread that others can terminate (its user's, by `worker.terminate()` or
- * `process.exit()` elsewhere) cannot wait until onnxruntime is out of a native call, see native-guard.ts, and would take the whole process down.
+ * A thread; a process of its own when this is not the main thread. A thread that others can terminate (its user's, by
+ * `worker.terminate()` or `process.exit()` elsewhere) cannot wait until onnxruntime is out of a native call, see
+ * native-guard.ts, and would take the whole process down.
  */
 export function startCarrier(start: Start, events: CarrierEvents): Carrier {
   return isMainThread ? startThread(start, events) : startProcess(start, events)
@@ -35,7 +36,12 @@ export function startCarrier(start: Start, events: CarrierEvents): Carrier {
 function startThread(start: Start, events: CarrierEvents): Carrier {
   const guard = newGuard()
   const transferList = typeof start.model === 'string' ? [] : [start.model.buffer as ArrayBuffer]
-  const worker = new Worker(entry, { name: 'node-tensorrt cpu', workerData: { ...start, guard }, transferList, execArgv })
+  const worker = new Worker(entry, {
+    name: 'node-tensorrt cpu',
+    workerData: { ...start, guard },
+    transferList,
+    execArgv,
+  })
   watch(guard)
   worker.on('message', events.reply)
   worker.on('error', events.failed)
@@ -44,7 +50,8 @@ function startThread(start: Start, events: CarrierEvents): Carrier {
     events.ended(code)
   })
   return {
-    post: (request) => worker.postMessage(request, request.type === 'run' ? request.inputs.map(({ bytes }) => bytes) : []),
+    post: (request) =>
+      worker.postMessage(request, request.type === 'run' ? request.inputs.map(({ bytes }) => bytes) : []),
     ref: () => worker.ref(),
     unref: () => worker.unref(),
   }

@@ -1,7 +1,10 @@
 import { TensorRTError } from '../../errors.js'
 import type { OpenCpuOptions } from '../cpu-options.js'
 
-/** What the portable way lacks of what the addon does on the CPU. The one list: errors, docs/architecture.md and tests are of it. */
+/**
+ * What the portable way lacks of what the addon does on the CPU. The one list: errors, docs/architecture.md and tests
+ * are of it.
+ */
 export const lacks = {
   /** Refused when an engine is opened: ERR_TRT_UNSUPPORTED. */
   options: {

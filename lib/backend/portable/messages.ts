@@ -28,7 +28,12 @@ export interface WireTensor {
 }
 
 export type Request =
-  | { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[]; readonly wanted: readonly string[] }
+  | {
+      readonly type: 'run'
+      readonly id: number
+      readonly inputs: readonly WireTensor[]
+      readonly wanted: readonly string[]
+    }
   | { readonly type: 'close' }
 
 /** The model is loaded, and what it is. */

@@ -1,10 +1,12 @@
 /**
- * onnxruntime-node aborts the process when its thread is told to stop while a call into it runs: the call comes back, finds that JavaScript
- * may not run any more, and throws a C++ exception through Node-API. `process.exit()` and an uncaught error tell all threads to stop. So the
- * worker says when it is in a native call, and the thread that owns it waits in its `exit` event, before anything is stopped, until it is
- * not. Node would wait for the end of the call anyway.
+ * onnxruntime-node aborts the process when its thread is told to stop while a call into it runs: the call comes back,
+ * finds that JavaScript may not run any more, and throws a C++ exception through Node-API. `process.exit()` and an
+ * uncaught error tell all threads to stop. So the worker says when it is in a native call, and the thread that owns it
+ * waits in its `exit` event, before anything is stopped, until it is not. Node would wait for the end of the call
+ * anyway.
  *
- * The guard is one shared number. Both sides change it with compareExchange, so that no call begins once the owner has let go.
+ * The guard is one shared number. Both sides change it with compareExchange, so that no call begins once the owner has
+ * let go.
  */
 const idle = 0
 const busy = 1

@@ -13,8 +13,9 @@ export function textOf(error: unknown): string {
 }
 
 /**
- * onnxruntime-common keeps float16 in a Float16Array wherever there is that class (Node 24), and the binding of onnxruntime-node 1.30 cannot read one ("not enough
- * space: expected 8, got 0"). Where there is none, both do with a Uint16Array. This thread, or process, is onnxruntime's alone.
+ * onnxruntime-common keeps float16 in a Float16Array wherever there is that class (Node 24), and the binding of
+ * onnxruntime-node 1.30 cannot read one ("not enough space: expected 8, got 0"). Where there is none, both do with a
+ * Uint16Array. This thread, or process, is onnxruntime's alone.
  */
 function hideFloat16Array(): void {
   Reflect.deleteProperty(globalThis, 'Float16Array')
@@ -24,23 +25,32 @@ function loadRuntime(path: string): OnnxRuntime {
   hideFloat16Array()
   try {
     const runtime = createRequire(import.meta.url)(path) as OnnxRuntime
-    // Everything that onnxruntime logs as an error arrives as an exception too, so nothing of its log is wanted on stderr.
+    // Everything that onnxruntime logs as an error arrives as an exception too, so nothing of its log is wanted on
+    // stderr.
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw lacking('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
-      cause: error,
-    })
+    throw lacking(
+      'ERR_TRT_NO_ONNXRUNTIME',
+      `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
 async function openSession(runtime: OnnxRuntime, { model, options }: Start): Promise<Runtime.InferenceSession> {
   const given = nodeOptions(options)
   try {
-    return await (typeof model === 'string' ? runtime.InferenceSession.create(model, given) : runtime.InferenceSession.create(model, given))
+    return await (typeof model === 'string'
+      ? runtime.InferenceSession.create(model, given)
+      : runtime.InferenceSession.create(model, given))
   } catch (error) {
     if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
-    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, { cause: error })
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -50,7 +60,11 @@ function nodeOptions({ threads, optimization, config }: SessionOptions): Runtime
 }
 
 function unsupported(what: string, cause?: unknown): TensorRTError {
-  return new TensorRTError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause === undefined ? {} : { cause })
+  return new TensorRTError(
+    'ERR_TRT_DTYPE',
+    `The CPU backend cannot run this model: it has ${what}`,
+    cause === undefined ? {} : { cause },
+  )
 }
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
@@ -68,7 +82,10 @@ const runtimeTypes: readonly string[] = 'float32 float16 float64 int8 int16 int3
   .filter(isDType)
 
 /** What is known of an input or output, or that no Tensor can hold it. */
-function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
+function infoOf(
+  metadata: Runtime.InferenceSession.ValueMetadata,
+  use: UnsupportedTensor['use'],
+): ModelTensor | UnsupportedTensor {
   const { name } = metadata
   if (!metadata.isTensor) return { name, use, type: 'no tensor' }
   const dtype: string = metadata.type
@@ -113,7 +130,11 @@ export class Model {
   async run(inputs: readonly WireTensor[], wanted: readonly string[]): Promise<WireTensor[]> {
     const feeds = Object.create(null) as Record<string, Runtime.Tensor>
     for (const { name, dtype, shape, bytes } of inputs) {
-      feeds[name] = new this.#runtime.Tensor(dtype as 'float32', Tensor.fromBytes(dtype, bytes, shape).data as Float32Array, shape)
+      feeds[name] = new this.#runtime.Tensor(
+        dtype as 'float32',
+        Tensor.fromBytes(dtype, bytes, shape).data as Float32Array,
+        shape,
+      )
     }
     const results = await this.#session.run(feeds, wanted)
     return wanted.map((name) => wireTensor(name, results[name]))
@@ -126,7 +147,8 @@ export class Model {
 
 /** A copy, because onnxruntime's own memory is freed when this thread ends. */
 function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTensor {
-  if (tensor === undefined) throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
+  if (tensor === undefined)
+    throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
   const dtype: string = tensor.type
   if (!isDType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
   const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)

@@ -16,7 +16,10 @@ interface Job {
   readonly reject: (error: Error) => void
 }
 
-/** How many jobs the worker has at once: one that runs, one that waits for it. The others wait here, where an abort can still take them out. */
+/**
+ * How many jobs the worker has at once: one that runs, one that waits for it. The others wait here, where an abort can
+ * still take them out.
+ */
 const posted = 2
 
 /** The worker, its jobs, and its hold on the process: it keeps it alive only while something is under way. */

@@ -1,5 +1,6 @@
 /**
- * The thread (or process, see carrier.ts) in which onnxruntime-node runs one model, because its `run` blocks the thread that calls it.
+ * The thread (or process, see carrier.ts) in which onnxruntime-node runs one model, because its `run` blocks the thread
+ * that calls it.
  * @see https://github.com/microsoft/onnxruntime/issues/19611
  */
 import { parentPort, workerData } from 'node:worker_threads'
@@ -11,7 +12,9 @@ import { Model, textOf } from './runtime.js'
 
 /** What onnxruntime throws has no code. */
 function failure(error: unknown): WireError {
-  return toWire(error instanceof TensorRTError ? error : new TensorRTError('ERR_TRT_EXECUTION', textOf(error), { cause: error }))
+  return toWire(
+    error instanceof TensorRTError ? error : new TensorRTError('ERR_TRT_EXECUTION', textOf(error), { cause: error }),
+  )
 }
 
 /** The way to the engine's thread. */
@@ -22,7 +25,8 @@ interface Port {
 }
 
 async function serve(port: Port, start: Start, guard: Int32Array): Promise<void> {
-  const send = (reply: Reply): void => port.postMessage(reply, reply.type === 'result' ? reply.outputs.map(({ bytes }) => bytes) : [])
+  const send = (reply: Reply): void =>
+    port.postMessage(reply, reply.type === 'result' ? reply.outputs.map(({ bytes }) => bytes) : [])
   const native = async <T>(work: () => Promise<T>): Promise<T> => {
     await enterNative(guard)
     return work().finally(() => leaveNative(guard))
@@ -56,7 +60,8 @@ function serveProcess(): void {
   process.on('disconnect', () => process.exit())
   process.once('message', (start: Start) => {
     const port: Port = {
-      postMessage: (reply) => void process.send?.(reply, undefined, undefined, () => {}), // nobody is there to hear of a failure
+      // nobody is there to hear of a failure
+      postMessage: (reply) => void process.send?.(reply, undefined, undefined, () => {}),
       on: (event, listener) => process.on(event, listener),
       close: () => process.disconnect(),
     }

@@ -18,10 +18,14 @@ export interface Traffic {
 }
 
 /**
- * A Poisson process: gaps are exponential and independent. The same seed gives the same requests at each rate, closer together or further apart, so that
- * rates, and engines, are compared by the same traffic.
+ * A Poisson process: gaps are exponential and independent. The same seed gives the same requests at each rate, closer
+ * together or further apart, so that rates, and engines, are compared by the same traffic.
  */
-export function* arrivals({ rows, priorities, seed }: Traffic, rate: number, durationMs: number): Generator<Arrival, void, undefined> {
+export function* arrivals(
+  { rows, priorities, seed }: Traffic,
+  rate: number,
+  durationMs: number,
+): Generator<Arrival, void, undefined> {
   const mixed = mix({ rows, priorities, seed })
   const next = uniform(seed)
   for (let atMs = gap(next, rate); atMs < durationMs; atMs += gap(next, rate)) yield { atMs, ...mixed() }

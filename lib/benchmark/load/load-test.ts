@@ -10,12 +10,14 @@ import { measurePoint, type Requests } from './point.js'
 import type { LoadPoint, LoadTest, LoadTestable, LoadTestOptions, LoadTestProgress } from './types.js'
 
 /**
- * Measures an engine as an open loop: requests arrive at random (a Poisson process) at given rates, whether or not those before have their results, as
- * those of independent clients do. What they wait for is counted from when they were due. {@link Engine.benchmark} is a closed loop: the next query
- * begins when one ends.
+ * Measures an engine as an open loop: requests arrive at random (a Poisson process) at given rates, whether or not
+ * those before have their results, as those of independent clients do. What they wait for is counted from when they
+ * were due. {@link Engine.benchmark} is a closed loop: the next query begins when one ends.
  *
- * A rate takes `durationMs`, and `graceMs` at most for what is under way then. The first rate that is too much for the engine is the last one.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, and what {@link Engine.infer} does in the warm-up; or it is the reason of the signal
+ * A rate takes `durationMs`, and `graceMs` at most for what is under way then. The first rate that is too much for the
+ * engine is the last one.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, and what {@link
+ * Engine.infer} does in the warm-up; or it is the reason of the signal
  */
 export async function loadTest(engine: LoadTestable, options: LoadTestOptions = {}): Promise<LoadTest> {
   return await runLoadTest(engine, options, hostClock)
@@ -84,10 +86,13 @@ function inputsOf(
 ): Map<number, Readonly<Record<string, Tensor>>> {
   const unknown = Object.keys(shapes).find((name) => !Object.hasOwn(inputs, name))
   if (unknown !== undefined)
-    throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(unknown)}`, { details: { name: unknown } })
+    throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(unknown)}`, {
+      details: { name: unknown },
+    })
   const made = [...rows.keys()].map((count) => {
     const tensors = Object.entries(inputs).map(([name, info], i) => {
-      const [, ...others] = shapes[name] ?? (info.shape.slice(1).includes(-1) ? info.profiles[0]?.opt : info.shape) ?? []
+      const [, ...others] =
+        shapes[name] ?? (info.shape.slice(1).includes(-1) ? info.profiles[0]?.opt : info.shape) ?? []
       const shape = isOpen(info.shape) ? [count, ...others] : (shapes[name] ?? info.shape)
       if (shape.length !== info.shape.length || shape.includes(-1)) throw shapeRequired(name, info.shape)
       return [name, randomTensor(info, shape, seed * 1000 + i)] as const
@@ -110,7 +115,8 @@ const shares = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1]
 const mostRates = 16
 
 function* ladder(capacity: number, durationMs: number): Generator<number> {
-  const rounded = (rate: number): number => Math.min(highestRate(durationMs), Math.max(Number(rate.toPrecision(2)), Number.MIN_VALUE))
+  const rounded = (rate: number): number =>
+    Math.min(highestRate(durationMs), Math.max(Number(rate.toPrecision(2)), Number.MIN_VALUE))
   for (let i = 0; i < mostRates; i++) yield rounded(capacity * (shares[i] ?? 1.2 ** (i - shares.length + 1)))
 }
 
@@ -126,7 +132,10 @@ class Test {
     this.#clock = clock
   }
 
-  /** Requests of each number of rows, alone, and then many at once. Gives the median of those that were alone. @throws what the first that fails does */
+  /**
+   * Requests of each number of rows, alone, and then many at once. Gives the median of those that were alone. @throws
+   * what the first that fails does
+   */
   async warmUp(): Promise<number> {
     const { rows, warmUpMs, signal } = this.#options
     const times: number[] = []
@@ -150,7 +159,10 @@ class Test {
     return (completed * 1000) / ms
   }
 
-  /** A closed loop for so long; what is under way then is given up. A caller whose request is refused (a short queue, a timeout in it) makes no more. */
+  /**
+   * A closed loop for so long; what is under way then is given up. A caller whose request is refused (a short queue, a
+   * timeout in it) makes no more.
+   */
   async #manyAtOnce(phase: 'warm-up' | 'capacity', totalMs: number): Promise<{ completed: number; ms: number }> {
     const { signal } = this.#options
     const stop = new AbortController()
@@ -192,7 +204,8 @@ class Test {
     const points: LoadPoint[] = []
     for (const rate of rates) {
       if (rate <= (points.at(-1)?.rate ?? 0)) continue
-      const onProgress = (elapsedMs: number): void => this.#tell({ phase: 'load', rate, elapsedMs, totalMs: durationMs })
+      const onProgress = (elapsedMs: number): void =>
+        this.#tell({ phase: 'load', rate, elapsedMs, totalMs: durationMs })
       this.#toldAt = -Infinity
       points.push(await measurePoint(this.#requests, rate, { ...this.#options, aloneMs, onProgress }, this.#clock))
       if (points.at(-1)?.overloaded) break

@@ -62,7 +62,13 @@ export function checkedLoadTestOptions(options: unknown): CheckedLoadTestOptions
     queueTimeoutMs:
       given.queueTimeoutMs === undefined
         ? undefined
-        : checkedNumber(given.queueTimeoutMs, 'queueTimeoutMs', Number.MIN_VALUE, day, `milliseconds above 0 and at most ${day}`),
+        : checkedNumber(
+            given.queueTimeoutMs,
+            'queueTimeoutMs',
+            Number.MIN_VALUE,
+            day,
+            `milliseconds above 0 and at most ${day}`,
+          ),
     shapes: checkedShapes(given.shapes),
     seed: checkedWhole(given.seed ?? 1, 'seed', 0, 2 ** 31 - 1),
     percentiles: checkedPercentiles(given.percentiles),

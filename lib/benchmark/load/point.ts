@@ -30,7 +30,12 @@ const lateMs = 1
 const burst = 32
 
 /** One rate, as an open loop: requests are sent when the schedule says so, whatever became of those before. */
-export async function measurePoint(requests: Requests, rate: number, options: PointOptions, clock: Clock): Promise<LoadPoint> {
+export async function measurePoint(
+  requests: Requests,
+  rate: number,
+  options: PointOptions,
+  clock: Clock,
+): Promise<LoadPoint> {
   const { durationMs, graceMs, signal } = options
   const run = new Run(requests, options, clock)
   try {
@@ -71,7 +76,8 @@ class Run {
     this.#requests = requests
     this.#options = options
     this.#clock = clock
-    this.#signal = options.signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, options.signal])
+    this.#signal =
+      options.signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, options.signal])
     this.#executions = requests.executions()
     this.#begun = clock.now()
   }
@@ -180,7 +186,9 @@ class Run {
       meanBatch: executions === 0 ? 0 : this.#rows / executions,
       ...summary(all),
       priorities: levels.flatMap(([priority, level]) =>
-        priority === undefined ? [] : [{ priority, requests: level.requests, failed: level.failed, ...summary(level.latencies) }],
+        priority === undefined
+          ? []
+          : [{ priority, requests: level.requests, failed: level.failed, ...summary(level.latencies) }],
       ),
       failures: Object.fromEntries([...this.#failures].sort(([a], [b]) => (a < b ? -1 : 1))),
       unfinished: this.#unfinished,

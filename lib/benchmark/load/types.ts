@@ -56,7 +56,9 @@ export interface LoadTestOptions {
   readonly priorities?: Readonly<Record<number, number>> | undefined
   /** {@link InferOptions.queueTimeoutMs} of each request; default: that of the engine. */
   readonly queueTimeoutMs?: number | undefined
-  /** Shapes of inputs that the model leaves open, by name; dimension 0 is that of `rows`. Default: the profile's best. */
+  /**
+   * Shapes of inputs that the model leaves open, by name; dimension 0 is that of `rows`. Default: the profile's best.
+   */
   readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined
   /** Another seed gives other arrivals; default 1. The same seed gives the same at each run. */
   readonly seed?: number | undefined
@@ -102,7 +104,9 @@ export interface LoadPoint {
   readonly requests: number
   /** How many gave a result. */
   readonly completed: number
-  /** Results a second: of the time from the start to the end of the schedule, or to the last result if that is later. */
+  /**
+   * Results a second: of the time from the start to the end of the schedule, or to the last result if that is later.
+   */
   readonly achieved: number
   /** Rows of those results a second. */
   readonly rowsPerSecond: number
@@ -132,8 +136,8 @@ export interface LoadPoint {
   }
   /**
    * The engine takes less than this rate: requests were refused (ERR_TRT_QUEUE_FULL), unfinished or never sent, more
-   * than one in ten failed, or the last result came after the end of the schedule by more than 3 % of its duration and four
-   * lone requests. Latencies then tell how long it was overloaded, and not how fast the engine is.
+   * than one in ten failed, or the last result came after the end of the schedule by more than 3 % of its duration and
+   * four lone requests. Latencies then tell how long it was overloaded, and not how fast the engine is.
    */
   readonly overloaded: boolean
 }

@@ -6,7 +6,9 @@ export type Fact = readonly [name: string, words: string]
 /** What all of these have in common of what they ran on and were measured with. */
 export function sharedFacts(benchmarks: readonly Benchmark[]): Fact[] {
   const [first = [], ...others] = benchmarks.map(factsOf)
-  return first.filter(([name, words]) => others.every((facts) => facts.some((fact) => fact[0] === name && fact[1] === words)))
+  return first.filter(([name, words]) =>
+    others.every((facts) => facts.some((fact) => fact[0] === name && fact[1] === words)),
+  )
 }
 
 function factsOf(benchmark: Benchmark): Fact[] {
@@ -15,7 +17,12 @@ function factsOf(benchmark: Benchmark): Fact[] {
     ...(model === undefined ? [] : [['model', model] as const]),
     ['runtime', runtime],
     ['device', deviceText(device)],
-    ['inputs', Object.entries(settings.shapes).map(([name, shape]) => `${name} [${shape.join(', ')}]`).join(', ') || 'none'], // prettier-ignore
+    [
+      'inputs',
+      Object.entries(settings.shapes)
+        .map(([name, shape]) => `${name} [${shape.join(', ')}]`)
+        .join(', ') || 'none',
+    ],
     ['streams', settings.streams === 1 ? '1' : `${settings.streams}${settings.threads ? ', a thread each' : ''}`],
     [
       'measured',
@@ -29,7 +36,8 @@ function factsOf(benchmark: Benchmark): Fact[] {
   ]
 }
 
-const deviceText = ({ index, name }: Benchmark['device']): string => (index < 0 ? (name ?? 'CPU') : `${name ?? 'GPU'} (number ${index})`)
+const deviceText = ({ index, name }: Benchmark['device']): string =>
+  index < 0 ? (name ?? 'CPU') : `${name ?? 'GPU'} (number ${index})`
 
 const seconds = (ms: number): string => `${Number((ms / 1000).toPrecision(3))} s`
 

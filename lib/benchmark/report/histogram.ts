@@ -14,7 +14,10 @@ export interface Bins {
   readonly beyond: number
 }
 
-/** The least value and the greatest that an axis should show: where the slowest half percent would take more than three fifths of it, that is left out. */
+/**
+ * The least value and the greatest that an axis should show: where the slowest half percent would take more than three
+ * fifths of it, that is left out.
+ */
 export function usualRange(values: readonly number[]): readonly [low: number, high: number] {
   const sorted = [...values].sort((a, b) => a - b)
   const [low, high] = [sorted[0] ?? 0, sorted.at(-1) ?? 0]
@@ -64,14 +67,29 @@ function bars({ start, width, counts }: Bins, x: Scale, y: Scale): Markup[] {
   return counts.flatMap((count, i) => {
     if (count === 0) return []
     const [from, to] = [start + i * width, start + (i + 1) * width]
-    const place = { x: x.at(from) + 0.5, y: y.at(count), width: x.at(to) - x.at(from) - 1, height: y.at(0) - y.at(count), class: 'bar' }
-    return [element('rect', place, hint(`${milliseconds(from)} to ${milliseconds(to)} ms: ${plural(count, 'query', 'queries')}`))]
+    const place = {
+      x: x.at(from) + 0.5,
+      y: y.at(count),
+      width: x.at(to) - x.at(from) - 1,
+      height: y.at(0) - y.at(count),
+      class: 'bar',
+    }
+    return [
+      element(
+        'rect',
+        place,
+        hint(`${milliseconds(from)} to ${milliseconds(to)} ms: ${plural(count, 'query', 'queries')}`),
+      ),
+    ]
   })
 }
 
 /** Lines with their names above the plot, a name a row deeper where it would cover another. */
 function marks({ median, percentiles }: Summary, plot: Plot, x: Scale): Markup[] {
-  const named = [['median', median] as const, ...Object.entries(percentiles).map(([p, value]) => [`${p} %`, value] as const)]
+  const named = [
+    ['median', median] as const,
+    ...Object.entries(percentiles).map(([p, value]) => [`${p} %`, value] as const),
+  ]
   const ends = [-Infinity, -Infinity, -Infinity]
   return named
     .filter(([, value]) => value <= x.domain[1])
@@ -91,7 +109,11 @@ function marks({ median, percentiles }: Summary, plot: Plot, x: Scale): Markup[]
         'g',
         { class: 'mark' },
         element('line', { x1: at, x2: at, y1: top - 8, y2: plot.bottom }),
-        element('text', { x: flips ? at - 5 : at + 5, y: top + 2, 'text-anchor': flips ? 'end' : undefined }, text(label)),
+        element(
+          'text',
+          { x: flips ? at - 5 : at + 5, y: top + 2, 'text-anchor': flips ? 'end' : undefined },
+          text(label),
+        ),
       )
     })
 }

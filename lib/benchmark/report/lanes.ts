@@ -29,7 +29,10 @@ const gap = 10
 /** So many queries of each stream are looked at closely. */
 const closeUp = 5
 
-/** A few queries from the middle of the run, stage by stage: what overlaps lies above one another. Undefined where there is no query. */
+/**
+ * A few queries from the middle of the run, stage by stage: what overlaps lies above one another. Undefined where there
+ * is no query.
+ */
 export function stages({ trace, settings }: Pick<Benchmark, 'trace' | 'settings'>): Markup | undefined {
   const count = Math.min(trace.length, closeUp * settings.streams)
   const first = Math.floor((trace.length - count) / 2)
@@ -43,7 +46,10 @@ export function stages({ trace, settings }: Pick<Benchmark, 'trace' | 'settings'
   const start = Math.min(...all.map((span) => span.start))
   const height = filled.reduce((sum, { tracks }) => sum + tracks.length * rowHeight + gap, 0) + 56
   const plot = plotOf(height, { left: 108, top: 8 })
-  const x = linearScale([0, Math.max(...all.map(({ end }) => end)) - start], [plot.left, plot.right], { count: 10, exact: true })
+  const x = linearScale([0, Math.max(...all.map(({ end }) => end)) - start], [plot.left, plot.right], {
+    count: 10,
+    exact: true,
+  })
   let y = plot.top
   const drawn = filled.map((lane) => {
     const top = y
@@ -100,4 +106,5 @@ function drawLane(
   return element('g', {}, element('text', { x: 96, y: top + 14, 'text-anchor': 'end' }, text(name)), boxes)
 }
 
-const baseline = ({ left, top, bottom }: Plot): Markup => element('line', { x1: left, x2: left, y1: top, y2: bottom, class: 'axis' })
+const baseline = ({ left, top, bottom }: Plot): Markup =>
+  element('line', { x1: left, x2: left, y1: top, y2: bottom, class: 'axis' })

@@ -16,7 +16,11 @@ export function layerTable(layers: readonly LayerTiming[]): Markup {
   return element(
     'table',
     { class: 'layers' },
-    element('thead', {}, element('tr', {}, ['layer', 'average, ms', 'median, ms', 'share'].map(heading), element('th'))),
+    element(
+      'thead',
+      {},
+      element('tr', {}, ['layer', 'average, ms', 'median, ms', 'share'].map(heading), element('th')),
+    ),
     element(
       'tbody',
       {},

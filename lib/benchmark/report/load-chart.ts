@@ -51,8 +51,8 @@ interface Line {
 }
 
 /**
- * Latency against rate as a drawing (SVG), a line for each curve: the highest percentile, and dashed the median; by priority where requests have some; and how
- * large batches were. A hollow point is a rate that was too much.
+ * Latency against rate as a drawing (SVG), a line for each curve: the highest percentile, and dashed the median; by
+ * priority where requests have some; and how large batches were. A hollow point is a rate that was too much.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function loadTestChart(curves: readonly LoadCurve[], options?: LoadTestChartOptions): string {
@@ -95,13 +95,16 @@ function checkedCurves(curves: unknown): readonly LoadCurve[] {
     if (typeof test !== 'object' || test?.kind !== 'load-test') throw expected(what, 'curves', test)
     return { name: checkedText(name, 'the name of a curve'), test }
   })
-  if (list.every(({ test }) => test.points.length === 0)) throw expected('at least one curve that has points', 'curves', curves)
+  if (list.every(({ test }) => test.points.length === 0))
+    throw expected('at least one curve that has points', 'curves', curves)
   return list
 }
 
 function latencyPanels(curves: readonly LoadCurve[]): Markup[] {
   const levels = [
-    ...new Set(curves.flatMap(({ test }) => test.points.flatMap(({ priorities }) => priorities.map((each) => each.priority)))),
+    ...new Set(
+      curves.flatMap(({ test }) => test.points.flatMap(({ priorities }) => priorities.map((each) => each.priority))),
+    ),
   ]
   const [percentile] = curves.flatMap(({ test }) =>
     test.points.flatMap(({ latency }) => (latency ? [tailOf(latency.percentiles, 0).percentile] : [])),
@@ -119,7 +122,11 @@ function latencyPanels(curves: readonly LoadCurve[]): Markup[] {
     )
 }
 
-function latencyPanel(curves: readonly LoadCurve[], title: string, latencyOf: (point: LoadPoint) => Summary | undefined): Markup {
+function latencyPanel(
+  curves: readonly LoadCurve[],
+  title: string,
+  latencyOf: (point: LoadPoint) => Summary | undefined,
+): Markup {
   const lines = linesOf(curves, (point) => {
     const latency = latencyOf(point)
     if (latency === undefined) return undefined
@@ -136,7 +143,10 @@ function latencyPanel(curves: readonly LoadCurve[], title: string, latencyOf: (p
 const lowest = (values: readonly number[]): number => Math.max(Math.min(...values), 0.0005)
 
 function batchPanel(curves: readonly LoadCurve[]): Markup {
-  const lines = linesOf(curves, ({ meanBatch }) => ({ value: meanBatch, words: `${meanBatch.toFixed(2)} rows a batch` }))
+  const lines = linesOf(curves, ({ meanBatch }) => ({
+    value: meanBatch,
+    words: `${meanBatch.toFixed(2)} rows a batch`,
+  }))
   const values = lines.flatMap(({ marks }) => marks.map(({ value }) => value))
   return panel('mean batch, rows', lines, (range) => linearScale([0, Math.max(...values, 1)], range, { count: 5 }))
 }
@@ -152,7 +162,14 @@ function linesOf(curves: readonly LoadCurve[], drawn: (point: LoadPoint) => Draw
       const { rate, overloaded: isOver } = point
       return found === undefined
         ? []
-        : [{ ...found, rate, isOver, words: `${name}, ${rateText(rate)}/s: ${found.words}${isOver ? ', too much' : ''}` }]
+        : [
+            {
+              ...found,
+              rate,
+              isOver,
+              words: `${name}, ${rateText(rate)}/s: ${found.words}${isOver ? ', too much' : ''}`,
+            },
+          ]
     }),
   }))
 }
@@ -168,10 +185,14 @@ function panel(title: string, lines: readonly Line[], scale: (range: readonly [n
 
 function drawLine(marks: readonly Mark[], x: Scale, y: Scale): Markup {
   const path = (value: (mark: Mark) => number): string =>
-    marks.map((mark) => `${coordinate(x.at(mark.rate))},${coordinate(y.at(Math.max(value(mark), y.domain[0])))}`).join(' ')
+    marks
+      .map((mark) => `${coordinate(x.at(mark.rate))},${coordinate(y.at(Math.max(value(mark), y.domain[0])))}`)
+      .join(' ')
   const hasMedian = marks.some(({ median }) => median !== undefined)
   return joined([
-    ...(hasMedian ? [element('polyline', { points: path(({ median, value }) => median ?? value), class: 'line median' })] : []),
+    ...(hasMedian
+      ? [element('polyline', { points: path(({ median, value }) => median ?? value), class: 'line median' })]
+      : []),
     element('polyline', { points: path(({ value }) => value), class: 'line' }),
     ...marks.map(({ rate, value, isOver, words }) =>
       element(
@@ -190,7 +211,12 @@ function legendOf(curves: readonly LoadCurve[]): { readonly drawing: Markup; rea
   const entry = (words: string, mark: Markup, colour: string): Markup => {
     const entryWidth = 26 + textWidth(words) + 18
     if (x > 0 && x + entryWidth > width) [x, y] = [0, y + row]
-    const drawn = element('g', { class: colour, transform: `translate(${x} ${y})` }, mark, element('text', { x: 26, y: 4 }, text(words)))
+    const drawn = element(
+      'g',
+      { class: colour, transform: `translate(${x} ${y})` },
+      mark,
+      element('text', { x: 26, y: 4 }, text(words)),
+    )
     x += entryWidth
     return drawn
   }

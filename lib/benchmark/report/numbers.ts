@@ -26,4 +26,5 @@ export function percent(value: number): string {
   return `${value.toFixed(Math.abs(value) >= 10 ? 1 : 2)} %`
 }
 
-export const plural = (count: number, one: string, many = `${one}s`): string => `${grouped(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`

@@ -16,7 +16,10 @@ import { milliseconds, rate } from './numbers.js'
 export interface ReportOptions {
   /** At the head of the page; `Benchmark of` and the name of the model's file unless given. */
   readonly title?: string
-  /** When it was measured, as it is to be told. The report knows no clock of its own, so that the same numbers give the same page. */
+  /**
+   * When it was measured, as it is to be told. The report knows no clock of its own, so that the same numbers give the
+   * same page.
+   */
   readonly date?: string
   /** What else it ran with, such as `{ driver: '580.65', 'node-tensorrt': '1.0.0' }`. */
   readonly versions?: Readonly<Record<string, string>>
@@ -29,14 +32,19 @@ export interface ReportOptions {
 }
 
 /**
- * One benchmark, or several that differ in something, as one page of HTML: what it ran on, what was measured and what the words mean, how latencies are spread, how they went over time,
- * how the stages overlap, throughput and latency over what was varied, the layers. Everything is within the page (SVG, no scripts, no network); it is readable in light, in dark and on paper,
- * and well-formed XML after its first line.
+ * One benchmark, or several that differ in something, as one page of HTML: what it ran on, what was measured and what
+ * the words mean, how latencies are spread, how they went over time, how the stages overlap, throughput and latency
+ * over what was varied, the layers. Everything is within the page (SVG, no scripts, no network); it is readable in
+ * light, in dark and on paper, and well-formed XML after its first line.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function benchmarkReport(benchmarks: Benchmark | readonly Benchmark[], options?: ReportOptions): string {
   const all = checkedBenchmarks(benchmarks)
-  const given = readOptions(options, ['title', 'date', 'versions', 'notes', 'sweep', 'others'], 'benchmarkReport') as ReportOptions
+  const given = readOptions(
+    options,
+    ['title', 'date', 'versions', 'notes', 'sweep', 'others'],
+    'benchmarkReport',
+  ) as ReportOptions
   const title = given.title === undefined ? defaultTitle(all) : checkedText(given.title, 'title')
   const sweep = sweepOf(all, given.sweep)
   const head = element(
@@ -61,7 +69,11 @@ export function benchmarkReport(benchmarks: Benchmark | readonly Benchmark[], op
     all.length === 1
       ? joined([warningList(all[0]!.warnings), ...detailsOf(all[0]!)])
       : runs(all, sweep, new Set(facts.map(([name]) => name))),
-    element('footer', {}, text('Made by node-tensorrt. Percentiles are by nearest rank; queries of the warm-up are not counted.')),
+    element(
+      'footer',
+      {},
+      text('Made by node-tensorrt. Percentiles are by nearest rank; queries of the warm-up are not counted.'),
+    ),
   )
   return `<!DOCTYPE html>\n${element('html', { lang: 'en' }, head, element('body', {}, body))}\n`
 }
@@ -70,7 +82,9 @@ function checkedBenchmarks(benchmarks: unknown): readonly Benchmark[] {
   const list = Array.isArray(benchmarks) ? checkedArray(benchmarks, 'benchmarks') : [benchmarks]
   const what = 'a benchmark, or an array of them,'
   if (list.length === 0) throw expected(what, 'benchmarks', benchmarks)
-  const wrong = list.find((one) => typeof one !== 'object' || one === null || (one as Partial<Benchmark>).kind !== 'benchmark')
+  const wrong = list.find(
+    (one) => typeof one !== 'object' || one === null || (one as Partial<Benchmark>).kind !== 'benchmark',
+  )
   if (wrong !== undefined || list.includes(undefined)) throw expected(what, 'benchmarks', wrong)
   return list as readonly Benchmark[]
 }

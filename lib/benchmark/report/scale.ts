@@ -28,7 +28,9 @@ export function niceStep(span: number, count: number): number {
 export function linearScale([low, high]: Pair, [from, to]: Pair, { count = 6, exact = false } = {}): Scale {
   const [first, last] = high > low ? [low, high] : [low - Math.abs(low || 1) / 2, low + Math.abs(low || 1) / 2]
   const step = niceStep(last - first, count)
-  const domain: Pair = exact ? [first, last] : [Math.floor(first / step + 1e-9) * step, Math.ceil(last / step - 1e-9) * step]
+  const domain: Pair = exact
+    ? [first, last]
+    : [Math.floor(first / step + 1e-9) * step, Math.ceil(last / step - 1e-9) * step]
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9))
   const [begin, end] = [Math.ceil(domain[0] / step - 1e-9), Math.floor(domain[1] / step + 1e-9)]
   const ticks = Array.from({ length: end - begin + 1 }, (_, i) => (begin + i) * step).map((value) => ({
@@ -38,7 +40,10 @@ export function linearScale([low, high]: Pair, [from, to]: Pair, { count = 6, ex
   return { domain, ticks, at: (value) => from + ((value - domain[0]) / (domain[1] - domain[0])) * (to - from) }
 }
 
-/** A scale of equal ratios between values above zero, marked at 1, 2 and 5 times powers of ten, or at powers of ten where that is too many. */
+/**
+ * A scale of equal ratios between values above zero, marked at 1, 2 and 5 times powers of ten, or at powers of ten
+ * where that is too many.
+ */
 export function logScale([low, high]: Pair, [from, to]: Pair, { count = 8 } = {}): Scale {
   const powers = Array.from(
     { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
@@ -52,13 +57,21 @@ export function logScale([low, high]: Pair, [from, to]: Pair, { count = 8 } = {}
   const last = all.findIndex((value) => value >= high * (1 - 1e-9))
   const within = all.slice(first, Math.max(last, first + 1) + 1)
   const shown =
-    within.length <= count ? within : within.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9)
+    within.length <= count
+      ? within
+      : within.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9)
   const domain: Pair = [within[0]!, within.at(-1)!]
-  const ticks = shown.map((value) => ({ value, label: grouped(value, Math.max(0, -Math.floor(Math.log10(value) + 1e-9))) }))
+  const ticks = shown.map((value) => ({
+    value,
+    label: grouped(value, Math.max(0, -Math.floor(Math.log10(value) + 1e-9))),
+  }))
   return { domain, ticks, at: placeByRatio(domain, [from, to]) }
 }
 
-/** A scale that is marked at the very values that were measured: equal ratios where they span a factor of eight and more, as batch sizes do. */
+/**
+ * A scale that is marked at the very values that were measured: equal ratios where they span a factor of eight and
+ * more, as batch sizes do.
+ */
 export function pointScale(values: readonly number[], [from, to]: Pair): Scale {
   const points = [...new Set(values)].sort((a, b) => a - b)
   const [low, high] = [points[0] ?? 0, points.at(-1) ?? 1]

@@ -17,19 +17,32 @@ export function figureList({ throughput, latency, endToEnd, javascript }: Benchm
     ...(javascript === undefined ? [] : [['JavaScript adds', signed(javascript.addsMs), 'ms']]),
   ] as const
   const shown = figures.map(([name, value, unit]) =>
-    element('div', {}, element('dt', {}, text(name)), element('dd', {}, text(value), element('small', {}, text(` ${unit}`)))),
+    element(
+      'div',
+      {},
+      element('dt', {}, text(name)),
+      element('dd', {}, text(value), element('small', {}, text(` ${unit}`))),
+    ),
   )
   return element('dl', { class: 'figures' }, shown)
 }
 
 export function factList(facts: readonly Fact[]): Markup | undefined {
   if (facts.length === 0) return undefined
-  return element('dl', { class: 'facts' }, facts.map(([name, words]) => joined([element('dt', {}, text(name)), element('dd', {}, text(words))]))) // prettier-ignore
+  return element(
+    'dl',
+    { class: 'facts' },
+    facts.map(([name, words]) => joined([element('dt', {}, text(name)), element('dd', {}, text(words))])),
+  )
 }
 
 export function warningList(warnings: readonly BenchmarkWarning[]): Markup {
   if (warnings.length === 0) return joined([])
-  return element('ul', { class: 'warnings' }, warnings.map(({ message }) => element('li', {}, text(message)))) // prettier-ignore
+  return element(
+    'ul',
+    { class: 'warnings' },
+    warnings.map(({ message }) => element('li', {}, text(message))),
+  )
 }
 
 /** Tables and charts of one benchmark. */
@@ -48,12 +61,20 @@ export function detailsOf(benchmark: Benchmark): Markup[] {
     ...(trace.length === 0
       ? []
       : [
-          ...figure('How latencies are spread', `${plural(trace.length, 'query', 'queries')}.`, histogram(latencies, latency)),
+          ...figure(
+            'How latencies are spread',
+            `${plural(trace.length, 'query', 'queries')}.`,
+            histogram(latencies, latency),
+          ),
           ...figure('Over time', `Each query that counts, in its order.${course}`, timeline(trace)),
         ]),
     ...(close === undefined
       ? []
-      : figure('Stages', 'A few queries from the middle: what lies above one another happens at the same time.', close)),
+      : figure(
+          'Stages',
+          'A few queries from the middle: what lies above one another happens at the same time.',
+          close,
+        )),
     ...(layers === undefined || layers.length === 0
       ? []
       : figure(

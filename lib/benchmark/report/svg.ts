@@ -34,7 +34,10 @@ export function bottomAxis(plot: Plot, scale: Scale, name: string, { grid = fals
   const marks = scale.ticks.flatMap(({ value, label }) => {
     const x = scale.at(value)
     const line = grid ? { y1: top, y2: bottom, class: 'grid' } : { y1: bottom, y2: bottom + 4, class: 'axis' }
-    return [element('line', { x1: x, x2: x, ...line }), element('text', { x, y: bottom + 18, 'text-anchor': 'middle' }, text(label))]
+    return [
+      element('line', { x1: x, x2: x, ...line }),
+      element('text', { x, y: bottom + 18, 'text-anchor': 'middle' }, text(label)),
+    ]
   })
   return [
     ...marks,

@@ -57,7 +57,11 @@ function otherPoint({ value, medianMs, percentiles }: OtherMeasurement): Point {
 const tailWords = (value: number, median: number, percentile: string, tail: number): string =>
   `${value}: median ${milliseconds(median)} ms, ${percentile} % within ${milliseconds(tail)} ms`
 
-function linesOf<T extends { readonly series: string }>(runs: readonly T[], names: readonly string[], pointOf: (run: T) => Point): Line[] {
+function linesOf<T extends { readonly series: string }>(
+  runs: readonly T[],
+  names: readonly string[],
+  pointOf: (run: T) => Point,
+): Line[] {
   return names.flatMap((series) => {
     const points = runs.filter((run) => run.series === series).map(pointOf)
     return points.length === 0 ? [] : [{ series, points: points.sort((a, b) => a.value - b.value) }]
@@ -79,7 +83,10 @@ function linePanel(title: string, lines: readonly Line[], { names, axis }: Panel
     Math.max(...points.map(({ height, tail = 0 }) => Math.max(height, tail))),
   ]
   const range = [plot.bottom, plot.top] as const
-  const y = low > 0 && high > 50 * low ? logScale([low, high], range, { count: 10 }) : linearScale([0, high || 1], range, { count: 5 })
+  const y =
+    low > 0 && high > 50 * low
+      ? logScale([low, high], range, { count: 10 })
+      : linearScale([0, high || 1], range, { count: 5 })
   const drawn = lines.map((line) => element('g', { class: colourOf(names, line.series) }, drawLine(line, x, y)))
   return chart(plot, `${title} over ${axis}`, leftAxis(plot, y, title), bottomAxis(plot, thinned(x), axis), drawn)
 }
@@ -102,8 +109,13 @@ function drawLine({ points, series }: Line, x: Scale, y: Scale): Markup {
   const marks = points.flatMap(({ value, height, tail, words }) => {
     const at = x.at(value)
     const whisker =
-      tail === undefined || tail === height ? [] : [element('line', { x1: at, x2: at, y1: y.at(height), y2: y.at(tail), class: 'whisker' })]
-    return [...whisker, element('circle', { cx: at, cy: y.at(height), r: 3.5, class: 'point' }, hint(`${series}, ${words}`))]
+      tail === undefined || tail === height
+        ? []
+        : [element('line', { x1: at, x2: at, y1: y.at(height), y2: y.at(tail), class: 'whisker' })]
+    return [
+      ...whisker,
+      element('circle', { cx: at, cy: y.at(height), r: 3.5, class: 'point' }, hint(`${series}, ${words}`)),
+    ]
   })
   return joined([element('polyline', { points: path, class: 'line' }), ...marks])
 }
@@ -116,4 +128,5 @@ function legend(names: readonly string[]): Markup {
   )
 }
 
-const colourOf = (names: readonly string[], series: string): string => `series-${(names.indexOf(series) % seriesColours) + 1}`
+const colourOf = (names: readonly string[], series: string): string =>
+  `series-${(names.indexOf(series) % seriesColours) + 1}`

@@ -44,7 +44,10 @@ export interface Sweep {
   readonly runs: readonly SweepRun[]
 }
 
-/** What was given, or else what the benchmarks tell by what they differ in; undefined where they differ in nothing that has a number. */
+/**
+ * What was given, or else what the benchmarks tell by what they differ in; undefined where they differ in nothing that
+ * has a number.
+ */
 export function sweepOf(benchmarks: readonly Benchmark[], given: ReportSweep | undefined): Sweep | undefined {
   if (given === undefined && benchmarks.length < 2) return undefined
   const axis = given ?? foundAxis(benchmarks)
@@ -59,7 +62,12 @@ export function sweepOf(benchmarks: readonly Benchmark[], given: ReportSweep | u
   }
   const series = axis.series ?? seriesOf(benchmarks, axis.name)
   const runs = benchmarks.map((benchmark, i) => ({ benchmark, series: series[i]!, value: axis.values[i]! }))
-  return { name: axis.name, ...(axis.unit !== undefined && { unit: axis.unit }), isBatch: axis.name === batchSize, runs }
+  return {
+    name: axis.name,
+    ...(axis.unit !== undefined && { unit: axis.unit }),
+    isBatch: axis.name === batchSize,
+    runs,
+  }
 }
 
 const batchSize = 'batch size'
@@ -78,7 +86,9 @@ function foundAxis(benchmarks: readonly Benchmark[]): ReportSweep | undefined {
 function varyingDims(benchmarks: readonly Benchmark[]): { axis: number; sizes: number[] }[] {
   const shapes = benchmarks.map(({ settings }) => settings.shapes)
   return Object.entries(shapes[0] ?? {}).flatMap(([name, shape]) =>
-    shape.map((_, axis) => ({ axis, sizes: shapes.map((of) => of[name]?.[axis] ?? NaN) })).filter(({ sizes }) => isVaried(sizes)),
+    shape
+      .map((_, axis) => ({ axis, sizes: shapes.map((of) => of[name]?.[axis] ?? NaN) }))
+      .filter(({ sizes }) => isVaried(sizes)),
   )
 }
 
@@ -95,7 +105,10 @@ function seriesOf(benchmarks: readonly Benchmark[], axis: string): string[] {
   return benchmarks.map((_, i) => facts.map((fact) => fact[i]).join(', '))
 }
 
-/** A median and the highest percentile of what an application waits for, where each run measured that; of the stages' sum otherwise. */
+/**
+ * A median and the highest percentile of what an application waits for, where each run measured that; of the stages'
+ * sum otherwise.
+ */
 export function waitOf(sweep: Sweep): {
   readonly isEndToEnd: boolean
   readonly of: (benchmark: Benchmark) => { median: number; tail: number; percentile: string }

@@ -21,9 +21,15 @@ function measuresOf(benchmark: Benchmark): Measure[] {
       summary: latency,
     },
     settings.transfers ? { name: 'Copy in', meaning: 'inputs to the device', summary: copyIn } : undefined,
-    { name: 'Compute', meaning: backend === 'cpu' ? 'the model, by the host’s clock' : 'the model, by the GPU’s clock', summary: compute },
+    {
+      name: 'Compute',
+      meaning: backend === 'cpu' ? 'the model, by the host’s clock' : 'the model, by the GPU’s clock',
+      summary: compute,
+    },
     settings.transfers ? { name: 'Copy out', meaning: 'outputs from the device', summary: copyOut } : undefined,
-    enqueue.max > 0 ? { name: 'Enqueue', meaning: 'what the host takes to hand the work over', summary: enqueue } : undefined,
+    enqueue.max > 0
+      ? { name: 'Enqueue', meaning: 'what the host takes to hand the work over', summary: enqueue }
+      : undefined,
     endToEnd && {
       name: 'End to end',
       meaning: `one query at a time, from its inputs on the host to its outputs there (${plural(endToEnd.queries, 'query', 'queries')})`,
@@ -130,11 +136,24 @@ export function othersTable(sweep: Pick<Sweep, 'name'>, others: readonly OtherMe
       [milliseconds(medianMs), within].map((cell) => element('td', {}, text(cell))),
     )
   })
-  return element('table', { class: 'sweep' }, headOf(['beside it', sweep.name, 'end to end, median', 'within']), element('tbody', {}, rows))
+  return element(
+    'table',
+    { class: 'sweep' },
+    headOf(['beside it', sweep.name, 'end to end, median', 'within']),
+    element('tbody', {}, rows),
+  )
 }
 
 const headOf = (heads: readonly string[]): Markup =>
-  element('thead', {}, element('tr', {}, heads.map((head) => element('th', { scope: 'col' }, text(head))))) // prettier-ignore
+  element(
+    'thead',
+    {},
+    element(
+      'tr',
+      {},
+      heads.map((head) => element('th', { scope: 'col' }, text(head))),
+    ),
+  )
 
 const orDash = (value: number | undefined): string => (value === undefined ? '–' : milliseconds(value))
 

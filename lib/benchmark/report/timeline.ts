@@ -41,7 +41,10 @@ export function timeline(trace: readonly TraceRow[]): Markup {
   )
 }
 
-/** What a reader would see: by how many percent the last quarter's median is above the first one's. Undefined below eight queries. */
+/**
+ * What a reader would see: by how many percent the last quarter's median is above the first one's. Undefined below
+ * eight queries.
+ */
 export function drift(trace: readonly TraceRow[]): number | undefined {
   const quarter = Math.floor(trace.length / 4)
   if (quarter < 2) return undefined
@@ -57,7 +60,13 @@ function columnsOf(trace: readonly TraceRow[]): Column[] {
     const rows = trace.slice(i * size, (i + 1) * size)
     const latencies = rows.map(({ latencyMs }) => latencyMs)
     const at = (startOf(rows[0]!) - first) / 1000
-    return { at, min: Math.min(...latencies), median: middleOf(latencies), max: Math.max(...latencies), queries: rows.length }
+    return {
+      at,
+      min: Math.min(...latencies),
+      median: middleOf(latencies),
+      max: Math.max(...latencies),
+      queries: rows.length,
+    }
   })
 }
 
@@ -65,7 +74,10 @@ const startOf = ({ h2dMs, startH2dMs, startComputeMs }: TraceRow): number => (h2
 
 function band(columns: readonly Column[], x: Scale, y: Scale): Markup {
   const point = (at: number, value: number): string => `${coordinate(x.at(at))},${coordinate(heightOf(value, y))}`
-  const points = [...columns.map(({ at, max }) => point(at, max)), ...columns.toReversed().map(({ at, min }) => point(at, min))]
+  const points = [
+    ...columns.map(({ at, max }) => point(at, max)),
+    ...columns.toReversed().map(({ at, min }) => point(at, min)),
+  ]
   return element('polygon', { points: points.join(' '), class: 'band' })
 }
 

@@ -27,12 +27,19 @@ export function command(session: Session): Command {
   return action(withShapeOptions(withEngineOptions(audit)), session, async (given: AuditGiven, path: string) => {
     const { iterations, profile, expect, minShare } = given
     if (minShare !== undefined && expect === undefined)
-      audit.error('error: --min-share is of the precisions of --expect, which was not given', { exitCode: exitCodes.usage })
+      audit.error('error: --min-share is of the precisions of --expect, which was not given', {
+        exitCode: exitCodes.usage,
+      })
     const { Engine } = await import('../../engine.js')
     const { signal } = session
     const shapes = profileOf(given)
     const onProgress = tellBuild(session.progress())
-    await using engine = await Engine.load(path, { ...engineOptions(given), ...(shapes !== undefined && { shapes }), onProgress, signal })
+    await using engine = await Engine.load(path, {
+      ...engineOptions(given),
+      ...(shapes !== undefined && { shapes }),
+      onProgress,
+      signal,
+    })
     const found = await engine.audit({ iterations, profile, expect, minShare, signal })
     session.result(found, () => account(session, found))
     for (const warning of found.warnings) session.warn(warning)
@@ -40,7 +47,10 @@ export function command(session: Session): Command {
   })
 }
 
-function account(session: Session, { layers, precisions, slowest, totalMs, iterations, shapes, limited }: EngineAudit): string {
+function account(
+  session: Session,
+  { layers, precisions, slowest, totalMs, iterations, shapes, limited }: EngineAudit,
+): string {
   const fields = session.fields([
     ['layers', String(layers)],
     ['time', `${durationText(totalMs)}, all layers one after the other; ${iterations} executions`],

@@ -33,8 +33,13 @@ export function exportsOf({ exportTimes, exportProfile, exportOutput, exportLaye
 }
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
-export async function writeBenchmarkFiles(files: BenchmarkFiles, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
-  const { exportTimes, exportProfile, exportOutput, exportLayerInfo, benchmarkReport } = await import('../../benchmark/index.js')
+export async function writeBenchmarkFiles(
+  files: BenchmarkFiles,
+  benchmarks: readonly Benchmark[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { exportTimes, exportProfile, exportOutput, exportLayerInfo, benchmarkReport } =
+    await import('../../benchmark/index.js')
   const exports = [
     [files.exportTimes, exportTimes],
     [files.exportProfile, exportProfile],

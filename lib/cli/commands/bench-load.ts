@@ -39,9 +39,17 @@ export function loadOptions(command: Command): Command {
     .option('--rates <LIST>', 'with --load: requests a second, as in 50,100,200; found out unless given', rates)
     .option('--rows <LIST>', 'with --load: rows of requests, as in 1,1,4, or with weights, as in 1:8,4:2', weights)
     .option('--priorities <LIST>', 'with --load: priorities of requests, with weights, as in 1:1,2:9', weights)
-    .option('--max-batch <N>', 'with --load: rows of a batch at most; what the profile takes, or 16, unless given', whole(2))
+    .option(
+      '--max-batch <N>',
+      'with --load: rows of a batch at most; what the profile takes, or 16, unless given',
+      whole(2),
+    )
     .option('--max-delay-ms <LIST>', 'with --load: how long batches wait, each measured; 0,2,5 unless given', delays)
-    .option('--queue-timeout <MS>', 'with --load: how long a request may wait in the queue', numberIn(0.001, 86_400_000))
+    .option(
+      '--queue-timeout <MS>',
+      'with --load: how long a request may wait in the queue',
+      numberIn(0.001, 86_400_000),
+    )
     .option('--lanes <N>', 'with --load: inferences that compute at a time', whole(1))
     .option('--seed <N>', 'with --load: another seed gives other arrivals', whole(0))
     .option('--plot <FILE>', 'with --load: write the curves as a drawing (SVG)', drawingFile)
@@ -49,7 +57,9 @@ export function loadOptions(command: Command): Command {
 
 /** Options of bench that are of an open loop, too. */
 const shared: ReadonlySet<string> = new Set(
-  'json quiet load warmUp duration percentile shapes minShapes optShapes maxShapes backend threads device tensorrt force'.split(' '),
+  'json quiet load warmUp duration percentile shapes minShapes optShapes maxShapes backend threads device tensorrt force'.split(
+    ' ',
+  ),
 )
 
 /** What would have no effect, before anything is measured. `builder`: the flags of a build, which are of loading. */
@@ -60,7 +70,8 @@ export function refuseIdleLoad(command: Command, builder: readonly string[], ref
     const name = option.attributeName()
     if (command.getOptionValueSource(name) !== 'cli' || shared.has(name) || builder.includes(option.flags)) continue
     if (!isLoad && of.includes(name)) refuse(`${option.long ?? name} is of an open loop: give --load, too`)
-    if (isLoad && !of.includes(name)) refuse(`${option.long ?? name} is of a closed loop, and --load measures an open one: leave it out`)
+    if (isLoad && !of.includes(name))
+      refuse(`${option.long ?? name} is of a closed loop, and --load measures an open one: leave it out`)
   }
   const given = command.opts<LoadGiven>()
   if (!isLoad) return
@@ -94,7 +105,10 @@ export async function measureLoad(given: LoadGiven, path: string, session: Sessi
   // the first finds the rates, up to what is too much for it: one that batches takes the most
   for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
     session.signal.throwIfAborted()
-    await using engine = await open({ ...laneOptions(given), ...(curve.batching !== undefined && { batching: curve.batching }) }, shapes)
+    await using engine = await open(
+      { ...laneOptions(given), ...(curve.batching !== undefined && { batching: curve.batching }) },
+      shapes,
+    )
     const tell = teller(session.progress(), curve.name)
     const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
     measured.set(curve, test)
@@ -148,19 +162,25 @@ async function largestBatch(open: () => Promise<Engine>, rows: number): Promise<
   await using engine = await open()
   const inputs = Object.values(engine.inputs)
   if (![...inputs, ...Object.values(engine.outputs)].every(({ shape }) => shape[0] === -1)) return undefined
-  const most = inputs.flatMap(({ profiles }) => (profiles.length === 0 ? [] : [Math.max(...profiles.map(({ max }) => max[0] ?? 1))]))
+  const most = inputs.flatMap(({ profiles }) =>
+    profiles.length === 0 ? [] : [Math.max(...profiles.map(({ max }) => max[0] ?? 1))],
+  )
   const found = most.length === 0 ? Math.max(16, rows) : Math.min(...most)
   return found > 1 ? found : undefined
 }
 
 /**
- * The profile for opening a model: `--shapes` says one shape, and batches need rows from 1 to the largest where the model leaves them open.
+ * The profile for opening a model: `--shapes` says one shape, and batches need rows from 1 to the largest where the
+ * model leaves them open.
  * @throws TensorRTError as {@link openingShapes}
  */
 async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | undefined> {
   const { shapes } = given
   if (shapes === undefined || (await isBuilt(path))) return await openingShapes(path, given)
-  const [{ declaredInputs }, { describeValue }] = await Promise.all([import('../../onnx/declared-inputs.js'), import('../../onnx/info.js')])
+  const [{ declaredInputs }, { describeValue }] = await Promise.all([
+    import('../../onnx/declared-inputs.js'),
+    import('../../onnx/info.js'),
+  ])
   const open = new Set(
     declaredInputs(await readOrdinary(path))
       .map(describeValue)
@@ -181,7 +201,11 @@ async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | unde
 function teller(progress: Progress, name: string): (told: LoadTestProgress) => void {
   const phases = { 'warm-up': 'warming up', capacity: 'finding rates' } as const
   return ({ phase, rate, elapsedMs, totalMs }) =>
-    progress.update(Math.min(elapsedMs, totalMs), totalMs, `${name}: ${phase === 'load' ? `${rate} a second` : phases[phase]}`)
+    progress.update(
+      Math.min(elapsedMs, totalMs),
+      totalMs,
+      `${name}: ${phase === 'load' ? `${rate} a second` : phases[phase]}`,
+    )
 }
 
 /** The drawing that was asked for. @throws TensorRTError ERR_TRT_FILE */
@@ -200,7 +224,10 @@ export function toldLoad(path: string, measured: readonly Measured[]): object[] 
 export function loadAccount(session: Session, path: string, measured: readonly Measured[]): string {
   const [first] = measured.map(({ test }) => test)
   const { settings, runtime } = first!
-  const shares = (of: Weights): string => Object.entries(of).map(([value, weight]) => `${value}:${weight}`).join(', ') // prettier-ignore
+  const shares = (of: Weights): string =>
+    Object.entries(of)
+      .map(([value, weight]) => `${value}:${weight}`)
+      .join(', ')
   const facts = session.fields([
     ['model', path],
     ['runs on', runtime],
@@ -212,7 +239,11 @@ export function loadAccount(session: Session, path: string, measured: readonly M
     'rate (asked for), offered (as drawn by chance) and achieved (results) are requests a second; batch is the mean in rows; latency in ms counts from when a request was due by the schedule.',
     'failed: refused, timed out or given up; late: sent more than 1 ms after they were due, since the event loop was busy.',
   ]
-  return [facts, ...measured.map((curve) => curveText(session, curve)), lines.map((line) => session.prose(line)).join('\n')].join('\n\n')
+  return [
+    facts,
+    ...measured.map((curve) => curveText(session, curve)),
+    lines.map((line) => session.prose(line)).join('\n'),
+  ].join('\n\n')
 }
 
 function curveText(session: Session, { name, batching, test }: Measured): string {
@@ -229,7 +260,8 @@ function curveText(session: Session, { name, batching, test }: Measured): string
     'late',
     '',
   ]
-  const figures = (latency: Summary | undefined): string[] => ranks.map((rank) => (latency ? ms(latency.percentiles[rank]!) : '-'))
+  const figures = (latency: Summary | undefined): string[] =>
+    ranks.map((rank) => (latency ? ms(latency.percentiles[rank]!) : '-'))
   const rows = test.points.flatMap((point) => {
     const { rate, offered, achieved, meanBatch, late, overloaded, requests, completed, unsent } = point
     const about = [figure(rate), figure(offered), figure(achieved), meanBatch.toFixed(2)]
@@ -248,7 +280,9 @@ function curveText(session: Session, { name, batching, test }: Measured): string
   const notes = [
     `${session.paint('bold', title)}: a lone request takes ${durationText(test.aloneMs)}`,
     ...test.points.flatMap((point) => failuresText(point)),
-    ...(test.skipped.length > 0 ? [`not measured, beyond what is too much: ${test.skipped.map(figure).join(', ')}`] : []),
+    ...(test.skipped.length > 0
+      ? [`not measured, beyond what is too much: ${test.skipped.map(figure).join(', ')}`]
+      : []),
   ]
   return `${notes.map((line) => session.prose(line)).join('\n')}\n${session.table(head, rows, { right })}`
 }

@@ -4,7 +4,14 @@ import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import { builderFlags, type BuilderGiven, builderOptions, shapesOf, withBuilderOptions, withShapeOptions } from '../options/builder.js'
+import {
+  builderFlags,
+  type BuilderGiven,
+  builderOptions,
+  shapesOf,
+  withBuilderOptions,
+  withShapeOptions,
+} from '../options/builder.js'
 import { type EngineGiven, engineOptions, withBackendOptions } from '../options/engine.js'
 import { isBuilt, openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
@@ -14,7 +21,15 @@ import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js
 import { action, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 import { benchmarkFiles, exportsOf, writeBenchmarkFiles } from './bench-files.js'
-import { loadAccount, type LoadGiven, loadOptions, measureLoad, refuseIdleLoad, toldLoad, writePlot } from './bench-load.js'
+import {
+  loadAccount,
+  type LoadGiven,
+  loadOptions,
+  measureLoad,
+  refuseIdleLoad,
+  toldLoad,
+  writePlot,
+} from './bench-load.js'
 
 interface BenchGiven extends EngineGiven, LoadGiven, ForceGiven {
   readonly profile?: number
@@ -49,7 +64,9 @@ model.onnx --backend cpu --shapes images:1x3x224x224 --report report.html
 model.plan --sweep batch=1,2,4,8,16 --report report.html
 model.plan --load --rates 50,100,200 --max-delay-ms 0,2,5 --plot load.svg`
 
-/** `trt bench`: {@link Engine.benchmark}, and `sweep`, `benchmarkReport` and `loadTest` of `node-tensorrt/benchmark`. */
+/**
+ * `trt bench`: {@link Engine.benchmark}, and `sweep`, `benchmarkReport` and `loadTest` of `node-tensorrt/benchmark`.
+ */
 export function command(session: Session): Command {
   const bench = newCommand(session, 'bench', example)
     .argument('<model>', 'a plan, or an ONNX file, which is built first or runs on the CPU')
@@ -80,10 +97,19 @@ export function command(session: Session): Command {
       await refuseIdle(given, path, usageError(bench))
       if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
       const { plugin = [], timingCache, force } = given
-      const outputs = [given.plot, given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo]
+      const outputs = [
+        given.plot,
+        given.report,
+        given.exportTimes,
+        given.exportProfile,
+        given.exportOutput,
+        given.exportLayerInfo,
+      ]
       await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, usageError(bench))
       if (given.load === true) {
-        const measured = await measureLoad(given, path, session, (lanes, shapes) => openedWith(given, path, session, lanes, shapes))
+        const measured = await measureLoad(given, path, session, (lanes, shapes) =>
+          openedWith(given, path, session, lanes, shapes),
+        )
         await writePlot(given, path, measured)
         session.result(toldLoad(path, measured), () => loadAccount(session, path, measured))
         return
@@ -98,14 +124,21 @@ export function command(session: Session): Command {
 }
 
 /** What would have no effect, before anything is measured. */
-async function refuseIdle(given: BenchGiven & BuilderGiven, path: string, refuse: (message: string) => never): Promise<void> {
+async function refuseIdle(
+  given: BenchGiven & BuilderGiven,
+  path: string,
+  refuse: (message: string) => never,
+): Promise<void> {
   const { sweep, streams, shapes } = given
-  if (sweep?.of === 'streams' && streams !== undefined) refuse('--streams is what --sweep streams=… varies: leave it out')
+  if (sweep?.of === 'streams' && streams !== undefined)
+    refuse('--streams is what --sweep streams=… varies: leave it out')
   const [exported] = sweep === undefined ? [] : exportsOf(given)
-  if (exported !== undefined) refuse(`${exported} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`)
+  if (exported !== undefined)
+    refuse(`${exported} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`)
   const [flag] = builderFlags(given)
   const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
-  if (built && sweep?.of === 'batch' && shapes !== undefined) refuse('--shapes is what --sweep batch=… varies: leave it out')
+  if (built && sweep?.of === 'batch' && shapes !== undefined)
+    refuse('--shapes is what --sweep batch=… varies: leave it out')
   if (flag === undefined) return
   if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
   if (given.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
@@ -188,7 +221,8 @@ const phases: Readonly<Record<BenchmarkPhase, string>> = {
 }
 
 function tell(progress: Progress, point = ''): (told: BenchmarkProgress) => void {
-  return ({ phase, elapsedMs, totalMs }) => progress.update(Math.min(elapsedMs, totalMs), totalMs, `${point}${phases[phase]}`)
+  return ({ phase, elapsedMs, totalMs }) =>
+    progress.update(Math.min(elapsedMs, totalMs), totalMs, `${point}${phases[phase]}`)
 }
 
 function depth(text: string): 1 | 2 {
@@ -203,7 +237,8 @@ function percentiles(text: string, before: readonly number[] = []): number[] {
 function parseSweep(text: string): Sweep {
   const [of, values = ''] = text.split('=', 2)
   const numbers = list(values)
-  if ((of !== 'batch' && of !== 'streams') || numbers.length === 0) throw new InvalidArgumentError('Expected batch=1,2,4 or streams=1,2,4.')
+  if ((of !== 'batch' && of !== 'streams') || numbers.length === 0)
+    throw new InvalidArgumentError('Expected batch=1,2,4 or streams=1,2,4.')
   return { of, values: numbers.map(whole(1)) }
 }
 
@@ -231,7 +266,13 @@ function account(session: Session, benchmark: Benchmark): string {
   const ranks = Object.keys(benchmark.latency.percentiles)
   const rows = measured.map(([name, summary]) => [
     name,
-    ...[summary.median, summary.mean, summary.min, summary.max, ...ranks.map((rank) => summary.percentiles[rank] ?? Number.NaN)].map(ms),
+    ...[
+      summary.median,
+      summary.mean,
+      summary.min,
+      summary.max,
+      ...ranks.map((rank) => summary.percentiles[rank] ?? Number.NaN),
+    ].map(ms),
     summary.cv.toFixed(1),
   ])
   const head = ['ms', 'median', 'mean', 'min', 'max', ...ranks.map((rank) => `p${rank}`), 'CV %']
@@ -240,13 +281,17 @@ function account(session: Session, benchmark: Benchmark): string {
     session.table(head, rows, { right: head.map((_, i) => i).slice(1) }),
     [
       `${throughput.toFixed(1)} queries a second: ${counted(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
-      ...(javascript === undefined ? [] : [`JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`]),
+      ...(javascript === undefined
+        ? []
+        : [`JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`]),
       'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
     ]
       .map((line) => session.prose(line))
       .join('\n'),
     ...layersText(session, benchmark),
-    ...warnings.map(({ message }) => session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:'))),
+    ...warnings.map(({ message }) =>
+      session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:')),
+    ),
   ].join('\n\n')
 }
 
@@ -286,7 +331,12 @@ function factsText(session: Session, { runtime, backend, device, model, settings
 function layersText(session: Session, { layers }: Benchmark): string[] {
   if (layers === undefined) return []
   const slowest = [...layers].sort((a, b) => b.timeMs - a.timeMs).slice(0, 10)
-  const rows = slowest.map(({ name, averageMs, medianMs, percentage }) => [name, ms(averageMs), ms(medianMs), percentage.toFixed(1)])
+  const rows = slowest.map(({ name, averageMs, medianMs, percentage }) => [
+    name,
+    ms(averageMs),
+    ms(medianMs),
+    percentage.toFixed(1),
+  ])
   return [session.table(['slowest layers', 'mean ms', 'median ms', '%'], rows, { right: [1, 2, 3] })]
 }
 

@@ -1,6 +1,13 @@
 import type { Command } from 'commander'
 import type { BuildInfo } from '../../plan/info.js'
-import { type BuilderGiven, builderOptions, profileOf, type ShapesGiven, withBuilderOptions, withShapeOptions } from '../options/builder.js'
+import {
+  type BuilderGiven,
+  builderOptions,
+  profileOf,
+  type ShapesGiven,
+  withBuilderOptions,
+  withShapeOptions,
+} from '../options/builder.js'
 import { tellBuild } from '../output/build-progress.js'
 import { bytesText, counted, dimsText, durationText } from '../output/format.js'
 import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
@@ -18,29 +25,41 @@ export function command(session: Session): Command {
   const build = newCommand(session, 'build', example)
     .argument('<model>', 'an ONNX file')
     .requiredOption('-o, --output <FILE>', 'where the plan is saved, and its sidecar beside it')
-  return action(withForce(withBuilderOptions(withShapeOptions(build))), session, async (given: BuildGiven, model: string) => {
-    const shapes = profileOf(given)
-    const { output, plugin = [], timingCache, force } = given
-    await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, usageError(build))
-    const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
-    await using builder = new Builder(builderOptions(given))
-    const { signal } = session
-    const plan = await builder.build(model, { ...(shapes !== undefined && { shapes }), signal, onProgress: tellBuild(progress) })
-    await plan.save(output, { signal, overwrite: force === true })
-    const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
-    session.result(facts, () => account(session, output, plan.bytes.length, plan.info))
-  })
+  return action(
+    withForce(withBuilderOptions(withShapeOptions(build))),
+    session,
+    async (given: BuildGiven, model: string) => {
+      const shapes = profileOf(given)
+      const { output, plugin = [], timingCache, force } = given
+      await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, usageError(build))
+      const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
+      await using builder = new Builder(builderOptions(given))
+      const { signal } = session
+      const plan = await builder.build(model, {
+        ...(shapes !== undefined && { shapes }),
+        signal,
+        onProgress: tellBuild(progress),
+      })
+      await plan.save(output, { signal, overwrite: force === true })
+      const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
+      session.result(facts, () => account(session, output, plan.bytes.length, plan.info))
+    },
+  )
 }
 
 function account(session: Session, path: string, bytes: number, info: BuildInfo): string {
   const { library, gpu, settings, buildMs, audit, conversion } = info
   const fields = session.fields([
     ['plan', `${path}, ${bytesText(bytes)}`],
-    ['built by', `${library} in ${durationText(buildMs)}${gpu === undefined ? '' : `, for ${gpu.name} (${gpu.computeCapability})`}`],
+    [
+      'built by',
+      `${library} in ${durationText(buildMs)}${gpu === undefined ? '' : `, for ${gpu.name} (${gpu.computeCapability})`}`,
+    ],
     ['precision', `${settings.precision.join(', ') || 'fp32'}${settings.stronglyTyped ? ', strongly typed' : ''}`],
     [
       'converted',
-      conversion && `${counted(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
+      conversion &&
+        `${counted(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
     ],
     ['network', `${counted(audit.layers, 'layer')}, ${bytesText(audit.weightBytes)} of weights`],
   ])
@@ -49,7 +68,9 @@ function account(session: Session, path: string, bytes: number, info: BuildInfo)
 
 function tensorRows({ audit, profiles }: BuildInfo): string[][] {
   const rangeOf = (name: string): string[] => {
-    const ranges = profiles.map((profile) => profile.find((each) => each.name === name)).filter((range) => range !== undefined)
+    const ranges = profiles
+      .map((profile) => profile.find((each) => each.name === name))
+      .filter((range) => range !== undefined)
     return (['min', 'opt', 'max'] as const).map((end) => ranges.map((range) => dimsText(range[end])).join('\n'))
   }
   return [

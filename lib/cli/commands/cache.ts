@@ -55,7 +55,8 @@ function withFolder(command: Command): Command {
 }
 
 async function open(folder: string | undefined) {
-  if (folder === '') throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected a folder for --folder but received nothing')
+  if (folder === '')
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected a folder for --folder but received nothing')
   const { EngineCache } = await import('../../cache/engine-cache.js')
   return new EngineCache(folder === undefined ? {} : { folder })
 }

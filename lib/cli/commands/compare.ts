@@ -24,7 +24,11 @@ export function command(session: Session): Command {
   const compare = newCommand(session, 'compare', 'model.onnx model-int8.onnx --data photos/ --preset imagenet')
     .argument('<reference>', 'a plan or an ONNX file')
     .argument('<other>', 'the one that is held against it')
-    .option('--random <N>', 'so many batches of random numbers from -1 to 1 instead of --data; 1 unless given', whole(1))
+    .option(
+      '--random <N>',
+      'so many batches of random numbers from -1 to 1 instead of --data; 1 unless given',
+      whole(1),
+    )
     .option('--layers', 'of ONNX files: every value that both compute under one name')
     .option('--min-cosine <C>', 'exit with 3 where an output has less', numberIn(-1, 1), 0.99)
     .option('--min-psnr <DB>', 'exit with 3 where an output has less', numberIn(0, Infinity))
@@ -36,10 +40,13 @@ export function command(session: Session): Command {
       const refuse = (message: string): never => compare.error(`error: ${message}`, { exitCode: exitCodes.usage })
       refuseIdle(asked, refuse)
       const given = await withPreset(asked, refuse)
-      const found = given.layers ? await byLayer(given, first, second, session) : await byOutput(given, first, second, session)
+      const found = given.layers
+        ? await byLayer(given, first, second, session)
+        : await byOutput(given, first, second, session)
       const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, given).length > 0)
       session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
-      for (const [name, difference] of beyond) session.warn(`beyond the tolerance: ${name}, ${whyBeyond(difference, given).join(', ')}`)
+      for (const [name, difference] of beyond)
+        session.warn(`beyond the tolerance: ${name}, ${whyBeyond(difference, given).join(', ')}`)
       return beyond.length > 0 ? exitCodes.unmet : exitCodes.done
     },
   )
@@ -51,7 +58,8 @@ function refuseIdle(given: CompareGiven, refuse: (message: string) => never): vo
   if (data !== undefined && random !== undefined) refuse('--random stands for --data: give one of them')
   if (data === undefined) {
     const idle = (['preset', 'batch', 'maxBatches'] as const).find((name) => given[name] !== undefined)
-    if (idle !== undefined) refuse(`--${idle === 'maxBatches' ? 'max-batches' : idle} is of --data, which was not given`)
+    if (idle !== undefined)
+      refuse(`--${idle === 'maxBatches' ? 'max-batches' : idle} is of --data, which was not given`)
   }
   if (layers && ((backend !== undefined && backend !== 'cpu') || device !== undefined || tensorrt !== undefined))
     refuse('--layers compares on the CPU: leave out --backend, --device and --tensorrt')
@@ -65,7 +73,10 @@ async function byOutput(given: CompareGiven, first: string, second: string, sess
   return await compare(asCompared(a, first), asCompared(b, second), data, { signal: session.signal, ...mostOf(given) })
 }
 
-/** On the CPU the file: of that `compare` has float16 rounded and Q/DQ run as it stands, which an engine of onnxruntime's does not. */
+/**
+ * On the CPU the file: of that `compare` has float16 rounded and Q/DQ run as it stands, which an engine of
+ * onnxruntime's does not.
+ */
 function asCompared(engine: Engine, path: string): Engine | string {
   return engine.backend === 'cpu' ? path : engine
 }
@@ -85,7 +96,12 @@ async function opened(given: CompareGiven, path: string, session: Session): Prom
   const { Engine } = await import('../../engine.js')
   const shapes = await openingShapes(path, given)
   const onProgress = tellBuild(session.progress())
-  return Engine.load(path, { ...engineOptions(given), ...(shapes !== undefined && { shapes }), onProgress, signal: session.signal })
+  return Engine.load(path, {
+    ...engineOptions(given),
+    ...(shapes !== undefined && { shapes }),
+    onProgress,
+    signal: session.signal,
+  })
 }
 
 async function dataFor(given: CompareGiven, engine: Engine, session: Session): Promise<CalibrationData> {

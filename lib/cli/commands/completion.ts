@@ -21,7 +21,10 @@ export function command(session: Session, all: CommandFiles): Command {
 async function described(session: Session, files: CommandFiles): Promise<ShellCommand[]> {
   const names = Object.keys(summaries) as CommandName[]
   const all = await Promise.all(
-    names.map(async (name) => ({ ...shellCommand((await files[name]()).command(session, files)), summary: summaries[name] })),
+    names.map(async (name) => ({
+      ...shellCommand((await files[name]()).command(session, files)),
+      summary: summaries[name],
+    })),
   )
   const ofExec = await execOptionsForShells()
   return all.map((each) => (each.name === 'exec' ? { ...each, options: ofExec } : each))
@@ -38,11 +41,20 @@ async function execOptionsForShells(): Promise<ShellCommand['options']> {
 function shellCommand(command: Command): Omit<ShellCommand, 'summary'> {
   const options = [command, ...command.commands].flatMap((each) => each.options)
   const named = new Map(
-    options.filter(({ long, hidden }) => long !== undefined && !hidden).map((option) => [option.long as string, option]),
+    options
+      .filter(({ long, hidden }) => long !== undefined && !hidden)
+      .map((option) => [option.long as string, option]),
   )
   return {
     name: command.name(),
-    words: [...command.commands.map((each) => each.name()), ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices)],
-    options: Array.from(named, ([name, { description, argChoices = [] }]) => ({ name, summary: description, choices: argChoices })),
+    words: [
+      ...command.commands.map((each) => each.name()),
+      ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+    ],
+    options: Array.from(named, ([name, { description, argChoices = [] }]) => ({
+      name,
+      summary: description,
+      choices: argChoices,
+    })),
   }
 }

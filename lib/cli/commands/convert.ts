@@ -3,7 +3,15 @@ import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
-import { type DataGiven, dataFilesOf, dataOf, inputsOf, presetFileOf, withDataOptions, withPreset } from '../options/data.js'
+import {
+  type DataGiven,
+  dataFilesOf,
+  dataOf,
+  inputsOf,
+  presetFileOf,
+  withDataOptions,
+  withPreset,
+} from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, type Field } from '../output/format.js'
 import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
@@ -37,13 +45,20 @@ export function command(session: Session): Command {
     .option('--fp16', 'float32 becomes float16, but for what would lose by it')
     .option('--bf16', 'float32 becomes bfloat16')
     .option('--opset <N>', "a newer version of ONNX's operators", whole(1))
-    .option('--open-sizes', 'pictures of any size and number where the model fixes them, and no node of it holds a size')
+    .option(
+      '--open-sizes',
+      'pictures of any size and number where the model fixes them, and no node of it holds a size',
+    )
     .option('--keep-batch', 'with --open-sizes: the number of pictures stays as it is')
     .option('--keep <NAMES>', 'nodes that stay in float32', list)
     .option('--keep-operators <NAMES>', 'operators that do', list)
     .option('--no-keep-io', 'inputs and outputs are converted too')
     .option('--init-max <N>', 'a node with a stored number beyond it stays in float32', numberIn(0, Infinity))
-    .option('--data-max <N>', 'a node whose values go beyond it in --data stays in float32; 512 unless given', numberIn(0, Infinity))
+    .option(
+      '--data-max <N>',
+      'a node whose values go beyond it in --data stays in float32; 512 unless given',
+      numberIn(0, Infinity),
+    )
     .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
     .option('--external-data', 'weights go into a file beside the model')
   return action(withForce(withDataOptions(convert)), session, async (asked: ConvertGiven, path: string) => {
@@ -65,7 +80,9 @@ export function command(session: Session): Command {
     const { opset, inputs: saved } = onnx.modelInfo(model)
     const sizes = given.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
     const isMeasured = ranges !== undefined
-    session.result({ model: output, opset, ...sizes, ...report }, () => account(session, output, report, sizes?.inputs, isMeasured))
+    session.result({ model: output, opset, ...sizes, ...report }, () =>
+      account(session, output, report, sizes?.inputs, isMeasured),
+    )
   })
 }
 
@@ -79,7 +96,8 @@ function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): vo
   const alone = Object.entries(ofData).find(([, value]) => value !== undefined && data === undefined)
   if (alone !== undefined) refuse(`${alone[0]} needs --data, which values are measured on`)
   if (fp16 || bf16) return
-  if (opset === undefined && !openSizes) refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
+  if (opset === undefined && !openSizes)
+    refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
   const ofPrecision = {
     '--keep': keep,
     '--keep-operators': keepOperators,
@@ -102,7 +120,8 @@ async function raised(model: ModelProto, opset: number | undefined): Promise<Mod
       `Expected an opset from ${editor.opset} on, the model's, for --opset but received ${opset}`,
     )
   const why = whyNotRaised(editor, opset)
-  if (why !== undefined) throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The model cannot be raised to opset ${opset}: ${why}`)
+  if (why !== undefined)
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The model cannot be raised to opset ${opset}: ${why}`)
   if (opset > editor.opset) raiseOpset(editor, opset)
   return editor.finish()
 }
@@ -114,7 +133,12 @@ async function opened(model: ModelProto, { openSizes: isWanted, keepBatch }: Con
 }
 
 /** The ranges of the model's values on the data that is given. */
-async function measured(path: string, model: ModelProto, given: ConvertGiven, session: Session): Promise<PrecisionOptions['ranges']> {
+async function measured(
+  path: string,
+  model: ModelProto,
+  given: ConvertGiven,
+  session: Session,
+): Promise<PrecisionOptions['ranges']> {
   const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
   if (data === undefined) return undefined
   const { Calibrator } = await import('../../quantization/index.js')
@@ -154,7 +178,12 @@ function account(
     ['weights', `${bytesText(weights.bytesBefore)} before, ${bytesText(weights.bytesAfter)} after`],
     ['flushed', weights.flushed > 0 ? `${counted(weights.flushed, 'stored number')} became 0` : undefined],
     ['clamped', clamped.length > 0 ? `to the lowest number of ${precision}: ${clamped.join(', ')}` : undefined],
-    ['not known', isMeasured || precision === 'bf16' ? undefined : 'what overflows inside of the model on your data: --data measures it'],
+    [
+      'not known',
+      isMeasured || precision === 'bf16'
+        ? undefined
+        : 'what overflows inside of the model on your data: --data measures it',
+    ],
     ['in float32', kept.length === 0 ? 'nothing' : counted(kept.length, 'node')],
   ])
   if (kept.length === 0) return fields

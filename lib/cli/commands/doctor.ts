@@ -30,8 +30,8 @@ const meanings: Readonly<Record<Ability, string>> = {
 }
 
 /**
- * `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded. With
- * `--require run` it is a health check of a container.
+ * `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded.
+ * With `--require run` it is a health check of a container.
  */
 export function command(session: Session): Command {
   const doctor = newCommand(session, 'doctor', '--require build')
@@ -39,7 +39,10 @@ export function command(session: Session): Command {
     .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
   return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
     const { capabilities } = await import('../../capabilities.js')
-    const [machine, video] = await Promise.all([capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) }), videoPrograms()])
+    const [machine, video] = await Promise.all([
+      capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) }),
+      videoPrograms(),
+    ])
     const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }
     session.result(found, () => report(session, found))
     const lacking = require.filter((each) => !abilities[each](found))
@@ -62,12 +65,18 @@ async function videoPrograms(): Promise<VideoPrograms> {
     return { available: true, ...(await findPrograms()) }
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
-    return { available: false, error: error.message.replace(/\. What to do: .*/s, ''), remedy: String(error.details['remedy']) }
+    return {
+      available: false,
+      error: error.message.replace(/\. What to do: .*/s, ''),
+      remedy: String(error.details['remedy']),
+    }
   }
 }
 
 function withoutVideo(video: VideoPrograms): Capabilities['missing'] {
-  return video.available ? [] : [{ what: 'ffmpeg and ffprobe', for: 'reading and writing videos', remedy: video.remedy }]
+  return video.available
+    ? []
+    : [{ what: 'ffmpeg and ffprobe', for: 'reading and writing videos', remedy: video.remedy }]
 }
 
 function report(session: Session, found: Capabilities & { readonly video: VideoPrograms }): string {

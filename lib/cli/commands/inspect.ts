@@ -28,7 +28,11 @@ interface InspectGiven extends ForceGiven {
 export function command(session: Session): Command {
   const inspect = newCommand(session, 'inspect', 'model.onnx --draw model.svg\nmodel.plan --layers')
     .argument('<model>', 'an ONNX file or a plan')
-    .option('--shapes <SHAPES>', 'of inputs that the model leaves open, for the size of its values: images:1x3x640x640', moreShapes)
+    .option(
+      '--shapes <SHAPES>',
+      'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
+      moreShapes,
+    )
     .option('--layers', 'of a plan: open it and time its layers, which needs a GPU')
     .option('--draw <FILE>', 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz')
     .option('--around <NAMES>', 'draw only what is near these nodes or values', list)
@@ -40,13 +44,15 @@ export function command(session: Session): Command {
     const format = draw === undefined ? undefined : formatOf(draw)
     const refuse = usageError(inspect)
     const built = await isBuilt(path)
-    if (built && shapes !== undefined) refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
+    if (built && shapes !== undefined)
+      refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
     if (layers && !built && (await isThere(path)))
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
     await refuseOutputs({ models: [path], outputs: [draw], force: given.force }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
     const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal: session.signal })
-    if (draw !== undefined && format !== undefined) await drawTo(session, draw, { ...given, path, kind: found.kind, format })
+    if (draw !== undefined && format !== undefined)
+      await drawTo(session, draw, { ...given, path, kind: found.kind, format })
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
     if (draw !== undefined) session.note(`drawn to ${draw}`)
   })
@@ -58,7 +64,10 @@ type Format = 'svg' | 'dot'
 function formatOf(file: string): Format {
   const format = extname(file).slice(1).toLowerCase()
   if (format === 'svg' || format === 'dot') return format
-  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a name that ends in .svg or .dot for --draw but received ${file}`)
+  throw new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Expected a name that ends in .svg or .dot for --draw but received ${file}`,
+  )
 }
 
 async function drawTo(
@@ -105,15 +114,27 @@ async function layersDrawn(
 }
 
 function modelText(session: Session, found: ModelInspection): string {
-  const { inputs, outputs, domains, opset, producer, irVersion, operators, nodeCount, externalFiles, size, tensorrt } = found
+  const { inputs, outputs, domains, opset, producer, irVersion, operators, nodeCount, externalFiles, size, tensorrt } =
+    found
   const others = Object.entries(domains).filter(([domain]) => domain !== 'ai.onnx')
   const { activations, unknown } = size
   const fields = session.fields([
     ['model', `ONNX, graph ${found.name || 'without a name'}`],
     ['made by', `${producer.name} ${producer.version}`.trim() || undefined],
-    ['operators', `opset ${opset}, IR version ${irVersion}${others.map(([domain, version]) => `, ${domain} ${version}`).join('')}`],
-    ['parameters', `${countText(size.stored.elements)} in ${counted(size.stored.tensors, 'tensor')}, ${bytesText(size.stored.bytes)}`],
-    ['types', Object.entries(size.types).map(([type, { elements, bytes }]) => `${type}: ${countText(elements)}, ${bytesText(bytes)}`).join('\n') || undefined], // prettier-ignore
+    [
+      'operators',
+      `opset ${opset}, IR version ${irVersion}${others.map(([domain, version]) => `, ${domain} ${version}`).join('')}`,
+    ],
+    [
+      'parameters',
+      `${countText(size.stored.elements)} in ${counted(size.stored.tensors, 'tensor')}, ${bytesText(size.stored.bytes)}`,
+    ],
+    [
+      'types',
+      Object.entries(size.types)
+        .map(([type, { elements, bytes }]) => `${type}: ${countText(elements)}, ${bytesText(bytes)}`)
+        .join('\n') || undefined,
+    ],
     [
       'values',
       activations === undefined
@@ -123,10 +144,16 @@ function modelText(session: Session, found: ModelInspection): string {
     ['other files', externalFiles.join('\n') || undefined],
     ['TensorRT', verdictText(tensorrt)],
   ])
-  const ends = [...inputs.map((value) => ['input', value] as const), ...outputs.map((value) => ['output', value] as const)]
+  const ends = [
+    ...inputs.map((value) => ['input', value] as const),
+    ...outputs.map((value) => ['output', value] as const),
+  ]
   return [
     fields,
-    session.table(['', 'name', 'type', 'shape'], ends.map(([end, { name, kind, dtype, shape }]) => [end, name, kind === 'tensor' ? dtype : kind, dimsText(shape)])), // prettier-ignore
+    session.table(
+      ['', 'name', 'type', 'shape'],
+      ends.map(([end, { name, kind, dtype, shape }]) => [end, name, kind === 'tensor' ? dtype : kind, dimsText(shape)]),
+    ),
     session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators), { right: [1] }),
   ].join('\n\n')
 }
@@ -158,7 +185,15 @@ function planText(session: Session, found: PlanInspection): string {
   return [
     fields,
     ...(ends === undefined ? [] : [session.table(['', 'name', 'type', 'shape'], ends)]),
-    ...(info.audit === undefined ? [] : [session.table(['layers of the network', 'times'], Object.entries(info.audit.layerTypes).map(([type, count]) => [type, count ?? 0]), { right: [1] })]), // prettier-ignore
+    ...(info.audit === undefined
+      ? []
+      : [
+          session.table(
+            ['layers of the network', 'times'],
+            Object.entries(info.audit.layerTypes).map(([type, count]) => [type, count ?? 0]),
+            { right: [1] },
+          ),
+        ]),
     ...(opened?.audit === undefined ? [] : [layersText(session, opened.audit)]),
   ].join('\n\n')
 }
@@ -180,7 +215,9 @@ function settingText(value: unknown): string {
 }
 
 function profileText(profile: readonly NamedShapes[], i: number): string {
-  const ranges = profile.map(({ name, min, opt, max }) => `${name} ${dimsText(min)} … ${dimsText(opt)} … ${dimsText(max)}`)
+  const ranges = profile.map(
+    ({ name, min, opt, max }) => `${name} ${dimsText(min)} … ${dimsText(opt)} … ${dimsText(max)}`,
+  )
   return `${i}: ${ranges.join(', ') || 'static shapes'}`
 }
 
@@ -199,7 +236,12 @@ function endsOf(inputs: TensorInfos, outputs: TensorInfos): string[][] {
 
 function layersText(session: Session, { precisions, slowest }: EngineAudit): string {
   const shares = precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
-  const rows = slowest.map(({ name, precision, medianMs, timeShare }) => [name, precision, medianMs.toFixed(3), percentText(timeShare)])
+  const rows = slowest.map(({ name, precision, medianMs, timeShare }) => [
+    name,
+    precision,
+    medianMs.toFixed(3),
+    percentText(timeShare),
+  ])
   return [
     session.table(['precision', 'layers', 'of the time'], shares, { right: [2] }),
     session.table(['slowest layers', 'precision', 'median ms', 'share'], rows, { right: [2, 3] }),

@@ -1,8 +1,21 @@
 import type { Command } from 'commander'
 import { saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
-import type { QuantizationProgress, QuantizationReport, QuantizeOptions, QuantizedModel } from '../../quantization/index.js'
-import { dataFilesOf, type DataGiven, dataOf, inputsOf, presetFileOf, withDataOptions, withPreset } from '../options/data.js'
+import type {
+  QuantizationProgress,
+  QuantizationReport,
+  QuantizeOptions,
+  QuantizedModel,
+} from '../../quantization/index.js'
+import {
+  dataFilesOf,
+  type DataGiven,
+  dataOf,
+  inputsOf,
+  presetFileOf,
+  withDataOptions,
+  withPreset,
+} from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
@@ -31,10 +44,21 @@ const stages: Readonly<Record<QuantizationProgress['stage'], string>> = {
 
 /** `trt quantize`: {@link quantize} of `node-tensorrt/quantization`. */
 export function command(session: Session): Command {
-  const command = newCommand(session, 'quantize', 'model.onnx --data photos/ --preset imagenet --output model-int8.onnx')
+  const command = newCommand(
+    session,
+    'quantize',
+    'model.onnx --data photos/ --preset imagenet --output model-int8.onnx',
+  )
     .argument('<model>', 'an ONNX file')
     .requiredOption('-o, --output <FILE>', 'where the model is written')
-    .addOption(choice('--algorithm <NAME>', 'how ranges are found; mse unless given', ['minmax', 'entropy', 'percentile', 'mse']))
+    .addOption(
+      choice('--algorithm <NAME>', 'how ranges are found; mse unless given', [
+        'minmax',
+        'entropy',
+        'percentile',
+        'mse',
+      ]),
+    )
     .option('--percentile <P>', 'of percentile: what share of the magnitudes INT8 holds', numberIn(0, 100))
     .option('--calibration <FILE>', 'keeps what was measured; used again where model, data and algorithm are the same')
     .option('--exclude <NAMES>', 'nodes that stay in floating point', list)
@@ -51,7 +75,10 @@ export function command(session: Session): Command {
     const { externalFiles, readModel } = await import('../../onnx/index.js')
     const model = await readModel(path)
     const { exclude, excludeOperators } = given
-    await refuseUnknownNodes(model, { names: ['--exclude', exclude], operators: ['--exclude-operators', excludeOperators] })
+    await refuseUnknownNodes(model, {
+      names: ['--exclude', exclude],
+      operators: ['--exclude-operators', excludeOperators],
+    })
     const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
     if (data === undefined)
       throw new TensorRTError(
@@ -98,7 +125,10 @@ function account(session: Session, path: string, { report, calibration }: Quanti
       `${quantized} of ${layers.length} quantized, ${percentText(multiplyAdds.share)} of the multiply-adds${uncountedText(multiplyAdds.uncounted)}`,
     ],
     ['weights', `${bytesText(weightBytes.before)} before, ${bytesText(weightBytes.after)} after`],
-    ['ranges', `of ${counted(report.tensors.length, 'value')}, measured on ${counted(calibration.batches, 'batch', 'batches')}`],
+    [
+      'ranges',
+      `of ${counted(report.tensors.length, 'value')}, measured on ${counted(calibration.batches, 'batch', 'batches')}`,
+    ],
     ['kept', kept.length > 0 ? kept.join(', ') : undefined],
     [
       'beyond fp16',
@@ -108,7 +138,9 @@ function account(session: Session, path: string, { report, calibration }: Quanti
     ],
   ])
   const reasons = countedReasons(report)
-  return reasons.length === 0 ? fields : `${fields}\n\n${session.table(['in floating point, since', 'layers'], reasons)}`
+  return reasons.length === 0
+    ? fields
+    : `${fields}\n\n${session.table(['in floating point, since', 'layers'], reasons)}`
 }
 
 function uncountedText(layers: number): string {

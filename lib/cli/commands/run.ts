@@ -25,7 +25,10 @@ model.onnx --random --shapes images:1x3x224x224`
 export function command(session: Session): Command {
   const run = newCommand(session, 'run', examples)
     .argument('<model>', 'a plan or an ONNX file')
-    .argument('[files...]', 'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them. One inference for each')
+    .argument(
+      '[files...]',
+      'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them. One inference for each',
+    )
     .option('--input <NAME=FILE>', 'the tensor of an input; may come several times', each)
     .option('--random', 'random numbers for inputs that are not given, as trtexec makes them')
     .option('--seed <N>', 'another seed gives other numbers', whole(0), 1)
@@ -33,9 +36,23 @@ export function command(session: Session): Command {
       '--preset <NAME>',
       'how pictures become the input, by the family of models, such as imagenet or yolov8; or a preset in a file of JSON',
     )
-    .addOption(choice('--task <NAME>', "what the answer is; the preset's own unless given. tensors: the outputs as they are", taskNames))
-    .option('--size <SIZE>', "the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf)
-    .option('--max-side <PIXELS>', "where the input's size follows from the picture: its longer side at most; 1920 unless given", whole(1))
+    .addOption(
+      choice(
+        '--task <NAME>',
+        "what the answer is; the preset's own unless given. tensors: the outputs as they are",
+        taskNames,
+      ),
+    )
+    .option(
+      '--size <SIZE>',
+      "the input's size where the model leaves it open: 640, or 640x480 (width x height)",
+      sizeOf,
+    )
+    .option(
+      '--max-side <PIXELS>',
+      "where the input's size follows from the picture: its longer side at most; 1920 unless given",
+      whole(1),
+    )
     .option('--limit-pixels <N>', 'a picture of more pixels is not read; 268402689 unless given', whole(1))
     .option(
       '--batch <N>',
@@ -52,9 +69,15 @@ export function command(session: Session): Command {
       ),
     ) // prettier-ignore
     .option('--threshold <SCORE>', 'of detect, blur and segment: what is found has a higher score', numberIn(0, 1))
-    .addOption(choice('--draw <WHAT>', 'of segment: what is written; overlay unless given', ['overlay', 'mask', 'cutout']))
+    .addOption(
+      choice('--draw <WHAT>', 'of segment: what is written; overlay unless given', ['overlay', 'mask', 'cutout']),
+    )
     .addOption(choice('--method <NAME>', 'of blur: how it hides; blur unless given', ['blur', 'pixelate', 'fill']))
-    .option('--grow <FACTOR>', 'of blur: boxes are enlarged by it before they are hidden; 1.3 unless given', numberIn(0.1, 10))
+    .option(
+      '--grow <FACTOR>',
+      'of blur: boxes are enlarged by it before they are hidden; 1.3 unless given',
+      numberIn(0.1, 10),
+    )
     .option(
       '--strength <PART>',
       'of blur: of the blur or of its squares, a part of the longer side of what is hidden; 0.1 unless given',
@@ -81,14 +104,24 @@ export function command(session: Session): Command {
         without = 0,
         ...found
       } = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
-      const document = { model, backend: engine.backend, runtime: engine.description, ...('task' in job && { task: job.task }), ...found }
+      const document = {
+        model,
+        backend: engine.backend,
+        runtime: engine.description,
+        ...('task' in job && { task: job.task }),
+        ...found,
+      }
       if (hasAnswers(job)) await saveAnswers(job.target.path, document)
       session.result(document, () =>
-        [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
+        [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)]
+          .join('\n\n')
+          .trimEnd(),
       )
       if (found.failed.length > 0) return exitCodes.failed
       if (!given.requireFound || without === 0) return exitCodes.done
-      session.warn(`Nothing was found in ${without} of ${counted(found.results.length, 'picture')}, and --require-found was given`)
+      session.warn(
+        `Nothing was found in ${without} of ${counted(found.results.length, 'picture')}, and --require-found was given`,
+      )
       return exitCodes.unmet
     },
   )
@@ -114,7 +147,10 @@ function hasAnswers(job: RunJob): job is WithAnswers {
 }
 
 /** Where everything went, in a line. */
-function writtenText(target: Target | undefined, { results }: { readonly results: readonly { readonly written?: unknown }[] }): string {
+function writtenText(
+  target: Target | undefined,
+  { results }: { readonly results: readonly { readonly written?: unknown }[] },
+): string {
   if (target === undefined) return results.length === 0 ? 'Nothing was run' : ''
   const files = results.flatMap(({ written }) => written ?? [])
   if (results.length === 0 && target.kind === 'file') return 'Nothing was run'

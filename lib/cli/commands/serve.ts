@@ -25,7 +25,8 @@ export function command(session: Session): Command {
     )
   return action(serve, session, async () => {
     const refuse = usageError(serve)
-    for (const { name } of flagRules.filter(({ value }) => value === 'switch')) if (isSet(serve, name)) given.set(name, [''])
+    for (const { name } of flagRules.filter(({ value }) => value === 'switch'))
+      if (isSet(serve, name)) given.set(name, [''])
     const { options, ignored } = await readFlags(given, serve.args, refuse)
     return await run(session, options, ignored, refuse)
   })
@@ -34,7 +35,10 @@ export function command(session: Session): Command {
 /** Texts are collected as they stand: what they are is for lib/serve to say. Only what has an effect is in the help. */
 function optionOf(rule: FlagRule, given: Map<string, string[]>): Option {
   const { name, about, fallback, use, choices } = rule
-  const option = new Option(flagUsage(rule), fallback === undefined ? about : `${about} (default: ${fallback})`).hideHelp(use !== 'used')
+  const option = new Option(
+    flagUsage(rule),
+    fallback === undefined ? about : `${about} (default: ${fallback})`,
+  ).hideHelp(use !== 'used')
   return (choices === undefined ? option : option.choices(choices)).argParser((text) => take(given, name, text))
 }
 
@@ -46,7 +50,9 @@ function take(given: Map<string, string[]>, name: string, text: string): string[
 
 /** Of a switch commander has no text to hand on. */
 function isSet(serve: Command, name: string): boolean {
-  return serve.options.some((option) => option.long === `--${name}` && serve.getOptionValue(option.attributeName()) === true)
+  return serve.options.some(
+    (option) => option.long === `--${name}` && serve.getOptionValue(option.attributeName()) === true,
+  )
 }
 
 async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: (message: string) => never) {
@@ -56,7 +62,8 @@ async function readFlags(given: Map<string, string[]>, rest: readonly string[], 
   ])
   const [first] = rest
   if (first?.startsWith('-')) return refuse(unknownFlag(first).message)
-  if (first !== undefined) return refuse(`unexpected argument ${first}: the folder of the models is given with --model-repository`)
+  if (first !== undefined)
+    return refuse(`unexpected argument ${first}: the folder of the models is given with --model-repository`)
   try {
     return optionsOfFlags(given)
   } catch (error) {
@@ -96,7 +103,8 @@ async function run(
 const graceMs = 1000
 
 const ports = '--http-port, --grpc-port and --metrics-port give others, 0 any that is free'
-const addresses = '--http-address, --grpc-address and --metrics-address take those of this machine; 0.0.0.0 is all of them'
+const addresses =
+  '--http-address, --grpc-address and --metrics-address take those of this machine; 0.0.0.0 is all of them'
 
 /** What a user of the command can do about a place where it cannot listen, by the code of the fault. */
 const remedies: Readonly<Record<string, string>> = {
@@ -129,8 +137,8 @@ function usage<T>(refuse: (message: string) => never, body: () => T): T {
 }
 
 /**
- * Bodies are read in pieces of 64 KiB outside of V8's heap, which makes V8 begin to mark its heap many times a second. The process is this command's own:
- * serve() leaves V8 as it is.
+ * Bodies are read in pieces of 64 KiB outside of V8's heap, which makes V8 begin to mark its heap many times a second.
+ * The process is this command's own: serve() leaves V8 as it is.
  */
 function sparePauses(): void {
   setFlagsFromString('--no-incremental-marking')

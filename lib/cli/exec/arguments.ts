@@ -9,6 +9,8 @@ export interface Argument {
 export function splitArguments(args: readonly string[]): Argument[] {
   return args.map((argument) => {
     const at = argument.indexOf('=')
-    return at < 0 ? { name: argument, value: undefined } : { name: argument.slice(0, at), value: argument.slice(at + 1) }
+    return at < 0
+      ? { name: argument, value: undefined }
+      : { name: argument.slice(0, at), value: argument.slice(at + 1) }
   })
 }

@@ -4,7 +4,10 @@ import type { Session } from '../session.js'
 
 type Level = 'V' | 'I' | 'W' | 'E'
 
-/** Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with its time and level. With `--json` stdout is the result's. */
+/**
+ * Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with
+ * its time and level. With `--json` stdout is the result's.
+ */
 export class ExecConsole {
   readonly #session: Pick<Session, 'stdout' | 'stderr'>
   readonly #call: string

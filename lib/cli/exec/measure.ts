@@ -17,14 +17,20 @@ import type { Target } from './target.js'
 
 type EngineOptions = NonNullable<Parameters<typeof Engine.load>[1]>
 
-/** Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and as Engine.load() and engine.benchmark() */
+/**
+ * Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and
+ * as Engine.load() and engine.benchmark()
+ */
 export async function measureBuilt(
   call: Call,
   { plan, target, model }: { readonly plan: Plan; readonly target: Target; readonly model: string },
 ): Promise<void> {
   const { settings } = call
   const weights = settings.refitFromOnnx ?? (settings.builder.stripWeights === true ? model : undefined)
-  await using engine = await openBuilt(call, plan, { ...(weights !== undefined && { weights }), allowPlaceholderRanges: true })
+  await using engine = await openBuilt(call, plan, {
+    ...(weights !== undefined && { weights }),
+    allowPlaceholderRanges: true,
+  })
   await measure(call, engine, target)
 }
 
@@ -34,7 +40,8 @@ async function openBuilt(call: Call, plan: Plan, options: EngineOptions): Promis
     return await open(call, plan, options)
   } catch (error) {
     if (!(error instanceof TensorRTError) || !['ERR_TRT_NO_DRIVER', 'ERR_TRT_NO_GPU'].includes(error.code)) throw error
-    const what = 'The plan was built, and nothing here runs it, so nothing was measured (--skipInference asks for no more than the plan)'
+    const what =
+      'The plan was built, and nothing here runs it, so nothing was measured (--skipInference asks for no more than the plan)'
     throw new TensorRTError(error.code, `${what}: ${error.message}`, { cause: error })
   }
 }
@@ -45,7 +52,9 @@ export async function measurePlan(call: Call, path: string): Promise<void> {
   const { Plan } = await import('../../plan.js')
   const plan = await Plan.load(path, { signal: session.signal })
   account.plan = { builtBy: plan.info.library, bytes: plan.bytes.length, path }
-  console.info(`Loaded engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, built by ${plan.info.library}`)
+  console.info(
+    `Loaded engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, built by ${plan.info.library}`,
+  )
   const isIdle = Object.keys(settings.builder).length + settings.precisions.size + settings.profiles.length > 0
   if (isIdle) console.warn('Options of the build have no effect on a plan that was built before')
   const weights = settings.refitFromOnnx
@@ -79,25 +88,37 @@ function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptio
   }
 }
 
-function profilesOf(engine: Engine): { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[][] {
+function profilesOf(
+  engine: Engine,
+): { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[][] {
   const inputs = Object.values(engine.inputs)
   const count = Math.max(0, ...inputs.map(({ profiles }) => profiles.length))
-  return Array.from({ length: count }, (_, i) => inputs.flatMap(({ name, profiles }) => (profiles[i] ? [{ name, ...profiles[i] }] : [])))
+  return Array.from({ length: count }, (_, i) =>
+    inputs.flatMap(({ name, profiles }) => (profiles[i] ? [{ name, ...profiles[i] }] : [])),
+  )
 }
 
-/** Our own: the model on the CPU, by the same lanes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where an option asks for TensorRT */
+/**
+ * Our own: the model on the CPU, by the same lanes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where an option asks
+ * for TensorRT
+ */
 export async function measureOnCpu(call: Call): Promise<void> {
   const { settings, session, console } = call
   const model = settings.onnx ?? ''
   const forTensorRT = execOptions.find((option) => settings.given.has(option.name) && option.forTensorRT)?.name
   if (forTensorRT !== undefined)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${forTensorRT} asks for TensorRT, and --backend=cpu for the CPU`)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `${forTensorRT} asks for TensorRT, and --backend=cpu for the CPU`,
+    )
   const { profiles, warnings } = resolveProfiles(profileWishes(settings), await modelFacts(model))
   console.warn(...warnings)
   console.warn('Measured is the CPU, which trtexec does not: it is what is called GPU below')
   const { Engine } = await import('../../engine.js')
   await using engine = await Engine.load(model, { backend: 'cpu', signal: session.signal })
-  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(([name, { opt }]) => [name, opt] as const)
+  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(
+    ([name, { opt }]) => [name, opt] as const,
+  )
   await measure(call, engine, undefined, best.length > 0 ? { shapes: Object.fromEntries(best) } : {})
 }
 

@@ -27,7 +27,8 @@ export function measuringOf(
 ): Measuring {
   const modern = target !== undefined && isModern(target)
   const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => given.has(name))
-  const layers = [exports.profile, exports.layerInfo].some((file) => file !== undefined) || dumps.profile || dumps.layerInfo
+  const layers =
+    [exports.profile, exports.layerInfo].some((file) => file !== undefined) || dumps.profile || dumps.layerInfo
   return {
     options: {
       ...(modern && modernDefaults),
@@ -35,11 +36,16 @@ export function measuringOf(
       ...(layers && { layers }),
       ...((exports.output !== undefined || dumps.output) && { outputs: true }),
     },
-    warnings: idle.map((name) => `${name} has no effect: it is the default of trtexec for ${target?.name ?? 'the CPU'}`),
+    warnings: idle.map(
+      (name) => `${name} has no effect: it is the default of trtexec for ${target?.name ?? 'the CPU'}`,
+    ),
   }
 }
 
-/** What names the inputs: only an engine knows them. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_FILE, ERR_TRT_SHAPE */
+/**
+ * What names the inputs: only an engine knows them. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_FILE,
+ * ERR_TRT_SHAPE
+ */
 export async function inputsOf(
   engine: Pick<Engine, 'inputs' | 'inputNames'>,
   { shapes, loadInputs, benchmark }: Pick<ExecSettings, 'shapes' | 'loadInputs' | 'benchmark'>,
@@ -51,7 +57,10 @@ export async function inputsOf(
   for (const [name, file] of files)
     tensors[name] = await rawTensor(engine, name, file, { shape: taken[name], profile: benchmark.profile ?? 0 })
   const others = Object.entries(taken).filter(([name]) => !files.has(name))
-  return { ...(files.size > 0 && { inputs: tensors }), ...(others.length > 0 && { shapes: Object.fromEntries(others) }) }
+  return {
+    ...(files.size > 0 && { inputs: tensors }),
+    ...(others.length > 0 && { shapes: Object.fromEntries(others) }),
+  }
 }
 
 /** A file of raw bytes, as `ndarray.tofile` writes it, for an input of that shape. */

@@ -8,7 +8,10 @@ export interface ExecOption {
   readonly value?: string
   /** The versions of TensorRT whose trtexec has it, `7.0-` for all from 7.0 on; `here`: it is ours. */
   readonly versions: string
-  /** Where it goes: an option of Builder, Engine, engine.benchmark() or of this command; or why it is refused, and what to do instead. */
+  /**
+   * Where it goes: an option of Builder, Engine, engine.benchmark() or of this command; or why it is refused, and what
+   * to do instead.
+   */
   readonly becomes: string
   /** Whether it may be given more than once. */
   readonly repeats?: true

@@ -86,19 +86,35 @@ export const buildOptions: readonly ExecOption[] = [
   ),
   word('--stronglyTyped', '9.0-', 'Builder: stronglyTyped', ({ builder }) => (builder.stronglyTyped = true)),
   word('--noTF32', '7.1-', 'Builder: tf32: false', ({ builder }) => (builder.tf32 = false)),
-  valued(['--calib', 'file'], '7.0-10.16', 'build(): calibrator, with the cache in the file', (settings, text) => (settings.calib = text)),
-  valued(['--precisionConstraints', 'none|obey|prefer'], '8.2-10.16', 'Builder: precisionConstraints', (settings, text, name) => {
-    settings.precisionConstraints = read.choice(text, name, { none: 'none', obey: 'obey', prefer: 'prefer' })
-  }),
+  valued(
+    ['--calib', 'file'],
+    '7.0-10.16',
+    'build(): calibrator, with the cache in the file',
+    (settings, text) => (settings.calib = text),
+  ),
+  valued(
+    ['--precisionConstraints', 'none|obey|prefer'],
+    '8.2-10.16',
+    'Builder: precisionConstraints',
+    (settings, text, name) => {
+      settings.precisionConstraints = read.choice(text, name, { none: 'none', obey: 'obey', prefer: 'prefer' })
+    },
+  ),
   valued(['--layerPrecisions', 'layer:type,…'], '8.4-10.16', 'Builder: layerPrecisions', ({ builder }, text, name) => {
     builder.layerPrecisions = Object.fromEntries(read.namedList(text, name, (type) => read.dtype(type, name)))
   }),
-  valued(['--layerOutputTypes', 'layer:type[+type],…'], '8.4-10.16', 'Builder: layerOutputTypes', ({ builder }, text, name) => {
-    const types = read.namedList(text, name, (value) => value.split('+').map((type) => read.dtype(type, name)))
-    builder.layerOutputTypes = Object.fromEntries(types)
-  }),
+  valued(
+    ['--layerOutputTypes', 'layer:type[+type],…'],
+    '8.4-10.16',
+    'Builder: layerOutputTypes',
+    ({ builder }, text, name) => {
+      const types = read.namedList(text, name, (value) => value.split('+').map((type) => read.dtype(type, name)))
+      builder.layerOutputTypes = Object.fromEntries(types)
+    },
+  ),
   valued(['--sparsity', 'disable|enable'], '8.0-', 'Builder: sparsity', ({ builder }, text, name) => {
-    if (text === 'force') throw expected("'disable' or 'enable' (for 'force' change the weights: polygraphy surgeon prune)", name, text)
+    if (text === 'force')
+      throw expected("'disable' or 'enable' (for 'force' change the weights: polygraphy surgeon prune)", name, text)
     builder.sparsity = read.choice(text, name, { disable: false, enable: true })
   }),
   ...refused(['--decomposableAttentions=names'], '10.14-', 'Builder has no such option: use trtexec itself'),
@@ -125,10 +141,25 @@ export const buildOptions: readonly ExecOption[] = [
   valued(['--maxAuxStreams', 'N'], '8.6-', 'Builder: auxiliaryStreams', ({ builder }, text, name) => {
     builder.auxiliaryStreams = read.whole(text, name)
   }),
-  valued(['--timingCacheFile', 'file'], '8.0-', 'Builder: timingCache', ({ builder }, text) => (builder.timingCache = text)),
+  valued(
+    ['--timingCacheFile', 'file'],
+    '8.0-',
+    'Builder: timingCache',
+    ({ builder }, text) => (builder.timingCache = text),
+  ),
   word('--noBuilderCache', '7.1-', 'Builder: disableTimingCache', ({ builder }) => (builder.disableTimingCache = true)),
-  word('--noCompilationCache', '9.0-', 'Builder: compilationCache: false', ({ builder }) => (builder.compilationCache = false)),
-  word('--errorOnTimingCacheMiss', '9.0-', "Builder: timingCacheMiss: 'error'", ({ builder }) => (builder.timingCacheMiss = 'error')),
+  word(
+    '--noCompilationCache',
+    '9.0-',
+    'Builder: compilationCache: false',
+    ({ builder }) => (builder.compilationCache = false),
+  ),
+  word(
+    '--errorOnTimingCacheMiss',
+    '9.0-',
+    "Builder: timingCacheMiss: 'error'",
+    ({ builder }) => (builder.timingCacheMiss = 'error'),
+  ),
   ...refused(
     ['--tilingOptimizationLevel=0-3', '--l2LimitForTiling=bytes'],
     '10.8-',
@@ -137,11 +168,18 @@ export const buildOptions: readonly ExecOption[] = [
   valued(['--preview', '+NAME,-NAME'], '8.5-', 'Builder: previewFeatures', ({ builder }, text, name) => {
     builder.previewFeatures = [...read.previewFeatures(text, name)].filter(([, on]) => on).map(([feature]) => feature)
   }),
-  valued(['--profilingVerbosity', 'layer_names_only|detailed|none'], '8.2-', 'Builder: profilingVerbosity', (settings, text, name) => {
-    settings.builder.profilingVerbosity = read.choice(text, name, verbosities)
-    if (text === 'default' || text === 'verbose')
-      settings.notes.push(`${name}=${text} is the old word for ${text === 'default' ? 'layer_names_only' : 'detailed'}`)
-  }),
+  valued(
+    ['--profilingVerbosity', 'layer_names_only|detailed|none'],
+    '8.2-',
+    'Builder: profilingVerbosity',
+    (settings, text, name) => {
+      settings.builder.profilingVerbosity = read.choice(text, name, verbosities)
+      if (text === 'default' || text === 'verbose')
+        settings.notes.push(
+          `${name}=${text} is the old word for ${text === 'default' ? 'layer_names_only' : 'detailed'}`,
+        )
+    },
+  ),
   word('--monitorMemory', '10.6-', 'Builder: monitorMemory', ({ builder }) => (builder.monitorMemory = true)),
   word(
     '--distributiveIndependence',
@@ -151,10 +189,20 @@ export const buildOptions: readonly ExecOption[] = [
   ),
   ...refused(['--markDebug=names', '--saveDebugTensors=files'], '10.0-', debugging),
   ...refused(['--markUnfusedTensorsAsDebugTensors', '--saveAllDebugTensors=formats'], '10.12-', debugging),
-  ...refused(['--cpuOnly'], '10.15-', 'where TensorRT builds without a GPU (TensorRT-RTX), it does so unasked; elsewhere it needs one'),
-  word('--pluginInstanceNorm', '10.0-', 'Builder: nativeInstanceNorm: false', ({ builder }) => (builder.nativeInstanceNorm = false), {
-    aliases: ['--pi'],
-  }),
+  ...refused(
+    ['--cpuOnly'],
+    '10.15-',
+    'where TensorRT builds without a GPU (TensorRT-RTX), it does so unasked; elsewhere it needs one',
+  ),
+  word(
+    '--pluginInstanceNorm',
+    '10.0-',
+    'Builder: nativeInstanceNorm: false',
+    ({ builder }) => (builder.nativeInstanceNorm = false),
+    {
+      aliases: ['--pi'],
+    },
+  ),
   ...refused(
     ['--enablePluginOverride'],
     '10.15-',

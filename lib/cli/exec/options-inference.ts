@@ -10,7 +10,13 @@ const exported = (name: string, what: Exported, versions = '7.0-'): ExecOption =
 
 type Count = 'streams' | 'iterations' | 'warmUpMs' | 'sleepMs' | 'idleMs' | 'profile'
 
-const counted = ([name, value]: readonly [string, string], option: Count, versions: string, least = 0, more = {}): ExecOption =>
+const counted = (
+  [name, value]: readonly [string, string],
+  option: Count,
+  versions: string,
+  least = 0,
+  more = {},
+): ExecOption =>
   valued(
     [name, value],
     versions,
@@ -27,9 +33,14 @@ export const inferenceOptions: readonly ExecOption[] = [
   valued(['--shapes', 'name:1x3x224x224,…'], '7.0-', 'engine.benchmark(): shapes', (settings, text, name) => {
     settings.shapes = Object.fromEntries(read.shapes(text, name))
   }),
-  valued(['--loadInputs', 'name:file,…'], '7.0-', 'engine.benchmark(): inputs, of raw bytes', (settings, text, name) => {
-    settings.loadInputs = read.namedList(text, name, (path) => path)
-  }),
+  valued(
+    ['--loadInputs', 'name:file,…'],
+    '7.0-',
+    'engine.benchmark(): inputs, of raw bytes',
+    (settings, text, name) => {
+      settings.loadInputs = read.namedList(text, name, (path) => path)
+    },
+  ),
   counted(['--iterations', 'N'], 'iterations', '7.0-', 1),
   counted(['--warmUp', 'ms'], 'warmUpMs', '7.0-'),
   valued(['--duration', 's'], '7.0-', 'engine.benchmark(): durationMs', ({ benchmark }, text, name) => {
@@ -41,12 +52,27 @@ export const inferenceOptions: readonly ExecOption[] = [
   counted(['--infStreams', 'N'], 'streams', '8.6-', 1),
   counted(['--streams', 'N'], 'streams', '7.0-', 1, { note: 'is the old word for --infStreams' }),
   word('--threads', '7.0-', 'engine.benchmark(): threads', ({ benchmark }) => (benchmark.threads = true)),
-  word('--noDataTransfers', '7.2-', 'engine.benchmark(): transfers: false', ({ benchmark }) => (benchmark.transfers = false)),
+  word(
+    '--noDataTransfers',
+    '7.2-',
+    'engine.benchmark(): transfers: false',
+    ({ benchmark }) => (benchmark.transfers = false),
+  ),
   word('--useSpinWait', '7.0-', 'engine.benchmark(): spinWait', ({ benchmark }) => (benchmark.spinWait = true)),
   word('--useCudaGraph', '7.0-', 'engine.benchmark(): cudaGraph', ({ benchmark }) => (benchmark.cudaGraph = true)),
-  word('--includeDataTransfers', '11.0-', 'engine.benchmark(): transfers', ({ benchmark }) => (benchmark.transfers = true)),
+  word(
+    '--includeDataTransfers',
+    '11.0-',
+    'engine.benchmark(): transfers',
+    ({ benchmark }) => (benchmark.transfers = true),
+  ),
   word('--noSpinWait', '11.0-', 'engine.benchmark(): spinWait: false', ({ benchmark }) => (benchmark.spinWait = false)),
-  word('--noCudaGraph', '11.0-', 'engine.benchmark(): cudaGraph: false', ({ benchmark }) => (benchmark.cudaGraph = false)),
+  word(
+    '--noCudaGraph',
+    '11.0-',
+    'engine.benchmark(): cudaGraph: false',
+    ({ benchmark }) => (benchmark.cudaGraph = false),
+  ),
   word('--exposeDMA', '7.0-', 'engine.benchmark(): depth: 1', ({ benchmark }) => (benchmark.depth = 1)),
   ...refused(['--useManagedMemory'], '8.2-', 'engine.benchmark() has pinned and device memory only'),
   ...refused(['--persistentCacheRatio=0-1'], '8.5-', 'Engine has no such option'),
@@ -59,12 +85,21 @@ export const inferenceOptions: readonly ExecOption[] = [
       read.choice(text, name, { static: true })
     },
   ),
-  ...refused(['--timeDeserialize', '--timeRefit'], '8.0-', 'loading and refitting are not measured: time Engine.load() and Refitter'),
+  ...refused(
+    ['--timeDeserialize', '--timeRefit'],
+    '8.0-',
+    'loading and refitting are not measured: time Engine.load() and Refitter',
+  ),
   word('--separateProfileRun', '7.2-', 'layers are always timed in a run of their own', () => {}, {
     note: 'has no effect: layers are always timed in a run of their own',
   }),
 
-  valued(['--avgRuns', 'N'], '7.0-', 'so many queries a line', (settings, text, name) => (settings.avgRuns = read.whole(text, name, 1))),
+  valued(
+    ['--avgRuns', 'N'],
+    '7.0-',
+    'so many queries a line',
+    (settings, text, name) => (settings.avgRuns = read.whole(text, name, 1)),
+  ),
   valued(['--percentile', 'P1,P2,…'], '7.0-', 'engine.benchmark(): percentiles', ({ benchmark }, text, name) => {
     benchmark.percentiles = read.percentiles(text, name)
   }),
@@ -97,7 +132,14 @@ export const inferenceOptions: readonly ExecOption[] = [
     tuning,
   ),
   ...refused(
-    ['--loadRefOutputs=name:file,…', '--refPair=N', '--accuracyAlgorithm=name', '--accuracyThreshold=x', '--atol=x', '--rtol=x'],
+    [
+      '--loadRefOutputs=name:file,…',
+      '--refPair=N',
+      '--accuracyAlgorithm=name',
+      '--accuracyThreshold=x',
+      '--atol=x',
+      '--rtol=x',
+    ],
     '11.1-',
     accuracy,
   ),
@@ -113,7 +155,11 @@ const formatsGone = 'Caffe and UFF models are gone since TensorRT 10.0: export t
 
 /** Those that trtexec had once. */
 export const goneOptions: readonly ExecOption[] = [
-  noted('--explicitBatch', '7.0-9.3', 'has no effect: every ONNX model has an explicit batch, and trtexec 10 knows the option no more'),
+  noted(
+    '--explicitBatch',
+    '7.0-9.3',
+    'has no effect: every ONNX model has an explicit batch, and trtexec 10 knows the option no more',
+  ),
   noted('--explicitPrecision', '8.0-9.3', 'has no effect: quantizing layers in the model say it'),
   valued(
     ['--workspace', 'MiB'],
@@ -131,10 +177,16 @@ export const goneOptions: readonly ExecOption[] = [
   word('--heuristic', '8.5-9.3', 'Builder: optimizationLevel: 2', ({ builder }) => (builder.optimizationLevel ??= 2), {
     note: 'is the old word for --builderOptimizationLevel=2',
   }),
-  word('--nativeInstanceNorm', '8.6-9.3', 'Builder: nativeInstanceNorm', ({ builder }) => (builder.nativeInstanceNorm = true), {
-    aliases: ['--ni'],
-    note: 'has become the default',
-  }),
+  word(
+    '--nativeInstanceNorm',
+    '8.6-9.3',
+    'Builder: nativeInstanceNorm',
+    ({ builder }) => (builder.nativeInstanceNorm = true),
+    {
+      aliases: ['--ni'],
+      note: 'has become the default',
+    },
+  ),
   valued(
     ['--nvtxMode', 'verbose|default|none'],
     '7.1-9.3',
@@ -147,5 +199,9 @@ export const goneOptions: readonly ExecOption[] = [
   valued(['--batch', 'N'], '7.0-8.6', '1, which has no effect', onlyOne),
   valued(['--maxBatch', 'N'], '7.0-8.6', '1, which has no effect', onlyOne),
   ...refused(['--uff=file', '--uffInput=spec', '--uffNHWC', '--model=file', '--deploy=file'], '7.0-8.6', formatsGone),
-  ...refused(['--output=names'], '7.0-8.6', 'outputs are those of the ONNX model: change them there (GraphEditor of node-tensorrt/onnx)'),
+  ...refused(
+    ['--output=names'],
+    '7.0-8.6',
+    'outputs are those of the ONNX model: change them there (GraphEditor of node-tensorrt/onnx)',
+  ),
 ]

@@ -17,12 +17,28 @@ export const planOptions: readonly ExecOption[] = [
   valued(['--saveEngine', 'file'], '7.0-', 'Plan.save()', (settings, text) => (settings.saveEngine = text)),
   valued(['--loadEngine', 'file'], '7.0-', 'Engine.load()', (settings, text) => (settings.loadEngine = text)),
   noted('--asyncFileReader', '10.7-', 'has no effect: a plan is read off the main thread anyway'),
-  word('--getPlanVersionOnly', '9.0-', 'Plan.inspect(): prints what built the plan', (settings) => (settings.planVersionOnly = true)),
+  word(
+    '--getPlanVersionOnly',
+    '9.0-',
+    'Plan.inspect(): prints what built the plan',
+    (settings) => (settings.planVersionOnly = true),
+  ),
   word('--skipInference', '8.6-', 'builds, and measures nothing', (settings) => (settings.skipInference = true)),
-  word('--versionCompatible', '8.6-', 'Builder: versionCompatible', ({ builder }) => (builder.versionCompatible = true), {
-    aliases: ['--vc'],
-  }),
-  word('--excludeLeanRuntime', '8.6-', 'Builder: excludeLeanRuntime', ({ builder }) => (builder.excludeLeanRuntime = true)),
+  word(
+    '--versionCompatible',
+    '8.6-',
+    'Builder: versionCompatible',
+    ({ builder }) => (builder.versionCompatible = true),
+    {
+      aliases: ['--vc'],
+    },
+  ),
+  word(
+    '--excludeLeanRuntime',
+    '8.6-',
+    'Builder: excludeLeanRuntime',
+    ({ builder }) => (builder.excludeLeanRuntime = true),
+  ),
   ...refused(
     ['--useRuntime=full|lean|dispatch', '--leanDLLPath=file'],
     '8.6-',
@@ -61,9 +77,16 @@ export const planOptions: readonly ExecOption[] = [
     "temporary files go where the system's do: set the variable TMPDIR",
   ),
 
-  valued(['--device', 'N'], '7.0-', 'Builder, Engine: device', (settings, text, name) => (settings.device = read.whole(text, name))),
+  valued(
+    ['--device', 'N'],
+    '7.0-',
+    'Builder, Engine: device',
+    (settings, text, name) => (settings.device = read.whole(text, name)),
+  ),
   valued(['--dynamicPlugins', 'file'], '8.6-', 'Builder, Engine: plugins', addTo('plugins'), { repeats: true }),
-  valued(['--setPluginsToSerialize', 'file'], '8.6-', 'Builder: pluginsToSerialize', addTo('pluginsToSerialize'), { repeats: true }),
+  valued(['--setPluginsToSerialize', 'file'], '8.6-', 'Builder: pluginsToSerialize', addTo('pluginsToSerialize'), {
+    repeats: true,
+  }),
   ...refused(['--plugins=file'], '7.0-', plugins),
   ...refused(['--staticPlugins=file', '--ignoreParsedPluginLibs'], '8.6-', plugins),
   word('--verbose', '7.0-', "onLog(): TensorRT's log down to verbose", (settings) => (settings.verbose = true)),

@@ -14,7 +14,9 @@ export const execOptions: readonly ExecOption[] = [
   ...forTensorRT(goneOptions, '--explicitBatch', '--batch', '--maxBatch'),
 ]
 
-const byName = new Map(execOptions.flatMap((option) => [option.name, ...(option.aliases ?? [])].map((name) => [name, option] as const)))
+const byName = new Map(
+  execOptions.flatMap((option) => [option.name, ...(option.aliases ?? [])].map((name) => [name, option] as const)),
+)
 
 /** Arguments that trtexec has no option for. */
 export class UnknownOptions extends TensorRTError {
@@ -28,7 +30,8 @@ export class UnknownOptions extends TensorRTError {
 
 /**
  * What trtexec's arguments ask for.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also {@link UnknownOptions}; ERR_TRT_UNSUPPORTED for an option that is trtexec's and not here
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also {@link UnknownOptions}; ERR_TRT_UNSUPPORTED for an option that
+ * is trtexec's and not here
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
   const split = splitArguments(args)
@@ -43,10 +46,14 @@ export function parseArguments(args: readonly string[]): ExecSettings {
 function applyOption(settings: ExecSettings, { name, value }: Argument, option: ExecOption): void {
   const refuse = (what: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${name} ${what}`)
   if (option.refused) {
-    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${name} of trtexec is not here: ${option.becomes}`, { details: { option: name } })
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${name} of trtexec is not here: ${option.becomes}`, {
+      details: { option: name },
+    })
   }
-  if (option.value !== undefined && (value === undefined || value === '')) throw refuse(`needs a value: ${name}=${option.value}`)
-  if (option.value === undefined && value !== undefined) throw refuse(`takes no value, and received ${JSON.stringify(value)}`)
+  if (option.value !== undefined && (value === undefined || value === ''))
+    throw refuse(`needs a value: ${name}=${option.value}`)
+  if (option.value === undefined && value !== undefined)
+    throw refuse(`takes no value, and received ${JSON.stringify(value)}`)
   if (settings.given.has(option.name) && !option.repeats) throw refuse('was given twice')
   settings.given.add(option.name)
   if (option.note !== undefined) settings.notes.push(`${name} ${option.note}`)
@@ -64,7 +71,10 @@ function checkTogether(settings: ExecSettings): void {
     [saveEngine !== undefined && loadEngine !== undefined, '--saveEngine and --loadEngine cannot go together'],
     [settings.planVersionOnly && loadEngine === undefined, '--getPlanVersionOnly needs --loadEngine'],
     [settings.backend === 'cpu' && onnx === undefined, '--backend=cpu needs --onnx: a plan runs on TensorRT alone'],
-    [settings.backend === 'cpu' && saveEngine !== undefined, '--backend=cpu builds nothing that --saveEngine could write'],
+    [
+      settings.backend === 'cpu' && saveEngine !== undefined,
+      '--backend=cpu builds nothing that --saveEngine could write',
+    ],
     [
       settings.best && has('--stronglyTyped'),
       '--best and --stronglyTyped cannot go together: one lets TensorRT choose types, the other does not',
@@ -79,7 +89,10 @@ function checkTogether(settings: ExecSettings): void {
     ],
     [settings.calib !== undefined && !settings.best && !settings.precisions.has('int8'), '--calib needs --int8'],
     [has('--infStreams') && has('--streams'), '--streams is the old word for --infStreams: give one'],
-    [has('--noBuilderCache') && builder.timingCache !== undefined, '--noBuilderCache and --timingCacheFile cannot go together'],
+    [
+      has('--noBuilderCache') && builder.timingCache !== undefined,
+      '--noBuilderCache and --timingCacheFile cannot go together',
+    ],
     [
       settings.profiles.some((profile) => Object.keys(profile).length === 0),
       '--profile needs shapes: --minShapes, --optShapes, --maxShapes after it',

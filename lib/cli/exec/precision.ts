@@ -20,7 +20,11 @@ export const placeholderWarning = 'timing only: the outputs mean nothing'
  * What --fp16, --int8 and the others come to with this library and this model.
  * @throws TensorRTError ERR_TRT_UNSUPPORTED, ERR_TRT_PRECISION
  */
-export function resolvePrecision(wishes: Wishes, target: Target, model: Pick<ModelFacts, 'quantizes'>): ResolvedPrecision {
+export function resolvePrecision(
+  wishes: Wishes,
+  target: Target,
+  model: Pick<ModelFacts, 'quantizes'>,
+): ResolvedPrecision {
   if (isModern(target)) return byTheModel(wishes, target, model)
   if (wishes.builder.stronglyTyped === true) return stronglyTyped(wishes)
   const precisions = new Set([...wishes.precisions, ...(wishes.best ? bestOf(target) : [])])
@@ -44,22 +48,30 @@ function precisionOption(precisions: readonly PrecisionWish[]): Pick<BuilderOpti
 /** FP16, INT8 unless on a compute capability of 10.3, and BF16 from Ampere on. */
 function bestOf({ computeCapability }: Target): PrecisionWish[] {
   const major = Number(computeCapability?.split('.')[0] ?? 8)
-  return ['fp16', ...(computeCapability === '10.3' ? [] : (['int8'] as const)), ...(major >= 8 ? (['bf16'] as const) : [])]
+  return [
+    'fp16',
+    ...(computeCapability === '10.3' ? [] : (['int8'] as const)),
+    ...(major >= 8 ? (['bf16'] as const) : []),
+  ]
 }
 
 /** trtexec 10 switches its flags off then, and says so. */
 function stronglyTyped({ precisions, calib }: Wishes): ResolvedPrecision {
-  if (calib !== undefined) throw new TensorRTError('ERR_TRT_UNSUPPORTED', '--calib needs a weakly typed network: leave out --stronglyTyped')
+  if (calib !== undefined)
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', '--calib needs a weakly typed network: leave out --stronglyTyped')
   return {
     options: {},
     notes: [],
     warnings: [...precisions].map(
-      (name) => `Invalid usage, setting ${name} mode is not allowed if graph is strongly typed: --${name} has no effect`,
+      (name) =>
+        `Invalid usage, setting ${name} mode is not allowed if graph is strongly typed: --${name} has no effect`,
     ),
   }
 }
 
-/** TensorRT 11 and TensorRT-RTX have no flags for precisions: what is asked for has to be in the model, or is put there. */
+/**
+ * TensorRT 11 and TensorRT-RTX have no flags for precisions: what is asked for has to be in the model, or is put there.
+ */
 function byTheModel(
   { precisions, best, calib }: Wishes,
   { name }: Target,
@@ -72,7 +84,10 @@ function byTheModel(
       `--best: ${name} takes types from the model and chooses none itself. Take --fp16, which converts the model; for INT8 ${quantize}`,
     )
   if (calib !== undefined)
-    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `--calib: ${name} does not calibrate, which TensorRT 10 alone does: ${quantize}`)
+    throw new TensorRTError(
+      'ERR_TRT_UNSUPPORTED',
+      `--calib: ${name} does not calibrate, which TensorRT 10 alone does: ${quantize}`,
+    )
   if (precisions.has('int8') && !quantizes)
     throw new TensorRTError(
       'ERR_TRT_PRECISION',

@@ -1,5 +1,12 @@
 import type { NamedShapes } from '../../backend/backend.js'
-import type { Benchmark, BenchmarkSettings, BenchmarkWarning, LayerTiming, Summary, TraceRow } from '../../benchmark/types.js'
+import type {
+  Benchmark,
+  BenchmarkSettings,
+  BenchmarkWarning,
+  LayerTiming,
+  Summary,
+  TraceRow,
+} from '../../benchmark/types.js'
 
 // What trtexec prints of a measurement, word for word: programs read it.
 
@@ -22,7 +29,8 @@ function traceLines(trace: readonly TraceRow[], runs: number): string[] {
   const lines: string[] = []
   for (let first = 0; first + runs <= trace.length; first += runs) {
     const rows = trace.slice(first, first + runs)
-    const average = (of: (row: TraceRow) => number): string => figure(rows.reduce((sum, row) => sum + of(row), 0) / runs)
+    const average = (of: (row: TraceRow) => number): string =>
+      figure(rows.reduce((sum, row) => sum + of(row), 0) / runs)
     const enqueue = average(({ startEnqMs, endEnqMs }) => endEnqMs - startEnqMs)
     lines.push(
       `Average on ${runs} runs - GPU latency: ${average((row) => row.computeMs)} ms - Host latency: ${average((row) => row.latencyMs)} ms (enqueue ${enqueue} ms)`,
@@ -52,8 +60,13 @@ function summaryLines(benchmark: Benchmark): string[] {
 }
 
 /** Percentiles stand in the order in which they were asked for. */
-function summaryText({ min, max, mean, median, percentiles }: Summary, asked: Pick<BenchmarkSettings, 'percentiles'>): string {
-  const ranks = asked.percentiles.map((percent) => `, percentile(${percent}%) = ${figure(percentiles[percent] ?? NaN)} ms`)
+function summaryText(
+  { min, max, mean, median, percentiles }: Summary,
+  asked: Pick<BenchmarkSettings, 'percentiles'>,
+): string {
+  const ranks = asked.percentiles.map(
+    (percent) => `, percentile(${percent}%) = ${figure(percentiles[percent] ?? NaN)} ms`,
+  )
   return `min = ${figure(min)} ms, max = ${figure(max)} ms, mean = ${figure(mean)} ms, median = ${figure(median)} ms${ranks.join('')}`
 }
 
@@ -141,7 +154,10 @@ export function profilesLines(profiles: readonly (readonly NamedShapes[])[]): st
   return [
     'Optimization Profile Information:',
     ...profiles.flatMap((profile, i) =>
-      profile.map(({ name, min, opt, max }) => `Model input ${name} (profile ${i}): min=${text(min)}, opt=${text(opt)}, max=${text(max)}`),
+      profile.map(
+        ({ name, min, opt, max }) =>
+          `Model input ${name} (profile ${i}): min=${text(min)}, opt=${text(opt)}, max=${text(max)}`,
+      ),
     ),
   ]
 }

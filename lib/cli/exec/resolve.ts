@@ -19,7 +19,8 @@ export interface BuildOrder {
 
 /**
  * What trtexec's options come to with this library and this model.
- * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_UNSUPPORTED, ERR_TRT_PRECISION, ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_UNSUPPORTED, ERR_TRT_PRECISION,
+ * ERR_TRT_INVALID_ARGUMENT
  */
 export function resolveBuild(settings: ExecSettings, target: Target, model: ModelFacts): BuildOrder {
   const { profiles, warnings } = resolveProfiles(profileWishes(settings), model)
@@ -47,13 +48,20 @@ export function resolveBuild(settings: ExecSettings, target: Target, model: Mode
 }
 
 /** trtexec builds for the shapes of the inference where a profile has none for an input. */
-export function profileWishes({ profiles, shapes, benchmark }: Pick<ExecSettings, 'profiles' | 'shapes' | 'benchmark'>): ProfileWish[] {
+export function profileWishes({
+  profiles,
+  shapes,
+  benchmark,
+}: Pick<ExecSettings, 'profiles' | 'shapes' | 'benchmark'>): ProfileWish[] {
   const index = benchmark.profile ?? 0
   const all = profiles.length === 0 && Object.keys(shapes).length > 0 ? [{}] : profiles
   return all.map((profile, i) => {
     if (i !== index) return profile
     const more = Object.entries(shapes).filter(([name]) => !Object.hasOwn(profile, name))
-    return { ...profile, ...Object.fromEntries(more.map(([name, shape]) => [name, { min: shape, opt: shape, max: shape }])) }
+    return {
+      ...profile,
+      ...Object.fromEntries(more.map(([name, shape]) => [name, { min: shape, opt: shape, max: shape }])),
+    }
   })
 }
 

@@ -50,7 +50,8 @@ export async function exec(args: readonly string[], session: Session): Promise<n
 function tell(error: unknown, console: ExecConsole): void {
   if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
   if (error instanceof TensorRTError) console.failed(error, `${error.message} (${error.code})`)
-  else console.failed(error, error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
+  else
+    console.failed(error, error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
 }
 
 async function perform(call: Call): Promise<void> {
@@ -69,10 +70,26 @@ async function perform(call: Call): Promise<void> {
   }
 }
 
-function filesOfCall({ onnx, loadEngine, refitFromOnnx, calib, loadInputs, builder, exports, saveEngine, force }: ExecSettings): Files {
+function filesOfCall({
+  onnx,
+  loadEngine,
+  refitFromOnnx,
+  calib,
+  loadInputs,
+  builder,
+  exports,
+  saveEngine,
+  force,
+}: ExecSettings): Files {
   return {
     models: [onnx, loadEngine, refitFromOnnx],
-    inputs: [calib, ...loadInputs.values(), builder.timingCache, ...(builder.plugins ?? []), ...(builder.pluginsToSerialize ?? [])],
+    inputs: [
+      calib,
+      ...loadInputs.values(),
+      builder.timingCache,
+      ...(builder.plugins ?? []),
+      ...(builder.pluginsToSerialize ?? []),
+    ],
     outputs: Object.values(exports),
     plan: saveEngine,
     force: force || undefined,
@@ -96,7 +113,10 @@ async function printVersion({ settings, console, account }: Call): Promise<void>
 async function listen({ settings, console }: Call): Promise<() => void> {
   const { onLog } = await import('../../log.js')
   const letters = { 'internal error': 'E', error: 'E', warning: 'W', info: 'I', verbose: 'V' } as const
-  return onLog(({ level, text }) => console.line(letters[level], `[TRT] ${text}`), settings.verbose ? 'verbose' : 'info')
+  return onLog(
+    ({ level, text }) => console.line(letters[level], `[TRT] ${text}`),
+    settings.verbose ? 'verbose' : 'info',
+  )
 }
 
 async function buildAndMeasure(call: Call, model: string): Promise<void> {
@@ -112,7 +132,9 @@ async function buildAndMeasure(call: Call, model: string): Promise<void> {
   const plan = await build(call, model, order)
   if (settings.saveEngine !== undefined) {
     await plan.save(settings.saveEngine, { signal: call.session.signal, overwrite: settings.force })
-    console.info(`Created engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, saved as ${settings.saveEngine}`)
+    console.info(
+      `Created engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, saved as ${settings.saveEngine}`,
+    )
   }
   if (settings.dumps.profiles) console.info(...profilesLines(plan.info.profiles))
   if (settings.skipInference) return console.info('Skipped inference phase since --skipInference is added.')
@@ -141,7 +163,10 @@ async function build(
   return plan
 }
 
-/** What was calibrated earlier; where TensorRT does not take it, nothing takes its place (trtexec takes one random batch). @throws TensorRTError ERR_TRT_FILE, ERR_TRT_CALIBRATION */
+/**
+ * What was calibrated earlier; where TensorRT does not take it, nothing takes its place (trtexec takes one random
+ * batch). @throws TensorRTError ERR_TRT_FILE, ERR_TRT_CALIBRATION
+ */
 async function cachedCalibrator(path: string): Promise<CalibrationSource> {
   const { parseTensorRTCache } = await import('../../quantization/tensorrt-cache.js')
   const text = await onFile('read', path, () => readText(path))

@@ -12,14 +12,17 @@ interface Resolved {
 }
 
 /**
- * The shapes for a build, by the model's inputs: names with a wildcard are found, and of min, opt and max those that are missing are taken from others.
- * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT; ERR_TRT_SHAPES_REQUIRED for a dynamic input without shapes, of which trtexec makes 1
+ * The shapes for a build, by the model's inputs: names with a wildcard are found, and of min, opt and max those that
+ * are missing are taken from others.
+ * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT; ERR_TRT_SHAPES_REQUIRED for a dynamic input without shapes, of which
+ * trtexec makes 1
  */
 export function resolveProfiles(wishes: readonly ProfileWish[], { inputs }: ModelFacts): Resolved {
   const warnings: string[] = []
   const names = inputs.map(({ name }) => name)
   const dynamic = inputs.filter(({ shape }) => shape?.every((size) => typeof size === 'number' && size >= 0) !== true)
-  if (dynamic.length === 0 && wishes.length > 0) warnings.push('The model is static: shapes are only held against its own')
+  if (dynamic.length === 0 && wishes.length > 0)
+    warnings.push('The model is static: shapes are only held against its own')
   const profiles = wishes.map((wish) => {
     const taken = takenBy(wish, names)
     refuseMissing(dynamic, taken)
@@ -29,7 +32,9 @@ export function resolveProfiles(wishes: readonly ProfileWish[], { inputs }: Mode
   return { profiles, warnings }
 }
 
-/** What is given for names that may hold a `*`, by the names that are there. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT */
+/**
+ * What is given for names that may hold a `*`, by the names that are there. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT
+ */
 export function takenBy<T>(wishes: Readonly<Record<string, T>>, names: readonly string[]): Map<string, T> {
   for (const pattern of Object.keys(wishes)) {
     if (names.some((name) => matches(pattern, name))) continue
@@ -44,7 +49,10 @@ export function takenBy<T>(wishes: Readonly<Record<string, T>>, names: readonly 
     const patterns = Object.keys(wishes).filter((pattern) => matches(pattern, name))
     const exact = patterns.find((pattern) => pattern === name)
     if (exact === undefined && patterns.length > 1)
-      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Input '${name}' is meant by several names with '*': ${patterns.join(', ')}`)
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Input '${name}' is meant by several names with '*': ${patterns.join(', ')}`,
+      )
     const found = exact ?? patterns[0]
     if (found !== undefined) taken.set(name, wishes[found] as T)
   }

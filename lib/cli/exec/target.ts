@@ -10,13 +10,27 @@ export interface Target {
   readonly computeCapability?: string
 }
 
-/** The library that a build would take. @throws TensorRTError ERR_TRT_NO_LIBRARY, ERR_TRT_NO_ADDON, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_PLATFORM */
-export async function targetOf({ tensorrt, device }: { readonly tensorrt?: string; readonly device: number }): Promise<Target> {
-  const { name, kind, version, gpu } = await native(async () => loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device }))
+/**
+ * The library that a build would take. @throws TensorRTError ERR_TRT_NO_LIBRARY, ERR_TRT_NO_ADDON, ERR_TRT_NO_DRIVER,
+ * ERR_TRT_NO_GPU, ERR_TRT_PLATFORM
+ */
+export async function targetOf({
+  tensorrt,
+  device,
+}: {
+  readonly tensorrt?: string
+  readonly device: number
+}): Promise<Target> {
+  const { name, kind, version, gpu } = await native(async () =>
+    loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device }),
+  )
   return { name, kind, version, ...(gpu !== undefined && { computeCapability: gpu.computeCapability }) }
 }
 
-/** Whether options mean what they mean to trtexec 11, which TensorRT-RTX's is like: types are the model's, and what is measured by default differs. */
+/**
+ * Whether options mean what they mean to trtexec 11, which TensorRT-RTX's is like: types are the model's, and what is
+ * measured by default differs.
+ */
 export function isModern({ kind, version }: Pick<Target, 'kind' | 'version'>): boolean {
   return kind === 'rtx' || Number(version.split('.')[0]) >= 11
 }

@@ -28,7 +28,8 @@ const units: Readonly<Record<string, number>> = { B: 1, K: 2 ** 10, M: 2 ** 20, 
 export function bytes(text: string, name: string): number {
   const [, digits, unit = ''] = /^(\d+(?:\.\d*)?)([a-z]?)$/i.exec(text) ?? []
   const factor = units[unit === '' ? 'M' : unit.toUpperCase()]
-  if (digits === undefined || factor === undefined) throw expected('a size in MiB, or with a suffix B, K, M or G,', name, text)
+  if (digits === undefined || factor === undefined)
+    throw expected('a size in MiB, or with a suffix B, K, M or G,', name, text)
   return Math.round(Number(digits) * factor)
 }
 
@@ -56,7 +57,10 @@ export function parts(text: string, separator: string): string[] {
   return [...found, part]
 }
 
-/** `name:value`, split at the last colon; a name in single quotes may hold anything, and then the value too, as a Windows path does. */
+/**
+ * `name:value`, split at the last colon; a name in single quotes may hold anything, and then the value too, as a
+ * Windows path does.
+ */
 export function named(text: string, name: string): [name: string, value: string] {
   const [, inQuotes, rest] = /^'([^']*)':?(.*)$/s.exec(text) ?? []
   if (inQuotes !== undefined && rest !== undefined) return [inQuotes, rest]
@@ -93,13 +97,31 @@ function parsedShapes(text: string, name: string): NamedDims {
   }
 }
 
-const dtypes: Readonly<Record<string, TensorRTDType>> = { ...precisionTypes, int32: 'int32', int64: 'int64', bool: 'bool', uint8: 'uint8' }
+const dtypes: Readonly<Record<string, TensorRTDType>> = {
+  ...precisionTypes,
+  int32: 'int32',
+  int64: 'int64',
+  bool: 'bool',
+  uint8: 'uint8',
+}
 
 export function dtype(text: string, name: string): TensorRTDType {
   return choice(text, name, dtypes)
 }
 
-const layouts: readonly TensorFormatName[] = ['chw', 'chw2', 'chw4', 'hwc8', 'chw16', 'chw32', 'dhwc8', 'cdhw32', 'hwc', 'dhwc', 'hwc16']
+const layouts: readonly TensorFormatName[] = [
+  'chw',
+  'chw2',
+  'chw4',
+  'hwc8',
+  'chw16',
+  'chw32',
+  'dhwc8',
+  'cdhw32',
+  'hwc',
+  'dhwc',
+  'hwc16',
+]
 
 function layoutsOf(text: string, name: string): TensorFormatName[] {
   return text.split('+').map((layout) => {

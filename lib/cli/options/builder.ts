@@ -44,16 +44,39 @@ export function withBuilderOptions(command: Command): Command {
     .option('--strict-nans', 'keep NaN and infinity through all layers')
     .option('--workspace <SIZE>', "the most device memory for a layer's temporary data, such as 2GiB")
     .option('--timing-cache <FILE>', 'what kernels took, kept for later builds')
-    .addOption(choice('--optimization-level <N>', 'from the fastest build to the longest search', ['0', '1', '2', '3', '4', '5']))
+    .addOption(
+      choice('--optimization-level <N>', 'from the fastest build to the longest search', [
+        '0',
+        '1',
+        '2',
+        '3',
+        '4',
+        '5',
+      ]),
+    )
     .option('--average-timing <N>', 'how often each kernel is timed', whole(1))
     .option('--max-tactics <N>', 'how many kernels are timed for a layer', whole(1))
     .option('--max-aux-streams <N>', "the most streams besides the engine's", whole(0))
-    .addOption(choice('--profiling-verbosity <HOW>', 'how much the engine tells about its layers', ['layerNames', 'detailed', 'none']))
+    .addOption(
+      choice('--profiling-verbosity <HOW>', 'how much the engine tells about its layers', [
+        'layerNames',
+        'detailed',
+        'none',
+      ]),
+    )
     .option('--version-compatible', 'later TensorRT versions can load the plan')
-    .addOption(choice('--hardware-compatibility <HOW>', 'GPUs that the plan runs on', ['none', 'ampere+', 'sameComputeCapability']))
+    .addOption(
+      choice('--hardware-compatibility <HOW>', 'GPUs that the plan runs on', [
+        'none',
+        'ampere+',
+        'sameComputeCapability',
+      ]),
+    )
     .option('--compute-capability <LIST>', 'GPUs that a plan of TensorRT-RTX has kernels for, such as 8.6,12.0', list)
     .option('--strip-weights', 'leave refittable weights out of the plan')
-    .addOption(new Option('--refit [HOW]', 'weights can be replaced later; identical: by the same').choices(['identical']))
+    .addOption(
+      new Option('--refit [HOW]', 'weights can be replaced later; identical: by the same').choices(['identical']),
+    )
     .option('--plugin <FILE>', 'a plugin library to load; may come several times', each)
     .addOption(choice('--isolation <HOW>', 'build in a process of its own, so that a crash is an error', ['process']))
     .option('--device <N>', 'the GPU to build for', whole(0))
@@ -89,14 +112,18 @@ export function builderOptions(given: BuilderGiven): BuilderOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** The options of a build that were given, as they are written; which library and which GPU are not of the build alone. */
+/**
+ * The options of a build that were given, as they are written; which library and which GPU are not of the build alone.
+ */
 export function builderFlags(given: BuilderGiven): string[] {
   const { options } = withBuilderOptions(new Command())
   const isGiven = (option: Option): boolean => {
     const value = (given as Readonly<Record<string, unknown>>)[option.attributeName()]
     return value !== undefined && value !== (option.negate ? true : undefined)
   }
-  return options.filter((option) => !['--tensorrt', '--device'].includes(option.long ?? '') && isGiven(option)).map(({ flags }) => flags)
+  return options
+    .filter((option) => !['--tensorrt', '--device'].includes(option.long ?? '') && isGiven(option))
+    .map(({ flags }) => flags)
 }
 
 export interface ShapesGiven {
@@ -109,7 +136,11 @@ export interface ShapesGiven {
 /** Gives a command the shapes of one optimization profile. */
 export function withShapeOptions(command: Command): Command {
   return command
-    .option('--shapes <SHAPES>', 'the one shape of inputs that the model leaves open, as in images:1x3x640x640', moreShapes)
+    .option(
+      '--shapes <SHAPES>',
+      'the one shape of inputs that the model leaves open, as in images:1x3x640x640',
+      moreShapes,
+    )
     .option('--min-shapes <SHAPES>', 'the smallest of a range', moreShapes)
     .option('--opt-shapes <SHAPES>', 'the one that it is made for', moreShapes)
     .option('--max-shapes <SHAPES>', 'the largest', moreShapes)
@@ -120,8 +151,16 @@ export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
   return { ...optShapes, ...shapes }
 }
 
-/** The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is not whole */
-export function profileOf({ shapes = {}, minShapes = {}, optShapes = {}, maxShapes = {} }: ShapesGiven): Shapes | undefined {
+/**
+ * The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is
+ * not whole
+ */
+export function profileOf({
+  shapes = {},
+  minShapes = {},
+  optShapes = {},
+  maxShapes = {},
+}: ShapesGiven): Shapes | undefined {
   const ranges = { min: minShapes, opt: optShapes, max: maxShapes }
   const ranged = new Set(Object.values(ranges).flatMap((each) => Object.keys(each)))
   const profile: Record<string, Shapes[string]> = { ...shapes }

@@ -22,7 +22,10 @@ export interface DataGiven {
 export type DataInput = Pick<TensorInfo, 'name' | 'dtype' | 'shape'>
 
 /** The inputs of a model that was read. */
-export function inputsOf(model: ModelProto, { modelInfo }: Pick<typeof import('../../onnx/index.js'), 'modelInfo'>): DataInput[] {
+export function inputsOf(
+  model: ModelProto,
+  { modelInfo }: Pick<typeof import('../../onnx/index.js'), 'modelInfo'>,
+): DataInput[] {
   return modelInfo(model).inputs.map(({ name, dtype, shape = [] }) => ({
     name,
     dtype: dtype as DataInput['dtype'],
@@ -33,7 +36,10 @@ export function inputsOf(model: ModelProto, { modelInfo }: Pick<typeof import('.
 /** Gives a command the data that a model is run on. */
 export function withDataOptions(command: Command): Command {
   return command
-    .option('--data <PATHS...>', 'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file')
+    .option(
+      '--data <PATHS...>',
+      'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file',
+    )
     .option(
       '--preset <NAME|FILE.json>',
       'how pictures become the input, by the family of models, such as imagenet or yolov8, or a file of JSON',
@@ -42,7 +48,10 @@ export function withDataOptions(command: Command): Command {
     .option('--max-batches <N>', 'the most batches that are taken', whole(1))
 }
 
-/** The same with the preset known, before any model is opened. `refuse` is called where nothing is called so. @throws TensorRTError ERR_TRT_FILE */
+/**
+ * The same with the preset known, before any model is opened. `refuse` is called where nothing is called so. @throws
+ * TensorRTError ERR_TRT_FILE
+ */
 export async function withPreset<T extends DataGiven>(given: T, refuse: (message: string) => never): Promise<T> {
   return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
 }
@@ -59,7 +68,11 @@ export function presetFileOf({ preset }: DataGiven): string | undefined {
 }
 
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
-export async function dataOf(given: DataGiven, inputs: readonly DataInput[], session: Session): Promise<CalibrationData | undefined> {
+export async function dataOf(
+  given: DataGiven,
+  inputs: readonly DataInput[],
+  session: Session,
+): Promise<CalibrationData | undefined> {
   if (given.data === undefined) return undefined
   const { formatOfName } = await import('../../tensor-files/types.js')
   // pictures need a preset: of a folder without one, tensors are meant
@@ -84,23 +97,38 @@ function tensorBatches(paths: readonly string[], inputs: readonly DataInput[], {
     const { formatOfName } = await import('../../tensor-files/types.js')
     for (const path of await filesOf(paths, 'tensors')) {
       const hasNames = ['npz', 'json'].includes(formatOfName(path) ?? '')
-      if (only !== undefined && others.length === 0 && !hasNames) yield await readTensor(path, { ...pick(only), signal })
-      else yield await readTensors(path, { expect: Object.fromEntries(inputs.map((input) => [input.name, pick(input)])), signal })
+      if (only !== undefined && others.length === 0 && !hasNames)
+        yield await readTensor(path, { ...pick(only), signal })
+      else
+        yield await readTensors(path, {
+          expect: Object.fromEntries(inputs.map((input) => [input.name, pick(input)])),
+          signal,
+        })
     }
   }
 }
 
 const pick = ({ dtype, shape }: DataInput) => ({ dtype, shape })
 
-async function pictureBatches(given: DataGiven, inputs: readonly DataInput[], { signal }: Session): Promise<CalibrationData> {
+async function pictureBatches(
+  given: DataGiven,
+  inputs: readonly DataInput[],
+  { signal }: Session,
+): Promise<CalibrationData> {
   const { data = [], preset, batch } = given
   const input = inputs.find(({ shape }) => shape.length === 4)
   if (input === undefined || inputs.length > 1) {
     const found = inputs.map(({ name, shape }) => `${JSON.stringify(name)} ${shape.join('x')}`).join(', ')
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected a model with one input of pictures for --data but it has ${found || 'none'}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected a model with one input of pictures for --data but it has ${found || 'none'}`,
+    )
   }
   if (preset === undefined)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected --preset, how pictures become the input, beside --data but received none')
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'Expected --preset, how pictures become the input, beside --data but received none',
+    )
   const { pictures } = await import('../../vision/index.js')
   const { presetBatches } = await import('../../tasks/index.js')
   const files = await filesOf(data, 'pictures')

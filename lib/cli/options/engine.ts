@@ -19,7 +19,13 @@ export function withEngineOptions(command: Command): Command {
 /** Those of them that building has not, too. */
 export function withBackendOptions(command: Command): Command {
   return command
-    .addOption(choice('--backend <NAME>', 'what runs the model; auto: a GPU where it can, else the CPU', ['auto', 'tensorrt', 'cpu']))
+    .addOption(
+      choice('--backend <NAME>', 'what runs the model; auto: a GPU where it can, else the CPU', [
+        'auto',
+        'tensorrt',
+        'cpu',
+      ]),
+    )
     .option('--threads <N>', 'how many threads an inference on the CPU has', whole(1))
 }
 

@@ -7,7 +7,10 @@ export interface NodesGiven {
   readonly operators: readonly [option: string, given: readonly string[] | undefined]
 }
 
-/** A name that no node has is a slip of the pen: what was to be spared would not be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * A name that no node has is a slip of the pen: what was to be spared would not be. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export async function refuseUnknownNodes(model: ModelProto, { names, operators }: NodesGiven): Promise<void> {
   if (names[1] === undefined && operators[1] === undefined) return
   const { nodesOf } = await import('../../onnx/index.js')

@@ -4,7 +4,8 @@ import { looksLikeOnnx } from '../../onnx/sniff.js'
 import { profileOf, type ShapesGiven } from './builder.js'
 
 /**
- * The profile for opening a model. A plan has its profiles since it was built: `--shapes` is then no more than what it runs at.
+ * The profile for opening a model. A plan has its profiles since it was built: `--shapes` is then no more than what it
+ * runs at.
  * @throws TensorRTError as {@link profileOf}
  */
 export async function openingShapes(path: string, given: ShapesGiven): Promise<Shapes | undefined> {

@@ -4,8 +4,8 @@ import { InvalidArgumentError } from 'commander'
 export type NamedDims = Readonly<Record<string, readonly number[]>>
 
 /**
- * trtexec's way to write shapes: `images:1x3x640x640,scale:1x2`. A name may stand in single quotes, and may have colons of its own: the last one counts. `name:` or
- * `name:scalar` is a scalar.
+ * trtexec's way to write shapes: `images:1x3x640x640,scale:1x2`. A name may stand in single quotes, and may have colons
+ * of its own: the last one counts. `name:` or `name:scalar` is a scalar.
  * @throws InvalidArgumentError that names the part that is none
  */
 export function parseShapes(text: string): NamedDims {
@@ -23,7 +23,8 @@ export function parseShapes(text: string): NamedDims {
 export function moreShapes(text: string, before: NamedDims = {}): NamedDims {
   const shapes = parseShapes(text)
   const twice = Object.keys(shapes).find((name) => Object.hasOwn(before, name))
-  if (twice !== undefined) throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(twice)} has two.`)
+  if (twice !== undefined)
+    throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(twice)} has two.`)
   return { ...before, ...shapes }
 }
 
@@ -47,5 +48,7 @@ function parseShape(part: string): { name: string; dims: number[] } {
 }
 
 function wrong(part: string): InvalidArgumentError {
-  return new InvalidArgumentError(`Expected NAME:SIZES, as in images:1x3x640x640, but received ${JSON.stringify(part)}.`)
+  return new InvalidArgumentError(
+    `Expected NAME:SIZES, as in images:1x3x640x640, but received ${JSON.stringify(part)}.`,
+  )
 }

@@ -1,7 +1,9 @@
 import type { BuildProgress } from '../../building/in-process.js'
 import type { Progress } from './progress.js'
 
-/** TensorRT tells of phases inside of phases; people want to know of the outermost, and of what is done in it just now. */
+/**
+ * TensorRT tells of phases inside of phases; people want to know of the outermost, and of what is done in it just now.
+ */
 export function tellBuild(progress: Progress): (told: BuildProgress) => void {
   let outer: BuildProgress | undefined
   return (told) => {

@@ -2,7 +2,8 @@ import { wrapped } from './wrap.js'
 
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
 export function jsonText(value: unknown, indent?: number): string {
-  const numberText = (_: string, part: unknown): unknown => (typeof part === 'number' && !Number.isFinite(part) ? String(part) : part)
+  const numberText = (_: string, part: unknown): unknown =>
+    typeof part === 'number' && !Number.isFinite(part) ? String(part) : part
   return JSON.stringify(value, numberText, indent)
 }
 
@@ -51,7 +52,10 @@ export function countText(count: number): string {
 
 export type Field = readonly [name: string, value: string | undefined]
 
-/** The parts of an account, one under the other, their names in one column; what is longer than `width` goes on below itself. */
+/**
+ * The parts of an account, one under the other, their names in one column; what is longer than `width` goes on below
+ * itself.
+ */
 export function fieldsText(fields: readonly Field[], width = Infinity): string {
   const given = fields.filter((field): field is readonly [string, string] => field[1] !== undefined)
   const column = Math.max(...given.map(([name]) => name.length)) + 2

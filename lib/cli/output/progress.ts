@@ -32,9 +32,14 @@ export interface ProgressOptions {
   readonly clock?: Clock
 }
 
-export function newProgress(stream: Sink, { quiet = false, afterMs = patienceMs, clock = performance }: ProgressOptions = {}): Progress {
+export function newProgress(
+  stream: Sink,
+  { quiet = false, afterMs = patienceMs, clock = performance }: ProgressOptions = {},
+): Progress {
   if (quiet) return { update: () => {}, pause: () => {}, end: () => {} }
-  return stream.isTTY === true ? new BarProgress(stream as NodeJS.WritableStream) : new LineProgress(stream, afterMs, clock)
+  return stream.isTTY === true
+    ? new BarProgress(stream as NodeJS.WritableStream)
+    : new LineProgress(stream, afterMs, clock)
 }
 
 /** What its types leave out. */
@@ -94,7 +99,10 @@ class BarProgress implements Progress {
 
 const barWidth = 24
 
-/** One line: what is done, how far it is, how long it will take; at last the note, which a terminal cuts off where it is too long. */
+/**
+ * One line: what is done, how far it is, how long it will take; at last the note, which a terminal cuts off where it is
+ * too long.
+ */
 function barText(
   _options: unknown,
   { progress, eta, total }: { readonly progress: number; readonly eta: number; readonly total: number },

@@ -15,12 +15,19 @@ const gap = '  '
 const narrowest = 8
 
 /** A table without frames that fits `width` columns: the widest of its own are wrapped until it does. */
-export function tableText(head: readonly string[], rows: readonly Row[], width: number, options: TableOptions = {}): string {
+export function tableText(
+  head: readonly string[],
+  rows: readonly Row[],
+  width: number,
+  options: TableOptions = {},
+): string {
   const cells = rows.map((row) => head.map((_, column) => String(row[column] ?? '')))
   const widths = fitted(head, cells, width - gap.length * (head.length - 1))
   const isRight = (column: number): boolean =>
-    options.right?.includes(column) === true || (rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
-  const spaced = (cell: string, column: number): string => (column === head.length - 1 ? cell : cell.replaceAll(/$/gm, gap))
+    options.right?.includes(column) === true ||
+    (rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+  const spaced = (cell: string, column: number): string =>
+    column === head.length - 1 ? cell : cell.replaceAll(/$/gm, gap)
   const table = new (tables())({
     head: head.map(spaced),
     colWidths: widths.map((each, column) => (column === head.length - 1 ? each : each + gap.length)),
@@ -28,7 +35,8 @@ export function tableText(head: readonly string[], rows: readonly Row[], width: 
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     chars: noFrame,
   })
-  for (const row of cells) table.push(row.map((cell, column) => spaced(wrapped(cell, widths[column] as number, 'anywhere'), column)))
+  for (const row of cells)
+    table.push(row.map((cell, column) => spaced(wrapped(cell, widths[column] as number, 'anywhere'), column)))
   return table.toString().replaceAll(/ +$/gm, '')
 }
 
@@ -48,7 +56,9 @@ function widthOf(text: string): number {
 
 /** The widths of columns that have so much room together, as far as they can have it. */
 function fitted(head: readonly string[], cells: readonly (readonly string[])[], room: number): number[] {
-  const widths = head.map((name, column) => Math.max(...[name, ...cells.map((row) => row[column] as string)].map(widthOf)))
+  const widths = head.map((name, column) =>
+    Math.max(...[name, ...cells.map((row) => row[column] as string)].map(widthOf)),
+  )
   const least = head.map((name, column) => Math.min(widths[column] as number, Math.max(narrowest, widthOf(name))))
   for (let excess = widths.reduce((sum, each) => sum + each, 0) - room; excess > 0; excess--) {
     const wider = widths.map((each, column) => (each > (least[column] as number) ? each : 0))

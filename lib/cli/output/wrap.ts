@@ -1,4 +1,7 @@
-/** Lines of at most so many columns, cut at spaces. A word that is longer is cut where a line ends, or (`spaces`) stays whole, as paths should that people copy. */
+/**
+ * Lines of at most so many columns, cut at spaces. A word that is longer is cut where a line ends, or (`spaces`) stays
+ * whole, as paths should that people copy.
+ */
 export function wrapped(text: string, width: number, where: 'anywhere' | 'spaces'): string {
   return text
     .split('\n')

@@ -47,7 +47,8 @@ export async function refuseOutputs(files: Files, refuse: Refuse): Promise<void>
   if (force !== true) await refuseSources([...outputs, ...sidecars, ...(files.inFolder ?? [])], files, refuse)
   await refuseTwice([...outputs, ...sidecars], refuse)
   await refuseUnwritable(...outputs)
-  if (folder !== undefined) await onFile('write', folder, async () => tryToWrite(join(await nearestFolder(resolve(folder)), 'result')))
+  if (folder !== undefined)
+    await onFile('write', folder, async () => tryToWrite(join(await nearestFolder(resolve(folder)), 'result')))
   if (plan !== undefined) await (await import('../../plan/write.js')).refuseForeignSidecar(plan)
 }
 
@@ -57,13 +58,17 @@ function given(paths: readonly (string | undefined)[]): string[] {
 
 async function refuseSources(outputs: readonly string[], files: Files, refuse: Refuse): Promise<void> {
   const { onnx } = files
-  const there = await Promise.all(outputs.map(async (path) => (await stat(path).catch(() => undefined))?.isFile() === true))
+  const there = await Promise.all(
+    outputs.map(async (path) => (await stat(path).catch(() => undefined))?.isFile() === true),
+  )
   if (!there.some(Boolean)) return
   const { weightFilesOf } = await import('../../onnx/external.js')
   const models = given(files.models ?? [])
   const weights = (await Promise.all(models.map((model) => weightFilesOf(model)))).flat()
   const replaced =
-    onnx === undefined ? [] : await (await import('../../onnx/save/data-file.js')).dataFiles(await writeTarget(onnx).catch(() => onnx))
+    onnx === undefined
+      ? []
+      : await (await import('../../onnx/save/data-file.js')).dataFiles(await writeTarget(onnx).catch(() => onnx))
   const found = await overwritten([...outputs, ...replaced], [...models, ...given(files.inputs ?? []), ...weights])
   if (found === undefined) return
   const { target, source } = found

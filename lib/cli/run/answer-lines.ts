@@ -17,7 +17,9 @@ export class AnswerLines implements AsyncDisposable {
   }
 
   async add(answer: unknown): Promise<void> {
-    await onFile('write', this.#path, async () => writeFully(await this.#opened(), Buffer.from(`${jsonText(answer)}\n`)))
+    await onFile('write', this.#path, async () =>
+      writeFully(await this.#opened(), Buffer.from(`${jsonText(answer)}\n`)),
+    )
   }
 
   /** Where nothing came, no answers of an earlier run stay. */

@@ -8,7 +8,10 @@ import { tellBuild } from '../output/build-progress.js'
 import type { Session } from '../session.js'
 import { inputOf, type TaskGiven } from './tasks.js'
 
-/** For pictures of which the command line says more. A model that fixes pictures at less than the preset works with is loaded with its sizes opened. */
+/**
+ * For pictures of which the command line says more. A model that fixes pictures at less than the preset works with is
+ * loaded with its sizes opened.
+ */
 export async function openEngine(
   model: string,
   given: EngineGiven & ShapesGiven & { readonly batch?: number; readonly lanes?: number },

@@ -6,7 +6,10 @@ import { TensorRTError } from '../../errors.js'
 /** What files a command is given: all that a folder has of the other kind is passed over. */
 export type FileKind = 'pictures' | 'tensors'
 
-/** Files as they are named, those of folders, and those that a pattern fits: each once, in the order of the command line. @throws TensorRTError ERR_TRT_FILE where one is missing, or a folder or a pattern gives none */
+/**
+ * Files as they are named, those of folders, and those that a pattern fits: each once, in the order of the command
+ * line. @throws TensorRTError ERR_TRT_FILE where one is missing, or a folder or a pattern gives none
+ */
 export async function filesOf(paths: readonly string[], kind: FileKind): Promise<string[]> {
   const found: string[][] = []
   for (const path of paths) found.push(await filesAt(path, kind))

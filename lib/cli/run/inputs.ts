@@ -46,7 +46,10 @@ export async function namedInputs(
   return Object.fromEntries(await Promise.all(read))
 }
 
-/** What a file has to hold. Raw bytes say nothing of their shape: of several dimensions that the model leaves open, the command line has to. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */
+/**
+ * What a file has to hold. Raw bytes say nothing of their shape: of several dimensions that the model leaves open, the
+ * command line has to. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED
+ */
 function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixed }: GivenShapes): TensorSpec {
   if (formatOfName(file) !== 'raw') return { dtype, shape }
   const isOpen = shape.filter((size) => size < 0).length > 1
@@ -59,7 +62,10 @@ function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixe
   )
 }
 
-/** The tensors of one file: by their names where it has names, else the input that nothing else was given for. @throws TensorRTError */
+/**
+ * The tensors of one file: by their names where it has names, else the input that nothing else was given for. @throws
+ * TensorRTError
+ */
 export async function inputsOfFile(
   engine: Engine,
   file: string,
@@ -74,7 +80,10 @@ export async function inputsOfFile(
     const names = Object.keys(tensors)
     const twice = names.find((name) => Object.hasOwn(before, name))
     if (twice !== undefined)
-      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Input ${JSON.stringify(twice)} comes twice: by --input, and in ${file}`)
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Input ${JSON.stringify(twice)} comes twice: by --input, and in ${file}`,
+      )
     if (names.some((name) => engine.inputNames.includes(name))) return tensors
     if (names.length !== 1 || open.length !== 1)
       throw new TensorRTError(

@@ -14,15 +14,21 @@ export type RunJob = PicturesJob | TensorsJob
 /** Ends the command: its line is wrong. */
 export type Refuse = (message: string) => never
 
-/** What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError ERR_TRT_FILE */
+/**
+ * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
+ * ERR_TRT_FILE
+ */
 export async function jobOf(given: RunGiven, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
   const preset = given.preset === undefined ? undefined : await presetOf(given.preset, refuse)
   const task = given.task ?? preset?.task ?? 'tensors'
   refuseForeign(given, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
   if (preset === undefined)
-    return refuse(`--task ${task} needs --preset, how pictures become the input; of families there are\n${await presetList()}`)
-  if (given.input !== undefined || given.random) return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
+    return refuse(
+      `--task ${task} needs --preset, how pictures become the input; of families there are\n${await presetList()}`,
+    )
+  if (given.input !== undefined || given.random)
+    return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
   if (given.grow !== undefined && preset.preset.task === 'segment')
     return refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
@@ -49,30 +55,42 @@ const options = {
 /** What would have no effect. */
 function refuseForeign(given: RunGiven, task: TaskName, refuse: Refuse): void {
   for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly TaskName[]][])
-    if (given[name] !== undefined && !tasks.includes(task)) refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
+    if (given[name] !== undefined && !tasks.includes(task))
+      refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
 }
 
 const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function refuseTarget(task: TaskName, target: Target | undefined, count: number, refuse: Refuse): void {
-  if (target === undefined) return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one picture') : undefined
+  if (target === undefined)
+    return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one picture') : undefined
   const isPicture = isPictureFile(target)
   const isAnswers = target.kind === 'file' && ['.json', '.jsonl'].includes(target.ending)
   if (task === 'classify' && !isAnswers) return refuse('classify draws nothing: --output takes FILE.json or FILE.jsonl')
-  if (task === 'blur' && isAnswers) return refuse('blur gives pictures: --output takes a folder, or a file for one picture')
+  if (task === 'blur' && isAnswers)
+    return refuse('blur gives pictures: --output takes a folder, or a file for one picture')
   if (target.kind === 'file' && !isPicture && !isAnswers)
-    return refuse(`--output takes a folder, or a file that ends in .json, .jsonl, .jpg, .png, .webp, .avif or .tiff, not ${target.path}`)
+    return refuse(
+      `--output takes a folder, or a file that ends in .json, .jsonl, .jpg, .png, .webp, .avif or .tiff, not ${target.path}`,
+    )
   if (isPicture && count > 1) refuse(`--output takes a folder for ${count} pictures, not one file`)
 }
 
-async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, paths: readonly string[], refuse: Refuse): Promise<TensorsJob> {
+async function tensorsJob(
+  given: RunGiven,
+  preset: FoundPreset | undefined,
+  paths: readonly string[],
+  refuse: Refuse,
+): Promise<TensorsJob> {
   const { input = [], random, seed, size, maxSide, limitPixels, output, format, shapes = {}, optShapes = {} } = given
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
   for (const [flag, value] of Object.entries({ '--size': size, '--max-side': maxSide, '--limit-pixels': limitPixels }))
     if (value !== undefined && preset === undefined) refuse(`${flag} is of pictures, which need --preset`)
-  const named = input.map((text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`))
+  const named = input.map(
+    (text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`),
+  )
   const twice = named.find(({ name }, i) => named.findIndex((other) => other.name === name) < i)
   if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
   const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
@@ -80,7 +98,8 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
   const target = output === undefined ? undefined : await targetOf(output)
   if (target?.kind === 'file' && format === undefined && formatOfName(target.path) === undefined)
     return refuse(`--output takes a folder, or a file that ends in ${tensorExtensions.join(', ')}, not ${target.path}`)
-  if (target?.kind === 'file' && files.length > 1) return refuse(`--output takes a folder for ${files.length} files, not one file`)
+  if (target?.kind === 'file' && files.length > 1)
+    return refuse(`--output takes a folder for ${files.length} files, not one file`)
   return {
     files,
     named,
@@ -100,6 +119,8 @@ async function refusePictures(files: readonly string[], refuse: Refuse): Promise
   if (foreign === undefined) return
   const { pictureExtensions } = await import('../../vision/pictures.js')
   if (pictureExtensions.includes(extname(foreign).toLowerCase()))
-    refuse(`${foreign} is a picture: --preset says how it becomes the input; of families there are\n${await presetList()}`)
+    refuse(
+      `${foreign} is a picture: --preset says how it becomes the input; of families there are\n${await presetList()}`,
+    )
   refuse(`${foreign} is neither a picture nor a file of tensors, which end in ${tensorExtensions.join(', ')}`)
 }

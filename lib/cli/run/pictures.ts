@@ -44,7 +44,11 @@ export interface Answers {
 const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
 
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
-export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
+export async function answerPictures(
+  engine: Engine,
+  { task, given, files, target }: PicturesJob,
+  session: Session,
+): Promise<Answers> {
   await using worker = await openTask(task, engine, given, session.signal)
   const paths = drawnPaths(task, files, target, given)
   if (target?.kind === 'folder') await makeFolder(target.path)
@@ -110,12 +114,16 @@ async function outcomeOf(
 }
 
 /** @throws what is no fault of the file: an interruption */
-export async function readOrFail(file: string, options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>): Promise<ReadImage | Failed> {
+export async function readOrFail(
+  file: string,
+  options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
+): Promise<ReadImage | Failed> {
   const { readImage } = await import('../../vision/index.js')
   try {
     return await readImage(file, options)
   } catch (error) {
-    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_FILE' && error.code !== 'ERR_TRT_IMAGE')) throw error
+    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_FILE' && error.code !== 'ERR_TRT_IMAGE'))
+      throw error
     return { file, code: error.code, message: error.message }
   }
 }
@@ -135,7 +143,11 @@ export function drawnPaths(
 ): readonly string[] | undefined {
   if (target === undefined) return undefined
   if (target.kind === 'file') return isPictureFile(target) ? [target.path] : undefined
-  const suffix = { detect: 'detected', blur: 'blurred', segment: { overlay: 'segmented', mask: 'mask', cutout: 'cutout' }[draw] }
+  const suffix = {
+    detect: 'detected',
+    blur: 'blurred',
+    segment: { overlay: 'segmented', mask: 'mask', cutout: 'cutout' }[draw],
+  }
   // numbers of classes and transparency are not for JPEG
   const isExact = task === 'segment' && draw !== 'overlay'
   return pathsIn(target.path, files, (file) => {

@@ -22,18 +22,26 @@ export async function presetOf(given: string, refuse: (message: string) => never
   if (preset !== undefined) return { preset, given, task: preset.task }
   const other = misnamed(given)
   if (other !== undefined) return refuse(`Expected ${other} for --preset but received ${JSON.stringify(given)}`)
-  return refuse(`Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`)
+  return refuse(
+    `Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`,
+  )
 }
 
 async function presetInFile(path: string): Promise<Preset> {
   const text = await onFile('read', path, () => readText(path))
   try {
     const value = JSON.parse(text) as Partial<Preset> | null
-    if (typeof value?.task === 'string' && typeof value.input === 'object' && typeof value.output === 'object') return value as Preset
+    if (typeof value?.task === 'string' && typeof value.input === 'object' && typeof value.output === 'object')
+      return value as Preset
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: expected JSON: ${(cause as Error).message}`, { cause })
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: expected JSON: ${(cause as Error).message}`, {
+      cause,
+    })
   }
-  throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: expected a preset, { "task": "detect", "input": {...}, "output": {...} }`)
+  throw new TensorRTError(
+    'ERR_TRT_FILE',
+    `Cannot read ${path}: expected a preset, { "task": "detect", "input": {...}, "output": {...} }`,
+  )
 }
 
 /** The names of all presets, those of a task on a line of their own. */
@@ -41,5 +49,13 @@ export async function presetList(): Promise<string> {
   const { presets } = await import('../../tasks/index.js')
   const tasks = ['classify', 'detect', 'segment'] as const
   const named = Object.entries(presets as Readonly<Record<string, Preset>>)
-  return tasks.map((task) => `  ${task}: ${named.filter(([, preset]) => preset.task === task).map(([name]) => name).join(', ')}`).join('\n') // prettier-ignore
+  return tasks
+    .map(
+      (task) =>
+        `  ${task}: ${named
+          .filter(([, preset]) => preset.task === task)
+          .map(([name]) => name)
+          .join(', ')}`,
+    )
+    .join('\n')
 }

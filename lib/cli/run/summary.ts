@@ -2,7 +2,10 @@ import type { DType, Tensor } from '../../tensor.js'
 import { dimsText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 
-/** What a tensor's numbers are like; of those that are finite the least, the mean and the greatest, null where there is none. */
+/**
+ * What a tensor's numbers are like; of those that are finite the least, the mean and the greatest, null where there is
+ * none.
+ */
 export interface TensorSummary {
   readonly dtype: DType
   readonly shape: readonly number[]

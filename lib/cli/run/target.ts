@@ -15,12 +15,21 @@ export type Target =
 export async function targetOf(path: string): Promise<Target> {
   const facts = await stat(path).catch(() => undefined)
   const ending = extname(path).toLowerCase()
-  if (facts?.isDirectory() === true || /[/\\]$/.test(path) || (ending === '' && facts === undefined)) return { kind: 'folder', path }
+  if (facts?.isDirectory() === true || /[/\\]$/.test(path) || (ending === '' && facts === undefined))
+    return { kind: 'folder', path }
   return { kind: 'file', path, ending }
 }
 
 /** For pictures, by the ending of the name. */
-export const pictureFormats: Readonly<Record<string, ImageFormat>> = { '.jpg': 'jpeg', '.jpeg': 'jpeg', '.png': 'png', '.webp': 'webp', '.avif': 'avif', '.tif': 'tiff', '.tiff': 'tiff' } // prettier-ignore
+export const pictureFormats: Readonly<Record<string, ImageFormat>> = {
+  '.jpg': 'jpeg',
+  '.jpeg': 'jpeg',
+  '.png': 'png',
+  '.webp': 'webp',
+  '.avif': 'avif',
+  '.tif': 'tiff',
+  '.tiff': 'tiff',
+}
 
 export function isPictureFile(target: Target): boolean {
   return target.kind === 'file' && Object.hasOwn(pictureFormats, target.ending)

@@ -49,7 +49,12 @@ export interface Worker extends AsyncDisposable {
 }
 
 /** Opens a task on an engine, which it does not close. @throws TensorRTError */
-export async function openTask(task: Exclude<TaskName, 'tensors'>, engine: Engine, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
+export async function openTask(
+  task: Exclude<TaskName, 'tensors'>,
+  engine: Engine,
+  given: TaskGiven,
+  signal: AbortSignal,
+): Promise<Worker> {
   const common = { preset: given.preset.given as PresetName, input: inputOf(given) }
   if (task === 'classify') return classifying(engine, common, given, signal)
   if (task === 'detect') return detecting(engine, common, given, signal)
@@ -62,7 +67,11 @@ interface Common {
 }
 
 /** What the command line says of the input's size. */
-export function inputOf({ size, maxSide, limitPixels }: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
+export function inputOf({
+  size,
+  maxSide,
+  limitPixels,
+}: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
   return {
     ...(size !== undefined && { size }),
     ...(maxSide !== undefined && { maxSide }),
@@ -73,7 +82,12 @@ export function inputOf({ size, maxSide, limitPixels }: Pick<TaskGiven, 'size' |
 async function classifying(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
   const { Classifier } = await import('../../tasks/index.js')
   const { labels, top, activation } = given
-  const classifier = await Classifier.load(engine, { ...common, labels, top, ...(activation && { output: { activation } }) })
+  const classifier = await Classifier.load(engine, {
+    ...common,
+    labels,
+    top,
+    ...(activation && { output: { activation } }),
+  })
   return {
     head: ['class', 'score'],
     right: [1],
@@ -85,7 +99,12 @@ async function classifying(engine: Engine, common: Common, given: TaskGiven, sig
   }
 }
 
-async function detecting(engine: Engine, common: Common, { labels, threshold }: TaskGiven, signal: AbortSignal): Promise<Worker> {
+async function detecting(
+  engine: Engine,
+  common: Common,
+  { labels, threshold }: TaskGiven,
+  signal: AbortSignal,
+): Promise<Worker> {
   const { Detector } = await import('../../tasks/index.js')
   const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
   return {
@@ -115,7 +134,13 @@ function pixelsOf({ data }: Mask): number {
   return data.reduce((sum, value) => sum + (value === 0 ? 0 : 1), 0)
 }
 
-export function nameOf({ label, classIndex }: { readonly label?: string | undefined; readonly classIndex: number }): string {
+export function nameOf({
+  label,
+  classIndex,
+}: {
+  readonly label?: string | undefined
+  readonly classIndex: number
+}): string {
   return label ?? `class ${classIndex}`
 }
 
@@ -123,10 +148,15 @@ async function drawn(image: Image, found: readonly Found[], signal: AbortSignal)
   const { drawBoxes, drawPolygons, overlay } = await import('../../vision/index.js')
   let picture = image
   for (const { mask, classIndex } of found)
-    if (mask !== undefined && mask.data.length > 0) picture = await overlay(picture, ofClass(mask, classIndex), { signal })
+    if (mask !== undefined && mask.data.length > 0)
+      picture = await overlay(picture, ofClass(mask, classIndex), { signal })
   const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
   if (turned.length > 0) return drawPolygons(picture, turned, { signal })
-  const boxes = found.map(({ box, label = '', score, landmarks }) => ({ box, label: `${label} ${score.toFixed(2)}`.trim(), landmarks }))
+  const boxes = found.map(({ box, label = '', score, landmarks }) => ({
+    box,
+    label: `${label} ${score.toFixed(2)}`.trim(),
+    landmarks,
+  }))
   return drawBoxes(picture, boxes, { signal })
 }
 
@@ -141,10 +171,19 @@ async function segmenting(engine: Engine, common: Common, given: TaskGiven, sign
   const { threshold, draw = 'overlay' } = given
   const labels = await checkedLabels(given.labels)
   const options = { ...common, ...(threshold !== undefined && { output: { threshold } }) }
-  const { seen, close } = await (draw === 'cutout' && isMatte(given.preset) ? openMatting : openMasking)(engine, options, signal)
+  const { seen, close } = await (draw === 'cutout' && isMatte(given.preset) ? openMatting : openMasking)(
+    engine,
+    options,
+    signal,
+  )
   const draws = {
     overlay: (image: Image, { mask }: Seen) => overlay(image, mask, { signal }),
-    mask: async (_: Image, { mask: { width, height, data } }: Seen) => ({ width, height, data, format: 'gray' as const }),
+    mask: async (_: Image, { mask: { width, height, data } }: Seen) => ({
+      width,
+      height,
+      data,
+      format: 'gray' as const,
+    }),
     cutout: (image: Image, { mask, matte }: Seen) => cutOut(image, matte ?? mask, { signal }),
   }
   return {
@@ -178,7 +217,10 @@ interface Seer {
 async function openMasking(engine: Engine, options: SegmenterOptions, signal: AbortSignal): Promise<Seer> {
   const { Segmenter } = await import('../../tasks/index.js')
   const segmenter = await Segmenter.load(engine, options)
-  return { seen: async (image) => ({ mask: await segmenter.segment(image, { signal }) }), close: () => segmenter.close() }
+  return {
+    seen: async (image) => ({ mask: await segmenter.segment(image, { signal }) }),
+    close: () => segmenter.close(),
+  }
 }
 
 /** The mask and the matte of one run. */
@@ -227,6 +269,8 @@ export async function loadBlur(engine: Engine, common: object, given: TaskGiven)
   const { FaceBlur } = await import('../../tasks/index.js')
   const { preset, threshold, method, grow, strength } = given
   const finding = preset.preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
-  const style = Object.fromEntries(Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined))
+  const style = Object.fromEntries(
+    Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined),
+  )
   return FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding), blur: style })
 }

@@ -77,7 +77,10 @@ function refuseUnknown(engine: Engine, shapes: TensorsJob['fixed']): void {
   const unknown = Object.keys(shapes).find((name) => !engine.inputNames.includes(name))
   if (unknown === undefined) return
   const inputs = engine.inputNames.join(', ')
-  throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(unknown)} for --shapes: it has ${inputs}`)
+  throw new TensorRTError(
+    'ERR_TRT_UNKNOWN_INPUT',
+    `The model has no input ${JSON.stringify(unknown)} for --shapes: it has ${inputs}`,
+  )
 }
 
 function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Summaries, 'head' | 'rows' | 'right'> {
@@ -102,7 +105,13 @@ function isFailed(value: object): value is Failed {
 }
 
 /** What a file lacks is told, and the others are done; all else is thrown. */
-const ofTheFile: readonly string[] = ['ERR_TRT_FILE', 'ERR_TRT_DTYPE', 'ERR_TRT_SHAPE', 'ERR_TRT_IMAGE', 'ERR_TRT_UNKNOWN_INPUT']
+const ofTheFile: readonly string[] = [
+  'ERR_TRT_FILE',
+  'ERR_TRT_DTYPE',
+  'ERR_TRT_SHAPE',
+  'ERR_TRT_IMAGE',
+  'ERR_TRT_UNKNOWN_INPUT',
+]
 
 async function inputsFor(
   engine: Engine,
@@ -122,7 +131,13 @@ async function inputsFor(
   }
 }
 
-async function fromFile(engine: Engine, job: TensorsJob, named: Inputs, file: string, signal: AbortSignal): Promise<Inputs | Failed> {
+async function fromFile(
+  engine: Engine,
+  job: TensorsJob,
+  named: Inputs,
+  file: string,
+  signal: AbortSignal,
+): Promise<Inputs | Failed> {
   const { pictures } = job
   if (pictures === undefined) return inputsOfFile(engine, file, { ...job, before: named }, signal)
   const image = await readOrFail(file, { limitPixels: pictures.limitPixels, signal })
@@ -173,11 +188,16 @@ export function isFolderOfFiles({ target, files }: Pick<TensorsJob, 'target' | '
 /** Of one inference the files in a folder are called as the outputs, which only the model tells. */
 async function refuseSources(paths: readonly string[], { files, named, force, refuse }: TensorsJob): Promise<void> {
   const found = force ? undefined : await overwritten(paths, [...files, ...named.map(({ file }) => file)])
-  if (found !== undefined) refuse(`Cannot write ${found.target}: it is read as an input. Name another folder, or give --force`)
+  if (found !== undefined)
+    refuse(`Cannot write ${found.target}: it is read as an input. Name another folder, or give --force`)
 }
 
 /** NumPy has no bfloat16 and no fp8: float32 holds all of their numbers. */
-function forNumPy(outputs: Readonly<Record<string, Tensor>>, session: Session, told: { done: boolean }): Readonly<Record<string, Tensor>> {
+function forNumPy(
+  outputs: Readonly<Record<string, Tensor>>,
+  session: Session,
+  told: { done: boolean },
+): Readonly<Record<string, Tensor>> {
   const foreign = Object.values(outputs).find(({ dtype }) => dtype === 'bfloat16' || dtype === 'fp8')
   if (foreign === undefined) return outputs
   if (!told.done) session.warn(`NumPy has no ${foreign.dtype}: it is written as float32`)

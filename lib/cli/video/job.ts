@@ -78,13 +78,16 @@ const ofOutput = ['codec', 'encoderPreset', 'quality', 'odd'] as const
 /** What would have no effect. */
 function refuseForeign(given: VideoGiven, task: VideoTask, refuse: Refuse): void {
   for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly VideoTask[]][])
-    if (given[name] !== undefined && !tasks.includes(task)) refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
+    if (given[name] !== undefined && !tasks.includes(task))
+      refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
   const { output, audio, every, json, jsonl } = given
   const written = ofOutput.find((name) => given[name] !== undefined)
   if (output === undefined && written !== undefined) refuse(`${flagOf(written)} is of --output, which was not given`)
   if (output === undefined && !audio) refuse('--no-audio is of --output, which was not given')
-  if (output !== undefined && every !== undefined) refuse('--every is for answers alone: with --output all frames are written')
-  if (json === true && jsonl === true) refuse('--json prints one document in the end, --jsonl a line for each frame: give one of them')
+  if (output !== undefined && every !== undefined)
+    refuse('--every is for answers alone: with --output all frames are written')
+  if (json === true && jsonl === true)
+    refuse('--json prints one document in the end, --jsonl a line for each frame: give one of them')
 }
 
 const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
@@ -110,10 +113,12 @@ async function sourcesOf(inputs: readonly string[], refuse: Refuse): Promise<str
 const endings: readonly string[] = containerNames.flatMap((name) => containers[name].extensions)
 
 function refuseTarget(task: VideoTask, target: Target | undefined, sources: readonly string[], refuse: Refuse): void {
-  if (target === undefined) return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one video') : undefined
+  if (target === undefined)
+    return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one video') : undefined
   if (target.kind === 'file' && !endings.includes(target.ending))
     refuse(`--output takes a folder, or a file that ends in ${endings.join(', ')}, not ${target.path}`)
-  if (target.kind === 'file' && sources.length > 1) refuse(`--output takes a folder for ${sources.length} videos, not one file`)
+  if (target.kind === 'file' && sources.length > 1)
+    refuse(`--output takes a folder for ${sources.length} videos, not one file`)
 }
 
 const suffixes = { detect: 'detected', blur: 'blurred', segment: 'segmented' } as const
@@ -121,8 +126,12 @@ const suffixes = { detect: 'detected', blur: 'blurred', segment: 'segmented' } a
 /** In a folder a video is called as its source is, and of its kind where that can be written. */
 function itemsOf(sources: readonly string[], target: Target | undefined, task: VideoTask): Item[] {
   const named = sources.map((source) => (isUrl(source) ? basename(new URL(source).pathname) || 'video' : source))
-  const ending = (name: string): string => (endings.includes(extname(name).toLowerCase()) ? extname(name).toLowerCase() : '.mp4')
-  const paths = target?.kind === 'folder' ? pathsIn(target.path, named, (name) => `-${suffixes[task]}${ending(name)}`) : [target?.path]
+  const ending = (name: string): string =>
+    endings.includes(extname(name).toLowerCase()) ? extname(name).toLowerCase() : '.mp4'
+  const paths =
+    target?.kind === 'folder'
+      ? pathsIn(target.path, named, (name) => `-${suffixes[task]}${ending(name)}`)
+      : [target?.path]
   return sources.map((source, index) => ({ source, name: withoutCredentials(source), path: paths[index] }))
 }
 
@@ -131,7 +140,10 @@ function readingOf({ start, end, every, hardware, ffmpeg }: VideoGiven): OpenVid
 }
 
 function writingOf({ codec, encoderPreset, quality, odd, audio, ffmpeg }: VideoGiven): WriteVideoOptions {
-  return { ...defined({ codec, preset: encoderPreset, quality, odd, ffmpeg, audio: audio ? undefined : false }), overwrite: true }
+  return {
+    ...defined({ codec, preset: encoderPreset, quality, odd, ffmpeg, audio: audio ? undefined : false }),
+    overwrite: true,
+  }
 }
 
 function defined<T extends object>(values: T): Partial<T> {

@@ -43,7 +43,12 @@ export async function answerVideos(
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
       const [index, item] = next
-      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, tell: (progress) => far.tell(index, progress) }, session)
+      outcomes[index] = await outcomeOf(
+        worker,
+        item,
+        { ...job, jsonl, tell: (progress) => far.tell(index, progress) },
+        session,
+      )
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, lane))
@@ -62,7 +67,12 @@ interface Told extends VideoJob {
 }
 
 /** What is wrong with a video is told, and what there is of it named. @throws what is no fault of the video */
-async function outcomeOf({ work }: VideoWorker, item: Item, told: Told, session: Session): Promise<VideoSummary | FailedVideo> {
+async function outcomeOf(
+  { work }: VideoWorker,
+  item: Item,
+  told: Told,
+  session: Session,
+): Promise<VideoSummary | FailedVideo> {
   const { throughTask } = await import('../../tasks/video/through.js')
   const tally = new Tally(item)
   try {
@@ -75,7 +85,10 @@ async function outcomeOf({ work }: VideoWorker, item: Item, told: Told, session:
       }
       const { frame, answer } = next.value
       tally.add(frame, answer)
-      if (told.jsonl) session.stdout.write(`${jsonText({ source: item.name, number: frame.number, pts: frame.pts, ...answer.found })}\n`)
+      if (told.jsonl)
+        session.stdout.write(
+          `${jsonText({ source: item.name, number: frame.number, pts: frame.pts, ...answer.found })}\n`,
+        )
     }
   } catch (error) {
     const isInterrupted = session.signal.aborted && session.signal.reason instanceof Interrupted
@@ -90,7 +103,13 @@ async function outcomeOf({ work }: VideoWorker, item: Item, told: Told, session:
 
 function failedOf(error: unknown, { name, path }: Item, { frames }: Tally): FailedVideo {
   const { code = 'Error', message } = error as Partial<TensorRTError>
-  return { source: name, code, message: message ?? String(error), frames, ...(path !== undefined && frames > 0 && { written: path }) }
+  return {
+    source: name,
+    code,
+    message: message ?? String(error),
+    frames,
+    ...(path !== undefined && frames > 0 && { written: path }),
+  }
 }
 
 /** What was done until an error or an interruption stays, as a whole file. */
@@ -126,9 +145,20 @@ class HowFar {
 export const videoHead = ['video', 'frames', 'seconds', 'fps', 'found', 'sounds', 'written to'] as const
 
 /** For people: what became of each. */
-export function videoRow({ source, frames, duration, fps, found, regions, framesWithRegions, sounds, written }: VideoSummary): Row {
+export function videoRow({
+  source,
+  frames,
+  duration,
+  fps,
+  found,
+  regions,
+  framesWithRegions,
+  sounds,
+  written,
+}: VideoSummary): Row {
   const classes = found.map(
-    ({ label, classIndex, count }) => `${label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)} ${count}`,
+    ({ label, classIndex, count }) =>
+      `${label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)} ${count}`,
   )
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
   const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`

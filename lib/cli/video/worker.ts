@@ -32,24 +32,37 @@ export async function openVideoWorker({ task, given, target }: VideoJob, engine:
   const works = await import('../../tasks/video/work.js')
   if (task === 'blur') {
     const faces = await loadBlur(engine, common, given)
-    return worker(faces, works.blurring<BlurredRegion>(faces, most), (regions) => ({ found: { found: regions }, things: regions }))
+    return worker(faces, works.blurring<BlurredRegion>(faces, most), (regions) => ({
+      found: { found: regions },
+      things: regions,
+    }))
   }
   const { Detector, Segmenter } = await import('../../tasks/index.js')
   const { labels, threshold } = given
   if (task === 'detect') {
     const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
-    return worker(detector, works.detecting(detector, most, draws), (found) => ({ found: { found: found.map(plainFound) }, things: found }))
+    return worker(detector, works.detecting(detector, most, draws), (found) => ({
+      found: { found: found.map(plainFound) },
+      things: found,
+    }))
   }
   const { checkedLabels } = await import('../../tasks/labels.js')
   const names = await checkedLabels(labels)
-  const segmenter = await Segmenter.load(engine, { ...common, ...(threshold !== undefined && { output: { threshold } }) })
+  const segmenter = await Segmenter.load(engine, {
+    ...common,
+    ...(threshold !== undefined && { output: { threshold } }),
+  })
   return worker(segmenter, works.segmenting(segmenter, most, draws), (mask) => {
     const classes = classesOf(mask, names)
     return { found: { classes }, things: classes.filter(({ classIndex }) => classIndex !== 0) }
   })
 }
 
-function worker<R>(task: { close(): Promise<void> }, work: FrameWork<R>, told: (answer: R) => FrameAnswer): VideoWorker {
+function worker<R>(
+  task: { close(): Promise<void> },
+  work: FrameWork<R>,
+  told: (answer: R) => FrameAnswer,
+): VideoWorker {
   return {
     work: {
       most: work.most,

@@ -50,7 +50,15 @@ export class Channel {
         if (error) reject(failureOf(open.grpc, error, call))
         else resolve(bytes ?? Buffer.alloc(0))
       }
-      const running = open.client.makeUnaryRequest(path, asSent, asItIs, message, this.#metadata(open, call), optionsOf(call), done)
+      const running = open.client.makeUnaryRequest(
+        path,
+        asSent,
+        asItIs,
+        message,
+        this.#metadata(open, call),
+        optionsOf(call),
+        done,
+      )
       call.cut?.onCut(() => running.cancel())
     })
   }
@@ -106,7 +114,10 @@ export class Channel {
   }
 }
 
-function secure({ credentials }: Grpc, { ca, cert, key, rejectUnauthorized }: Tls): ReturnType<Grpc['credentials']['createSsl']> {
+function secure(
+  { credentials }: Grpc,
+  { ca, cert, key, rejectUnauthorized }: Tls,
+): ReturnType<Grpc['credentials']['createSsl']> {
   const pem = (text: string | Buffer | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text))
   return credentials.createSsl(pem(ca), pem(key), pem(cert), { rejectUnauthorized })
 }

@@ -16,7 +16,10 @@ export function encoded({ model, version, id, inputs, outputs, parameters }: Inf
     ...(parameters.length > 0 && { parameters: parametersOf(parameters) }),
     inputs,
     ...(outputs.length > 0 && {
-      outputs: outputs.map(({ name, classes }) => ({ name, ...(classes > 0 && { parameters: classification(classes) }) })),
+      outputs: outputs.map(({ name, classes }) => ({
+        name,
+        ...(classes > 0 && { parameters: classification(classes) }),
+      })),
     }),
     rawInputContents: inputs.map(({ bytes }) => bytes),
   })
@@ -28,7 +31,10 @@ function classification(classes: number): InferParameters {
 
 function parametersOf(parameters: Parameters): InferParameters {
   return new Map(
-    parameters.map(([name, value]) => [name, name === 'priority' ? { kind: 'uint64', value: BigInt(value) } : parameterOf(value)]),
+    parameters.map(([name, value]) => [
+      name,
+      name === 'priority' ? { kind: 'uint64', value: BigInt(value) } : parameterOf(value),
+    ]),
   )
 }
 

@@ -8,7 +8,9 @@ export function plainOf<S extends DescMessage>(schema: S, message: MessageShape<
 }
 
 function ofMessage(message: ReflectMessage): Record<string, unknown> {
-  const shown = message.desc.fields.filter((field) => message.isSet(field) || (field.oneof === undefined && field.fieldKind !== 'message'))
+  const shown = message.desc.fields.filter(
+    (field) => message.isSet(field) || (field.oneof === undefined && field.fieldKind !== 'message'),
+  )
   return Object.fromEntries(shown.map((field) => [field.name, ofField(message, field)]))
 }
 

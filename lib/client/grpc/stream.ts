@@ -35,7 +35,9 @@ export function streamSettings(options: unknown, url: string): StreamSettings {
   const given = readOptions(options, ['signal', 'timeoutMs', 'headers', 'texts', 'classes'], 'stream')
   const signal = checkedSignal(given.signal)
   const timeoutMs = checkedTimeout(given.timeoutMs)
-  const classes = new Set(given.classes === undefined ? [] : checkedList(given.classes, 'classes', 'an array of names', isText))
+  const classes = new Set(
+    given.classes === undefined ? [] : checkedList(given.classes, 'classes', 'an array of names', isText),
+  )
   const form = { isText: isTextWanted(given.texts), isClassified: (name: string) => classes.has(name) }
   const headers = checkedHeaders(given.headers)
   signal?.throwIfAborted()
@@ -106,7 +108,8 @@ export class GrpcStream implements InferStream<Readonly<Record<string, InferOutp
     try {
       const stream = await this.#opening.catch(() => undefined)
       for (;;) {
-        const bytes = this.#failure !== undefined && 'reason' in this.#failure ? null : (stream?.read() as Buffer | null)
+        const bytes =
+          this.#failure !== undefined && 'reason' in this.#failure ? null : (stream?.read() as Buffer | null)
         if (bytes) yield this.#item(bytes)
         else if (this.#isOver) break
         else await this.#change()

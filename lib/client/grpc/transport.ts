@@ -1,5 +1,12 @@
 // KServe's protocol over gRPC.
-import { create, type DescMethodUnary, fromBinary, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
 import { expected, TensorRTError } from '../../errors.js'
 import { decodeInferResponse } from '../../kserve/infer-response.js'
 import { inferenceMethods, pathOf } from '../../kserve/methods.js'
@@ -60,7 +67,11 @@ export class GrpcTransport implements Transport {
   }
 
   async modelConfig(name: string, version: string, call: Call): Promise<ModelConfig> {
-    const { config } = await this.#plain<{ readonly config?: ModelConfig }>(inferenceMethods.modelConfig, { name, version }, call)
+    const { config } = await this.#plain<{ readonly config?: ModelConfig }>(
+      inferenceMethods.modelConfig,
+      { name, version },
+      call,
+    )
     if (config === undefined) throw misread(call, 'it has no config')
     return config
   }
@@ -81,7 +92,8 @@ export class GrpcTransport implements Transport {
 
   async load(modelName: string, { config, files }: LoadRequest, call: Call): Promise<void> {
     type Choice =
-      { readonly case: 'stringParam'; readonly value: string } | { readonly case: 'bytesParam'; readonly value: Uint8Array<ArrayBuffer> }
+      | { readonly case: 'stringParam'; readonly value: string }
+      | { readonly case: 'bytesParam'; readonly value: Uint8Array<ArrayBuffer> }
     const parameters: Record<string, { readonly parameterChoice: Choice }> = {}
     if (config !== undefined) parameters['config'] = { parameterChoice: { case: 'stringParam', value: config } }
     for (const [path, value] of files)
@@ -108,7 +120,11 @@ export class GrpcTransport implements Transport {
     return reading(call, () => fromBinary(method.output, bytes)) as MessageShape<M['output']>
   }
 
-  async #plain<T>(method: DescMethodUnary, message: MessageInitShape<DescMethodUnary['input']>, call: Call): Promise<T> {
+  async #plain<T>(
+    method: DescMethodUnary,
+    message: MessageInitShape<DescMethodUnary['input']>,
+    call: Call,
+  ): Promise<T> {
     return plainOf(method.output, await this.#unary(method, message, call)) as T
   }
 }

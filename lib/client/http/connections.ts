@@ -7,7 +7,10 @@ import { closed } from '../errors.js'
 import type { Tls } from '../settings.js'
 import type { Place } from '../url.js'
 
-/** A connection that had no request for longer than that may have been closed without this thread having heard of it, in milliseconds. */
+/**
+ * A connection that had no request for longer than that may have been closed without this thread having heard of it, in
+ * milliseconds.
+ */
 const unheardMs = 10
 
 /** What node:http asks for a socket: it has one. */
@@ -159,7 +162,13 @@ export class Connections {
   #connect(): Socket {
     const { hostname: host, port, secure } = this.#place
     if (!secure) return connectPlain({ host, port, noDelay: true, keepAlive: true })
-    const socket = connectTls({ host, port, ...this.#tls, servername: this.#tls.servername ?? nameOf(host), ALPNProtocols: ['http/1.1'] })
+    const socket = connectTls({
+      host,
+      port,
+      ...this.#tls,
+      servername: this.#tls.servername ?? nameOf(host),
+      ALPNProtocols: ['http/1.1'],
+    })
     return socket.setNoDelay(true).setKeepAlive(true)
   }
 
@@ -187,7 +196,9 @@ function nameOf(host: string): string {
   return /^[\d.]+$|:/.test(host) ? '' : host
 }
 
-/** The event loop has looked at all sockets: the second immediate comes after such a look, the first may come before it. */
+/**
+ * The event loop has looked at all sockets: the second immediate comes after such a look, the first may come before it.
+ */
 function aTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }

@@ -50,7 +50,9 @@ export class InferBodies {
 }
 
 function headOf(request: InferRequest): Head {
-  const inputs = request.inputs.map((input) => `${inputJson(input)},"parameters":{"binary_data_size":${input.bytes.length}}}`)
+  const inputs = request.inputs.map(
+    (input) => `${inputJson(input)},"parameters":{"binary_data_size":${input.bytes.length}}}`,
+  )
   const bytes = Buffer.from(documentOf(request, inputs, true))
   const length = request.inputs.reduce((sum, input) => sum + input.bytes.length, bytes.length)
   const headers = ['Content-Type', 'application/octet-stream', 'Inference-Header-Content-Length', String(bytes.length)]

@@ -81,7 +81,10 @@ function flat(data: unknown[], rank: number): unknown[] {
 }
 
 /** `size`: bytes after the head; undefined where the elements are JSON. The shape is one of its own. */
-function outputOf(output: JsonObject, subject: Subject): { readonly raw: RawOutput; readonly size: number | undefined } {
+function outputOf(
+  output: JsonObject,
+  subject: Subject,
+): { readonly raw: RawOutput; readonly size: number | undefined } {
   const { name, datatype, shape, data, parameters } = output
   if (typeof name !== 'string' || typeof datatype !== 'string' || !Array.isArray(shape))
     throw misread(subject, 'it has an output without name, datatype and shape')

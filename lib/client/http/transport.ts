@@ -61,7 +61,10 @@ export class HttpTransport implements Transport {
 
   async statistics(model: string, version: string, call: Call): Promise<readonly ModelStatistics[]> {
     const path = model === '' ? '/v2/models/stats' : modelPath(model, version, '/stats')
-    const { model_stats: statistics } = await this.#json<{ readonly model_stats?: readonly ModelStatistics[] }>(path, call)
+    const { model_stats: statistics } = await this.#json<{ readonly model_stats?: readonly ModelStatistics[] }>(
+      path,
+      call,
+    )
     return statistics ?? []
   }
 
@@ -71,7 +74,8 @@ export class HttpTransport implements Transport {
   }
 
   async load(model: string, { config, files }: LoadRequest, call: Call): Promise<void> {
-    const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+    const base64 = (bytes: Uint8Array): string =>
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
     const parameters = Object.fromEntries([
       ...(config === undefined ? [] : [['config', config]]),
       ...files.map(([path, bytes]) => [`file:${path}`, base64(bytes)]),
@@ -99,7 +103,8 @@ export class HttpTransport implements Transport {
 
   /** A body makes it a POST. */
   #asked(path: string, call: Call, body?: string): Promise<Reply> {
-    if (body === undefined) return this.#exchange({ method: 'GET', path: this.#path(path), headers: [], body: [] }, call)
+    if (body === undefined)
+      return this.#exchange({ method: 'GET', path: this.#path(path), headers: [], body: [] }, call)
     const bytes = Buffer.from(body)
     const headers = ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)]
     return this.#exchange({ method: 'POST', path: this.#path(path), headers, body: [bytes] }, call)
@@ -137,7 +142,9 @@ export class HttpTransport implements Transport {
 
 function modelPath(model: string, version: string, end = ''): string {
   const name = encodeURIComponent(model)
-  return version === '' ? `/v2/models/${name}${end}` : `/v2/models/${name}/versions/${encodeURIComponent(version)}${end}`
+  return version === ''
+    ? `/v2/models/${name}${end}`
+    : `/v2/models/${name}/versions/${encodeURIComponent(version)}${end}`
 }
 
 /** What the server says; of what is not of the protocol, such as a page of a proxy, nothing. */

@@ -1,7 +1,10 @@
 // A message as its head and the tensors after it, which are copied once: into what is sent.
 import { varintLength, writeVarint } from './writer.js'
 
-/** An encoded message that is not yet in one piece. It has what @grpc/grpc-js asks of a Buffer that it sends: `byteLength`, `length` and `copy`. */
+/**
+ * An encoded message that is not yet in one piece. It has what @grpc/grpc-js asks of a Buffer that it sends:
+ * `byteLength`, `length` and `copy`.
+ */
 export class EncodedMessage {
   readonly #head: Uint8Array
   readonly #tag: number

@@ -1,4 +1,5 @@
-// Reads the binary form of protobuf by hand. What is no message throws a MessageFault; no read goes beyond the bytes that were given.
+// Reads the binary form of protobuf by hand. What is no message throws a MessageFault; no read goes beyond the bytes
+// that were given.
 import { isUtf8 } from 'node:buffer'
 import { MessageFault } from './message-fault.js'
 
@@ -51,11 +52,14 @@ export class Reader {
     const tag = this.#low >>> 0
     this.#wireType = tag & 7
     this.#field = tag >>> 3
-    if (this.#high !== 0 || this.#field === 0) throw new MessageFault(`The message has a field with an illegal tag at byte ${this.#at}`)
+    if (this.#high !== 0 || this.#field === 0)
+      throw new MessageFault(`The message has a field with an illegal tag at byte ${this.#at}`)
     return tag
   }
 
-  /** Limits reads to the message that begins here, and gives the end of what is around it, which {@link leave} takes. */
+  /**
+   * Limits reads to the message that begins here, and gives the end of what is around it, which {@link leave} takes.
+   */
   enter(): number {
     const length = this.#length()
     const outer = this.#end
@@ -70,7 +74,8 @@ export class Reader {
 
   /** Another entry of a list follows, of which something is kept. @throws MessageFault for too many of a message */
   entry(): void {
-    if (++this.#entries > mostEntries) throw new MessageFault(`The message has more than ${mostEntries} tensors, sizes and parameters`)
+    if (++this.#entries > mostEntries)
+      throw new MessageFault(`The message has more than ${mostEntries} tensors, sizes and parameters`)
   }
 
   /** A view of the bytes that begin here with their length. */
@@ -87,7 +92,8 @@ export class Reader {
       const short = this.#ascii(start, length)
       if (short !== undefined) return short
     }
-    if (!isUtf8(this.bytes.subarray(start, this.#at))) throw new MessageFault(`The message has a text that is no UTF-8 at byte ${start}`)
+    if (!isUtf8(this.bytes.subarray(start, this.#at)))
+      throw new MessageFault(`The message has a text that is no UTF-8 at byte ${start}`)
     return this.bytes.toString('utf8', start, this.#at)
   }
 

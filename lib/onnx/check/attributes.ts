@@ -6,7 +6,10 @@ import { notAGraph } from '../structure.js'
 
 type Kind = keyof typeof attributeTypes
 
-/** The kind of an attribute by its name: nearly all have one kind in all of ONNX's operators and their versions (from onnx 1.23's schemas). */
+/**
+ * The kind of an attribute by its name: nearly all have one kind in all of ONNX's operators and their versions (from
+ * onnx 1.23's schemas).
+ */
 const names: Readonly<Partial<Record<Kind, string>>> = {
   INT:
     'align_corners allowzero axis batch_axis batch_dims block_size blocksize broadcast ceil_mode center_point_box count_include_pad detect_negative detect_positive end ' +
@@ -29,7 +32,10 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
 
 const withGraphs: ReadonlySet<string> = new Set(['If', 'Loop', 'Scan'])
 
-/** That no attribute is there twice, and that those of operators that are known have the kind that ONNX says. @throws TensorRTError ERR_TRT_ONNX_PARSE */
+/**
+ * That no attribute is there twice, and that those of operators that are known have the kind that ONNX says. @throws
+ * TensorRTError ERR_TRT_ONNX_PARSE
+ */
 export function checkAttributes(node: NodeProto): void {
   const isKnown = isOnnx(node) && (isKnownOperator(node.opType) || withGraphs.has(node.opType))
   const seen = new Set<string>()
@@ -44,7 +50,8 @@ function checkKind(node: NodeProto, attribute: AttributeProto): void {
   const kind = kindOf(node.opType, attribute.name)
   // The first version of the format does not say the kind; a function's node may refer to the function's attribute.
   if (kind === undefined || attribute.type === 0 || attribute.refAttrName !== '') return
-  if (attribute.type !== attributeTypes[kind]) throw wrong(node, attribute, `is to be ${kind} and is ${kindText(attribute.type)}`)
+  if (attribute.type !== attributeTypes[kind])
+    throw wrong(node, attribute, `is to be ${kind} and is ${kindText(attribute.type)}`)
   if ((kind === 'TENSOR' && attribute.t === undefined) || (kind === 'GRAPH' && attribute.g === undefined)) {
     throw wrong(node, attribute, `is to be ${kind} and has none`)
   }

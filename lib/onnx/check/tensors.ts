@@ -4,7 +4,9 @@ import { shortened } from '../scope.js'
 import { notAGraph } from '../structure.js'
 import { isExternal } from '../tensors.js'
 
-/** The bits of an element in `raw_data`; of the types that are not here ONNX's schema does not say how they are stored. */
+/**
+ * The bits of an element in `raw_data`; of the types that are not here ONNX's schema does not say how they are stored.
+ */
 const bits: Readonly<Partial<Record<ElementType, number>>> = {
   float32: 32,
   uint8: 8,
@@ -36,7 +38,8 @@ export function checkTensor(tensor: TensorProto): void {
   const { name, dims, dataType, segment } = tensor
   const dtype = elementTypeName(dataType)
   const what = `Tensor ${shortened(name)}`
-  if (dtype === 'undefined') throw notAGraph(`${what} has elements of type ${dataType}, which ONNX does not define`, { value: name })
+  if (dtype === 'undefined')
+    throw notAGraph(`${what} has elements of type ${dataType}, which ONNX does not define`, { value: name })
   const negative = dims.find((dim) => dim < 0n)
   if (negative !== undefined) throw notAGraph(`${what} has a dimension of ${negative}`, { value: name })
   // What is a part of a tensor has another number of elements.
@@ -44,7 +47,9 @@ export function checkTensor(tensor: TensorProto): void {
   const count = dims.reduce((all, dim) => all * dim, 1n)
   const [stored, wanted] = storage(tensor, dtype, count)
   if (stored === undefined || BigInt(stored) === wanted) return
-  throw notAGraph(`${what} of shape [${dims.join(', ')}] needs ${wanted} stored elements or bytes and has ${stored}`, { value: name })
+  throw notAGraph(`${what} of shape [${dims.join(', ')}] needs ${wanted} stored elements or bytes and has ${stored}`, {
+    value: name,
+  })
 }
 
 /** How much is stored, and how much there should be: bytes or elements. */

@@ -39,7 +39,10 @@ export function checkInputTypes(model: ModelProto): void {
     const other = known.find(({ dtype }) => dtype !== first?.dtype)
     if (first === undefined || other === undefined) continue
     const both = `${shortened(first.value)} of ${first.dtype} and ${shortened(other.value)} of ${other.dtype}`
-    throw notAGraph(`${nodeText(node)} reads ${both}, which have to be of one type`, { node: node.name, value: other.value })
+    throw notAGraph(`${nodeText(node)} reads ${both}, which have to be of one type`, {
+      node: node.name,
+      value: other.value,
+    })
   }
 }
 

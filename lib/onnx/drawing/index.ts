@@ -15,16 +15,22 @@ export interface DrawingOptions {
   readonly around?: string | readonly string[]
   /** How many steps from `around`, up and down; 3 unless given. */
   readonly depth?: number
-  /** The most nodes, the first ones that run; 300 unless given for SVG, whose layout takes its time (seconds, on this thread), and all for DOT. A box says how many are not drawn. */
+  /**
+   * The most nodes, the first ones that run; 300 unless given for SVG, whose layout takes its time (seconds, on this
+   * thread), and all for DOT. A box says how many are not drawn.
+   */
   readonly limit?: number
   /** The shapes of inputs, by name, as {@link inferTypes} takes them. */
   readonly shapes?: InferenceOptions['shapes']
 }
 
 /**
- * The main graph of a model for people who would rather look: each node with its operator, name and attributes; its constants within it, by type and shape; arrows with the shapes of values
- * (their types too where they are not float32). Names that are too long lose their middle, and are whole in the SVG's tooltips. The same model gives the same drawing.
- * @throws TensorRTError (as a rejection) ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_SHAPE, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT
+ * The main graph of a model for people who would rather look: each node with its operator, name and attributes; its
+ * constants within it, by type and shape; arrows with the shapes of values (their types too where they are not
+ * float32). Names that are too long lose their middle, and are whole in the SVG's tooltips. The same model gives the
+ * same drawing.
+ * @throws TensorRTError (as a rejection) ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_SHAPE,
+ * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT
  */
 export async function drawModel(model: ModelProto, options?: DrawingOptions): Promise<string> {
   const given = readOptions(options, ['format', 'around', 'depth', 'limit', 'shapes'], 'drawModel')

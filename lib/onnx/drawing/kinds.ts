@@ -3,10 +3,12 @@ import { isOnnx } from '../scope.js'
 import type { BoxKind } from './graph.js'
 
 const operators: Readonly<Partial<Record<BoxKind, string>>> = {
-  compute: 'Conv ConvTranspose ConvInteger QLinearConv DeformConv Gemm MatMul MatMulInteger QLinearMatMul Einsum Attention LSTM GRU RNN',
+  compute:
+    'Conv ConvTranspose ConvInteger QLinearConv DeformConv Gemm MatMul MatMulInteger QLinearMatMul Einsum Attention LSTM GRU RNN',
   activation:
     'Relu LeakyRelu PRelu Elu Selu Celu Gelu Sigmoid HardSigmoid HardSwish Mish Swish Tanh Softmax LogSoftmax Softplus Softsign ThresholdedRelu Clip Erf',
-  normalization: 'BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LpNormalization LRN',
+  normalization:
+    'BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LpNormalization LRN',
   pooling: 'MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool MaxUnpool',
   quantize: 'QuantizeLinear DequantizeLinear DynamicQuantizeLinear',
   shape:
@@ -15,7 +17,9 @@ const operators: Readonly<Partial<Record<BoxKind, string>>> = {
 }
 
 const kinds = new Map(
-  Object.entries(operators).flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind as BoxKind] as const)),
+  Object.entries(operators).flatMap(([kind, names]) =>
+    names.split(' ').map((name) => [name, kind as BoxKind] as const),
+  ),
 )
 
 export function kindOf(node: NodeProto): BoxKind {

@@ -21,7 +21,8 @@ function tensorText(tensor: TensorProto): string {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
   const count = shape.reduce((all, dim) => all * dim, 1)
-  const isReadable = count === 1 && !isExternal(tensor) && ['float32', 'int64', 'int32', 'int8', 'uint8', 'float64'].includes(dtype)
+  const isReadable =
+    count === 1 && !isExternal(tensor) && ['float32', 'int64', 'int32', 'int8', 'uint8', 'float64'].includes(dtype)
   return isReadable ? numberText(Number(tensorFromProto(tensor).data[0])) : `${dtype} ${dimsText(shape)}`
 }
 
@@ -37,7 +38,11 @@ export function nodeBox(node: NodeProto, id: string, editor: GraphEditor): Box {
     id,
     kind: kindOf(node),
     title: shortText(title),
-    lines: [...name, ...inLines(attributes), ...constants.map(({ value, words }) => `${shortText(value, 24)}: ${shortText(words, 32)}`)],
+    lines: [
+      ...name,
+      ...inLines(attributes),
+      ...constants.map(({ value, words }) => `${shortText(value, 24)}: ${shortText(words, 32)}`),
+    ],
     hint: [
       `${title} ${node.name}`.trim(),
       ...attributes,

@@ -57,7 +57,10 @@ const margin = 16
  * Layers from top to bottom, with few crossings (dagre, which is loaded when it is needed); the same each time.
  * @see https://github.com/dagrejs/dagre/wiki
  */
-export async function laidOut<N extends Sized, E extends Labelled>(nodes: readonly N[], edges: readonly E[]): Promise<Layout<N, E>> {
+export async function laidOut<N extends Sized, E extends Labelled>(
+  nodes: readonly N[],
+  edges: readonly E[],
+): Promise<Layout<N, E>> {
   // its declarations lack the extensions that TypeScript needs to resolve them for a module
   const { Graph, layout } = (await import('@dagrejs/dagre')) as unknown as Dagre
   const graph = new Graph({ multigraph: true })

@@ -6,7 +6,9 @@ import { type Arrow, type Box, type DrawnGraph, shortText } from './graph.js'
 import { dimsText, isConstant, nodeBox, typeText } from './labels.js'
 import { chosen, type Selection } from './selection.js'
 
-/** The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other. */
+/**
+ * The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other.
+ */
 export function modelGraph(model: ModelProto, selection: Selection, shapes: InferenceOptions['shapes']): DrawnGraph {
   const editor = new GraphEditor(model)
   return new ModelDrawing(editor, inferTypes(model, { shapes })).draw(selection)
@@ -54,11 +56,16 @@ class ModelDrawing {
     if (!isKnown) this.#arrows.push({ from, to, label: typeText(this.#types.get(value)), ...(isInner && { isInner }) })
   }
 
-  /** The box that a value comes from; nothing for a constant, and, unless the reader is drawn, for what is not drawn itself. */
+  /**
+   * The box that a value comes from; nothing for a constant, and, unless the reader is drawn, for what is not drawn
+   * itself.
+   */
   #sourceOf(value: string, isReaderDrawn: boolean): string | undefined {
     const producer = this.#editor.producer(value)
     if (producer === undefined)
-      return this.#editor.isInput(value) && (isReaderDrawn || this.#editor.isOutput(value)) ? this.#end(value, 'input') : undefined
+      return this.#editor.isInput(value) && (isReaderDrawn || this.#editor.isOutput(value))
+        ? this.#end(value, 'input')
+        : undefined
     if (isConstant(producer)) return undefined
     return this.#ids.get(producer) ?? (isReaderDrawn ? this.#undrawn('before') : undefined)
   }

@@ -13,12 +13,24 @@ export interface Selection {
   readonly limit: number
 }
 
-/** The nodes to draw, in the order in which they can run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that the graph has not */
-export function chosen(nodes: readonly NodeProto[], editor: GraphEditor, { around, depth, limit }: Selection): readonly NodeProto[] {
+/**
+ * The nodes to draw, in the order in which they can run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that
+ * the graph has not
+ */
+export function chosen(
+  nodes: readonly NodeProto[],
+  editor: GraphEditor,
+  { around, depth, limit }: Selection,
+): readonly NodeProto[] {
   return (around === undefined ? nodes : nearTo(around, depth, nodes, editor)).slice(0, limit)
 }
 
-function nearTo(names: readonly string[], depth: number, nodes: readonly NodeProto[], editor: GraphEditor): readonly NodeProto[] {
+function nearTo(
+  names: readonly string[],
+  depth: number,
+  nodes: readonly NodeProto[],
+  editor: GraphEditor,
+): readonly NodeProto[] {
   const found = new Set(names.flatMap((name) => named(name, nodes, editor)))
   let last: readonly NodeProto[] = [...found]
   for (let step = 0; step < depth && last.length > 0; step++) {

@@ -10,7 +10,12 @@ const padding = 9
 /** A graph as a picture that needs nothing else, readable on white and on black. */
 export async function svgOf({ title, boxes, arrows }: DrawnGraph): Promise<string> {
   const { width, height, placed, routes } = await laidOut(boxes.map(sized), arrows)
-  const attributes = { xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${coordinate(width)} ${coordinate(height)}` }
+  const attributes = {
+    xmlns: 'http://www.w3.org/2000/svg',
+    width,
+    height,
+    viewBox: `0 0 ${coordinate(width)} ${coordinate(height)}`,
+  }
   const drawing = element(
     'svg',
     { ...attributes, role: 'img' },
@@ -69,12 +74,15 @@ function head(points: readonly Point[]): string {
   const [from, tip] = [points.at(-2)!, points.at(-1)!]
   const length = Math.hypot(tip.x - from.x, tip.y - from.y) || 1
   const [dx, dy] = [(tip.x - from.x) / length, (tip.y - from.y) / length]
-  const corner = (side: number): string => `${coordinate(tip.x - 7 * dx - side * 3.5 * dy)},${coordinate(tip.y - 7 * dy + side * 3.5 * dx)}`
+  const corner = (side: number): string =>
+    `${coordinate(tip.x - 7 * dx - side * 3.5 * dy)},${coordinate(tip.y - 7 * dy + side * 3.5 * dx)}`
   return `${coordinate(tip.x)},${coordinate(tip.y)} ${corner(1)} ${corner(-1)}`
 }
 
 function style(kinds: ReadonlySet<BoxKind>): string {
-  const boxes = [...kinds].sort().map((kind) => `.${kind} rect{fill:${boxColours[kind].fill};stroke:${boxColours[kind].edge}}`)
+  const boxes = [...kinds]
+    .sort()
+    .map((kind) => `.${kind} rect{fill:${boxColours[kind].fill};stroke:${boxColours[kind].edge}}`)
   return [
     'text{font:11px system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;text-anchor:middle}',
     '.box text{fill:#16202b}.box .name{font-size:13px;font-weight:600}.box .line{fill:#3d4a57}',

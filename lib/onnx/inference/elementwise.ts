@@ -19,14 +19,21 @@ function element(dtype: ElementType | undefined, number: number | undefined): Di
 
 type Operation = (a: number, b: number, isFloat: boolean) => number
 
-function folded(inputs: readonly Known[], dtype: ElementType | undefined, count: Dim, operation: Operation): readonly Dim[] | undefined {
+function folded(
+  inputs: readonly Known[],
+  dtype: ElementType | undefined,
+  count: Dim,
+  operation: Operation,
+): readonly Dim[] | undefined {
   const [a, b] = inputs.map(({ value }) => value)
   if (inputs.length !== 2 || a === undefined || b === undefined || typeof count !== 'number') return undefined
   // Lists and scalars only: that is what shapes are computed from.
   if (![a, b].every(({ length }) => length === 1 || length === count)) return undefined
   return Array.from({ length: count }, (_, i) => {
     const [x, y] = [a.length === 1 ? a[0] : a[i], b.length === 1 ? b[0] : b[i]]
-    return typeof x === 'number' && typeof y === 'number' ? element(dtype, operation(x, y, isFloat(dtype))) : neutral(operation, x, y)
+    return typeof x === 'number' && typeof y === 'number'
+      ? element(dtype, operation(x, y, isFloat(dtype)))
+      : neutral(operation, x, y)
   })
 }
 
@@ -43,7 +50,8 @@ function neutral(operation: Operation, a: Dim, b: Dim): Dim {
 /** Of sizes with names: the same one is equal, and none is below 0. */
 function equalSizes(a: Dim, b: Dim): Dim {
   if (typeof a === 'string' && a === b) return 1
-  const isBelow = [a, b].some((dim) => typeof dim === 'number' && dim < 0) && [a, b].some((dim) => typeof dim === 'string')
+  const isBelow =
+    [a, b].some((dim) => typeof dim === 'number' && dim < 0) && [a, b].some((dim) => typeof dim === 'string')
   return isBelow ? 0 : undefined
 }
 
@@ -64,7 +72,8 @@ function broadcasting(operation?: Operation): Rule {
     if (node.inputs.length === 0) return []
     const shape = broadcastShape(node)
     const dtype = node.inputs.find((input) => input.dtype !== undefined)?.dtype
-    const value = operation && shape && shape.length < 2 ? folded(node.inputs, dtype, product(shape), operation) : undefined
+    const value =
+      operation && shape && shape.length < 2 ? folded(node.inputs, dtype, product(shape), operation) : undefined
     return [{ dtype, shape, value }]
   }
 }
@@ -73,7 +82,8 @@ function comparing(operation?: Operation): Rule {
   return (node) => {
     if (node.inputs.length === 0) return []
     const shape = broadcastShape(node)
-    const value = operation && shape && shape.length < 2 ? folded(node.inputs, 'bool', product(shape), operation) : undefined
+    const value =
+      operation && shape && shape.length < 2 ? folded(node.inputs, 'bool', product(shape), operation) : undefined
     return [{ dtype: 'bool', shape, value }]
   }
 }
@@ -85,13 +95,23 @@ const where: Rule = (node) => {
   const shape = broadcast([condition.shape, a.shape, b.shape])
   const count = shape && shape.length < 2 ? product(shape) : undefined
   return [
-    { dtype: a.dtype ?? b.dtype, shape, value: typeof count === 'number' ? chosen(condition.value, a.value, b.value, count) : undefined },
+    {
+      dtype: a.dtype ?? b.dtype,
+      shape,
+      value: typeof count === 'number' ? chosen(condition.value, a.value, b.value, count) : undefined,
+    },
   ]
 }
 
-function chosen(condition: Known['value'], a: Known['value'], b: Known['value'], count: number): readonly Dim[] | undefined {
+function chosen(
+  condition: Known['value'],
+  a: Known['value'],
+  b: Known['value'],
+  count: number,
+): readonly Dim[] | undefined {
   const lists = [condition, a, b]
-  if (lists.some((list) => list !== undefined && list.length !== 1 && list.length !== count) || condition === undefined) return undefined
+  if (lists.some((list) => list !== undefined && list.length !== 1 && list.length !== count) || condition === undefined)
+    return undefined
   const at = (list: Known['value'], i: number): Dim => (list?.length === 1 ? list[0] : list?.[i])
   return Array.from({ length: count }, (_, i) => {
     const truth = at(condition, i)
@@ -133,14 +153,19 @@ export const elementwise: Readonly<Record<string, Rule>> = {
   Identity: identity,
   IsInf: sameAsBool,
   IsNaN: sameAsBool,
-  Dropout: (node) => [same(node)[0], { dtype: node.opset < 10 ? node.input(0).dtype : 'bool', shape: node.input(0).shape }],
+  Dropout: (node) => [
+    same(node)[0],
+    { dtype: node.opset < 10 ? node.input(0).dtype : 'bool', shape: node.input(0).shape },
+  ],
   Add: broadcasting(add),
   Sub: broadcasting(subtract),
   Mul: broadcasting(multiply),
   Div: broadcasting(divide),
   Max: broadcasting((a, b) => Math.max(a, b)),
   Min: broadcasting((a, b) => Math.min(a, b)),
-  ...Object.fromEntries(['Mean', 'Sum', 'Mod', 'BitShift', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor'].map((name) => [name, broadcasting()])),
+  ...Object.fromEntries(
+    ['Mean', 'Sum', 'Mod', 'BitShift', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor'].map((name) => [name, broadcasting()]),
+  ),
   Pow: power,
   Equal: comparing(equal),
   Greater: comparing((a, b) => Number(a > b)),

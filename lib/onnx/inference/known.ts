@@ -17,7 +17,10 @@ export interface ValueType {
   readonly shape: readonly Dim[] | undefined
 }
 
-/** The same with the elements, where they are few numbers that shapes may depend on; a string is the size of a dimension with that name. */
+/**
+ * The same with the elements, where they are few numbers that shapes may depend on; a string is the size of a dimension
+ * with that name.
+ */
 export interface Known extends ValueType {
   readonly value?: readonly Dim[] | undefined
 }
@@ -39,7 +42,11 @@ export function bounded({ dtype, shape, value }: Known): Known {
   if (shape === undefined || shape.length > mostDims) return { dtype, shape: undefined }
   const dims = shape.map((dim) => (typeof dim === 'number' ? size(dim) : dim))
   const count = product(dims)
-  return { dtype, shape: dims, value: value !== undefined && value.length <= mostElements && value.length === count ? value : undefined }
+  return {
+    dtype,
+    shape: dims,
+    value: value !== undefined && value.length <= mostElements && value.length === count ? value : undefined,
+  }
 }
 
 /** The size of a list, an unknown one included. */

@@ -45,7 +45,9 @@ const quantize: Rule = (node) => {
   return [{ dtype: node.elementType('output_dtype') ?? 'uint8', shape }]
 }
 
-const dequantize: Rule = (node) => [{ dtype: node.elementType('output_dtype') ?? node.input(1).dtype, shape: node.input(0).shape }]
+const dequantize: Rule = (node) => [
+  { dtype: node.elementType('output_dtype') ?? node.input(1).dtype, shape: node.input(0).shape },
+]
 
 const dynamicQuantize: Rule = (node) => [
   { dtype: 'uint8', shape: node.input(0).shape },
@@ -71,7 +73,8 @@ const einsum: Rule = (node) => {
   const [left, right] = node.text('equation', '').replaceAll(' ', '').split('->')
   const terms = needed(left).split(',')
   const dims = new Map<string, Dim>()
-  if (right === undefined || [...terms, right].some((term) => !/^[a-zA-Z]*$/.test(term))) return [{ dtype, shape: undefined }]
+  if (right === undefined || [...terms, right].some((term) => !/^[a-zA-Z]*$/.test(term)))
+    return [{ dtype, shape: undefined }]
   terms.forEach((term, i) => {
     const shape = node.input(i).shape
     for (const [axis, letter] of Array.from(term).entries()) {

@@ -89,7 +89,10 @@ export class InferredNode {
     return dtype === 'undefined' ? undefined : dtype
   }
 
-  /** A list that is an attribute in old versions of an operator and an input in new ones; null where it is neither. @throws NotKnown where it is computed */
+  /**
+   * A list that is an attribute in old versions of an operator and an input in new ones; null where it is neither.
+   * @throws NotKnown where it is computed
+   */
   list(name: string, input: number): readonly number[] | null {
     const attribute = this.ints(name)
     if (attribute !== undefined) return attribute
@@ -99,7 +102,8 @@ export class InferredNode {
   #attribute(name: string, type: number): AttributeProto | undefined {
     const attribute = this.proto.attribute.find((one) => one.name === name)
     // A reference to the attribute of a function is no value; files of IR version 1 do not say the type.
-    if (attribute !== undefined && (attribute.refAttrName !== '' || (attribute.type !== type && attribute.type !== 0))) throw notKnown
+    if (attribute !== undefined && (attribute.refAttrName !== '' || (attribute.type !== type && attribute.type !== 0)))
+      throw notKnown
     return attribute
   }
 }

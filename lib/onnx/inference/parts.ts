@@ -6,7 +6,8 @@ const concat: Rule = (node) => {
   const dtype = inputs.find((input) => input.dtype !== undefined)?.dtype
   const shapes = inputs.map(({ shape }) => shape)
   const rank = shapes.find((shape) => shape !== undefined)?.length
-  if (rank === undefined || shapes.some((shape) => shape !== undefined && shape.length !== rank)) return [{ dtype, shape: undefined }]
+  if (rank === undefined || shapes.some((shape) => shape !== undefined && shape.length !== rank))
+    return [{ dtype, shape: undefined }]
   // Before opset 4 the axis was 1 where none was given.
   const axis = axisOf(node.int('axis', 1), rank)
   const shape = Array.from({ length: rank }, (_, i) => {
@@ -15,7 +16,9 @@ const concat: Rule = (node) => {
   })
   const values = inputs.map(({ value }) => value)
   const value =
-    rank === 1 && values.every((one) => one !== undefined) && sum(values.map((one) => one.length)) === shape[0] ? values.flat() : undefined
+    rank === 1 && values.every((one) => one !== undefined) && sum(values.map((one) => one.length)) === shape[0]
+      ? values.flat()
+      : undefined
   return [{ dtype, shape, value }]
 }
 
@@ -33,7 +36,8 @@ const split: Rule = (node) => {
   let at = 0
   return Array.from({ length: outputs }, (_, i) => {
     const size = sizes?.[i]
-    const part = value !== undefined && size !== undefined && shape.length === 1 ? value.slice(at, at + size) : undefined
+    const part =
+      value !== undefined && size !== undefined && shape.length === 1 ? value.slice(at, at + size) : undefined
     at += size ?? 0
     return { dtype, shape: shape.with(axis, size), value: part }
   })
@@ -75,9 +79,14 @@ const numeric = (dim: Dim): number | undefined => (Number.isInteger(dim) ? (dim 
 /** Where a cut begins and ends in a dimension of that size: the end is not taken any more. */
 function bounds(size: number, { start, end, step }: Cut): { first: number; last: number; step: number } | undefined {
   if (start === undefined || end === undefined || step === undefined || step === 0) return undefined
-  const clamped = (at: number, least: number, most: number): number => Math.min(Math.max(at < 0 ? at + size : at, least), most)
+  const clamped = (at: number, least: number, most: number): number =>
+    Math.min(Math.max(at < 0 ? at + size : at, least), most)
   const isBack = step < 0
-  return { first: clamped(start, 0, isBack ? size - 1 : size), last: clamped(end, isBack ? -1 : 0, isBack ? size - 1 : size), step }
+  return {
+    first: clamped(start, 0, isBack ? size - 1 : size),
+    last: clamped(end, isBack ? -1 : 0, isBack ? size - 1 : size),
+    step,
+  }
 }
 
 function cutDim(dim: Dim, cut: Cut | undefined): Dim {
@@ -104,10 +113,17 @@ const gather: Rule = (node) => {
   const axis = needed(axisOf(node.int('axis', 0), data.shape.length))
   const { shape, value } = data
   const picked = shape.length === 1 ? indices.value?.map((index) => picked1(value, index)) : undefined
-  return [{ dtype: data.dtype, shape: [...shape.slice(0, axis), ...indices.shape, ...shape.slice(axis + 1)], value: value && picked }]
+  return [
+    {
+      dtype: data.dtype,
+      shape: [...shape.slice(0, axis), ...indices.shape, ...shape.slice(axis + 1)],
+      value: value && picked,
+    },
+  ]
 }
 
-const picked1 = (value: readonly Dim[] | undefined, index: Dim): Dim => (typeof index === 'number' ? value?.at(index) : undefined)
+const picked1 = (value: readonly Dim[] | undefined, index: Dim): Dim =>
+  typeof index === 'number' ? value?.at(index) : undefined
 
 const gatherElements: Rule = (node) => [{ dtype: node.input(0).dtype, shape: node.input(1).shape }]
 
@@ -115,7 +131,12 @@ const gatherND: Rule = (node) => {
   const [data, indices] = [node.shape(0), node.shape(1)]
   const last = indices.at(-1)
   const from = node.int('batch_dims', 0) + needed(typeof last === 'number' ? last : undefined)
-  return [{ dtype: node.input(0).dtype, shape: from <= data.length ? [...indices.slice(0, -1), ...data.slice(from)] : undefined }]
+  return [
+    {
+      dtype: node.input(0).dtype,
+      shape: from <= data.length ? [...indices.slice(0, -1), ...data.slice(from)] : undefined,
+    },
+  ]
 }
 
 const tile: Rule = (node) => {
@@ -128,7 +149,9 @@ const pad: Rule = (node) => {
   const { dtype, shape } = node.input(0)
   if (shape === undefined) return [{ dtype, shape }]
   const pads = node.ints('pads') ?? node.ints('paddings') ?? node.input(1).value
-  const axes = node.has(3) ? needed(node.numbers(3)).map((axis) => needed(axisOf(axis, shape.length))) : shape.map((_, axis) => axis)
+  const axes = node.has(3)
+    ? needed(node.numbers(3)).map((axis) => needed(axisOf(axis, shape.length)))
+    : shape.map((_, axis) => axis)
   const dims = [...shape]
   axes.forEach((axis, i) => {
     const [before, after] = [pads?.[i], pads?.[i + axes.length]]
@@ -149,19 +172,27 @@ const reduce: Rule = (node) => {
     return [{ dtype, shape: isKept ? shape.map(() => undefined) : undefined }]
   const given = node.list('axes', 1) ?? []
   if (given.length === 0 && node.int('noop_with_empty_axes', 0) !== 0) return [{ dtype, shape }]
-  const axes = given.length === 0 ? shape.map((_, axis) => axis) : given.map((axis) => needed(axisOf(axis, shape.length)))
+  const axes =
+    given.length === 0 ? shape.map((_, axis) => axis) : given.map((axis) => needed(axisOf(axis, shape.length)))
   return [{ dtype, shape: without(shape, axes, isKept) }]
 }
 
 function without(shape: readonly Dim[], axes: readonly number[], isKept: boolean): Dim[] {
   const reduced = new Set(axes)
-  return isKept ? shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim)) : shape.filter((_, axis) => !reduced.has(axis))
+  return isKept
+    ? shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim))
+    : shape.filter((_, axis) => !reduced.has(axis))
 }
 
 const argument: Rule = (node) => {
   const { shape } = node.input(0)
   const axis = shape && needed(axisOf(node.int('axis', 0), shape.length))
-  return [{ dtype: 'int64', shape: axis === undefined ? undefined : shape && without(shape, [axis], node.int('keepdims', 1) !== 0) }]
+  return [
+    {
+      dtype: 'int64',
+      shape: axis === undefined ? undefined : shape && without(shape, [axis], node.int('keepdims', 1) !== 0),
+    },
+  ]
 }
 
 const topK: Rule = (node) => {

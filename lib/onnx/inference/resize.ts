@@ -15,7 +15,9 @@ const resize: Rule = (node) => {
   if (sizes !== undefined) return [{ dtype, shape: resizedTo(node, shape, axes, sizes) }]
   const isCrop = node.text('coordinate_transformation_mode', 'half_pixel') === 'tf_crop_and_resize'
   const scales = isCrop ? undefined : node.numbers(2)
-  return [{ dtype, shape: shape.map((dim, axis) => (axes.includes(axis) ? scaled(dim, scales?.[axes.indexOf(axis)]) : dim)) }]
+  return [
+    { dtype, shape: shape.map((dim, axis) => (axes.includes(axis) ? scaled(dim, scales?.[axes.indexOf(axis)]) : dim)) },
+  ]
 }
 
 function resizedTo(node: InferredNode, shape: readonly Dim[], axes: readonly number[], { value }: Known): Dim[] {

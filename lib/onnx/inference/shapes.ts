@@ -44,7 +44,8 @@ function unknownDims({ shape }: Known): readonly Dim[] | undefined {
 const range: Rule = (node) => {
   const { dtype } = node.input(0)
   const [start, limit, step] = [0, 1, 2].map((i) => node.numbers(i)?.[0])
-  if (start === undefined || limit === undefined || step === undefined || step === 0) return [{ dtype, shape: [undefined] }]
+  if (start === undefined || limit === undefined || step === undefined || step === 0)
+    return [{ dtype, shape: [undefined] }]
   const length = Math.max(Math.ceil((limit - start) / step), 0)
   const value = length <= mostElements ? Array.from({ length }, (_, i) => start + i * step) : undefined
   return [{ dtype, shape: [length], value: dtype === 'int64' || dtype === 'int32' ? value : undefined }]
@@ -68,7 +69,10 @@ const reshape: Rule = (node) => {
   return [{ dtype, shape: dims.map((dim) => (dim === -1 ? rest(shape, dims) : dim)), value }]
 }
 
-/** The one dimension of a shape that follows from the others: what is left of the input when the same names and the sizes are taken out of it. */
+/**
+ * The one dimension of a shape that follows from the others: what is left of the input when the same names and the
+ * sizes are taken out of it.
+ */
 function rest(shape: readonly Dim[] | undefined, dims: readonly Dim[]): Dim {
   if (shape === undefined) return undefined
   const others = dims.filter((dim) => dim !== -1)

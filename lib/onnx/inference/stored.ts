@@ -24,11 +24,20 @@ const readable: ReadonlySet<string> = new Set([
   'bool',
 ])
 
-/** The elements of a short tensor; those in other files are left there. @throws TensorRTError ERR_TRT_ONNX_PARSE where there are not as many as the shape says */
+/**
+ * The elements of a short tensor; those in other files are left there. @throws TensorRTError ERR_TRT_ONNX_PARSE where
+ * there are not as many as the shape says
+ */
 export function readNumbers(tensor: TensorProto): readonly number[] | undefined {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
-  if (isExternal(tensor) || !isDType(dtype) || !readable.has(dtype) || shape.length > 1 || elementCount(shape) > mostElements)
+  if (
+    isExternal(tensor) ||
+    !isDType(dtype) ||
+    !readable.has(dtype) ||
+    shape.length > 1 ||
+    elementCount(shape) > mostElements
+  )
     return undefined
   return Array.from<number | bigint, number>(tensorFromProto(tensor).data, Number)
 }

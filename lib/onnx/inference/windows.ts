@@ -29,7 +29,9 @@ function positive(number: number | undefined): number | undefined {
 /** How many places a kernel has in a dimension. */
 function places(dim: Dim, { kernel, stride, dilation, before, after }: Window, padding: string, ceil: boolean): Dim {
   if (typeof dim !== 'number') {
-    const isKept = stride === 1 && (padding.startsWith('SAME') || (padding === 'NOTSET' && before + after === dilation * (kernel - 1)))
+    const isKept =
+      stride === 1 &&
+      (padding.startsWith('SAME') || (padding === 'NOTSET' && before + after === dilation * (kernel - 1)))
     return isKept ? dim : undefined
   }
   if (padding.startsWith('SAME')) return Math.ceil(dim / stride)
@@ -118,7 +120,9 @@ const gridSample: Rule = (node) => {
 
 const roiAlign: Rule = (node) => {
   const [x, rois] = [node.shape(0), node.shape(1)]
-  return [{ dtype: node.input(0).dtype, shape: [rois[0], x[1], node.int('output_height', 1), node.int('output_width', 1)] }]
+  return [
+    { dtype: node.input(0).dtype, shape: [rois[0], x[1], node.int('output_height', 1), node.int('output_width', 1)] },
+  ]
 }
 
 /** What goes over pictures. */

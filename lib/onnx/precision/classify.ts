@@ -11,7 +11,10 @@ import { halfTypes, type PrecisionSettings } from './options.js'
 import type { Kept } from './report.js'
 import { hasGraph, sizesOf } from './shape-math.js'
 
-/** What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant nodes are in neither. */
+/**
+ * What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant
+ * nodes are in neither.
+ */
 export interface Verdicts {
   readonly converted: ReadonlySet<NodeProto>
   readonly kept: ReadonlyMap<NodeProto, Kept>
@@ -42,10 +45,15 @@ export function classify(graph: FloatGraph, settings: PrecisionSettings): Verdic
 
 /** As the report has them. */
 function inOrder(graph: FloatGraph, kept: ReadonlyMap<NodeProto, Kept>): ReadonlyMap<NodeProto, Kept> {
-  return new Map(graph.editor.nodes().flatMap((node) => (kept.has(node) ? [[node, kept.get(node) as Kept] as const] : [])))
+  return new Map(
+    graph.editor.nodes().flatMap((node) => (kept.has(node) ? [[node, kept.get(node) as Kept] as const] : [])),
+  )
 }
 
-/** Whether a node reads or gives float32 that conversion could change, or what is not known. A node with a graph inside always counts. */
+/**
+ * Whether a node reads or gives float32 that conversion could change, or what is not known. A node with a graph inside
+ * always counts.
+ */
 function concerns(graph: FloatGraph, node: NodeProto): boolean {
   if (hasGraph(node)) return true
   const values = [...node.input.filter((_, i) => !staysFloat(node.opType, 'input', i)), ...node.output]
@@ -74,16 +82,21 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
   return [
     (node) => {
       const pattern = patternOf(nameOf(node), keepNames)
-      return pattern === undefined ? undefined : { reason: 'name', detail: `its name is among keep.names (${String(pattern)})` }
+      return pattern === undefined
+        ? undefined
+        : { reason: 'name', detail: `its name is among keep.names (${String(pattern)})` }
     },
-    ({ opType }) => (keepOperators.has(opType) ? { reason: 'operator', detail: `${opType} is among keep.operators` } : undefined),
+    ({ opType }) =>
+      keepOperators.has(opType) ? { reason: 'operator', detail: `${opType} is among keep.operators` } : undefined,
     (node) => {
       if (isOnnx(node) && takesSince(node.opType, precision) !== undefined && !hasGraph(node)) return undefined
       return { reason: 'unsupported', detail: `${node.opType} is none of the operators that are converted to ${type}` }
     },
     (node) => {
       const part = refusedPart(node, precision)
-      return part === undefined ? undefined : { reason: 'unsupported', detail: `TensorRT-RTX does not build ${part} in ${type}` }
+      return part === undefined
+        ? undefined
+        : { reason: 'unsupported', detail: `TensorRT-RTX does not build ${part} in ${type}` }
     },
     ({ opType }) => {
       const since = takesSince(opType, precision) as number
@@ -93,7 +106,9 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
     },
     (node) => {
       const unknown = [...node.input, ...node.output].find((value) => value !== '' && !dtypes.has(value))
-      return unknown === undefined ? undefined : { reason: 'type', detail: `the type of ${JSON.stringify(unknown)} is not known` }
+      return unknown === undefined
+        ? undefined
+        : { reason: 'type', detail: `the type of ${JSON.stringify(unknown)} is not known` }
     },
     (node) => {
       const inputs = floats(node).filter((value) => !graph.isStored(value))
@@ -109,11 +124,16 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
     (node) => {
       const large = stored(node).find((value) => graph.numbers(value).largest > initMax)
       if (large === undefined) return undefined
-      return { reason: 'weights', detail: `${JSON.stringify(large)} has ${graph.numbers(large).largest}, beyond initMax ${initMax}` }
+      return {
+        reason: 'weights',
+        detail: `${JSON.stringify(large)} has ${graph.numbers(large).largest}, beyond initMax ${initMax}`,
+      }
     },
     (node) => {
       const mask = isElementwise(node) ? node.input.find((value) => masks.has(value)) : undefined
-      return mask === undefined ? undefined : { reason: 'mask', detail: `${JSON.stringify(mask)} goes beyond the numbers of ${type}` }
+      return mask === undefined
+        ? undefined
+        : { reason: 'mask', detail: `${JSON.stringify(mask)} goes beyond the numbers of ${type}` }
     },
     (node) => tooSmall(graph, node, stored(node)),
     (node) => {
@@ -124,7 +144,10 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
       })
       if (large === undefined) return undefined
       const { min, max } = ranges.get(large) as { min: number; max: number }
-      return { reason: 'range', detail: `${JSON.stringify(large)} goes from ${min} to ${max}, beyond dataMax ${dataMax}` }
+      return {
+        reason: 'range',
+        detail: `${JSON.stringify(large)} goes from ${min} to ${max}, beyond dataMax ${dataMax}`,
+      }
     },
     (node) => {
       const depth = maxReductionDepth === Infinity ? 0 : (reductionDepth(graph, node) ?? 0)
@@ -149,19 +172,26 @@ function isMaskOfSoftmax({ editor }: FloatGraph, node: NodeProto, integers: Read
   )
 }
 
-/** Numbers that the type cannot tell from 0, such as an epsilon, and scales that would lose digits: each quantized number is multiplied by one. */
+/**
+ * Numbers that the type cannot tell from 0, such as an epsilon, and scales that would lose digits: each quantized
+ * number is multiplied by one.
+ */
 function tooSmall(graph: FloatGraph, node: NodeProto, stored: readonly string[]): Kept | undefined {
   const isScale = node.opType === 'QuantizeLinear' || node.opType === 'DequantizeLinear'
   for (const value of stored) {
     const { flushed, normal, nonZero } = graph.numbers(value)
     if (nonZero > 0 && flushed === nonZero)
       return { reason: 'small', detail: `of ${JSON.stringify(value)} nothing but zeros would be left` }
-    if (isScale && normal < nonZero) return { reason: 'small', detail: `scales in ${JSON.stringify(value)} would lose digits` }
+    if (isScale && normal < nonZero)
+      return { reason: 'small', detail: `scales in ${JSON.stringify(value)} would lose digits` }
   }
   return undefined
 }
 
-/** Of the nodes that were to be converted those that only move elements, and that no other one reaches by way of such nodes. */
+/**
+ * Of the nodes that were to be converted those that only move elements, and that no other one reaches by way of such
+ * nodes.
+ */
 function movingBetweenKept(graph: FloatGraph, converted: ReadonlySet<NodeProto>): NodeProto[] {
   const moving = new Set([...converted].filter(({ opType }) => onlyMoves(opType)))
   const pending = [...converted].filter((node) => !moving.has(node))

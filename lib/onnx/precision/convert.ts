@@ -6,19 +6,27 @@ import { dtypesOf } from './dtypes.js'
 import { FloatGraph, nameOf } from './float-graph.js'
 import { refusedPart, takesSince } from './operators.js'
 import { highestOpset, raiseOpset, whyNotRaised } from '../opset.js'
-import { checkedPrecisionOptions, type HalfPrecision, halfTypes, type PrecisionOptions, type PrecisionSettings } from './options.js'
+import {
+  checkedPrecisionOptions,
+  type HalfPrecision,
+  halfTypes,
+  type PrecisionOptions,
+  type PrecisionSettings,
+} from './options.js'
 import type { PrecisionReport } from './report.js'
 import { Rewriting } from './rewrite.js'
 
 /**
- * Makes a float32 model compute in float16 or bfloat16, by types in its graph: what TensorRT 11 and TensorRT-RTX, which have no flags for it, and strongly typed networks
- * of TensorRT 10 need; the rules are those of NVIDIA's AutoCast. Nodes take the new type with their weights, unless something of them speaks against it
- * ({@link KeptReason}); casts stand only where values go from one type to the other; graphs inside of nodes (If, Loop, Scan) stay as they are. Inputs and outputs of the
- * model keep their types, unless `keepIO` is false. What overflows inside of the model only data can tell: see the
- * option `ranges`.
+ * Makes a float32 model compute in float16 or bfloat16, by types in its graph: what TensorRT 11 and TensorRT-RTX, which
+ * have no flags for it, and strongly typed networks of TensorRT 10 need; the rules are those of NVIDIA's AutoCast.
+ * Nodes take the new type with their weights, unless something of them speaks against it ({@link KeptReason}); casts
+ * stand only where values go from one type to the other; graphs inside of nodes (If, Loop, Scan) stay as they are.
+ * Inputs and outputs of the model keep their types, unless `keepIO` is false. What overflows inside of the model only
+ * data can tell: see the option `ranges`.
  *
  * It works on the calling thread, for about a second for 100 million weights; {@link Builder} does it on another one.
- * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded ({@link loadExternalData})
+ * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded
+ * ({@link loadExternalData})
  * @returns the same model, and what became of it
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for ranges of which none is of a value of the model;
  * ERR_TRT_ONNX_PARSE for a graph that cannot run; ERR_TRT_PRECISION for a model whose opset is too low and cannot be
@@ -44,7 +52,12 @@ export function convertPrecision(
   const verdicts = classify(graph, settings)
   refuseOldCasts(editor, verdicts, settings)
   const done = new Rewriting(graph, verdicts, settings.keepIO).run()
-  const kept = Array.from(verdicts.kept, ([node, { reason, detail }]) => ({ node: nameOf(node), operator: node.opType, reason, detail }))
+  const kept = Array.from(verdicts.kept, ([node, { reason, detail }]) => ({
+    node: nameOf(node),
+    operator: node.opType,
+    reason,
+    detail,
+  }))
   const report = { precision, converted: verdicts.converted.size, kept, ...done, ...(opset !== undefined && { opset }) }
   return { model: editor.finish(), report }
 }
@@ -88,7 +101,10 @@ function refuseOldCasts({ opset }: GraphEditor, { converted }: Verdicts, { preci
 
 const oldestCast = 6
 
-/** Raises the opset to what the model's operators need for the type: bfloat16 came to Conv in 22. float16 was nearly always there: what lacks it may stay in float32. */
+/**
+ * Raises the opset to what the model's operators need for the type: bfloat16 came to Conv in 22. float16 was nearly
+ * always there: what lacks it may stay in float32.
+ */
 function raised(editor: GraphEditor, settings: PrecisionSettings): PrecisionReport['opset'] {
   const from = editor.opset
   const { precision } = settings

@@ -2,7 +2,10 @@ import type { NodeProto } from '../onnx_pb.js'
 import { intAttribute } from '../node-attributes.js'
 import type { FloatGraph } from './float-graph.js'
 
-/** How many products or numbers are added up for one element of what a node gives, where its weights tell; nothing where they do not, or where nothing is added. */
+/**
+ * How many products or numbers are added up for one element of what a node gives, where its weights tell; nothing where
+ * they do not, or where nothing is added.
+ */
 export function reductionDepth(graph: FloatGraph, node: NodeProto): number | undefined {
   const shape = (input: number): readonly number[] | undefined => {
     const value = node.input[input]

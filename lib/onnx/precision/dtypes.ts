@@ -39,15 +39,19 @@ const fixed: Readonly<Record<string, readonly ElementType[]>> = {
   NonMaxSuppression: ['int64'],
   DynamicQuantizeLinear: ['uint8', 'float32', 'uint8'],
   ...Object.fromEntries(
-    ['And', 'Equal', 'Greater', 'GreaterOrEqual', 'IsInf', 'IsNaN', 'Less', 'LessOrEqual', 'Not', 'Or', 'Xor'].map((name) => [
-      name,
-      ['bool' as const],
-    ]),
+    ['And', 'Equal', 'Greater', 'GreaterOrEqual', 'IsInf', 'IsNaN', 'Less', 'LessOrEqual', 'Not', 'Or', 'Xor'].map(
+      (name) => [name, ['bool' as const]],
+    ),
   ),
 }
 
 /** Outputs after the first that have a type of their own. */
-const second: Readonly<Record<string, ElementType>> = { TopK: 'int64', MaxPool: 'int64', Dropout: 'bool', LayerNormalization: 'float32' }
+const second: Readonly<Record<string, ElementType>> = {
+  TopK: 'int64',
+  MaxPool: 'int64',
+  Dropout: 'bool',
+  LayerNormalization: 'float32',
+}
 
 /** The input that an operator's outputs have their type of, where that is not the first. */
 const source: Readonly<Record<string, number>> = { Where: 1, OneHot: 2, CastLike: 1, DequantizeLinear: 1 }

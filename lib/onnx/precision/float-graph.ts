@@ -45,7 +45,9 @@ export class FloatGraph {
     const tensor = initializer === undefined ? this.editor.constant(value) : tensorFromProto(initializer)
     if (tensor === undefined) {
       const node = this.editor.producer(value)
-      throw notAGraph(`Constant node "${node === undefined ? value : nameOf(node)}" has no value that can be read`, { node: node?.name })
+      throw notAGraph(`Constant node "${node === undefined ? value : nameOf(node)}" has no value that can be read`, {
+        node: node?.name,
+      })
     }
     return tensor as Tensor<'float32'>
   }
@@ -71,7 +73,10 @@ export function isConstantNode(node: NodeProto | undefined): boolean {
   return node?.opType === 'Constant' && isOnnx(node)
 }
 
-/** Whether it reads what there is, without a cast: it gives no float32, or (a Cast to float32) whoever wants 16 bits casts what it reads. */
+/**
+ * Whether it reads what there is, without a cast: it gives no float32, or (a Cast to float32) whoever wants 16 bits
+ * casts what it reads.
+ */
 export function isTransparent(node: NodeProto): boolean {
   return isOnnx(node) && readsAny(node.opType)
 }

@@ -44,7 +44,11 @@ export function integersOf(graph: FloatGraph, sizes: ReadonlySet<string>): Reado
     if (!isOnnx(node) || hasGraph(node)) continue
     small.learn(node)
     const [source = ''] = node.input
-    const isNew = node.opType === 'Cast' && largeTypes.includes(graph.dtypes.get(source)) && !small.has(source) && !sizes.has(source)
+    const isNew =
+      node.opType === 'Cast' &&
+      largeTypes.includes(graph.dtypes.get(source)) &&
+      !small.has(source) &&
+      !sizes.has(source)
     if (isNew || passesOn(node)) for (const value of node.output) if (graph.isFloat(value)) integers.add(value)
   }
   return integers

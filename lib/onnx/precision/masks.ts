@@ -24,7 +24,8 @@ export function isElementwise({ opType }: NodeProto): boolean {
 export function masksOf(graph: FloatGraph): ReadonlySet<string> {
   const masks = new Set<string>()
   const most = finiteMost[graph.precision]
-  const isLarge = (value: string): boolean => graph.isFloat(value) && graph.isStored(value) && graph.numbers(value).largestFinite > most
+  const isLarge = (value: string): boolean =>
+    graph.isFloat(value) && graph.isStored(value) && graph.numbers(value).largestFinite > most
   const isMask = (node: NodeProto): boolean => {
     const moves = onlyMoves(node.opType)
     if (node.opType === 'ConstantOfShape') return Math.abs(filledWith(node)) > most

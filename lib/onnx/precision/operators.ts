@@ -1,7 +1,8 @@
 /**
- * Which of ONNX's operators compute in 16 bits: all float32 inputs and outputs of such a node take the new type together, but for those of {@link staysFloat}.
- * An operator that is not listed stays in float32: those without 16 bits in ONNX, those that AutoCast never converts (Upsample, NonMaxSuppression, Celu, Scan, If,
- * Loop), those whose type is an attribute (ConstantOfShape, Random…), and those whose inputs are coordinates in pixels (RoiAlign).
+ * Which of ONNX's operators compute in 16 bits: all float32 inputs and outputs of such a node take the new type
+ * together, but for those of {@link staysFloat}. An operator that is not listed stays in float32: those without 16 bits
+ * in ONNX, those that AutoCast never converts (Upsample, NonMaxSuppression, Celu, Scan, If, Loop), those whose type is
+ * an attribute (ConstantOfShape, Random…), and those whose inputs are coordinates in pixels (RoiAlign).
  */
 import type { NodeProto } from '../onnx_pb.js'
 import type { HalfPrecision } from './options.js'
@@ -55,7 +56,9 @@ const table: readonly (readonly [number, number, string])[] = [
   [24, 24, 'Swish'],
 ]
 
-const since = new Map(table.flatMap(([fp16, bf16, names]) => names.split(' ').map((name) => [name, { fp16, bf16 }] as const)))
+const since = new Map(
+  table.flatMap(([fp16, bf16, names]) => names.split(' ').map((name) => [name, { fp16, bf16 }] as const)),
+)
 
 /** The opset from which on an operator takes the type; nothing for one that never does, or that is not to. */
 export function takesSince(operator: string, precision: HalfPrecision): number | undefined {

@@ -1,4 +1,12 @@
-import { checkedBoolean, checkedList, checkedNumber, checkedObject, checkedWhole, isText, quoted } from '../../base/checks.js'
+import {
+  checkedBoolean,
+  checkedList,
+  checkedNumber,
+  checkedObject,
+  checkedWhole,
+  isText,
+  quoted,
+} from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import { isNamePattern, type NamePattern } from '../../base/patterns.js'
 import { expected } from '../../errors.js'
@@ -45,13 +53,18 @@ export interface PrecisionOptions {
       }
     | undefined
   /**
-   * Whether the model's inputs and outputs keep their types, so that what feeds it stays as it is; true unless given (AutoCast's default is false). With false,
-   * float32 ones that converted nodes read or give take the new type.
+   * Whether the model's inputs and outputs keep their types, so that what feeds it stays as it is; true unless given
+   * (AutoCast's default is false). With false, float32 ones that converted nodes read or give take the new type.
    */
   readonly keepIO?: boolean | undefined
-  /** A node with a stored number beyond it, either way, stays in float32; 65504 (fp16) or 3.38e38 (bf16) unless given. */
+  /**
+   * A node with a stored number beyond it, either way, stays in float32; 65504 (fp16) or 3.38e38 (bf16) unless given.
+   */
   readonly initMax?: number | undefined
-  /** A node that reads or gives a value whose range goes beyond it stays in float32; 512 unless given. Only values in `ranges` are looked at. */
+  /**
+   * A node that reads or gives a value whose range goes beyond it stays in float32; 512 unless given. Only values in
+   * `ranges` are looked at.
+   */
   readonly dataMax?: number | undefined
   /**
    * What values were seen to be, by name, on data that is typical: the `ranges` of a `Calibration` of this model (`new
@@ -59,7 +72,10 @@ export interface PrecisionOptions {
    * elsewhere. Without them nobody knows what overflows float16 inside of the model.
    */
   readonly ranges?: Readonly<Record<string, ValueRange>> | ReadonlyMap<string, ValueRange | MeasuredRange> | undefined
-  /** A node that adds up more products or numbers than this for one element stays in float32, as far as shapes are known; no limit unless given. */
+  /**
+   * A node that adds up more products or numbers than this for one element stays in float32, as far as shapes are
+   * known; no limit unless given.
+   */
   readonly maxReductionDepth?: number | undefined
 }
 
@@ -79,7 +95,8 @@ const known = ['keep', 'keepIO', 'initMax', 'dataMax', 'ranges', 'maxReductionDe
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPrecisionOptions(precision: unknown, options: unknown): PrecisionSettings {
-  if (precision !== 'fp16' && precision !== 'bf16') throw expected(quoted(['fp16', 'bf16'], ' or '), 'precision', precision)
+  if (precision !== 'fp16' && precision !== 'bf16')
+    throw expected(quoted(['fp16', 'bf16'], ' or '), 'precision', precision)
   const given = readOptions(options, known, 'convertPrecision')
   const { names = [], operators = [] } = readOptions(given.keep, ['names', 'operators'], 'keep')
   const { keepIO = true, initMax = precision === 'fp16' ? 65504 : 3.38e38, dataMax = 512, maxReductionDepth } = given
@@ -91,19 +108,24 @@ export function checkedPrecisionOptions(precision: unknown, options: unknown): P
     initMax: checkedNumber(initMax, 'initMax', 0),
     dataMax: checkedNumber(dataMax, 'dataMax', 0),
     ranges: checkedRanges(given.ranges),
-    maxReductionDepth: maxReductionDepth === undefined ? Infinity : checkedWhole(maxReductionDepth, 'maxReductionDepth', 1),
+    maxReductionDepth:
+      maxReductionDepth === undefined ? Infinity : checkedWhole(maxReductionDepth, 'maxReductionDepth', 1),
   }
 }
 
 function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
   if (value === undefined) return new Map()
   const entries =
-    value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(checkedObject(value, 'ranges', 'ranges by value'))
+    value instanceof Map
+      ? [...(value as Map<string, unknown>)]
+      : Object.entries(checkedObject(value, 'ranges', 'ranges by value'))
   return new Map(entries.map(([name, range]) => [name, checkedRange(range, `the range of '${name}'`)]))
 }
 
 function checkedRange(value: unknown, name: string): ValueRange {
-  const { amax, ...range } = checkedObject(value, name, '{ min, max }') as Partial<Record<'min' | 'max' | 'amax', unknown>>
+  const { amax, ...range } = checkedObject(value, name, '{ min, max }') as Partial<
+    Record<'min' | 'max' | 'amax', unknown>
+  >
   const { min = typeof amax === 'number' ? -amax : undefined, max = amax } = range
   return { min: checkedBound(min, `min in ${name}`), max: checkedBound(max, `max in ${name}`) }
 }

@@ -4,7 +4,10 @@ import { nodesOf, tensorsOf } from '../walk.js'
 import { intAttribute } from '../node-attributes.js'
 import { type HalfPrecision, halfTypes } from './options.js'
 
-/** Whether a model has anything of a type: an input, an output, a stored tensor or a cast to it. Who made it has chosen its types, then. */
+/**
+ * Whether a model has anything of a type: an input, an output, a stored tensor or a cast to it. Who made it has chosen
+ * its types, then.
+ */
 export function hasPrecision(model: ModelProto, precision: HalfPrecision): boolean {
   const number = elementTypeNumber(halfTypes[precision])
   for (const { type } of [...(model.graph?.input ?? []), ...(model.graph?.output ?? [])])

@@ -11,7 +11,8 @@ import type { HalfPrecision } from './options.js'
  * - `integers`: it computes with integers whose size is not known (a Cast of int32 or int64), which have to be exact
  * - `weights`: a stored number is beyond `initMax`
  * - `mask`: it computes with what such a number makes, as a mask of attention is
- * - `small`: of a stored tensor nothing would be left but zeros, such as an epsilon of 1e-12; or a scale of a quantizing node would lose digits
+ * - `small`: of a stored tensor nothing would be left but zeros, such as an epsilon of 1e-12; or a scale of a
+ *   quantizing node would lose digits
  * - `range`: a value goes beyond `dataMax`
  * - `depth`: it adds up more than `maxReductionDepth`
  * - `shapes`: it computes with sizes, which have to be exact

@@ -12,14 +12,20 @@ import { halfTypes } from './options.js'
 import type { PrecisionReport } from './report.js'
 import { finiteMost, halved, store } from './weights.js'
 
-/** Who reads a float32 value: converted nodes, nodes (and graphs inside of nodes) that need float32, and nodes that take whichever there is. */
+/**
+ * Who reads a float32 value: converted nodes, nodes (and graphs inside of nodes) that need float32, and nodes that take
+ * whichever there is.
+ */
 interface Readers {
   readonly half: readonly Use[]
   readonly float: readonly Use[]
   readonly any: readonly Use[]
 }
 
-/** Gives the nodes that were chosen their new type, and puts casts where values go from one type to the other: one for each value and direction. */
+/**
+ * Gives the nodes that were chosen their new type, and puts casts where values go from one type to the other: one for
+ * each value and direction.
+ */
 export class Rewriting {
   readonly #graph: FloatGraph
   readonly #verdicts: Verdicts
@@ -44,7 +50,9 @@ export class Rewriting {
   run(): Pick<PrecisionReport, 'casts' | 'clamped' | 'weights'> {
     const { editor, dtypes } = this.#graph
     // before anything changes: who reads what follows from the verdicts alone
-    const values = [...dtypes.keys()].filter((value) => this.#graph.isFloat(value)).map((value) => [value, this.#readers(value)] as const)
+    const values = [...dtypes.keys()]
+      .filter((value) => this.#graph.isFloat(value))
+      .map((value) => [value, this.#readers(value)] as const)
     const casts = editor.nodes().filter((node) => isOnnx(node) && node.opType === 'Cast')
     for (const [value, readers] of values) this.#rewrite(value, readers)
     for (const node of casts.reverse()) this.#simplify(node)
@@ -60,7 +68,8 @@ export class Rewriting {
     for (const use of this.#graph.editor.uses(value)) {
       const { node, input } = use
       if (input !== -1 && isTransparent(node)) any.push(use)
-      else if (input !== -1 && this.#verdicts.converted.has(node) && !staysFloat(node.opType, 'input', input)) half.push(use)
+      else if (input !== -1 && this.#verdicts.converted.has(node) && !staysFloat(node.opType, 'input', input))
+        half.push(use)
       else float.push(use)
     }
     return { half, float, any }
@@ -111,7 +120,10 @@ export class Rewriting {
     this.#read(value, half, () => this.#graph.editor.addConstant(this.#nameOf(value), tensor))
   }
 
-  /** The old name goes with the new type where nobody needs float32, else with a cast back to it: outputs of the graph, and what graphs inside of nodes read, keep their names. */
+  /**
+   * The old name goes with the new type where nobody needs float32, else with a cast back to it: outputs of the graph,
+   * and what graphs inside of nodes read, keep their names.
+   */
   #rewriteGiven(value: string, readers: Readers): void {
     const { editor } = this.#graph
     const isKeptOutput = editor.isOutput(value) && this.#keepIO
@@ -136,7 +148,10 @@ export class Rewriting {
     this.#halves.add(value)
   }
 
-  /** What has the new type of a float32 value: a cast; of what a cast gave, a cast of what that one read, so that there are never two in a row. */
+  /**
+   * What has the new type of a float32 value: a cast; of what a cast gave, a cast of what that one read, so that there
+   * are never two in a row.
+   */
   #halfOf(value: string): string {
     const { editor, dtypes } = this.#graph
     if (this.#verdicts.masks.has(value)) {
@@ -148,7 +163,11 @@ export class Rewriting {
     const producer = editor.producer(value)
     const [source = ''] = producer && this.#castsTo(producer, 'float32') ? producer.input : []
     if (dtypes.get(source) === this.#half) return source
-    return this.#cast(dtypes.has(source) && !this.#graph.isFloat(source) ? source : value, this.#half, editor.unused(this.#nameOf(value)))
+    return this.#cast(
+      dtypes.has(source) && !this.#graph.isFloat(source) ? source : value,
+      this.#half,
+      editor.unused(this.#nameOf(value)),
+    )
   }
 
   /** The value with the lowest number of the type for what is below it. */
@@ -215,7 +234,8 @@ export class Rewriting {
   /** What the graph says of values that have another type now. */
   #declare(): void {
     const { graph } = this.#graph.editor
-    for (const info of [...graph.input, ...graph.output, ...graph.valueInfo]) if (this.#retyped.has(info.name)) this.#setType(info)
+    for (const info of [...graph.input, ...graph.output, ...graph.valueInfo])
+      if (this.#retyped.has(info.name)) this.#setType(info)
   }
 
   #copyInfo(value: string, name: string): void {

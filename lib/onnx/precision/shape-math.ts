@@ -3,8 +3,9 @@ import type { NodeProto } from '../onnx_pb.js'
 import { type FloatGraph, isConstantNode } from './float-graph.js'
 
 /**
- * The values that are computed from nothing but sizes of tensors and constants. Whole numbers beyond 2048 (256 with bfloat16) have no float16 of their own, so that a
- * size that goes through float32, as exporters have it for a Resize, has to stay there.
+ * The values that are computed from nothing but sizes of tensors and constants. Whole numbers beyond 2048 (256 with
+ * bfloat16) have no float16 of their own, so that a size that goes through float32, as exporters have it for a Resize,
+ * has to stay there.
  */
 export function sizesOf({ editor }: FloatGraph): ReadonlySet<string> {
   const sizes = new Set<string>()

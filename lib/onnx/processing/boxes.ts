@@ -1,4 +1,7 @@
-/** The decoders of lib/vision/decoders in nodes: each says what is ranked, and what the boxes of those are that were chosen. */
+/**
+ * The decoders of lib/vision/decoders in nodes: each says what is ranked, and what the boxes of those are that were
+ * chosen.
+ */
 import {
   cellsOf,
   efficientDetAnchors,
@@ -24,7 +27,10 @@ export interface Ranking {
   readonly classes: number
   /** [N, P, 1], of a C of 1: the number of each row's class, where the model has decided; else all are of class 0. */
   readonly labels?: string
-  /** Boxes [N, K, 4], xyxy, of the chosen: `pick` takes the rows of [N, P, X] to [N, K, X], `pickStored` those of numbers that are stored, [P, X]. */
+  /**
+   * Boxes [N, K, 4], xyxy, of the chosen: `pick` takes the rows of [N, P, X] to [N, K, X], `pickStored` those of
+   * numbers that are stored, [P, X].
+   */
   readonly boxes: (picked: Picked) => string
   /** [N, K, X]: x and y of points, or mask coefficients. */
   readonly extras?: Readonly<Partial<Record<'landmarks' | 'coefficients', (picked: Picked, boxes: string) => string>>>
@@ -68,7 +74,10 @@ export function centredRows(graph: StepGraph, rows: string): string {
 }
 
 /** YOLO v5, v7, decoded by the model: [N, P, 5 + C]. */
-export function yoloRowsRanking(graph: StepGraph, { name, width, count }: { name: string; width: number; count: number }): Ranking {
+export function yoloRowsRanking(
+  graph: StepGraph,
+  { name, width, count }: { name: string; width: number; count: number },
+): Ranking {
   return {
     ...objectScores(graph, name, width),
     sigmoid: false,
@@ -78,9 +87,15 @@ export function yoloRowsRanking(graph: StepGraph, { name, width, count }: { name
 }
 
 /** Without classes the objectness is the score. */
-function objectScores(graph: StepGraph, rows: string, width: number): Pick<Ranking, 'scores' | 'objectness' | 'classes'> {
+function objectScores(
+  graph: StepGraph,
+  rows: string,
+  width: number,
+): Pick<Ranking, 'scores' | 'objectness' | 'classes'> {
   const objectness = columns(graph, rows, 4, 5)
-  return width === 5 ? { scores: objectness, classes: 1 } : { scores: columns(graph, rows, 5, width), objectness, classes: width - 5 }
+  return width === 5
+    ? { scores: objectness, classes: 1 }
+    : { scores: columns(graph, rows, 5, width), objectness, classes: width - 5 }
 }
 
 export interface LevelMap {
@@ -97,7 +112,12 @@ export function yoloMapsRanking(
     width,
     size,
     anchors,
-  }: { maps: readonly LevelMap[]; width: number; size: Size; anchors: readonly (readonly (readonly [number, number])[])[] },
+  }: {
+    maps: readonly LevelMap[]
+    width: number
+    size: Size
+    anchors: readonly (readonly (readonly [number, number])[])[]
+  },
 ): Ranking {
   const parts = maps.map(({ name, ...map }, level) => {
     const own = anchors[level]!.length
@@ -109,7 +129,14 @@ export function yoloMapsRanking(
   const numbers = maps.flatMap(({ rows, columns }, level) => {
     const stride = size.width / columns
     return anchors[level]!.flatMap(([across, down]) =>
-      Array.from({ length: rows * columns }, (_, cell) => [cell % columns, Math.floor(cell / columns), stride, stride, across, down]),
+      Array.from({ length: rows * columns }, (_, cell) => [
+        cell % columns,
+        Math.floor(cell / columns),
+        stride,
+        stride,
+        across,
+        down,
+      ]),
     )
   })
   return {
@@ -121,13 +148,20 @@ export function yoloMapsRanking(
       const own = pickStored(Float32Array.from(numbers.flat()), 6)
       const centres = graph.add(graph.sub(columns(graph, twice, 0, 2), graph.float(0.5)), columns(graph, own, 0, 2))
       const sides = columns(graph, twice, 2, 4)
-      return cornersOf(graph, graph.mul(centres, columns(graph, own, 2, 4)), graph.mul(graph.mul(sides, sides), columns(graph, own, 4, 6)))
+      return cornersOf(
+        graph,
+        graph.mul(centres, columns(graph, own, 2, 4)),
+        graph.mul(graph.mul(sides, sides), columns(graph, own, 4, 6)),
+      )
     },
   }
 }
 
 /** YOLOX: [N, P, 5 + C], whose boxes are not decoded. */
-export function yoloxRanking(graph: StepGraph, { name, width, size }: { name: string; width: number; size: Size }): Ranking {
+export function yoloxRanking(
+  graph: StepGraph,
+  { name, width, size }: { name: string; width: number; size: Size },
+): Ranking {
   const cells = cellsOf(size, yoloStrides)
   const count = cells.length / 3
   return {
@@ -177,7 +211,8 @@ export function retinaFaceRanking(
   const [other, face] = [columns(graph, scores, 0, 1), columns(graph, scores, 1, 2)]
   const landmarks = ({ pick, pickStored }: Picked): string => {
     const own = pickStored(priors, 4)
-    const repeated = (from: number): string => graph.node('Tile', [columns(graph, own, from, from + 2), graph.ints([1, 1, 5])])
+    const repeated = (from: number): string =>
+      graph.node('Tile', [columns(graph, own, from, from + 2), graph.ints([1, 1, 5])])
     return graph.add(repeated(0), graph.mul(graph.mul(pick(points!), graph.float(variances[0])), repeated(2)))
   }
   return {
@@ -222,14 +257,18 @@ export function efficientDetRanking(
   const rowsOf = (name: string, cells: number, width: number): string =>
     graph.reshape(planar ? graph.transpose(name, [0, 2, 3, 1]) : name, [0, cells * perCell, width])
   const joined = (of: 'classes' | 'boxes', width: number): string =>
-    graph.concat(levels.map((level) => (perCell === 0 ? level[of] : rowsOf(level[of], level.cells, width))), 1) // prettier-ignore
+    graph.concat(
+      levels.map((level) => (perCell === 0 ? level[of] : rowsOf(level[of], level.cells, width))),
+      1,
+    )
   const boxes = joined('boxes', 4)
   return {
     scores: joined('classes', classes),
     sigmoid: isLogit,
     count: anchors.length / 4,
     classes,
-    boxes: ({ pick, pickStored }) => fromAnchors(graph, swappedPairs(graph, pick(boxes)), pickStored(anchors, 4), variances),
+    boxes: ({ pick, pickStored }) =>
+      fromAnchors(graph, swappedPairs(graph, pick(boxes)), pickStored(anchors, 4), variances),
   }
 }
 
@@ -240,15 +279,21 @@ export function centerFaceRanking(
 ): Ranking {
   const { width, height } = maps.size
   const count = (width / 4) * (height / 4)
-  const rowsOf = (name: string, channels: number): string => graph.transpose(graph.reshape(name, [0, channels, count]), [0, 2, 1])
+  const rowsOf = (name: string, channels: number): string =>
+    graph.transpose(graph.reshape(name, [0, channels, count]), [0, 2, 1])
   const cells = cellsOf(maps.size, [4])
   const swapped = (rows: string): string => graph.node('Gather', [rows, graph.ints([1, 0])], { axis: 2 })
-  const sidesOf = ({ pick }: Picked): string => graph.mul(graph.node('Exp', [swapped(pick(rowsOf(maps.sizes, 2)))]), graph.float(4))
+  const sidesOf = ({ pick }: Picked): string =>
+    graph.mul(graph.node('Exp', [swapped(pick(rowsOf(maps.sizes, 2)))]), graph.float(4))
   const limit = graph.floats([width, height], [1, 1, 2])
   const within = (values: string): string => graph.min(graph.max(values, graph.float(0)), limit)
   const landmarks = (picked: Picked, boxes: string): string => {
     // y and x of each in turns
-    const points = graph.node('Gather', [picked.pick(rowsOf(maps.points!, 10)), graph.ints([1, 0, 3, 2, 5, 4, 7, 6, 9, 8])], { axis: 2 })
+    const points = graph.node(
+      'Gather',
+      [picked.pick(rowsOf(maps.points!, 10)), graph.ints([1, 0, 3, 2, 5, 4, 7, 6, 9, 8])],
+      { axis: 2 },
+    )
     const repeated = (pair: string): string => graph.node('Tile', [pair, graph.ints([1, 1, 5])])
     return graph.add(graph.mul(points, repeated(sidesOf(picked))), repeated(columns(graph, boxes, 0, 2)))
   }

@@ -2,7 +2,16 @@ import { expected } from '../../errors.js'
 import type { Size } from '../../pixels/types.js'
 import type { SuppressionRules } from './suppression.js'
 
-export const decoders = ['yolo', 'yolo-anchors', 'yolox', 'retinaface', 'efficientdet', 'ssd', 'centerface', 'rtdetr'] as const
+export const decoders = [
+  'yolo',
+  'yolo-anchors',
+  'yolox',
+  'retinaface',
+  'efficientdet',
+  'ssd',
+  'centerface',
+  'rtdetr',
+] as const
 
 /**
  * Whose outputs are decoded, by the names that presets of `node-tensorrt/tasks` have for decoders.

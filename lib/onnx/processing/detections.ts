@@ -27,7 +27,10 @@ export interface SuppressionSteps {
   readonly perClass?: boolean | undefined
   /** Whether sides are counted with one pixel more; default false. */
   readonly pixelAreas?: boolean | undefined
-  /** How many steps are written, each as much work as all boxes against all; default 16. Whether they were enough is an output. */
+  /**
+   * How many steps are written, each as much work as all boxes against all; default 16. Whether they were enough is an
+   * output.
+   */
   readonly rounds?: number | undefined
 }
 
@@ -39,7 +42,10 @@ export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>,
   readonly decoder: Decoder
   /** The outputs that are decoded; when not given, all: which is which their shapes say. */
   readonly outputs?: readonly string[] | undefined
-  /** Of the model's input; not needed for `yolo`, for `ssd`, and where boxes come decoded, of `yolo-anchors` and `rtdetr`. */
+  /**
+   * Of the model's input; not needed for `yolo`, for `ssd`, and where boxes come decoded, of `yolo-anchors` and
+   * `rtdetr`.
+   */
   readonly size?: number | Size | undefined
   /** Only boxes with a greater score; default 0.25. */
   readonly scoreThreshold?: number | undefined
@@ -47,13 +53,22 @@ export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>,
   readonly maxCandidates?: number | undefined
   /** How many are given, at most; default as many as candidates. */
   readonly maxDetections?: number | undefined
-  /** A box counts once for each class, not only for its best one; default false, of `rtdetr` true, as its authors have it. */
+  /**
+   * A box counts once for each class, not only for its best one; default false, of `rtdetr` true, as its authors have
+   * it.
+   */
   readonly multiLabel?: boolean | undefined
-  /** `false`: boxes are ranked and decoded, and suppressed by who gets them. Default: suppressed, but for `rtdetr`, which leaves nothing to be suppressed. */
+  /**
+   * `false`: boxes are ranked and decoded, and suppressed by who gets them. Default: suppressed, but for `rtdetr`,
+   * which leaves nothing to be suppressed.
+   */
   readonly suppress?: SuppressionSteps | false | undefined
   /** Of `yolo`: how many mask coefficients follow the classes; default 0. */
   readonly coefficients?: number | undefined
-  /** Of `yolo-anchors` whose maps are not decoded; default `v5`. Of `ssd`, which has no default: (cx, cy, w, h) of each in pixels of the model's input. */
+  /**
+   * Of `yolo-anchors` whose maps are not decoded; default `v5`. Of `ssd`, which has no default: (cx, cy, w, h) of each
+   * in pixels of the model's input.
+   */
   readonly anchors?: 'v5' | 'v7' | readonly LevelAnchors[] | Float32Array | undefined
   /** Of `retinaface` and `ssd`, default [0.1, 0.2]. */
   readonly variances?: Variances | undefined
@@ -117,7 +132,10 @@ export function checkedDetection(steps: unknown): CheckedDetection {
 
 function checkedDecoder(decoder: unknown): Decoder {
   if (isOneOf(decoder, Object.keys(onHostAlone)))
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Decoder '${decoder}' cannot be written into a model: ${onHostAlone[decoder]}`)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Decoder '${decoder}' cannot be written into a model: ${onHostAlone[decoder]}`,
+    )
   return checkedChoice(decoder, 'decoder', decoders)
 }
 
@@ -146,7 +164,9 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
   const valid = validRows(graph, scores, boxes, steps.scoreThreshold)
   const extras = Object.entries(ranking.extras ?? {}).map(([name, of]) => [name, of(picked, boxes)] as const)
   const { kept, converged } =
-    steps.suppress === undefined ? { kept: valid } : suppressedRows(graph, { boxes, classes, valid, count }, steps.suppress)
+    steps.suppress === undefined
+      ? { kept: valid }
+      : suppressedRows(graph, { boxes, classes, valid, count }, steps.suppress)
   const batch = batchOf(outputs[0]!)
   const most = Math.min(steps.maxDetections, count)
   // not by products: NaN times 0 is NaN
@@ -154,7 +174,10 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
   const staying = graph.node('Where', [graph.node('Greater', [kept, zero]), scores, zero])
   const [best, places] = graph.nodeWithOutputs('TopK', [staying, graph.ints([most])], 2) as [string, string]
   const last = pickedBy(graph, places)
-  const number = graph.cast(graph.reduceSum(graph.cast(graph.node('Greater', [best, zero]), 'float32'), [1], 0), 'int32')
+  const number = graph.cast(
+    graph.reduceSum(graph.cast(graph.node('Greater', [best, zero]), 'float32'), [1], 0),
+    'int32',
+  )
   const there = graph.node('Greater', [graph.unsqueeze(best, 2), zero])
   const numbers = (value: string): string => graph.node('Where', [there, last.pick(value), zero])
   const given: Record<string, Given> = {
@@ -173,7 +196,9 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
 /** The greatest number of float32. */
 const greatest = (2 - 2 ** -23) * 2 ** 127
 
-/** [N, K]: 1 for what is above the threshold, and finite with its box, as the decoders of lib/vision have it; else 0. */
+/**
+ * [N, K]: 1 for what is above the threshold, and finite with its box, as the decoders of lib/vision have it; else 0.
+ */
 function validRows(graph: StepGraph, scores: string, boxes: string, threshold: number): string {
   const below = (value: string): string => graph.cast(graph.node('Less', [value, graph.float(greatest)]), 'float32')
   const isFinite = graph.squeeze(graph.reduceMin(below(graph.node('Abs', [boxes])), [2]), 2)
@@ -223,12 +248,17 @@ function ranked(
   const values = objectness === undefined ? top : graph.mul(top, graph.squeeze(objectness, 2))
   const most = Math.min(maxCandidates, count)
   const [best, rows] = bestOf(graph, values, most)
-  const known = classes > 1 ? graph.node('ArgMax', [scores], { axis: 2, keepdims: 0 }) : labels && graph.squeeze(labels, 2)
-  const number = known === undefined ? graph.mul(rows, graph.ints([0])) : graph.node('GatherElements', [known, rows], { axis: 1 })
+  const known =
+    classes > 1 ? graph.node('ArgMax', [scores], { axis: 2, keepdims: 0 }) : labels && graph.squeeze(labels, 2)
+  const number =
+    known === undefined ? graph.mul(rows, graph.ints([0])) : graph.node('GatherElements', [known, rows], { axis: 1 })
   return { scores: probability(best), classes: graph.cast(number, 'int32'), rows, count: most }
 }
 
-/** The best of [N, P], and where they stand. What is NaN comes last: it has no place in an order, and makes that of others a matter of chance. */
+/**
+ * The best of [N, P], and where they stand. What is NaN comes last: it has no place in an order, and makes that of
+ * others a matter of chance.
+ */
 function bestOf(graph: StepGraph, values: string, most: number): [best: string, places: string] {
   const least = graph.float(-greatest)
   const ordered = graph.node('Where', [graph.node('Greater', [values, least]), values, least])
@@ -240,8 +270,11 @@ function pickedBy(graph: StepGraph, places: string): Picked {
   return {
     pick: (rows) => {
       const shape = graph.concat([graph.ints([1, 1]), graph.sizeAlong(graph.node('Shape', [rows]), 2)], 0)
-      return graph.node('GatherElements', [rows, graph.node('Expand', [graph.unsqueeze(places, 2), shape])], { axis: 1 })
+      return graph.node('GatherElements', [rows, graph.node('Expand', [graph.unsqueeze(places, 2), shape])], {
+        axis: 1,
+      })
     },
-    pickStored: (numbers, width) => graph.node('Gather', [graph.floats(numbers, [numbers.length / width, width]), places], { axis: 0 }),
+    pickStored: (numbers, width) =>
+      graph.node('Gather', [graph.floats(numbers, [numbers.length / width, width]), places], { axis: 0 }),
   }
 }

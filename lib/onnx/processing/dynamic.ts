@@ -1,4 +1,7 @@
-/** Pictures whose size is known only when the model runs: the geometry of lib/pixels/layout.ts in nodes, exact, on int64 of one element each. */
+/**
+ * Pictures whose size is known only when the model runs: the geometry of lib/pixels/layout.ts in nodes, exact, on int64
+ * of one element each.
+ */
 import type { Size } from '../../pixels/types.js'
 import { isWhole } from '../../pixels/whole.js'
 import { type Filling, shifted } from './filling.js'
@@ -22,7 +25,13 @@ export const dynamicOpset = 12
  * Lays pictures into the input, as the model's numbers.
  * @param planes [N, 3, height, width] of any height and width
  */
-export function laidDynamic(graph: StepGraph, planes: string, size: Size, steps: CheckedSteps, filling: Filling): string {
+export function laidDynamic(
+  graph: StepGraph,
+  planes: string,
+  size: Size,
+  steps: CheckedSteps,
+  filling: Filling,
+): string {
   const { inner, around } = laidBy[steps.resize](graph, planes, size, steps, filling)
   if (around === undefined) return filling.finish(inner)
   if (filling.after) return padded(graph, filling.finish(inner), around, 0)
@@ -49,7 +58,12 @@ const laidBy: Readonly<Record<CheckedSteps['resize'], Lay>> = {
     const sides = sidesOf(graph, planes)
     const side = graph.node('Max', [sides.width, sides.height])
     const outer = { width: side, height: side }
-    const square = filledAround(graph, planes, { before: placed(graph, outer, sides, steps.position), outer, inner: sides }, filling)
+    const square = filledAround(
+      graph,
+      planes,
+      { before: placed(graph, outer, sides, steps.position), outer, inner: sides },
+      filling,
+    )
     return { inner: resized(graph, square, stored(graph, size), steps) }
   },
   centerCrop: (graph, planes, size, steps) => {
@@ -74,7 +88,8 @@ function resized(graph: StepGraph, planes: string, to: Sides, steps: CheckedStep
   const from = sidesOf(graph, planes)
   const turned = (matrix: string): string => graph.transpose(matrix, [1, 0])
   if (isWhole(filter, round)) {
-    const weights = (side: keyof Sides) => computedParts(graph, wholeWeightsBetween(graph, from[side], to[side], filter))
+    const weights = (side: keyof Sides) =>
+      computedParts(graph, wholeWeightsBetween(graph, from[side], to[side], filter))
     return combinedWhole(graph, planes, { weights: weights('height') }, { weights: changed(weights('width'), turned) })
   }
   const weights = (side: keyof Sides): string => weightsBetween(graph, from[side], to[side], filter)
@@ -82,7 +97,8 @@ function resized(graph: StepGraph, planes: string, to: Sides, steps: CheckedStep
 }
 
 function filledUp(graph: StepGraph, { width, height }: Sides, unit: number): Sides {
-  const up = (side: string): string => graph.mul(graph.div(graph.add(side, graph.ints([unit - 1])), graph.ints([unit])), graph.ints([unit]))
+  const up = (side: string): string =>
+    graph.mul(graph.div(graph.add(side, graph.ints([unit - 1])), graph.ints([unit])), graph.ints([unit]))
   return { width: up(width), height: up(height) }
 }
 

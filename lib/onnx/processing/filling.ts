@@ -13,7 +13,10 @@ export interface Filling {
 }
 
 /** In front of the resize, 0 of the model's numbers is the mean's colour. */
-export function fillingOf({ fill, fillAfter, mean, resize, filter, round }: CheckedSteps, finish: Filling['finish']): Filling {
+export function fillingOf(
+  { fill, fillAfter, mean, resize, filter, round }: CheckedSteps,
+  finish: Filling['finish'],
+): Filling {
   const after = fillAfter && resize !== 'padToSquare'
   const color = fillAfter ? mean : fill
   return { fill: isWhole(filter, round) ? wholeColor(color) : color, after, finish }

@@ -10,7 +10,8 @@ import { raiseOpset, whyNotRaised } from '../opset.js'
 const raisedTo = 13
 
 /**
- * A graph that steps are added to, whose values all have a name with the prefix that is free; nodes are written as the model's opset has them.
+ * A graph that steps are added to, whose values all have a name with the prefix that is free; nodes are written as the
+ * model's opset has them.
  */
 export class StepGraph {
   readonly editor: GraphEditor
@@ -120,7 +121,9 @@ export class StepGraph {
     return this.#byAxes('ReduceMin', value, axes, 18, { keepdims })
   }
 
-  /** Elements `start` to before `end` along an axis, both stored in the model or computed (one int64 each). Opset 10. */
+  /**
+   * Elements `start` to before `end` along an axis, both stored in the model or computed (one int64 each). Opset 10.
+   */
   slice(value: string, axis: number, start: number | string, end: number | string): string {
     const [from, to] = [start, end].map((at) => (typeof at === 'number' ? this.ints([at]) : at)) as [string, string]
     return this.node('Slice', [value, from, to, this.ints([axis])])
@@ -146,7 +149,13 @@ export class StepGraph {
   }
 
   /** What was an attribute is an input from an opset on. */
-  #byAxes(operator: string, value: string, axes: readonly number[], inputSince: number, attributes: Attributes = {}): string {
+  #byAxes(
+    operator: string,
+    value: string,
+    axes: readonly number[],
+    inputSince: number,
+    attributes: Attributes = {},
+  ): string {
     return this.opset >= inputSince
       ? this.node(operator, [value, this.ints(axes)], attributes)
       : this.node(operator, [value], { ...attributes, axes: [...axes] })
@@ -163,7 +172,11 @@ export class StepGraph {
   }
 }
 
-function tooOld(opset: number, needed: { readonly opset: number; readonly why: string }, reason: string): TensorRTError {
+function tooOld(
+  opset: number,
+  needed: { readonly opset: number; readonly why: string },
+  reason: string,
+): TensorRTError {
   return new TensorRTError(
     'ERR_TRT_INVALID_ARGUMENT',
     `The model is of opset ${opset}; ${needed.why} needs ${needed.opset}, and it cannot be raised: ${reason}. Export it with opset ${raisedTo}`,

@@ -23,8 +23,9 @@ export type Resizing = 'stretch' | 'letterbox' | 'padToSquare' | 'centerCrop'
 const resizings: readonly Resizing[] = ['stretch', 'letterbox', 'padToSquare', 'centerCrop']
 
 /**
- * From a picture to a model's input, as plain data, in the words of `toTensor` and of the framing functions of `node-tensorrt/vision`, which mean the same here: a picture that is
- * prepared by the host and one that is prepared inside of the engine ({@link withPreprocessing}) are the same numbers.
+ * From a picture to a model's input, as plain data, in the words of `toTensor` and of the framing functions of
+ * `node-tensorrt/vision`, which mean the same here: a picture that is prepared by the host and one that is prepared
+ * inside of the engine ({@link withPreprocessing}) are the same numbers.
  */
 export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
   /** How the picture lies in the input; default `stretch`. */
@@ -35,11 +36,20 @@ export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
   readonly rounding?: Rounding | undefined
   /** The input has only as much fill as makes its sides multiples of this: of `letterbox`; default: the whole size. */
   readonly multipleOf?: number | undefined
-  /** The picture's shorter side is resized to so many pixels first, or its sides to a size: of `centerCrop`, whose `resize` it is; default: not at all. */
+  /**
+   * The picture's shorter side is resized to so many pixels first, or its sides to a size: of `centerCrop`, whose
+   * `resize` it is; default: not at all.
+   */
   readonly shortSide?: number | Size | undefined
-  /** The colour around the picture, 0 to 255, one value for all channels or [red, green, blue]; default 0, black. Not of `stretch`. */
+  /**
+   * The colour around the picture, 0 to 255, one value for all channels or [red, green, blue]; default 0, black. Not of
+   * `stretch`.
+   */
   readonly fill?: number | Color | undefined
-  /** The fill is the number 0 of the normalized input (automl's EfficientDet, PP-OCR's reader), rather than a colour before that; default false. Then there is no `fill`. Not of `stretch`. */
+  /**
+   * The fill is the number 0 of the normalized input (automl's EfficientDet, PP-OCR's reader), rather than a colour
+   * before that; default false. Then there is no `fill`. Not of `stretch`.
+   */
   readonly fillAfter?: boolean | undefined
 }
 
@@ -78,9 +88,16 @@ export function checkedPreprocessing(steps: unknown): CheckedSteps {
   const resize = checkedChoice(given.resize ?? 'stretch', 'resize', resizings)
   for (const [name, resizes] of Object.entries(only)) {
     const value = given[name as keyof typeof only]
-    if (value !== undefined && !resizes.includes(resize)) throw expected(`no ${name} with resize '${resize}'`, 'the steps', value)
+    if (value !== undefined && !resizes.includes(resize))
+      throw expected(`no ${name} with resize '${resize}'`, 'the steps', value)
   }
-  const { position = resize === 'padToSquare' ? 'start' : 'center', rounding = 'nearest', multipleOf, shortSide, fill } = given
+  const {
+    position = resize === 'padToSquare' ? 'start' : 'center',
+    rounding = 'nearest',
+    multipleOf,
+    shortSide,
+    fill,
+  } = given
   const fillAfter = checkedBoolean(given.fillAfter ?? false, 'fillAfter')
   if (fillAfter && fill !== undefined) throw expected('no fill with fillAfter', 'the steps', fill)
   const { filter, coordinates, round, layout, order, scale, mean } = checkedNormalization(given)

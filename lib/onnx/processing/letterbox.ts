@@ -1,7 +1,9 @@
 /**
- * The sides of a letterboxed picture, as JavaScript's float64 (and Python's) computes them, in whole numbers: a side x becomes x * (S / d), rounded, where S / d is the input's side over
- * the picture's, the smaller of the two. The exact quotient says the rounding, but for sides where it lies on the very edge between two results: there it counts that S / d was rounded
- * to 53 bits (154 * (320 / 154) is 319.99999999999994), and there it is followed. Each value is an int64 [1]; none is beyond 2^53.
+ * The sides of a letterboxed picture, as JavaScript's float64 (and Python's) computes them, in whole numbers: a side x
+ * becomes x * (S / d), rounded, where S / d is the input's side over the picture's, the smaller of the two. The exact
+ * quotient says the rounding, but for sides where it lies on the very edge between two results: there it counts that S
+ * / d was rounded to 53 bits (154 * (320 / 154) is 319.99999999999994), and there it is followed. Each value is an
+ * int64 [1]; none is beyond 2^53.
  */
 import type { Rounding } from '../../pixels/layout.js'
 import type { Size } from '../../pixels/types.js'
@@ -19,7 +21,8 @@ export function letterboxSides(graph: StepGraph, { width, height }: Sides, size:
   const input = graph.node('Where', [byHeight, tallest, most])
   const picture = graph.node('Where', [byHeight, height, width])
   const error = quotientError(graph, input, picture)
-  const scaled = (side: string): string => graph.max(scaledSide(graph, side, { input, picture, error }, rounding), graph.ints([1]))
+  const scaled = (side: string): string =>
+    graph.max(scaledSide(graph, side, { input, picture, error }, rounding), graph.ints([1]))
   return { width: scaled(width), height: scaled(height) }
 }
 
@@ -50,12 +53,14 @@ function exponent(graph: StepGraph, a: string, b: string): string {
 }
 
 /**
- * r = input * 2^k - picture * M, where M is the whole number of 53 bits that stands for input / picture in float64, times 2^k: half of `picture` at most. Where it is positive, the float64 is too
- * small.
+ * r = input * 2^k - picture * M, where M is the whole number of 53 bits that stands for input / picture in float64,
+ * times 2^k: half of `picture` at most. Where it is positive, the float64 is too small.
  */
 function quotientError(graph: StepGraph, input: string, picture: string): string {
   const more = graph.sub(graph.ints([2 * bits]), exponent(graph, input, picture))
-  const power = graph.node('Gather', [graph.ints(powers(0, 2 * bits)), graph.sub(more, graph.ints([bits]))], { axis: 0 })
+  const power = graph.node('Gather', [graph.ints(powers(0, 2 * bits)), graph.sub(more, graph.ints([bits]))], {
+    axis: 0,
+  })
   const step = (value: string, factor: string): string => rest(graph, graph.mul(value, factor), picture)
   // 2^k = 2^12 * 2^20 * 2^(20 - e), one after the other, so that nothing is beyond int64
   const remainder = step(step(step(input, graph.ints([2 ** 12])), graph.ints([2 ** bits])), power)
@@ -72,12 +77,16 @@ function scaledSide(graph: StepGraph, side: string, scale: Scale, rounding: Roun
   const product = graph.mul(side, scale.input)
   const whole = graph.div(product, picture)
   const left = rest(graph, product, picture)
-  if (rounding === 'down') return graph.sub(whole, onEdge(graph, left, graph.ints([0]), moved(graph, side, scale, product, -1)))
+  if (rounding === 'down')
+    return graph.sub(whole, onEdge(graph, left, graph.ints([0]), moved(graph, side, scale, product, -1)))
   const two = graph.ints([2])
   const twice = graph.mul(left, two)
   const above = graph.cast(graph.node('Less', [picture, twice]), 'int64')
   const isBelow = moved(graph, side, scale, product, -1)
-  const up = rounding === 'nearest' ? not(graph, isBelow) : tieToEven(graph, whole, isBelow, moved(graph, side, scale, product, 1))
+  const up =
+    rounding === 'nearest'
+      ? not(graph, isBelow)
+      : tieToEven(graph, whole, isBelow, moved(graph, side, scale, product, 1))
   return graph.add(graph.add(whole, above), onEdge(graph, twice, picture, up))
 }
 
@@ -97,17 +106,22 @@ function tieToEven(graph: StepGraph, whole: string, isBelow: string, isAbove: st
 }
 
 /**
- * 1 where side * float64(S / d) in float64 is less (or greater) than the exact v = side * S / d, which it can hold: where side * error / (d * 2^k) is more than half of the distance to
- * the next float64 that way, 2^(E - 53) with 2^E <= v < 2^(E + 1), or half of that below v = 2^E.
+ * 1 where side * float64(S / d) in float64 is less (or greater) than the exact v = side * S / d, which it can hold:
+ * where side * error / (d * 2^k) is more than half of the distance to the next float64 that way, 2^(E - 53) with 2^E <=
+ * v < 2^(E + 1), or half of that below v = 2^E.
  */
 function moved(graph: StepGraph, side: string, { input, picture, error }: Scale, product: string, way: 1 | -1): string {
   const difference = graph.sub(exponent(graph, product, picture), exponent(graph, input, picture))
   const spacing = graph.mul(picture, graph.node('Gather', [graph.ints(powers(0, bits + 1)), difference], { axis: 0 }))
   const change = graph.mul(graph.mul(side, error), graph.ints([way === 1 ? -2 : 2]))
   if (way === 1) return graph.cast(graph.node('Less', [spacing, change]), 'int64')
-  const power = graph.node('Gather', [graph.ints(powers(0, 2 * bits)), graph.max(exponent(graph, product, picture), graph.ints([0]))], {
-    axis: 0,
-  })
+  const power = graph.node(
+    'Gather',
+    [graph.ints(powers(0, 2 * bits)), graph.max(exponent(graph, product, picture), graph.ints([0]))],
+    {
+      axis: 0,
+    },
+  )
   const isPower = graph.cast(graph.node('Equal', [graph.mul(power, picture), product]), 'int64')
   return graph.cast(graph.node('Less', [spacing, graph.mul(change, graph.add(graph.ints([1]), isPower))]), 'int64')
 }

@@ -9,7 +9,11 @@ import type { CheckedSteps } from './input.js'
  * @param planes [N, 3, height, width]
  * @returns [N, 3 or 1, height, width]
  */
-export function normalized(graph: StepGraph, planes: string, { filter, order, round, mean, scale }: CheckedSteps): string {
+export function normalized(
+  graph: StepGraph,
+  planes: string,
+  { filter, order, round, mean, scale }: CheckedSteps,
+): string {
   const channels = round && !isWhole(filter, round) ? graph.roundedByte(planes) : planes
   const values = order === 'GRAY' ? gray(graph, channels, round) : channels
   const perChannel = (factors: Color): string =>
@@ -21,12 +25,13 @@ export function normalized(graph: StepGraph, planes: string, { filter, order, ro
 
 /** Of whole values a whole one, as PIL's convert('L'). */
 function gray(graph: StepGraph, planes: string, round: boolean): string {
-  const [red, green, blue] = [0, 1, 2].map((channel) => graph.node('Gather', [planes, graph.ints([channel])], { axis: 1 })) as [
-    string,
-    string,
-    string,
-  ]
+  const [red, green, blue] = [0, 1, 2].map((channel) =>
+    graph.node('Gather', [planes, graph.ints([channel])], { axis: 1 }),
+  ) as [string, string, string]
   const [r, g, b] = round ? grayWeights : [0.299, 0.587, 0.114]
-  const sum = graph.add(graph.add(graph.mul(red, graph.float(r)), graph.mul(green, graph.float(g))), graph.mul(blue, graph.float(b)))
+  const sum = graph.add(
+    graph.add(graph.mul(red, graph.float(r)), graph.mul(green, graph.float(g))),
+    graph.mul(blue, graph.float(b)),
+  )
   return round ? graph.node('Floor', [graph.add(sum, graph.float(0.5))]) : sum
 }

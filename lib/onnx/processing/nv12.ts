@@ -26,12 +26,14 @@ export function rgbOfNv12(graph: StepGraph, bytes: string, { matrix, range }: Yu
     0,
   )
   const chroma = graph.slice(planes, 2, height, rows)
-  const [u, v] = [0, 1].map((first) => graph.sub(repeated(graph, everySecond(graph, chroma, first), sizes), graph.float(128))) as [
-    string,
-    string,
-  ]
+  const [u, v] = [0, 1].map((first) =>
+    graph.sub(repeated(graph, everySecond(graph, chroma, first), sizes), graph.float(128)),
+  ) as [string, string]
   const green = graph.sub(graph.sub(y, graph.mul(u, graph.float(greenU))), graph.mul(v, graph.float(greenV)))
-  const rgb = graph.concat([graph.add(y, graph.mul(v, graph.float(red))), green, graph.add(y, graph.mul(u, graph.float(blue)))], 1)
+  const rgb = graph.concat(
+    [graph.add(y, graph.mul(v, graph.float(red))), green, graph.add(y, graph.mul(u, graph.float(blue)))],
+    1,
+  )
   // halves up, as the host's bytes are made
   return graph.roundedUpByte(rgb)
 }

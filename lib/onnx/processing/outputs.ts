@@ -15,19 +15,26 @@ export interface Output {
   readonly shape: readonly Side[] | undefined
 }
 
-/** The outputs, or those with these names, in their order. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is none */
+/**
+ * The outputs, or those with these names, in their order. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a name
+ * that is none
+ */
 export function outputsOf(model: ModelProto, wanted: readonly string[] | undefined): Output[] {
   const types = inferTypes(model)
   const all = modelInfo(model).outputs.map(({ name, dtype, shape }): Output => {
     const inferred = types.get(name)?.shape
     const declared = shape?.map((dim) => (typeof dim === 'number' && dim < 0 ? undefined : dim))
-    const sides = declared !== undefined && declared.length === inferred?.length ? declared.map((dim, i) => (typeof dim === 'number' ? dim : (inferred[i] ?? dim))) : (inferred ?? declared) // prettier-ignore
+    const sides =
+      declared !== undefined && declared.length === inferred?.length
+        ? declared.map((dim, i) => (typeof dim === 'number' ? dim : (inferred[i] ?? dim)))
+        : (inferred ?? declared)
     return { name, dtype, shape: sides }
   })
   if (wanted === undefined) return all
   return wanted.map((name) => {
     const found = all.find((output) => output.name === name)
-    if (found === undefined) throw expected(`one of the model's outputs (${all.map((output) => output.name).join(', ')})`, 'outputs', name)
+    if (found === undefined)
+      throw expected(`one of the model's outputs (${all.map((output) => output.name).join(', ')})`, 'outputs', name)
     return found
   })
 }
@@ -44,7 +51,8 @@ export function wrongOutputs(wanted: string, outputs: readonly Output[]): Tensor
 /** Whether it can be of this shape: sides that are not known are right, and so is any where `undefined` is wanted. */
 export function canBe({ shape }: Output, wanted: readonly (number | undefined)[]): boolean {
   return (
-    shape?.length === wanted.length && wanted.every((side, i) => side === undefined || typeof shape[i] !== 'number' || shape[i] === side)
+    shape?.length === wanted.length &&
+    wanted.every((side, i) => side === undefined || typeof shape[i] !== 'number' || shape[i] === side)
   )
 }
 
@@ -68,10 +76,14 @@ export interface Given {
 }
 
 /**
- * Puts outputs in the place of others: those that are not among `taken` stay. A new one may have the name of what it is computed from, or of any other value that a node gives: that
- * gets another name.
+ * Puts outputs in the place of others: those that are not among `taken` stay. A new one may have the name of what it is
+ * computed from, or of any other value that a node gives: that gets another name.
  */
-export function replaceOutputs(graph: StepGraph, taken: readonly string[], given: Readonly<Record<string, Given>>): void {
+export function replaceOutputs(
+  graph: StepGraph,
+  taken: readonly string[],
+  given: Readonly<Record<string, Given>>,
+): void {
   const { editor } = graph
   const staying = editor.graph.output.filter(({ name }) => !taken.includes(name))
   const clash = staying.find(({ name }) => name in given)
@@ -95,7 +107,9 @@ export function replaceOutputs(graph: StepGraph, taken: readonly string[], given
   editor.graph.output = protos
 }
 
-/** Gives a value the name of an output. One that nobody reads gets it itself: TensorRT takes bytes from a Cast alone. */
+/**
+ * Gives a value the name of an output. One that nobody reads gets it itself: TensorRT takes bytes from a Cast alone.
+ */
 function nameIt({ editor }: StepGraph, value: string, name: string): void {
   const producer = editor.producer(value)
   if (producer === undefined || editor.uses(value).length > 0 || editor.isOutput(value))

@@ -1,4 +1,11 @@
-import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedText, checkedWhole } from '../../base/checks.js'
+import {
+  checkedArray,
+  checkedChoice,
+  checkedNumber,
+  checkedObject,
+  checkedText,
+  checkedWhole,
+} from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
 import { sizeOf } from '../../base/size.js'
@@ -17,13 +24,21 @@ interface OneOutput {
 }
 
 interface MaskSteps extends OneOutput {
-  /** The part of the output's values that is seen, [left, top, width, height] in whole values: of a letterboxed picture that without its padding; default all. */
+  /**
+   * The part of the output's values that is seen, [left, top, width, height] in whole values: of a letterboxed picture
+   * that without its padding; default all.
+   */
   readonly crop?: readonly [number, number, number, number] | undefined
-  /** The values are resized to this before they are decided (bilinear, half-pixel centres), as `toMask` does it; a number for a square; default: not at all. */
+  /**
+   * The values are resized to this before they are decided (bilinear, half-pixel centres), as `toMask` does it; a
+   * number for a square; default: not at all.
+   */
   readonly size?: number | Size | undefined
 }
 
-/** The number of the greatest channel of [N, C, height, width], of equal ones the lowest, as uint8 [N, height, width]. */
+/**
+ * The number of the greatest channel of [N, C, height, width], of equal ones the lowest, as uint8 [N, height, width].
+ */
 export interface ArgMaxSteps extends MaskSteps {
   /** The greatest channel is taken. */
   readonly kind: 'argmax'
@@ -47,7 +62,10 @@ export interface SoftmaxSteps extends OneOutput {
   readonly axis?: number | undefined
 }
 
-/** The best classes of [N, C], the best first, of equal ones the lower number: `scores` float32 [N, k] and `classes` int32 [N, k]. */
+/**
+ * The best classes of [N, C], the best first, of equal ones the lower number: `scores` float32 [N, k] and `classes`
+ * int32 [N, k].
+ */
 export interface TopKSteps extends OneOutput {
   /** How many classes, at most 3840; fewer where the model has fewer. */
   readonly kind: 'topK'
@@ -63,20 +81,25 @@ export interface TopKSteps extends OneOutput {
 export type PostprocessingSteps = ArgMaxSteps | ThresholdSteps | SoftmaxSteps | TopKSteps | DetectionSteps
 
 /**
- * Writes what is done with a model's answer into the model, so that little comes back from the device: a mask as bytes, the best classes, or boxes that were decoded and suppressed. The
- * answers are those of `toMask`, `softmax`, `topK`, the decoders and `suppress` of `node-tensorrt/vision`.
+ * Writes what is done with a model's answer into the model, so that little comes back from the device: a mask as bytes,
+ * the best classes, or boxes that were decoded and suppressed. The answers are those of `toMask`, `softmax`, `topK`,
+ * the decoders and `suppress` of `node-tensorrt/vision`.
  *
  * - `argmax`, `threshold`, `softmax`: the output keeps its name; outputs that this is not about stay.
  * - `topK` gives `scores` and `classes`.
- * - `detections` gives `boxes` float32 [N, M, 4] (left, top, right, bottom in pixels of the model's input), `scores` [N, M], `classes` int32 [N, M], for faces `landmarks` [N, M, 10],
- *   for masks `coefficients`, and `count` int32 [N]: so many rows are boxes, the best first, what follows is 0. What is not finite is left out. With suppression there is `converged` int32 [N]: 1 where the boxes are exactly those of
- *   greedy suppression, 0 where more `rounds` would be needed. It consists of ordinary operators: TensorRT-RTX has no NonMaxSuppression. DBNet's regions and CTC's texts are read on the host alone.
+ * - `detections` gives `boxes` float32 [N, M, 4] (left, top, right, bottom in pixels of the model's input), `scores`
+ *   [N, M], `classes` int32 [N, M], for faces `landmarks` [N, M, 10], for masks `coefficients`, and `count` int32 [N]:
+ *   so many rows are boxes, the best first, what follows is 0. What is not finite is left out. With suppression there
+ *   is `converged` int32 [N]: 1 where the boxes are exactly those of greedy suppression, 0 where more `rounds` would be
+ *   needed. It consists of ordinary operators: TensorRT-RTX has no NonMaxSuppression. DBNet's regions and CTC's texts
+ *   are read on the host alone.
  *
  * A model whose opset is below 13 is raised to it where that changes nothing.
  * @param model it stays as it is; weights are shared with the new one
  * @returns a new model
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the opset is too low and cannot be raised; ERR_TRT_SHAPE where the model's outputs are not what the steps are for; ERR_TRT_DTYPE;
- * ERR_TRT_ONNX_PARSE for a graph that cannot run
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the opset is too low and cannot be raised; ERR_TRT_SHAPE
+ * where the model's outputs are not what the steps are for; ERR_TRT_DTYPE; ERR_TRT_ONNX_PARSE for a graph that cannot
+ * run
  */
 export function withPostprocessing(model: ModelProto, steps: PostprocessingSteps): ModelProto {
   const { kind } = checkedObject(steps, 'steps') as PostprocessingSteps
@@ -95,7 +118,8 @@ const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => A
     return (graph) => {
       const output = planes(graph, given.output)
       const channels = output.shape?.[1]
-      if (typeof channels === 'number' && channels > 256) throw wrong('at most 256 channels for a mask of bytes', output)
+      if (typeof channels === 'number' && channels > 256)
+        throw wrong('at most 256 channels for a mask of bytes', output)
       const { value, sides } = seen(graph, output, given)
       const best = graph.node('ArgMax', [value], { axis: 1, keepdims: 0 })
       give(graph, output, asBytes(graph, graph.cast(best, 'float32')), 'uint8', [batchDim(output), ...sides])
@@ -120,7 +144,8 @@ const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => A
     return (graph) => {
       const output = oneOutput(graph, checkedName(name))
       const rank = output.shape?.length
-      if (rank !== undefined && (along >= rank || along < -rank)) throw expected(`an axis of ${shapesText([output])}`, 'axis', along)
+      if (rank !== undefined && (along >= rank || along < -rank))
+        throw expected(`an axis of ${shapesText([output])}`, 'axis', along)
       give(graph, output, graph.node('Softmax', [output.name], { axis: along }), 'float32', undefined)
     }
   },
@@ -157,12 +182,14 @@ const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => A
 }
 
 /** Scores of the best: what they are, and where they stand. */
-const scoresOf: Readonly<Record<'softmax' | 'sigmoid' | 'none', (graph: StepGraph, all: string, best: string, places: string) => string>> =
-  {
-    none: (_graph, _all, best) => best,
-    sigmoid: (graph, _all, best) => graph.node('Sigmoid', [best]),
-    softmax: (graph, all, _best, places) => graph.node('GatherElements', [graph.node('Softmax', [all], { axis: 1 }), places], { axis: 1 }),
-  }
+const scoresOf: Readonly<
+  Record<'softmax' | 'sigmoid' | 'none', (graph: StepGraph, all: string, best: string, places: string) => string>
+> = {
+  none: (_graph, _all, best) => best,
+  sigmoid: (graph, _all, best) => graph.node('Sigmoid', [best]),
+  softmax: (graph, all, _best, places) =>
+    graph.node('GatherElements', [graph.node('Softmax', [all], { axis: 1 }), places], { axis: 1 }),
+}
 
 function checkedName(name: unknown): string | undefined {
   return name === undefined ? undefined : checkedText(name, 'output')
@@ -175,7 +202,10 @@ interface CheckedMask {
 }
 
 function checkedMask({ output, crop, size }: { output?: unknown; crop?: unknown; size?: unknown }): CheckedMask {
-  const box = crop === undefined ? undefined : checkedArray(crop, 'crop').map((side, i) => checkedWhole(side, `crop[${i}]`, i < 2 ? 0 : 1))
+  const box =
+    crop === undefined
+      ? undefined
+      : checkedArray(crop, 'crop').map((side, i) => checkedWhole(side, `crop[${i}]`, i < 2 ? 0 : 1))
   if (box !== undefined && box.length !== 4) throw expected('[left, top, width, height]', 'crop', crop)
   return { output: checkedName(output), crop: box, size: size === undefined ? undefined : sizeOf(size) }
 }
@@ -183,13 +213,15 @@ function checkedMask({ output, crop, size }: { output?: unknown; crop?: unknown;
 function oneOutput({ editor }: StepGraph, name: string | undefined): Output {
   const outputs = outputsOf(editor.model, name === undefined ? undefined : [name])
   const [output, ...others] = outputs
-  if (output === undefined || others.length > 0) throw expected(`one of the model's outputs (${shapesText(outputs)})`, 'output', name)
+  if (output === undefined || others.length > 0)
+    throw expected(`one of the model's outputs (${shapesText(outputs)})`, 'output', name)
   checkFloat(output)
   return output
 }
 
 function checkFloat({ name, dtype }: Output): void {
-  if (dtype !== 'float32') throw new TensorRTError('ERR_TRT_DTYPE', `Expected an output of float32 but ${name} is ${dtype}`)
+  if (dtype !== 'float32')
+    throw new TensorRTError('ERR_TRT_DTYPE', `Expected an output of float32 but ${name} is ${dtype}`)
 }
 
 function planes(graph: StepGraph, name: string | undefined): Output {
@@ -230,7 +262,13 @@ function asBytes(graph: StepGraph, value: string): string {
   return graph.cast(value, 'uint8')
 }
 
-function give(graph: StepGraph, output: Output, value: string, dtype: 'uint8' | 'float32', shape: readonly Dim[] | undefined): void {
+function give(
+  graph: StepGraph,
+  output: Output,
+  value: string,
+  dtype: 'uint8' | 'float32',
+  shape: readonly Dim[] | undefined,
+): void {
   const sides = shape ?? (output.shape ?? []).map((side, i) => side ?? `${output.name}_${i}`)
   replaceOutputs(graph, [output.name], { [output.name]: { value, dtype, shape: sides } })
 }

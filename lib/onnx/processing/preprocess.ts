@@ -23,7 +23,10 @@ export interface PreprocessingOptions {
   readonly input?: string | undefined
   /** From the picture to what the model takes. */
   readonly steps: PreprocessingSteps
-  /** The pictures' size; a side that is not given, or `dynamic`, is known only when the model runs, the same for all pictures of a batch. */
+  /**
+   * The pictures' size; a side that is not given, or `dynamic`, is known only when the model runs, the same for all
+   * pictures of a batch.
+   */
   readonly picture:
     | 'dynamic'
     | {
@@ -34,7 +37,10 @@ export interface PreprocessingOptions {
       }
   /** The size that the model sees, a number for a square; needed where the model leaves its own open. */
   readonly size?: number | Size | undefined
-  /** Default `rgb`; `nv12`: as cameras and video decoders give it, [N, height * 3 / 2, width], half the bytes. Sides are even then; TensorRT-RTX 1.7 builds it for pictures of known size only. */
+  /**
+   * Default `rgb`; `nv12`: as cameras and video decoders give it, [N, height * 3 / 2, width], half the bytes. Sides are
+   * even then; TensorRT-RTX 1.7 builds it for pictures of known size only.
+   */
   readonly format?: 'rgb' | 'nv12' | undefined
   /** How the picture's bytes lie; default NHWC: pixel after pixel. Only of `rgb`. */
   readonly layout?: 'NHWC' | 'NCHW' | undefined
@@ -49,15 +55,18 @@ export interface PreprocessingOptions {
 const optionNames = ['input', 'steps', 'picture', 'size', 'format', 'layout', 'matrix', 'range', 'prefix'] as const
 
 /**
- * Writes a picture's way into the model before its input, which keeps its name and takes the bytes of pictures from then on: uint8 [N, height, width, 3] (a quarter of the bytes
- * of float32). `N` is as it was. The numbers that the model sees are those of `toTensor` of `node-tensorrt/vision` with the same steps.
+ * Writes a picture's way into the model before its input, which keeps its name and takes the bytes of pictures from
+ * then on: uint8 [N, height, width, 3] (a quarter of the bytes of float32). `N` is as it was. The numbers that the
+ * model sees are those of `toTensor` of `node-tensorrt/vision` with the same steps.
  *
- * `linear` is a Resize (from opset 11 on), any other filter two MatMul, which TensorRT may compute in TF32: build with it off where that matters (with `round` they are four, of whole numbers that TF32 holds). A model whose opset lacks a
+ * `linear` is a Resize (from opset 11 on), any other filter two MatMul, which TensorRT may compute in TF32: build with
+ * it off where that matters (with `round` they are four, of whole numbers that TF32 holds). A model whose opset lacks a
  * step is raised to 13 where that changes nothing.
  * @param model it stays as it is; weights are shared with the new one
  * @returns a new model
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the opset is too low and cannot be raised, and for `nearest` of a picture of unknown size; ERR_TRT_UNKNOWN_INPUT; ERR_TRT_SHAPE
- * for an input that is no picture or of another size; ERR_TRT_DTYPE; ERR_TRT_ONNX_PARSE for a graph that cannot run
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the opset is too low and cannot be raised, and for
+ * `nearest` of a picture of unknown size; ERR_TRT_UNKNOWN_INPUT; ERR_TRT_SHAPE for an input that is no picture or of
+ * another size; ERR_TRT_DTYPE; ERR_TRT_ONNX_PARSE for a graph that cannot run
  */
 export function withPreprocessing(model: ModelProto, options: PreprocessingOptions): ModelProto {
   const given = checkedOptions(options)
@@ -90,10 +99,17 @@ interface Checked {
 }
 
 function checkedOptions(options: unknown): Checked {
-  const given = readOptions(checkedObject(options, 'the options of withPreprocessing'), optionNames, 'withPreprocessing')
+  const given = readOptions(
+    checkedObject(options, 'the options of withPreprocessing'),
+    optionNames,
+    'withPreprocessing',
+  )
   const isYuv = checkedChoice(given.format ?? 'rgb', 'format', ['rgb', 'nv12']) === 'nv12'
-  const foreign = (isYuv ? (['layout'] as const) : (['matrix', 'range'] as const)).find((name) => given[name] !== undefined)
-  if (foreign !== undefined) throw expected(`no ${foreign} with format '${isYuv ? 'nv12' : 'rgb'}'`, 'the options', given[foreign])
+  const foreign = (isYuv ? (['layout'] as const) : (['matrix', 'range'] as const)).find(
+    (name) => given[name] !== undefined,
+  )
+  if (foreign !== undefined)
+    throw expected(`no ${foreign} with format '${isYuv ? 'nv12' : 'rgb'}'`, 'the options', given[foreign])
   const steps = checkedPreprocessing(given.steps)
   const picture = checkedPicture(given.picture, isYuv)
   if (isOpen(picture)) checkOpen(steps)
@@ -130,7 +146,8 @@ function isOpen({ width, height }: Pick<Checked, 'width' | 'height'>): boolean {
 
 /** What cannot be computed in the graph as the host does. */
 function checkOpen({ filter }: CheckedSteps): void {
-  if (filter === 'nearest') throw expected('a filter other than nearest with a picture of dynamic size', 'filter', filter)
+  if (filter === 'nearest')
+    throw expected('a filter other than nearest with a picture of dynamic size', 'filter', filter)
 }
 
 function neededBy({ steps, yuv, ...picture }: Checked, dtype: Target['dtype']): { opset: number; why: string } {
@@ -162,7 +179,10 @@ function inputOf(model: ModelProto, wanted: string | undefined): ValueInfo {
 
 function targetOf({ name, dtype, shape }: ValueInfo, { steps, size, ...picture }: Checked): Target {
   if (dtype !== 'float32' && dtype !== 'float16' && dtype !== 'uint8')
-    throw new TensorRTError('ERR_TRT_DTYPE', `Expected an input of float32, float16 or uint8 for a picture but ${name} is ${dtype}`)
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Expected an input of float32, float16 or uint8 for a picture but ${name} is ${dtype}`,
+    )
   const isPlanar = steps.layout === 'NCHW'
   const [channels, height, width] = isPlanar ? [1, 2, 3] : [3, 1, 2]
   const wanted = steps.order === 'GRAY' ? 1 : 3
@@ -207,7 +227,10 @@ function checkSeen(
 ): void {
   const { resize, multipleOf } = steps
   if (resize === 'padToSquare' && seen.width !== seen.height)
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected a square input for padToSquare but ${name} is ${seen.width} x ${seen.height}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected a square input for padToSquare but ${name} is ${seen.width} x ${seen.height}`,
+    )
   const isFixed = own.width !== undefined || own.height !== undefined
   if (multipleOf !== undefined && isFixed && (width === undefined || height === undefined))
     throw new TensorRTError(
@@ -230,11 +253,18 @@ function numbersOf(graph: StepGraph, bytes: string, { size, dtype }: Target, giv
   // the first thing, since TensorRT takes bytes nowhere else
   const numbers = graph.cast(bytes, 'float32')
   const planes =
-    yuv !== undefined ? rgbOfNv12(graph, numbers, yuv) : given.layout === 'NHWC' ? graph.transpose(numbers, [0, 3, 1, 2]) : numbers
+    yuv !== undefined
+      ? rgbOfNv12(graph, numbers, yuv)
+      : given.layout === 'NHWC'
+        ? graph.transpose(numbers, [0, 3, 1, 2])
+        : numbers
   const isKnown = width !== undefined && height !== undefined
   const layout = isKnown ? layoutOf(steps, { width, height }, size) : undefined
   const filling = fillingOf(steps, (framed) => normalized(graph, framed, steps))
-  const values = layout === undefined ? laidDynamic(graph, planes, size, steps, filling) : laid(graph, planes, layout, steps, filling)
+  const values =
+    layout === undefined
+      ? laidDynamic(graph, planes, size, steps, filling)
+      : laid(graph, planes, layout, steps, filling)
   const whole = dtype === 'uint8' && !isPlain(steps) ? graph.roundedByte(values) : values
   const placed = steps.layout === 'NHWC' ? graph.transpose(whole, [0, 2, 3, 1]) : whole
   return layout === undefined && steps.multipleOf === undefined ? sized(graph, placed, size, steps) : placed

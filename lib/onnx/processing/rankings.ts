@@ -87,21 +87,35 @@ function withAnchors(graph: StepGraph, outputs: readonly Output[], steps: Checke
 
 function yoloMaps(graph: StepGraph, outputs: readonly Output[], anchors: readonly LevelAnchors[], size: Size): Ranking {
   const wanted = `${anchors.length} maps [N, anchors * (5 + classes), rows, columns] ${sizeText(size)}`
-  if (outputs.length !== anchors.length || !outputs.every((output) => canBe(output, [undefined, undefined, undefined, undefined])))
+  if (
+    outputs.length !== anchors.length ||
+    !outputs.every((output) => canBe(output, [undefined, undefined, undefined, undefined]))
+  )
     throw wrongOutputs(wanted, outputs)
   const maps = outputs
     .map((output) => ({ output, rows: knownSide(output, 2, wanted), columns: knownSide(output, 3, wanted) }))
     .sort((a, b) => b.rows * b.columns - a.rows * a.columns)
   const widths = maps.map(({ output }, level) => knownSide(output, 1, wanted) / anchors[level]!.length)
   const [width = 0] = widths
-  const isRight = maps.every(({ rows, columns }) => size.width % columns === 0 && size.width * rows === size.height * columns)
-  if (!isRight || !Number.isInteger(width) || width < 5 || widths.some((each) => each !== width)) throw wrongOutputs(wanted, outputs)
-  return yoloMapsRanking(graph, { maps: maps.map(({ output, ...map }) => ({ name: output.name, ...map })), width, size, anchors })
+  const isRight = maps.every(
+    ({ rows, columns }) => size.width % columns === 0 && size.width * rows === size.height * columns,
+  )
+  if (!isRight || !Number.isInteger(width) || width < 5 || widths.some((each) => each !== width))
+    throw wrongOutputs(wanted, outputs)
+  return yoloMapsRanking(graph, {
+    maps: maps.map(({ output, ...map }) => ({ name: output.name, ...map })),
+    width,
+    size,
+    anchors,
+  })
 }
 
 function yolox(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
   const size = inputSizeOf(steps)
-  const count = [8, 16, 32].reduce((sum, stride) => sum + Math.ceil(size.width / stride) * Math.ceil(size.height / stride), 0)
+  const count = [8, 16, 32].reduce(
+    (sum, stride) => sum + Math.ceil(size.width / stride) * Math.ceil(size.height / stride),
+    0,
+  )
   const wanted = `[N, ${count}, 5 + classes] ${sizeText(size)}`
   const output = only(outputs, [undefined, count, undefined], wanted)
   const width = knownSide(output, 2, wanted)
@@ -118,10 +132,19 @@ function retinaface(graph: StepGraph, outputs: readonly Output[], steps: Checked
   const ofWidth = (width: number): Output | undefined =>
     outputs.find((output) => output.shape?.[2] === width && canBe(output, [undefined, count, width]))
   const [boxes, scores, points] = [ofWidth(4), ofWidth(2), ofWidth(10)]
-  if (boxes === undefined || scores === undefined || outputs.length !== (points === undefined ? 2 : 3)) throw wrongOutputs(wanted, outputs)
+  if (boxes === undefined || scores === undefined || outputs.length !== (points === undefined ? 2 : 3))
+    throw wrongOutputs(wanted, outputs)
   const isLogit = checkedChoice(own['activation'] ?? 'none', 'activation', ['none', 'softmax']) === 'softmax'
   const variances = checkedVariances(own['variances'])
-  return retinaFaceRanking(graph, { boxes: boxes.name, scores: scores.name, points: points?.name, size, variances, priors, isLogit })
+  return retinaFaceRanking(graph, {
+    boxes: boxes.name,
+    scores: scores.name,
+    points: points?.name,
+    size,
+    variances,
+    priors,
+    isLogit,
+  })
 }
 
 function efficientdet(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
@@ -131,15 +154,28 @@ function efficientdet(graph: StepGraph, outputs: readonly Output[], steps: Check
   const anchors = { size, ...Object.fromEntries(names.map((name) => [name, own[name]])) } as EfficientDetAnchorOptions
   const total = efficientDetAnchors(anchors).length / 4
   const isLogit = checkedChoice(own['activation'] ?? 'sigmoid', 'activation', ['sigmoid', 'none']) === 'sigmoid'
-  const variances = checkedChoice(own['coder'] ?? 'automl', 'coder', ['automl', 'tf']) === 'tf' ? ([0.1, 0.2] as const) : ([1, 1] as const)
+  const variances =
+    checkedChoice(own['coder'] ?? 'automl', 'coder', ['automl', 'tf']) === 'tf'
+      ? ([0.1, 0.2] as const)
+      : ([1, 1] as const)
   const heads = headsOf(outputs, total, size, anchors)
   return efficientDetRanking(graph, { ...heads, anchors, variances, isLogit })
 }
 
-type Heads = { readonly levels: readonly HeadLevel[]; readonly planar: boolean; readonly classes: number; readonly perCell: number }
+type Heads = {
+  readonly levels: readonly HeadLevel[]
+  readonly planar: boolean
+  readonly classes: number
+  readonly perCell: number
+}
 
 /** The heads of the levels, or both in one. */
-function headsOf(outputs: readonly Output[], total: number, size: Size, { minLevel = 3, maxLevel = 7 }: EfficientDetAnchorOptions): Heads {
+function headsOf(
+  outputs: readonly Output[],
+  total: number,
+  size: Size,
+  { minLevel = 3, maxLevel = 7 }: EfficientDetAnchorOptions,
+): Heads {
   const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => levelArea(size, minLevel + i))
   const perCell = total / areas.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
   const wanted = `[N, ${total}, classes] and [N, ${total}, 4], or ${areas.length} maps [N, ${perCell} * classes, rows, columns] and as many [N, ${perCell * 4}, rows, columns], ${sizeText(size)}`
@@ -174,7 +210,12 @@ function headsOf(outputs: readonly Output[], total: number, size: Size, { minLev
       }
     })
     const [first] = levels
-    if (first === undefined || rest.length > 0 || !Number.isInteger(first.count) || levels.some((level) => level?.count !== first.count))
+    if (
+      first === undefined ||
+      rest.length > 0 ||
+      !Number.isInteger(first.count) ||
+      levels.some((level) => level?.count !== first.count)
+    )
       continue
     return { levels: levels as HeadLevel[], planar, classes: first.count, perCell }
   }
@@ -182,7 +223,12 @@ function headsOf(outputs: readonly Output[], total: number, size: Size, { minLev
 }
 
 /** Classes, and boxes: what has so many channels; where both have, the second. */
-function pairOf(outputs: readonly Output[], channel: number, boxChannels: number, wanted: string): [classes: Output, boxes: Output] {
+function pairOf(
+  outputs: readonly Output[],
+  channel: number,
+  boxChannels: number,
+  wanted: string,
+): [classes: Output, boxes: Output] {
   const isBoxes = ({ shape }: Output): boolean => shape?.[channel] === boxChannels
   const classes = outputs.find((output) => !isBoxes(output)) ?? outputs[0]
   const boxes = outputs.find((output) => isBoxes(output) && output !== classes)
@@ -192,15 +238,27 @@ function pairOf(outputs: readonly Output[], channel: number, boxChannels: number
 
 function centerface(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
   const size = inputSizeOf(steps)
-  if (size.width % 32 !== 0 || size.height % 32 !== 0) throw expected('multiples of 32 pixels', 'size', `${size.width} x ${size.height}`)
+  if (size.width % 32 !== 0 || size.height % 32 !== 0)
+    throw expected('multiples of 32 pixels', 'size', `${size.width} x ${size.height}`)
   const [rows, columns] = [size.height / 4, size.width / 4]
   const ofChannels = (channels: number): Output[] =>
     outputs.filter((output) => output.shape?.[1] === channels && canBe(output, [undefined, channels, rows, columns]))
   const [[scores], [sizes, offsets], [points]] = [ofChannels(1), ofChannels(2), ofChannels(10)]
-  if (scores === undefined || sizes === undefined || offsets === undefined || outputs.length !== (points === undefined ? 3 : 4))
+  if (
+    scores === undefined ||
+    sizes === undefined ||
+    offsets === undefined ||
+    outputs.length !== (points === undefined ? 3 : 4)
+  )
     throw wrongOutputs(
       `[N, 1, ${rows}, ${columns}], [N, 2, ${rows}, ${columns}] twice and perhaps [N, 10, ${rows}, ${columns}] ${sizeText(size)}`,
       outputs,
     )
-  return centerFaceRanking(graph, { scores: scores.name, sizes: sizes.name, offsets: offsets.name, points: points?.name, size })
+  return centerFaceRanking(graph, {
+    scores: scores.name,
+    sizes: sizes.name,
+    offsets: offsets.name,
+    points: points?.name,
+    size,
+  })
 }

@@ -28,25 +28,50 @@ export function laid(graph: StepGraph, planes: Planes, layout: Layout, steps: Ch
 }
 
 /** Four taps. */
-function byResize(graph: StepGraph, planes: Planes, layout: Layout, { coordinates }: CheckedSteps, filling: Filling): string {
+function byResize(
+  graph: StepGraph,
+  planes: Planes,
+  layout: Layout,
+  { coordinates }: CheckedSteps,
+  filling: Filling,
+): string {
   const { image, source, target, width, height } = layout
   const [left, top, sourceWidth, sourceHeight] = source
   const [, , targetWidth, targetHeight] = target
   const { moved, value, back } = shifted(graph, planes, filling)
-  const shown = padded(graph, moved, [-left, -top, left + sourceWidth - image.width, top + sourceHeight - image.height], value)
+  const shown = padded(
+    graph,
+    moved,
+    [-left, -top, left + sourceWidth - image.width, top + sourceHeight - image.height],
+    value,
+  )
   const isResized = sourceWidth !== targetWidth || sourceHeight !== targetHeight
-  const resized = isResized ? resizedTo(graph, shown, graph.ints([targetHeight]), graph.ints([targetWidth]), coordinates) : shown
+  const resized = isResized
+    ? resizedTo(graph, shown, graph.ints([targetHeight]), graph.ints([targetWidth]), coordinates)
+    : shown
   const around = [target[0], target[1], width - target[0] - targetWidth, height - target[1] - targetHeight] as const
   if (filling.after) return padded(graph, filling.finish(resized), around, 0)
   return filling.finish(back(padded(graph, resized, around, value)))
 }
 
-/** A Resize of [N, C, height, width] to a height and a width, each stored or computed (one int64). All sizes are given: a scale of float32 could make them one less. */
-export function resizedTo(graph: StepGraph, planes: Planes, height: string, width: string, coordinates: Coordinates): Planes {
+/**
+ * A Resize of [N, C, height, width] to a height and a width, each stored or computed (one int64). All sizes are given:
+ * a scale of float32 could make them one less.
+ */
+export function resizedTo(
+  graph: StepGraph,
+  planes: Planes,
+  height: string,
+  width: string,
+  coordinates: Coordinates,
+): Planes {
   const sizes = graph.concat([graph.slice(graph.node('Shape', [planes]), 0, 0, 2), height, width], 0)
   // optional only from opset 13 on
   const none = graph.opset < 13 ? graph.floats([]) : ''
-  return graph.node('Resize', [planes, none, none, sizes], { mode: 'linear', coordinate_transformation_mode: coordinates })
+  return graph.node('Resize', [planes, none, none, sizes], {
+    mode: 'linear',
+    coordinate_transformation_mode: coordinates,
+  })
 }
 
 /** Pads, or crops where a number is negative: left, above, right, below. */
@@ -57,7 +82,9 @@ function padded(
   value: number,
 ): Planes {
   if (left === 0 && top === 0 && right === 0 && below === 0) return planes
-  return graph.node('Pad', [planes, graph.ints([0, 0, top, left, 0, 0, below, right]), graph.float(value)], { mode: 'constant' })
+  return graph.node('Pad', [planes, graph.ints([0, 0, top, left, 0, 0, below, right]), graph.float(value)], {
+    mode: 'constant',
+  })
 }
 
 /** Any filter, in any opset: the weights of rows and columns as matrices. */
@@ -75,7 +102,10 @@ function byWeights(graph: StepGraph, planes: Planes, layout: Layout, steps: Chec
   if (after) return graph.mul(finish(sums), seen(graph, columns, rows))
   /** 1 where the picture is, by what of each row and column lies in it. */
   const covered = (taps: Taps): Float32Array => taps.outside.map((outside) => 1 - outside)
-  const shown = graph.mul(graph.floats(covered(rows), [layout.height, 1]), graph.floats(covered(columns), [1, layout.width]))
+  const shown = graph.mul(
+    graph.floats(covered(rows), [layout.height, 1]),
+    graph.floats(covered(columns), [1, layout.width]),
+  )
   const filled = graph.mul(graph.sub(graph.float(1), shown), graph.floats(fill, [1, 3, 1, 1]))
   return finish(graph.add(sums, filled))
 }
@@ -92,8 +122,17 @@ function seen(graph: StepGraph, columns: Taps | WholeTaps, rows: Taps | WholeTap
 }
 
 /** As PIL, with the fill as if it were pixels of the picture. */
-function byWholeWeights(graph: StepGraph, planes: Planes, layout: Layout, filter: WholeFilter, { fill, after, finish }: Filling): string {
-  const [columns, rows] = [makeWholeTaps(axisOf(layout, 'width'), filter), makeWholeTaps(axisOf(layout, 'height'), filter)]
+function byWholeWeights(
+  graph: StepGraph,
+  planes: Planes,
+  layout: Layout,
+  filter: WholeFilter,
+  { fill, after, finish }: Filling,
+): string {
+  const [columns, rows] = [
+    makeWholeTaps(axisOf(layout, 'width'), filter),
+    makeWholeTaps(axisOf(layout, 'height'), filter),
+  ]
   const { width, height } = layout.image
   const isWholePicture = isFull(columns) && isFull(rows)
   const filledIn = (taps: WholeTaps, shape: readonly number[]) => {
@@ -119,12 +158,17 @@ export function combined(graph: StepGraph, planes: Planes, down: string, across:
 }
 
 /** The weights of an axis: [outputs, pixels], or turned. */
-function matrixOf({ outputs, begin, end, taps, first, weights }: Taps | WholeTaps, pixels: number, turned: boolean): Float32Array {
+function matrixOf(
+  { outputs, begin, end, taps, first, weights }: Taps | WholeTaps,
+  pixels: number,
+  turned: boolean,
+): Float32Array {
   const matrix = new Float32Array(outputs * pixels)
   for (let output = begin; output < end; output++) {
     for (let tap = 0; tap < taps; tap++) {
       const pixel = first[output]! + tap
-      if (pixel < pixels) matrix[turned ? pixel * outputs + output : output * pixels + pixel] = weights[output * taps + tap]!
+      if (pixel < pixels)
+        matrix[turned ? pixel * outputs + output : output * pixels + pixel] = weights[output * taps + tap]!
     }
   }
   return matrix

@@ -26,7 +26,13 @@ function raw(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetecti
   const classes = knownSide(logits, 2, wanted)
   const isRight = outputs.every((output) => output.shape?.length === 3 && output.shape[1] === count && !isWhole(output))
   if (!isRight || boxes.shape?.[2] !== 4) throw wrongOutputs(wanted, outputs)
-  return { scores: logits.name, sigmoid: true, count, classes, boxes: ({ pick }) => inPixels(graph, pick(boxes.name), steps) }
+  return {
+    scores: logits.name,
+    sigmoid: true,
+    count,
+    classes,
+    boxes: ({ pick }) => inPixels(graph, pick(boxes.name), steps),
+  }
 }
 
 function joined(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
@@ -38,7 +44,14 @@ function joined(graph: StepGraph, outputs: readonly Output[], steps: CheckedDete
   if (width < 5) throw wrongOutputs(wanted, outputs)
   const boxes: Ranking['boxes'] = ({ pick }) => inPixels(graph, pick(columns(graph, name, 0, 4)), steps)
   if (width !== 6) return { scores: columns(graph, name, 4, width), sigmoid: false, count, classes: width - 4, boxes }
-  return { scores: columns(graph, name, 4, 5), sigmoid: false, count, classes: 1, labels: graph.node('Round', [columns(graph, name, 5, 6)]), boxes } // prettier-ignore
+  return {
+    scores: columns(graph, name, 4, 5),
+    sigmoid: false,
+    count,
+    classes: 1,
+    labels: graph.node('Round', [columns(graph, name, 5, 6)]),
+    boxes,
+  }
 }
 
 /** Its authors' export has decoded, in pixels of what its second input said. */

@@ -5,7 +5,10 @@ import type { CheckedDetection } from './checked-detection.js'
 import type { StepGraph } from './graph.js'
 import { canBe, knownSide, type Output, wrongOutputs } from './outputs.js'
 
-/** SSD: offsets [N, P, 4] from anchors that are the model's own, and scores [N, P, columns], the background among them. Of two with 4 columns the first are the boxes. */
+/**
+ * SSD: offsets [N, P, 4] from anchors that are the model's own, and scores [N, P, columns], the background among them.
+ * Of two with 4 columns the first are the boxes.
+ */
 export function ssd(graph: StepGraph, outputs: readonly Output[], { own }: CheckedDetection): Ranking {
   const activation = checkedChoice(own['activation'] ?? 'sigmoid', 'activation', ['sigmoid', 'softmax', 'none'])
   const isDown = checkedChoice(own['order'] ?? 'yx', 'order', ['yx', 'xy']) === 'yx'

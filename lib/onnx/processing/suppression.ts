@@ -12,7 +12,10 @@ export interface SuppressionRules {
   readonly rounds: number
 }
 
-/** What goes in, the best first: boxes [N, K, 4] xyxy, classes [N, K] int32, valid [N, 1, K]: 1 for what is a candidate, else 0. */
+/**
+ * What goes in, the best first: boxes [N, K, 4] xyxy, classes [N, K] int32, valid [N, 1, K]: 1 for what is a candidate,
+ * else 0.
+ */
 export interface Ranked {
   readonly boxes: string
   readonly classes: string
@@ -21,11 +24,17 @@ export interface Ranked {
 }
 
 /**
- * Greedy suppression of ordinary operators: with S[i, j] = 1 where the better box j overlaps i too much, a box stays that none overlaps which stays: k = valid (1 - max_j S[i, j] k[j]).
- * Beginning with all, each step decides at least one more link of each chain of boxes; what a step leaves as it is is the greedy answer, the only one of that equation.
+ * Greedy suppression of ordinary operators: with S[i, j] = 1 where the better box j overlaps i too much, a box stays
+ * that none overlaps which stays: k = valid (1 - max_j S[i, j] k[j]). Beginning with all, each step decides at least
+ * one more link of each chain of boxes; what a step leaves as it is is the greedy answer, the only one of that
+ * equation.
  * @returns kept: [N, 1, K], 1 for what stays; converged: [N] int32, 1 where one more step changed nothing
  */
-export function suppressed(graph: StepGraph, ranked: Ranked, rules: SuppressionRules): { kept: string; converged: string } {
+export function suppressed(
+  graph: StepGraph,
+  ranked: Ranked,
+  rules: SuppressionRules,
+): { kept: string; converged: string } {
   const beats = beatenBy(graph, ranked, rules)
   const step = (kept: string): string => {
     const beaten = graph.transpose(graph.reduceMax(graph.mul(beats, kept), [2]), [0, 2, 1])
@@ -52,12 +61,16 @@ function beatenBy(
   const shared = (low: Side, high: Side): string =>
     graph.max(longer(graph.sub(graph.min(high.row, high.column), graph.max(low.row, low.column))), graph.float(0))
   const both = graph.mul(shared(left, right), shared(top, bottom))
-  const area = (of: keyof Side): string => graph.mul(longer(graph.sub(right[of], left[of])), longer(graph.sub(bottom[of], top[of])))
+  const area = (of: keyof Side): string =>
+    graph.mul(longer(graph.sub(right[of], left[of])), longer(graph.sub(bottom[of], top[of])))
   const either = graph.sub(graph.add(area('row'), area('column')), both)
   // by a product: no division by 0
   const limit = graph.mul(either, graph.float(iouThreshold))
   const above = inclusive
-    ? graph.node('And', [graph.node('Not', [graph.node('Less', [both, limit])]), graph.node('Greater', [both, graph.float(0)])])
+    ? graph.node('And', [
+        graph.node('Not', [graph.node('Less', [both, limit])]),
+        graph.node('Greater', [both, graph.float(0)]),
+      ])
     : graph.node('Greater', [both, limit])
   const rivals = perClass
     ? graph.node('And', [above, graph.node('Equal', [graph.unsqueeze(classes, 2), graph.unsqueeze(classes, 1)])])

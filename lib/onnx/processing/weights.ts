@@ -4,8 +4,9 @@ import type { StepGraph } from './graph.js'
 import { rounded } from './whole.js'
 
 /**
- * What each pixel of an axis weighs for each output, where their numbers are known only when the model runs: [outputs, pixels], the rows normalized to 1, as `makeTaps` has them.
- * Distances are whole numbers over one divisor, so that they are as exact as float32 can be.
+ * What each pixel of an axis weighs for each output, where their numbers are known only when the model runs: [outputs,
+ * pixels], the rows normalized to 1, as `makeTaps` has them. Distances are whole numbers over one divisor, so that they
+ * are as exact as float32 can be.
  * @param from the number of pixels, an int64 [1]
  * @param to the number of outputs, an int64 [1]
  */
@@ -17,11 +18,12 @@ export function weightsBetween(graph: StepGraph, from: string, to: string, filte
 }
 
 /**
- * The same in units of 1 / {@link wholeUnit}, whole numbers of float32, as `makeWholeTaps` has them: those of `triangle` are exact, since they are fractions; of others float32 decides
- * which of two is nearer.
+ * The same in units of 1 / {@link wholeUnit}, whole numbers of float32, as `makeWholeTaps` has them: those of
+ * `triangle` are exact, since they are fractions; of others float32 decides which of two is nearer.
  */
 export function wholeWeightsBetween(graph: StepGraph, from: string, to: string, filter: WholeFilter): string {
-  if (filter !== 'triangle') return rounded(graph, graph.mul(weightsBetween(graph, from, to, filter), graph.float(wholeUnit)))
+  if (filter !== 'triangle')
+    return rounded(graph, graph.mul(weightsBetween(graph, from, to, filter), graph.float(wholeUnit)))
   const { difference, divisor } = distancesBetween(graph, from, to)
   const heights = graph.max(graph.sub(divisor, graph.node('Abs', [difference])), graph.float(0))
   const sum = graph.cast(graph.reduceSum(heights, [1]), 'int64')
@@ -29,7 +31,10 @@ export function wholeWeightsBetween(graph: StepGraph, from: string, to: string, 
   return graph.cast(graph.div(graph.add(twice, sum), graph.mul(sum, graph.ints([2]))), 'float32')
 }
 
-/** How far the middles of outputs [outputs, 1] and of pixels [1, pixels] are apart, by whole numbers, and what the number for the distance of two neighbours of the coarser ones is. */
+/**
+ * How far the middles of outputs [outputs, 1] and of pixels [1, pixels] are apart, by whole numbers, and what the
+ * number for the distance of two neighbours of the coarser ones is.
+ */
 function distancesBetween(graph: StepGraph, from: string, to: string): { difference: string; divisor: string } {
   const two = graph.ints([2])
   const middles = (count: string, per: string): string => {

@@ -1,6 +1,6 @@
 /**
- * Resizes to bytes as the host and PIL make them, to the last one. float32 cannot hold sums of bytes by weights of 22 bits, so weights come in two parts whose sums it holds (and TF32 the
- * parts).
+ * Resizes to bytes as the host and PIL make them, to the last one. float32 cannot hold sums of bytes by weights of 22
+ * bits, so weights come in two parts whose sums it holds (and TF32 the parts).
  */
 import type { StepGraph } from './graph.js'
 import { wholeUnit } from '../../pixels/whole.js'

@@ -73,7 +73,10 @@ function* pieces(placed: ReadonlyMap<TensorProto, Placed>, signal: AbortSignal |
 }
 
 function changed({ name }: TensorProto): TensorRTError {
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Tensor ${shortened(name)} was changed while the model was saved`)
+  return new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Tensor ${shortened(name)} was changed while the model was saved`,
+  )
 }
 
 /** The files that an earlier saving made for the model that is there now. */

@@ -39,7 +39,11 @@ export function content(tensor: TensorProto): Uint8Array {
 }
 
 /** The model, which stays as it is, with tensors that are said to be in the file `location`; nothing else is copied. */
-export function withoutWeights(model: ModelProto, placed: ReadonlyMap<TensorProto, Placed>, location: string): ModelProto {
+export function withoutWeights(
+  model: ModelProto,
+  placed: ReadonlyMap<TensorProto, Placed>,
+  location: string,
+): ModelProto {
   if (model.graph === undefined) return model
   const initializer = model.graph.initializer.map((tensor) => {
     const place = placed.get(tensor)
@@ -50,7 +54,9 @@ export function withoutWeights(model: ModelProto, placed: ReadonlyMap<TensorProt
 
 function reference(tensor: TensorProto, { offset, length }: Placed, location: string): TensorProto {
   const entries = { location, offset: String(offset), length: String(length) }
-  const externalData = Object.entries(entries).map(([key, value]) => create(StringStringEntryProtoSchema, { key, value }))
+  const externalData = Object.entries(entries).map(([key, value]) =>
+    create(StringStringEntryProtoSchema, { key, value }),
+  )
   const none = { floatData: [], int32Data: [], int64Data: [], doubleData: [], uint64Data: [] }
   const stub = altered(tensor, { ...none, externalData, dataLocation: 1 })
   clearField(stub, TensorProtoSchema.field.rawData)

@@ -51,7 +51,9 @@ export class TriedNode {
 /** Shapes of which all dimensions are known. */
 function numeric(tried: readonly Known[]): readonly Shape[] | undefined {
   const shapes = tried.map(({ shape }) => shape)
-  return shapes.every((shape) => shape?.every((dim) => typeof dim === 'number') === true) ? (shapes as readonly Shape[]) : undefined
+  return shapes.every((shape) => shape?.every((dim) => typeof dim === 'number') === true)
+    ? (shapes as readonly Shape[])
+    : undefined
 }
 
 /** Whether dimension `axis` is not the same in all trials. */
@@ -79,7 +81,9 @@ export function isHeld(node: TriedNode, outputs: readonly string[]): boolean {
 /** Known at the size of the export, and at another one not: two inputs fit no more. */
 function isLost([first = nothing, ...others]: readonly Known[]): boolean {
   if (first.shape === undefined) return true
-  return others.some(({ shape }) => first.shape!.some((dim, axis) => typeof dim === 'number' && typeof shape?.[axis] !== 'number'))
+  return others.some(({ shape }) =>
+    first.shape!.some((dim, axis) => typeof dim === 'number' && typeof shape?.[axis] !== 'number'),
+  )
 }
 
 type Check = (node: TriedNode) => boolean
@@ -125,7 +129,9 @@ const concat: Check = (node) => {
   const axis = intAttribute(node.proto, 'axis') ?? 1
   if (first === undefined) return false
   const at = axis < 0 ? axis + first[0]!.length : axis
-  return parts.some((part) => part?.some((shape, trial) => shape.some((dim, i) => i !== at && dim !== first[trial]![i])))
+  return parts.some((part) =>
+    part?.some((shape, trial) => shape.some((dim, i) => i !== at && dim !== first[trial]![i])),
+  )
 }
 
 /** Parts that are not the whole. */
@@ -160,7 +166,10 @@ const reshape: Check = (node) => {
 
 /** A dimension that was of any size is of one. */
 const closed: Check = (node) => {
-  const [from, to] = [node.input(0), outputOf(node)].map((tried) => tried.map(({ shape }) => shape)) as [Known['shape'][], Known['shape'][]]
+  const [from, to] = [node.input(0), outputOf(node)].map((tried) => tried.map(({ shape }) => shape)) as [
+    Known['shape'][],
+    Known['shape'][],
+  ]
   return (from[0] ?? []).some((_, axis) => varies(from, axis) && !varies(to, axis))
 }
 
@@ -168,7 +177,8 @@ const closed: Check = (node) => {
 const slice: Check = (node) => {
   const [from, to] = [node.shapes(0), numeric(outputOf(node))]
   if (from === undefined || to === undefined) return false
-  const list = (name: string, input: number): readonly Dim[] | undefined => intsAttribute(node.proto, name) ?? node.input(input)[0]?.value
+  const list = (name: string, input: number): readonly Dim[] | undefined =>
+    intsAttribute(node.proto, name) ?? node.input(input)[0]?.value
   const [starts, axes] = [list('starts', 1), list('axes', 3)]
   return from[0]!.some((_, axis) => {
     if (!varies(from, axis) || varies(to, axis)) return false
@@ -186,14 +196,18 @@ const gather: Check = (node) => {
   const shapes = data.map(({ shape }) => shape)
   const places = indices[0]?.value
   return (
-    varies(shapes, axis < 0 ? axis + rank : axis) && node.isStored(1) && !(places?.every((place) => place === 0 || place === -1) ?? false)
+    varies(shapes, axis < 0 ? axis + rank : axis) &&
+    node.isStored(1) &&
+    !(places?.every((place) => place === 0 || place === -1) ?? false)
   )
 }
 
 /** Beside what is of any size, something of several elements that is stored. */
 const beside: Check = (node) => {
   const inputs = node.proto.input.map((_, input) => node.input(input))
-  const isStored = inputs.some(([first], input) => node.isStored(input) && (first?.shape?.some((dim) => dim !== 1) ?? true))
+  const isStored = inputs.some(
+    ([first], input) => node.isStored(input) && (first?.shape?.some((dim) => dim !== 1) ?? true),
+  )
   return isStored && inputs.some(variesAnywhere)
 }
 
@@ -204,7 +218,11 @@ const covered: Check = (node) => {
     const over = node.input(at + 1)
     return from.some(({ shape }, trial) => {
       const both = broadcast([shape, over[trial]?.shape])
-      return shape !== undefined && over[trial]?.shape !== undefined && (both === undefined || both.some((dim, i) => dim !== shape[i]))
+      return (
+        shape !== undefined &&
+        over[trial]?.shape !== undefined &&
+        (both === undefined || both.some((dim, i) => dim !== shape[i]))
+      )
     })
   })
 }

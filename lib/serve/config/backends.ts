@@ -31,8 +31,8 @@ const foreignFiles: Readonly<Record<string, string>> = {
 }
 
 /**
- * Fills what follows from the others and from the files of a version, as Triton does. `tensorrt` takes a model.onnx where no model.plan is. An ensemble has its
- * platform alone.
+ * Fills what follows from the others and from the files of a version, as Triton does. `tensorrt` takes a model.onnx
+ * where no model.plan is. An ensemble has its platform alone.
  *
  * @param found names of files in the folder of a version
  */
@@ -49,12 +49,14 @@ export function completeBackend(config: ModelConfig, found: readonly string[]): 
 /** The first of its files that is there; where none is, the one that is looked for. */
 function fileAmong(runtime: Runtime, found: readonly string[]): string | undefined {
   const isThere = (file: string): boolean => found.includes(file)
-  if (runtime === 'tensorrt' && !files.tensorrt.some(isThere)) return files.onnxruntime.find(isThere) ?? files.tensorrt[0]
+  if (runtime === 'tensorrt' && !files.tensorrt.some(isThere))
+    return files.onnxruntime.find(isThere) ?? files.tensorrt[0]
   return files[runtime].find(isThere) ?? files[runtime][0]
 }
 
 /**
- * The file below a version's folder, and what runs it; of an ensemble an empty name. A file that is not ONNX by its name is a plan for tensorrt.
+ * The file below a version's folder, and what runs it; of an ensemble an empty name. A file that is not ONNX by its
+ * name is a plan for tensorrt.
  *
  * @throws Fault INVALID_ARG where backend and platform do not belong together, UNSUPPORTED for any other backend
  */
@@ -75,13 +77,18 @@ export function runtimeOf(config: ModelConfig): Runtime {
   const runtime = runtimes.find((name) => name === backend)
   if (runtime === undefined) throw refusedBackend(config, backend)
   if (config.platform !== '' && config.platform !== platforms[runtime])
-    throw new Fault('INVALID_ARG', `unexpected 'platform' and 'backend' pair, got:${config.platform}, ${config.backend}`)
+    throw new Fault(
+      'INVALID_ARG',
+      `unexpected 'platform' and 'backend' pair, got:${config.platform}, ${config.backend}`,
+    )
   return runtime
 }
 
 function backendFrom({ backend, platform, defaultModelFilename: file }: ModelConfig, found: readonly string[]): string {
   if (backend !== '') return backend
-  const named = runtimes.find((runtime) => (platform !== '' && platform === platforms[runtime]) || files[runtime].includes(file))
+  const named = runtimes.find(
+    (runtime) => (platform !== '' && platform === platforms[runtime]) || files[runtime].includes(file),
+  )
   if (named !== undefined || platform !== '') return named ?? ''
   if (file !== '') return foreignFiles[file] ?? ''
   return runtimes.find((runtime) => files[runtime].some((each) => found.includes(each))) ?? foreignAmong(found)

@@ -13,8 +13,8 @@ interface Hint {
 const defaultOfOnnx = 4
 
 /**
- * Of a plan the most rows that one of its profiles takes, and of the inputs the least; of ONNX 4. Only where all inputs and outputs have a first dimension of
- * any size, and `dims` that the configuration has do not count it.
+ * Of a plan the most rows that one of its profiles takes, and of the inputs the least; of ONNX 4. Only where all inputs
+ * and outputs have a first dimension of any size, and `dims` that the configuration has do not count it.
  *
  * @returns whether it was completed
  * @throws Fault INVALID_ARG where some of the configuration's `dims` count the rows and others do not

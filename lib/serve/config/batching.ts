@@ -22,7 +22,9 @@ export function batchingOf(config: ModelConfig): BatchingOptions | undefined {
   const { name } = config
   checkMost(name, 'max_batch_size', config.maxBatchSize, mostRows)
   checkMost(name, 'dynamic_batching.max_queue_delay_microseconds', dynamic.maxQueueDelayMicroseconds, mostDelayUs)
-  const preferred = dynamic.preferredBatchSize.filter((size) => size !== config.maxBatchSize || dynamic.preferredBatchSize.length > 1)
+  const preferred = dynamic.preferredBatchSize.filter(
+    (size) => size !== config.maxBatchSize || dynamic.preferredBatchSize.length > 1,
+  )
   const queue = queuePolicy(policyOfLevel(dynamic, 1, Number(dynamic.priorityLevels) < 2))
   const priorities = prioritiesOf(name, dynamic)
   return {
@@ -44,12 +46,13 @@ export function allowsTimeoutOverride(config: ModelConfig, level = 0): boolean {
 }
 
 /**
- * Whether the parameter `timeout` of a request of a level limits its wait. Where the configuration has no queue policy nobody has forbidden it; Triton takes it
- * only where one allows it.
+ * Whether the parameter `timeout` of a request of a level limits its wait. Where the configuration has no queue policy
+ * nobody has forbidden it; Triton takes it only where one allows it.
  */
 export function takesTimeout(config: ModelConfig, level = 0): boolean {
   const dynamic = dynamicBatchingOf(config)
-  const hasPolicy = dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
+  const hasPolicy =
+    dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
   return !hasPolicy || allowsTimeoutOverride(config, level)
 }
 
@@ -61,7 +64,9 @@ function prioritiesOf(model: string, dynamic: ModelDynamicBatching): Priorities 
   const levels = Number(dynamic.priorityLevels)
   if (levels < 2) return undefined
   checkMost(model, 'dynamic_batching.priority_levels', levels, mostLevels)
-  const policies = Object.entries(dynamic.priorityQueuePolicy).map(([level, policy]) => [Number(level), queuePolicy(policy) ?? {}] as const)
+  const policies = Object.entries(dynamic.priorityQueuePolicy).map(
+    ([level, policy]) => [Number(level), queuePolicy(policy) ?? {}] as const,
+  )
   return {
     levels,
     default: Number(dynamic.defaultPriorityLevel),
@@ -70,7 +75,11 @@ function prioritiesOf(model: string, dynamic: ModelDynamicBatching): Priorities 
 }
 
 /** What limits a level: its own policy, else that of all. */
-function policyOfLevel(dynamic: ModelDynamicBatching, level: number, mayHaveOwn: boolean): ModelQueuePolicy | undefined {
+function policyOfLevel(
+  dynamic: ModelDynamicBatching,
+  level: number,
+  mayHaveOwn: boolean,
+): ModelQueuePolicy | undefined {
   return (mayHaveOwn ? dynamic.priorityQueuePolicy[String(level)] : undefined) ?? dynamic.defaultQueuePolicy
 }
 
@@ -80,7 +89,9 @@ function queuePolicy(policy: ModelQueuePolicy | undefined): QueuePolicy | undefi
   const { maxQueueSize, defaultTimeoutMicroseconds, timeoutAction } = policy
   return {
     ...(maxQueueSize > 0 && { maxQueue: Math.min(maxQueueSize, longestQueue) }),
-    ...(defaultTimeoutMicroseconds > 0n && { queueTimeoutMs: Math.min(milliseconds(defaultTimeoutMicroseconds), longestTimeoutMs) }),
+    ...(defaultTimeoutMicroseconds > 0n && {
+      queueTimeoutMs: Math.min(milliseconds(defaultTimeoutMicroseconds), longestTimeoutMs),
+    }),
     ...(timeoutAction === TimeoutAction.DELAY && { onQueueTimeout: 'delay' as const }),
   }
 }
@@ -90,5 +101,6 @@ function milliseconds(microseconds: bigint): number {
 }
 
 function checkMost(model: string, field: string, value: number | bigint, most: number): void {
-  if (value > most) throw new Fault('UNSUPPORTED', `Expected at most ${most} for ${field} of model ${model} but received ${value}`)
+  if (value > most)
+    throw new Fault('UNSUPPORTED', `Expected at most ${most} for ${field} of model ${model} but received ${value}`)
 }

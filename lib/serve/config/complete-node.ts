@@ -1,4 +1,5 @@
-// The configuration of a model in JavaScript: whatever its module does, its tensors are in the configuration, since nothing else tells them.
+// The configuration of a model in JavaScript: whatever its module does, its tensors are in the configuration, since
+// nothing else tells them.
 import { clone } from '@bufbuild/protobuf'
 import { completeBackend } from './backends.js'
 import { batchingOf, dynamicBatchingOf } from './batching.js'
@@ -42,7 +43,10 @@ function checkComplete(config: ModelConfig): void {
   checkTensors(config, true)
   const shaped = [...config.input, ...config.output].find(({ isShapeTensor }) => isShapeTensor)
   if (shaped !== undefined)
-    throw new Fault('INVALID_ARG', `is_shape_tensor of '${shaped.name}' of model '${config.name}' is for TensorRT alone: leave it out`)
+    throw new Fault(
+      'INVALID_ARG',
+      `is_shape_tensor of '${shaped.name}' of model '${config.name}' is for TensorRT alone: leave it out`,
+    )
 }
 
 function refusePriorities(config: ModelConfig): void {

@@ -26,7 +26,8 @@ export { modelFileOf } from './backends.js'
  * @param name of the model's folder
  * @param autoComplete whether inputs, outputs, their fields, max_batch_size and dynamic_batching may be left out
  * @param gpus the GPUs of an instance group that names none
- * @throws Fault INVALID_ARG for what is wrong, or differs from the model (with both sides); UNSUPPORTED for what is not served
+ * @throws Fault INVALID_ARG for what is wrong, or differs from the model (with both sides); UNSUPPORTED for what is not
+ * served
  */
 export function completeConfig(
   given: ModelConfig,
@@ -71,13 +72,18 @@ function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
 }
 
 export function completePolicies(config: ModelConfig): void {
-  config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
+  config.versionPolicy ??= create(ModelVersionPolicySchema, {
+    policyChoice: { case: 'latest', value: { numVersions: 1 } },
+  })
   config.optimization ??= create(ModelOptimizationPolicySchema)
   config.optimization.inputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
   config.optimization.outputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
 }
 
-/** As Triton's backends do: that of TensorRT wherever there are batches, that of onnxruntime where it found the size of batches itself. */
+/**
+ * As Triton's backends do: that of TensorRT wherever there are batches, that of onnxruntime where it found the size of
+ * batches itself.
+ */
 export function completeScheduling(config: ModelConfig): void {
   if (config.schedulingChoice.case !== undefined || config.maxBatchSize < 2 || hasShapeTensors(config)) return
   config.schedulingChoice = { case: 'dynamicBatching', value: create(ModelDynamicBatchingSchema) }
@@ -85,7 +91,8 @@ export function completeScheduling(config: ModelConfig): void {
 
 export function completePreferred(config: ModelConfig): void {
   const dynamic = dynamicBatchingOf(config)
-  if (dynamic?.preferredBatchSize.length === 0 && config.maxBatchSize > 0) dynamic.preferredBatchSize = [config.maxBatchSize]
+  if (dynamic?.preferredBatchSize.length === 0 && config.maxBatchSize > 0)
+    dynamic.preferredBatchSize = [config.maxBatchSize]
 }
 
 export function checkScheduling(config: ModelConfig): void {
@@ -96,7 +103,11 @@ export function checkScheduling(config: ModelConfig): void {
   const { preserveOrdering, priorityLevels, defaultQueuePolicy, priorityQueuePolicy } = dynamic
   const limits = defaultQueuePolicy !== undefined || Object.keys(priorityQueuePolicy).length > 0
   if (config.maxBatchSize === 0 && (preserveOrdering || priorityLevels > 0n || limits))
-    throw unbatched(config, 'dynamic_batching with priorities, policies or an order', 'has no batches: give max_batch_size of at least 1')
+    throw unbatched(
+      config,
+      'dynamic_batching with priorities, policies or an order',
+      'has no batches: give max_batch_size of at least 1',
+    )
   batchingOf(config)
 }
 

@@ -23,7 +23,9 @@ export function isEnsemble({ platform: given, schedulingChoice }: ModelConfig): 
 export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   const { name, schedulingChoice } = config
   if (config.platform !== platform)
-    throw wrong(`ensemble scheduling cannot be set for model '${name}' whose platform is not ${platform}: give platform: "${platform}"`)
+    throw wrong(
+      `ensemble scheduling cannot be set for model '${name}' whose platform is not ${platform}: give platform: "${platform}"`,
+    )
   if (config.backend !== '')
     throw wrong(
       `Ensemble model '${name}' must have platform type '${platform}' and empty backend type: leave backend "${config.backend}" out`,
@@ -35,7 +37,9 @@ export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   checkFieldsOfEngines(config)
   for (const kind of ['input', 'output'] as const) checkNames(config, kind)
   checkTensors(config, true)
-  config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
+  config.versionPolicy ??= create(ModelVersionPolicySchema, {
+    policyChoice: { case: 'latest', value: { numVersions: 1 } },
+  })
   config.modelTransactionPolicy ??= create(ModelTransactionPolicySchema)
   return schedulingChoice.value
 }
@@ -50,7 +54,8 @@ function checkFieldsOfEngines({ name, instanceGroup, optimization, modelWarmup }
 /** They follow from no file: a configuration has them all. */
 function checkNames(config: ModelConfig, kind: 'input' | 'output'): void {
   const names = config[kind].map((tensor) => tensor.name)
-  if (names.length === 0) throw wrong(`must specify '${kind}' for ensemble '${config.name}': an ensemble has no file that would tell it`)
+  if (names.length === 0)
+    throw wrong(`must specify '${kind}' for ensemble '${config.name}': an ensemble has no file that would tell it`)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) throw wrong(`${kind} '${twice}' of ensemble '${config.name}' is specified twice`)
 }

@@ -4,7 +4,9 @@ import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
 /** A copy; what is no JSON of the message stays as it is, for the reader to refuse. */
 export function withEnumNames(message: DescMessage, json: JsonValue): JsonValue {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
-  const fields = Object.entries(json).map(([name, value]) => [name, fieldWithNames(fieldNamed(message, name), value)] as const)
+  const fields = Object.entries(json).map(
+    ([name, value]) => [name, fieldWithNames(fieldNamed(message, name), value)] as const,
+  )
   return Object.fromEntries(fields)
 }
 
@@ -15,7 +17,8 @@ function fieldNamed(message: DescMessage, name: string): DescField | undefined {
 function fieldWithNames(field: DescField | undefined, json: JsonValue): JsonValue {
   if (field === undefined) return json
   if (field.fieldKind === 'list' && Array.isArray(json)) return json.map((element) => valueWithNames(field, element))
-  if (field.fieldKind !== 'map' || typeof json !== 'object' || json === null || Array.isArray(json)) return valueWithNames(field, json)
+  if (field.fieldKind !== 'map' || typeof json !== 'object' || json === null || Array.isArray(json))
+    return valueWithNames(field, json)
   return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, valueWithNames(field, value)]))
 }
 

@@ -4,7 +4,10 @@ import type { Runtime } from './backends.js'
 
 /** What becomes of one field of a configuration. */
 export interface FieldRule {
-  /** In the names of model_config.proto, such as `instance_group.count`; of a map its values' fields follow its own name. */
+  /**
+   * In the names of model_config.proto, such as `instance_group.count`; of a map its values' fields follow its own
+   * name.
+   */
   readonly path: string
   readonly use: 'used' | 'ignored' | 'refused'
   /** Backends that use it, though others do not. */
@@ -37,21 +40,33 @@ const model: readonly FieldRule[] = [
       'backend',
       '`tensorrt`, `onnxruntime`, or `node` for a model in JavaScript; follows from `platform` or from the file; any other is refused with what to do instead',
     ],
-    ['runtime', 'The library of the backend, such as `libtriton_tensorrt.so`, which is a part of this server; any other is refused'],
+    [
+      'runtime',
+      'The library of the backend, such as `libtriton_tensorrt.so`, which is a part of this server; any other is refused',
+    ],
     ['max_batch_size', 'The most rows of a batch, which is a dimension before `dims`; 0: the model has no batches'],
-    ['input', 'Completed from the model; a difference is an error that names both sides. With `backend: "node"` all of it has to be given'],
+    [
+      'input',
+      'Completed from the model; a difference is an error that names both sides. With `backend: "node"` all of it has to be given',
+    ],
     ['output', 'As `input`; a part of the outputs may be left out'],
     ['version_policy', 'Which versions are loaded; default: the latest one'],
     ['optimization', 'As its fields'],
     ['dynamic_batching', 'Batches of requests; added where the model has batches and nothing is said'],
     ['ensemble_scheduling', 'Of an ensemble: the models that answer its requests, one after the other or side by side'],
-    ['instance_group', 'Each group is an engine for each of its GPUs, or one on the CPU; of a model in JavaScript threads'],
+    [
+      'instance_group',
+      'Each group is an engine for each of its GPUs, or one on the CPU; of a model in JavaScript threads',
+    ],
     [
       'default_model_filename',
       'The file in the folder of a version; default `model.plan`, or `model.onnx`; with `backend: "node"` `model.js`, `model.mjs` or `model.ts`',
     ],
     ['metric_tags', 'Labels of the metrics of the model'],
-    ['model_warmup', 'Requests that run before the model is ready; default: one of zeros, but none with `backend: "node"`'],
+    [
+      'model_warmup',
+      'Requests that run before the model is ready; default: one of zeros, but none with `backend: "node"`',
+    ],
     ['model_transaction_policy', 'As its field'],
     ['response_cache', 'As its field'],
   ]),
@@ -64,14 +79,20 @@ const model: readonly FieldRule[] = [
   },
   ...rows('ignored', '', [['model_metrics', 'Histograms with buckets are not kept']]),
   ...rows('refused', '', [
-    ['batch_input', 'Inputs that a batcher makes up belong to ragged batches: make them in the client, or in the model'],
+    [
+      'batch_input',
+      'Inputs that a batcher makes up belong to ragged batches: make them in the client, or in the model',
+    ],
     ['batch_output', 'Outputs that a batcher cuts belong to ragged batches: cut them in the client'],
     ['sequence_batching', `${scheduling}: keep the state in the client, as an input and an output of the model`],
     [
       'cc_model_filenames',
       'A file for each kind of GPU is not chosen: keep one model.plan in each repository, or a model.onnx, which is built for the GPU',
     ],
-    ['model_operations', 'Libraries of operators are native code, which no configuration loads: put the operators into the ONNX model'],
+    [
+      'model_operations',
+      'Libraries of operators are native code, which no configuration loads: put the operators into the ONNX model',
+    ],
     ['model_repository_agents', 'No agent runs: check or fetch the files before they come into the repository'],
   ]),
   { path: 'parameters.string_value', use: 'ignored', usedBy: ['node'], about: 'as `parameters`' },
@@ -80,7 +101,9 @@ const model: readonly FieldRule[] = [
   ...parts('refused', 'model_operations', 'op_library_filename'),
   ...parts('refused', 'model_repository_agents', 'agents agents.name agents.parameters'),
   ...rows('refused', 'model_transaction_policy', [['decoupled', 'A request has one answer: give a model that has']]),
-  ...rows('refused', 'response_cache', [['enable', 'Answers are not kept: leave it out, or put a cache before the server']]),
+  ...rows('refused', 'response_cache', [
+    ['enable', 'Answers are not kept: leave it out, or put a cache before the server'],
+  ]),
   ...parts(
     'ignored',
     'model_metrics',
@@ -125,13 +148,20 @@ const instances: readonly FieldRule[] = [
       'Lanes of the engine: inferences that compute at the same time, 1 to 64; of a model in JavaScript threads with a copy of the module each',
     ],
     ['gpus', 'Numbers of GPUs: an engine on each, and a request goes to the one with the fewest rows under way'],
-    ['profile', 'One number: that optimization profile. None, or all: for each batch the one that fits best. A part of several is refused'],
+    [
+      'profile',
+      'One number: that optimization profile. None, or all: for each batch the one that fits best. A part of several is refused',
+    ],
   ]),
   ...rows('ignored', 'instance_group', [
     ['rate_limiter', 'As in Triton without --rate-limit: lanes run as soon as they are free'],
     ['host_policy', 'Threads are not bound to processors: start the server under numactl'],
   ]),
-  ...parts('ignored', 'instance_group.rate_limiter', 'resources resources.name resources.global resources.count priority'),
+  ...parts(
+    'ignored',
+    'instance_group.rate_limiter',
+    'resources resources.name resources.global resources.count priority',
+  ),
   ...rows('refused', 'instance_group', [
     ['secondary_devices', 'Engines run on one GPU: leave the DLA out'],
     ['passive', 'All instances take requests: leave the group out'],
@@ -164,7 +194,10 @@ const optimization: readonly FieldRule[] = [
   ...rows('used', 'optimization', [
     ['priority', 'PRIORITY_MAX: streams of high priority; all others: of normal priority'],
     ['cuda', 'As its fields'],
-    ['cuda.graphs', 'Whether shapes that come again are captured as CUDA graphs; without `cuda` they are where that is possible'],
+    [
+      'cuda.graphs',
+      'Whether shapes that come again are captured as CUDA graphs; without `cuda` they are where that is possible',
+    ],
   ]),
   ...rows('ignored', 'optimization', [
     ['graph', 'The runtimes optimize graphs as they do by default'],
@@ -228,10 +261,16 @@ const batching: readonly FieldRule[] = [
       'state.initial_state.name state.use_same_buffer_for_input_output state.use_growable_memory iterative_sequence',
   ),
   ...rows('used', 'ensemble_scheduling', [
-    ['step', 'Each runs as soon as its inputs are there, and only where its outputs lead to those that a request wants'],
+    [
+      'step',
+      'Each runs as soon as its inputs are there, and only where its outputs lead to those that a request wants',
+    ],
     ['step.model_name', 'A model or an ensemble, which is loaded with this one'],
     ['step.model_version', '-1: the latest that is loaded when a request begins; any other number has to be loaded'],
-    ['step.input_map', 'For every input of the model the tensor that it takes: an input of the ensemble, or what a step gives'],
+    [
+      'step.input_map',
+      'For every input of the model the tensor that it takes: an input of the ensemble, or what a step gives',
+    ],
     ['step.output_map', 'For outputs of the model the tensor that they are; what is not mapped is not asked for'],
     [
       'max_inflight_requests',
@@ -242,4 +281,11 @@ const batching: readonly FieldRule[] = [
 ]
 
 /** A row for each field. */
-export const fieldRules: readonly FieldRule[] = [...model, ...tensors, ...policies, ...optimization, ...batching, ...instances]
+export const fieldRules: readonly FieldRule[] = [
+  ...model,
+  ...tensors,
+  ...policies,
+  ...optimization,
+  ...batching,
+  ...instances,
+]

@@ -14,7 +14,8 @@ const ruleOf: ReadonlyMap<string, FieldRule> = new Map(fieldRules.map((rule) => 
  * Refuses what this server does not do.
  *
  * @returns a line for the log for each field that is set without effect
- * @throws Fault UNSUPPORTED with the field, or the backend, and what to do instead; INVALID_ARG where the backend is not known
+ * @throws Fault UNSUPPORTED with the field, or the backend, and what to do instead; INVALID_ARG where the backend is
+ * not known
  */
 export function checkFields(config: ModelConfig): readonly string[] {
   const runtime = runtimeOf(config)
@@ -35,7 +36,10 @@ function* linesOf(message: ReflectMessage, below: string, model: string, runtime
 }
 
 function refused(model: string, path: string, rule: FieldRule | undefined): Fault {
-  return new Fault('UNSUPPORTED', `${path} of model '${model}' is not served: ${withinSentence(rule?.about ?? 'leave it out')}`)
+  return new Fault(
+    'UNSUPPORTED',
+    `${path} of model '${model}' is not served: ${withinSentence(rule?.about ?? 'leave it out')}`,
+  )
 }
 
 /** What begins with a name or an abbreviation stays as it is. */
@@ -48,8 +52,12 @@ function checkNumbers(message: ReflectMessage, field: DescField, path: string, m
   const value: unknown = message.get(field)
   const values: Iterable<unknown> = field.fieldKind === 'list' ? (value as Iterable<unknown>) : [value]
   for (const one of values) {
-    if (typeof one !== 'bigint' || (one <= BigInt(Number.MAX_SAFE_INTEGER) && one >= BigInt(Number.MIN_SAFE_INTEGER))) continue
-    throw new Fault('INVALID_ARG', `Expected at most ${Number.MAX_SAFE_INTEGER} for ${path} of model ${model} but received ${one}`)
+    if (typeof one !== 'bigint' || (one <= BigInt(Number.MAX_SAFE_INTEGER) && one >= BigInt(Number.MIN_SAFE_INTEGER)))
+      continue
+    throw new Fault(
+      'INVALID_ARG',
+      `Expected at most ${Number.MAX_SAFE_INTEGER} for ${path} of model ${model} but received ${one}`,
+    )
   }
 }
 

@@ -14,7 +14,8 @@ const mostGpu = 1023
 
 /** @throws Fault */
 export function completeInstances(config: ModelConfig, facts: ModelFacts, gpus: readonly number[]): void {
-  if (config.instanceGroup.length === 0) config.instanceGroup = [create(ModelInstanceGroupSchema, { name: config.name })]
+  if (config.instanceGroup.length === 0)
+    config.instanceGroup = [create(ModelInstanceGroupSchema, { name: config.name })]
   for (const [index, group] of config.instanceGroup.entries()) {
     completeGroup(config, group, index, gpus)
     checkGroup(config, group, facts)
@@ -32,12 +33,14 @@ function completeGroup(config: ModelConfig, group: ModelInstanceGroup, index: nu
 
 function checkGroup(config: ModelConfig, group: ModelInstanceGroup, facts: ModelFacts): void {
   const owner = `instance group ${group.name} of model ${config.name}`
-  if (group.kind === Kind.CPU && group.gpus.length > 0) throw wrong(`${owner} has kind KIND_CPU but specifies one or more GPUs`)
+  if (group.kind === Kind.CPU && group.gpus.length > 0)
+    throw wrong(`${owner} has kind KIND_CPU but specifies one or more GPUs`)
   if (group.kind === Kind.CPU && facts.format === 'plan')
     throw wrong(
       `${owner} has kind KIND_CPU, but the model is a TensorRT plan, which runs on a GPU: give KIND_GPU, or the model as model.onnx`,
     )
-  if (group.kind === Kind.GPU && group.gpus.length === 0) throw wrong(`${owner} has kind KIND_GPU but no GPUs are available`)
+  if (group.kind === Kind.GPU && group.gpus.length === 0)
+    throw wrong(`${owner} has kind KIND_GPU but no GPUs are available`)
   const odd = group.gpus.find((gpu) => gpu < 0 || gpu > mostGpu)
   if (odd !== undefined) throw wrong(`${owner} specifies invalid or unsupported gpu id ${odd}. Expected numbers from 0`)
   checkProfiles(config, group, facts)
@@ -47,11 +50,14 @@ function checkProfiles(config: ModelConfig, group: ModelInstanceGroup, { inputs 
   if (group.profile.length === 0) return
   const owner = `instance group ${group.name} of model ${config.name}`
   if (config.platform !== 'tensorrt_plan')
-    throw wrong(`${owner} and platform ${config.platform} specifies profile field which is only supported for TensorRT models`)
+    throw wrong(
+      `${owner} and platform ${config.platform} specifies profile field which is only supported for TensorRT models`,
+    )
   const numbers = [...new Set(profileNumbers(group))]
   const count = Math.max(1, ...inputs.map(({ profiles }) => profiles.length))
   const beyond = numbers.find((number) => number >= count)
-  if (beyond !== undefined) throw wrong(`${owner} specifies profile ${beyond}, but the model has profiles 0 to ${count - 1}`)
+  if (beyond !== undefined)
+    throw wrong(`${owner} specifies profile ${beyond}, but the model has profiles 0 to ${count - 1}`)
   if (numbers.length > 1 && numbers.length < count)
     throw new Fault(
       'UNSUPPORTED',

@@ -21,7 +21,8 @@ export interface Instance {
 const mostLanes = 64
 
 /**
- * The engines of a configuration: one for each group and GPU. KIND_AUTO is a GPU for tensorrt, and the CPU for onnxruntime and node.
+ * The engines of a configuration: one for each group and GPU. KIND_AUTO is a GPU for tensorrt, and the CPU for
+ * onnxruntime and node.
  *
  * @param gpus the GPUs of a group that names none
  * @throws Fault INVALID_ARG, or UNSUPPORTED for a kind that is not served
@@ -49,8 +50,12 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
   const owner = `instance group ${name} of model ${config.name}`
   if (kind === Kind.CPU) return 'cpu'
   if (kind === Kind.MODEL)
-    throw new Fault('UNSUPPORTED', `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`)
-  if (config.backend === 'node') return ofNode(owner, kind === Kind.GPU ? 'kind KIND_GPU' : gpus.length > 0 ? 'gpus' : undefined)
+    throw new Fault(
+      'UNSUPPORTED',
+      `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`,
+    )
+  if (config.backend === 'node')
+    return ofNode(owner, kind === Kind.GPU ? 'kind KIND_GPU' : gpus.length > 0 ? 'gpus' : undefined)
   if (config.backend !== 'onnxruntime') return 'gpu'
   if (kind === Kind.AUTO && gpus.length === 0) return 'cpu'
   const wish = kind === Kind.AUTO ? 'gpus' : 'kind KIND_GPU'
@@ -74,7 +79,10 @@ export function defaultCount(config: ModelConfig, kind: 'gpu' | 'cpu'): number {
 function lanesOf(config: ModelConfig, group: ModelInstanceGroup, kind: 'gpu' | 'cpu'): number {
   const count = group.count < 1 ? defaultCount(config, kind) : group.count
   if (count <= mostLanes) return count
-  throw new Fault('UNSUPPORTED', `Expected at most ${mostLanes} for instance_group.count of model ${config.name} but received ${count}`)
+  throw new Fault(
+    'UNSUPPORTED',
+    `Expected at most ${mostLanes} for instance_group.count of model ${config.name} but received ${count}`,
+  )
 }
 
 /** One number is that profile; none, or several, are all of them (which completeConfig checks). */

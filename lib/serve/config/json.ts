@@ -13,8 +13,8 @@ const textual: ReadonlySet<string> = new Set([
 type Json = string | number | boolean | readonly Json[] | { readonly [field: string]: Json }
 
 /**
- * Triton's JSON of a configuration: names as in model_config.proto and in its order, fields with their defaults written, messages only where they are set,
- * enumerations by name.
+ * Triton's JSON of a configuration: names as in model_config.proto and in its order, fields with their defaults
+ * written, messages only where they are set, enumerations by name.
  */
 export function configJson(config: ModelConfig): { readonly [field: string]: unknown } {
   return jsonOf(reflect(ModelConfigSchema, config))
@@ -46,7 +46,8 @@ function fieldJson(message: ReflectMessage, field: DescField): Json {
 function valueJson(field: DescField, value: unknown): Json {
   if (field.message !== undefined) return jsonOf(value as ReflectMessage)
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? (value as number)
-  if (typeof value === 'bigint') return textual.has(`${field.parent.typeName}.${field.name}`) ? String(value) : Number(value)
+  if (typeof value === 'bigint')
+    return textual.has(`${field.parent.typeName}.${field.name}`) ? String(value) : Number(value)
   if (field.scalar === ScalarType.FLOAT) return shortest(value as number)
   return value as Json
 }

@@ -8,7 +8,12 @@ import type { ProfileShapes } from '../../backend/backend.js'
 type Tensor = ModelInput | ModelOutput
 
 /** @throws Fault INVALID_ARG with both sides */
-export function compareShape(config: ModelConfig, kind: 'input' | 'output', tensor: Tensor, facts: ModelTensorFacts): void {
+export function compareShape(
+  config: ModelConfig,
+  kind: 'input' | 'output',
+  tensor: Tensor,
+  facts: ModelTensorFacts,
+): void {
   const { shape } = facts
   const isBatched = config.maxBatchSize > 0 && !tensor.isShapeTensor
   refuseEmptyReshape(config, kind, tensor, shape)
@@ -29,7 +34,12 @@ export function usedProfiles(config: ModelConfig, { profiles }: ModelTensorFacts
 }
 
 /** A model's scalar is one element to clients; any other tensor of a model without batches has a shape. */
-function refuseEmptyReshape(config: ModelConfig, kind: string, { name, reshape }: Tensor, shape: readonly number[]): void {
+function refuseEmptyReshape(
+  config: ModelConfig,
+  kind: string,
+  { name, reshape }: Tensor,
+  shape: readonly number[],
+): void {
   if (config.maxBatchSize > 0 || reshape === undefined || reshape.shape.length > 0 || shape.length === 0) return
   throw new Fault(
     'INVALID_ARG',
@@ -62,7 +72,12 @@ function otherShape(
 }
 
 /** One of the profiles has to take each size; max_batch_size is not beyond all of them. */
-function checkRanges(config: ModelConfig, { name }: Tensor, profiles: readonly ProfileShapes[], full: readonly number[]): void {
+function checkRanges(
+  config: ModelConfig,
+  { name }: Tensor,
+  profiles: readonly ProfileShapes[],
+  full: readonly number[],
+): void {
   if (profiles.length === 0) return
   const rows = Math.max(...profiles.map(({ max }) => max[0] ?? 0))
   if (config.maxBatchSize > rows)

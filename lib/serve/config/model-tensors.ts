@@ -25,8 +25,10 @@ interface Pair {
 
 /** @throws Fault INVALID_ARG with both sides of what differs, UNSUPPORTED for a data type that is not served */
 export function completeTensors(config: ModelConfig, facts: ModelFacts, autoComplete: boolean): void {
-  if (autoComplete && config.input.length === 0) config.input = facts.inputs.map(({ name }) => create(ModelInputSchema, { name }))
-  if (autoComplete && config.output.length === 0) config.output = facts.outputs.map(({ name }) => create(ModelOutputSchema, { name }))
+  if (autoComplete && config.input.length === 0)
+    config.input = facts.inputs.map(({ name }) => create(ModelInputSchema, { name }))
+  if (autoComplete && config.output.length === 0)
+    config.output = facts.outputs.map(({ name }) => create(ModelOutputSchema, { name }))
   checkNames(config, facts)
   const pairs = [...pairsOf('input', config.input, facts.inputs), ...pairsOf('output', config.output, facts.outputs)]
   if (autoComplete) for (const pair of pairs) completeTensor(config, pair)
@@ -38,7 +40,11 @@ export function completeTensors(config: ModelConfig, facts: ModelFacts, autoComp
   }
 }
 
-function pairsOf(kind: Kind, tensors: readonly (ModelInput | ModelOutput)[], known: readonly ModelTensorFacts[]): readonly Pair[] {
+function pairsOf(
+  kind: Kind,
+  tensors: readonly (ModelInput | ModelOutput)[],
+  known: readonly ModelTensorFacts[],
+): readonly Pair[] {
   return tensors.flatMap((tensor) => {
     const facts = known.find(({ name }) => name === tensor.name)
     return facts === undefined ? [] : [{ kind, tensor, facts }]
@@ -58,15 +64,22 @@ function checkKnown(config: ModelConfig, kind: Kind, tensors: readonly ModelTens
   const given = config[kind].map(({ name }) => name)
   const stranger = given.find((name) => name !== '' && !known.includes(name))
   if (stranger !== undefined)
-    throw new Fault('INVALID_ARG', `unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`)
+    throw new Fault(
+      'INVALID_ARG',
+      `unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`,
+    )
   const twice = given.find((name, index) => given.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new Fault('INVALID_ARG', `Expected ${kind} '${twice}' once in the configuration of model '${config.name}' but received it twice`)
+    throw new Fault(
+      'INVALID_ARG',
+      `Expected ${kind} '${twice}' once in the configuration of model '${config.name}' but received it twice`,
+    )
 }
 
 function otherNumber(config: ModelConfig, kind: Kind, known: readonly ModelTensorFacts[]): Fault {
   const given = config[kind]
-  const list = (tensors: readonly { readonly name: string }[]): string => tensors.map(({ name }) => name).join(', ') || 'none'
+  const list = (tensors: readonly { readonly name: string }[]): string =>
+    tensors.map(({ name }) => name).join(', ') || 'none'
   return new Fault(
     'INVALID_ARG',
     `unable to load model '${config.name}', configuration expects ${given.length} ${kind}s, model provides ${known.length} ` +
@@ -82,7 +95,9 @@ function completeTensor(config: ModelConfig, { tensor, facts }: Pair): void {
 
 /** A scalar is one element that clients give a shape. */
 function completeDims(config: ModelConfig, tensor: ModelInput | ModelOutput, { shape }: ModelTensorFacts): void {
-  const sizes = (tensor.reshape?.shape ?? shape.slice(config.maxBatchSize > 0 && !tensor.isShapeTensor ? 1 : 0)).map(BigInt)
+  const sizes = (tensor.reshape?.shape ?? shape.slice(config.maxBatchSize > 0 && !tensor.isShapeTensor ? 1 : 0)).map(
+    BigInt,
+  )
   tensor.dims = sizes.length === 0 ? [1n] : sizes
   if (sizes.length === 0) tensor.reshape ??= create(ModelTensorReshapeSchema)
 }
@@ -96,7 +111,12 @@ function typeOf(config: ModelConfig, { name, dtype }: ModelTensorFacts): DataTyp
   )
 }
 
-function checkType(config: ModelConfig, kind: Kind, { name, dataType }: ModelInput | ModelOutput, type: DataType): void {
+function checkType(
+  config: ModelConfig,
+  kind: Kind,
+  { name, dataType }: ModelInput | ModelOutput,
+  type: DataType,
+): void {
   if (dataType === type) return
   const [has, given] = [typeName(type), typeName(dataType)]
   throw new Fault(

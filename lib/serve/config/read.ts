@@ -16,7 +16,10 @@ const mostCharacters = 4 * 1024 * 1024
  */
 export function readConfigText(text: string, file: string): ModelConfig {
   if (text.length > mostCharacters)
-    throw new Fault('INVALID_ARG', `Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`)
+    throw new Fault(
+      'INVALID_ARG',
+      `Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`,
+    )
   try {
     return fromText(ModelConfigSchema, text)
   } catch (error) {
@@ -52,8 +55,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * The parser tells no line. It reads from left to right, and no token goes over the end of a line: the first lines alone fail with the same reason from the
- * line on that is wrong, and with another one, or none, before it.
+ * The parser tells no line. It reads from left to right, and no token goes over the end of a line: the first lines
+ * alone fail with the same reason from the line on that is wrong, and with another one, or none, before it.
  */
 function lineOf(text: string, reason: string): number {
   const lines = text.split('\n')

@@ -4,7 +4,8 @@ import { Fault } from '../faults.js'
 import type { ServableTensor } from '../models/servable.js'
 
 /**
- * Inputs and outputs of a complete configuration as clients see them: with -1 for the rows of a batch, and with `dims`, whatever `reshape` makes of them.
+ * Inputs and outputs of a complete configuration as clients see them: with -1 for the rows of a batch, and with `dims`,
+ * whatever `reshape` makes of them.
  *
  * @param labels of outputs, by name
  * @throws Fault INVALID_ARG for a data type that the wire has not

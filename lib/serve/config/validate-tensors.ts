@@ -10,7 +10,8 @@ import { Fault } from '../faults.js'
 export function checkTensors(config: ModelConfig, isComplete: boolean): void {
   for (const input of config.input) {
     checkTensor(config, 'model input', input, isComplete)
-    if (input.format !== Format.NONE && input.dims.length !== 3) throw wrong(config, 'model input NHWC/NCHW require 3 dims')
+    if (input.format !== Format.NONE && input.dims.length !== 3)
+      throw wrong(config, 'model input NHWC/NCHW require 3 dims')
   }
   for (const output of config.output) checkTensor(config, 'model output', output, isComplete)
 }
@@ -21,20 +22,26 @@ function checkTensor(config: ModelConfig, kind: string, tensor: ModelInput | Mod
   const owner = `${kind} '${name}'`
   if (isComplete && dataType === DataType.TYPE_INVALID) throw wrong(config, `${owner} must specify 'data_type'`)
   if (isComplete && dims.length === 0) throw wrong(config, `${owner} must specify 'dims'`)
-  if (!dims.every(isSize)) throw wrong(config, `${owner} dimension must be integer >= 1, or -1 to indicate a variable-size dimension`)
+  if (!dims.every(isSize))
+    throw wrong(config, `${owner} dimension must be integer >= 1, or -1 to indicate a variable-size dimension`)
   if (reshape !== undefined && dims.length > 0) checkReshape(config, owner, dims, reshape.shape)
   if (isShapeTensor && config.platform !== '' && config.platform !== 'tensorrt_plan')
     throw wrong(config, 'shape tensors are only supported for TensorRT platform')
 }
 
-/** The sizes between those that requests decide have the same product on both sides, and a shape of none is of one element. */
+/**
+ * The sizes between those that requests decide have the same product on both sides, and a shape of none is of one
+ * element.
+ */
 function checkReshape(config: ModelConfig, owner: string, dims: readonly bigint[], shape: readonly bigint[]): void {
   if (!shape.every(isSize))
     throw wrong(config, `${owner} reshape dimensions must be integer >= 1, or -1 to indicate a variable-size dimension`)
   const [given, wanted] = [runsOf(dims), runsOf(shape)]
   if (given.length > 1 !== wanted.length > 1) throw wrong(config, `${owner} has different size for dims and reshape`)
-  if (given.length !== wanted.length) throw wrong(config, `${owner} has different number of variable-size dimensions for dims and reshape`)
-  if (given.some((elements, index) => elements !== wanted[index])) throw wrong(config, `${owner} has different size for dims and reshape`)
+  if (given.length !== wanted.length)
+    throw wrong(config, `${owner} has different number of variable-size dimensions for dims and reshape`)
+  if (given.some((elements, index) => elements !== wanted[index]))
+    throw wrong(config, `${owner} has different size for dims and reshape`)
 }
 
 /** The products of the sizes before, between and after those that requests decide. */

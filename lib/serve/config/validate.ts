@@ -23,18 +23,31 @@ function checkBatching(config: ModelConfig, dynamic: ModelDynamicBatching): void
   if (dynamic.preserveOrdering) checkOrder(name, dynamic)
 }
 
-function checkLevels(name: string, { priorityLevels, defaultPriorityLevel, priorityQueuePolicy }: ModelDynamicBatching): void {
+function checkLevels(
+  name: string,
+  { priorityLevels, defaultPriorityLevel, priorityQueuePolicy }: ModelDynamicBatching,
+): void {
   if (priorityLevels === 0n) return
   const fits = (level: bigint): boolean => level >= 1n && level <= priorityLevels
-  if (!fits(defaultPriorityLevel)) throw wrong(`default priority level must be in range [1, ${priorityLevels}] for ${name}`)
+  if (!fits(defaultPriorityLevel))
+    throw wrong(`default priority level must be in range [1, ${priorityLevels}] for ${name}`)
   if (!Object.keys(priorityQueuePolicy).map(BigInt).every(fits))
     throw wrong(`priority queue policy must have priority level in range [1, ${priorityLevels}] for ${name}`)
 }
 
-function checkOrder(name: string, { priorityLevels, defaultQueuePolicy, priorityQueuePolicy }: ModelDynamicBatching): void {
-  if (priorityLevels > 1n) throw wrong(`Only one priority level is allowed when 'preserve_ordering' is true for ${name}`)
-  const policies = [...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy]), ...Object.values(priorityQueuePolicy)]
-  if (policies.some((policy) => policy.defaultTimeoutMicroseconds !== 0n && policy.timeoutAction === TimeoutAction.DELAY))
+function checkOrder(
+  name: string,
+  { priorityLevels, defaultQueuePolicy, priorityQueuePolicy }: ModelDynamicBatching,
+): void {
+  if (priorityLevels > 1n)
+    throw wrong(`Only one priority level is allowed when 'preserve_ordering' is true for ${name}`)
+  const policies = [
+    ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy]),
+    ...Object.values(priorityQueuePolicy),
+  ]
+  if (
+    policies.some((policy) => policy.defaultTimeoutMicroseconds !== 0n && policy.timeoutAction === TimeoutAction.DELAY)
+  )
     throw wrong(`Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${name}`)
 }
 

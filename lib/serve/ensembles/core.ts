@@ -1,4 +1,5 @@
-// A request to an ensemble, in whatever thread its steps run: shapes from clients to steps and back, and the plan of what runs.
+// A request to an ensemble, in whatever thread its steps run: shapes from clients to steps and back, and the plan of
+// what runs.
 import type { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
 import { Fault, faultOf } from '../faults.js'
@@ -26,7 +27,10 @@ export class EnsembleCore {
     this.#gates = gates
   }
 
-  /** @throws (as a rejection) what a step was rejected with; the reason of the cut; Fault UNAVAILABLE once the time is over */
+  /**
+   * @throws (as a rejection) what a step was rejected with; the reason of the cut; Fault UNAVAILABLE once the time is
+   * over
+   */
   async run(
     runners: readonly StepRunner<PlacedValue>[],
     { rows, inputs }: CheckedRequest<PlacedTensor>,
@@ -49,10 +53,15 @@ export class EnsembleCore {
   /** With the shape that it has among the steps, and to be disposed by itself. */
   #inside(rule: TensorRule, tensor: PlacedTensor): PlacedTensor {
     const shape = modelShape(this.rules, rule, tensor.shape)
-    return isOnDevice(tensor) ? { ...tensor, shape, tensor: reshaped(tensor.tensor, tensor.tensor.shape) } : { ...tensor, shape }
+    return isOnDevice(tensor)
+      ? { ...tensor, shape, tensor: reshaped(tensor.tensor, tensor.tensor.shape) }
+      : { ...tensor, shape }
   }
 
-  async #answer(given: ReadonlyMap<string, Given<PlacedValue>>, keep: ReadonlySet<string>): Promise<readonly PlacedTensor[]> {
+  async #answer(
+    given: ReadonlyMap<string, Given<PlacedValue>>,
+    keep: ReadonlySet<string>,
+  ): Promise<readonly PlacedTensor[]> {
     const answers = [...given].map(async ([name, { value, rows }]): Promise<PlacedTensor> => {
       const shape = this.#clientShape(name, value.shape, rows)
       const { placed } = value

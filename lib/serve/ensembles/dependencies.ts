@@ -1,4 +1,5 @@
-// Which ensembles a change of a model is a matter of: those that have it as a step go on with the new one, or hinder it.
+// Which ensembles a change of a model is a matter of: those that have it as a step go on with the new one, or hinder
+// it.
 import { Fault, faultOf } from '../faults.js'
 import type { Generation, ModelEntry } from '../models/entry.js'
 import type { LoadedVersion, StepSource } from '../models/servable.js'
@@ -57,7 +58,9 @@ export class Dependencies implements StepSource {
         after.set(entry.name, others)
       } catch (error) {
         const mayGo =
-          versions.length === 0 || renewed.has(entry.name) || [...suspended.keys()].some(({ name }) => entry.needs.includes(name))
+          versions.length === 0 ||
+          renewed.has(entry.name) ||
+          [...suspended.keys()].some(({ name }) => entry.needs.includes(name))
         if (!mayGo) throw error
         suspended.set(entry, faultOf(error).message)
         after.set(entry.name, [])
@@ -95,11 +98,17 @@ export class Dependencies implements StepSource {
     return [...this.#entries.values()].some((entry) => (entry.isReady || entry.shouldBe) && entry.needs.includes(model))
   }
 
-  /** The load of an ensemble waits for that of a model. @throws Fault INVALID_ARG where that one waits for this one, however far away */
+  /**
+   * The load of an ensemble waits for that of a model. @throws Fault INVALID_ARG where that one waits for this one,
+   * however far away
+   */
   async waitFor<T>(ensemble: string, model: string, load: () => Promise<T>): Promise<T> {
     if (this.#leads(model, ensemble)) {
       const middle = this.#waiting.get(model)?.includes(ensemble) === true ? '' : '... -> '
-      throw new Fault('INVALID_ARG', `circular dependency between ensembles: ${ensemble} -> ${middle}${model} -> ${ensemble}`)
+      throw new Fault(
+        'INVALID_ARG',
+        `circular dependency between ensembles: ${ensemble} -> ${middle}${model} -> ${ensemble}`,
+      )
     }
     const models = this.#waiting.get(ensemble) ?? []
     this.#waiting.set(ensemble, [...models, model])

@@ -1,4 +1,5 @@
-// Whether what the steps of an ensemble give and take fits: held against the configurations of their models. Texts are Triton's where it has one.
+// Whether what the steps of an ensemble give and take fits: held against the configurations of their models. Texts are
+// Triton's where it has one.
 import type { DataType, ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { typeName } from '../config/types.js'
 import { Fault } from '../faults.js'
@@ -26,7 +27,8 @@ export function checkEnds(graph: EnsembleGraph, config: ModelConfig, models: rea
     ends.set(tensor, [...others, end])
   }
   for (const input of config.input) add(input.name, endOf(config, input, `input '${input.name}' of the ensemble`, true))
-  for (const output of config.output) add(output.name, endOf(config, output, `output '${output.name}' of the ensemble`, true))
+  for (const output of config.output)
+    add(output.name, endOf(config, output, `output '${output.name}' of the ensemble`, true))
   for (const step of graph.steps) {
     const model = models[step.index] as ModelConfig
     checkBatch(graph.name, config, step, model)
@@ -43,7 +45,10 @@ export function checkEnds(graph: EnsembleGraph, config: ModelConfig, models: rea
   }
 }
 
-/** Inside of an ensemble its own tensors have the shapes that `reshape` makes of them; of its models, the shapes that clients see. */
+/**
+ * Inside of an ensemble its own tensors have the shapes that `reshape` makes of them; of its models, the shapes that
+ * clients see.
+ */
 function endOf(config: ModelConfig, tensor: ModelInput | ModelOutput, what: string, isInside: boolean): End {
   const dims = (isInside ? tensor.reshape?.shape : undefined) ?? tensor.dims
   const hasRows = config.maxBatchSize > 0 && !tensor.isShapeTensor
@@ -51,7 +56,12 @@ function endOf(config: ModelConfig, tensor: ModelInput | ModelOutput, what: stri
 }
 
 /** A model without batches may be a step among others: then the rows are a dimension of its own. */
-function checkBatch(ensemble: string, { maxBatchSize }: ModelConfig, step: GraphStep, { maxBatchSize: most }: ModelConfig): void {
+function checkBatch(
+  ensemble: string,
+  { maxBatchSize }: ModelConfig,
+  step: GraphStep,
+  { maxBatchSize: most }: ModelConfig,
+): void {
   if (most === 0 || most >= maxBatchSize) return
   throw wrong(
     `ensemble ${ensemble} allows maximum batch size ${maxBatchSize}, but it contains model ${step.model} which only allows maximum batch size to be ${most}: ${stepText(step)}`,
@@ -62,7 +72,9 @@ function checkMaps(ensemble: string, step: GraphStep, { input, output }: ModelCo
   const of = `model ${step.model}: ${stepText(step)}`
   for (const [name, tensor] of step.inputs)
     if (!input.some((each) => each.name === name))
-      throw wrong(`in ensemble ${ensemble}, ensemble tensor ${tensor} is mapping to non-existing input ${name} in ${of}`)
+      throw wrong(
+        `in ensemble ${ensemble}, ensemble tensor ${tensor} is mapping to non-existing input ${name} in ${of}`,
+      )
   const missing = input.find(({ name }) => !step.inputs.has(name))
   if (missing !== undefined)
     throw wrong(
@@ -70,7 +82,9 @@ function checkMaps(ensemble: string, step: GraphStep, { input, output }: ModelCo
     )
   for (const [name, tensor] of step.outputs)
     if (!output.some((each) => each.name === name))
-      throw wrong(`in ensemble ${ensemble}, ensemble tensor ${tensor} is mapped from non-existing output ${name} in ${of}`)
+      throw wrong(
+        `in ensemble ${ensemble}, ensemble tensor ${tensor} is mapped from non-existing output ${name} in ${of}`,
+      )
 }
 
 function checkPair(ensemble: string, tensor: string, one: End, other: End): void {
@@ -80,7 +94,8 @@ function checkPair(ensemble: string, tensor: string, one: End, other: End): void
         `${one.what} and ${other.what}`,
     )
   if (one.type !== other.type) throw differs('data type', ({ type }) => typeName(type))
-  if (!meet(one.dims, other.dims) && !meet(one.full, other.full)) throw differs('shape', ({ full }) => `[${full.join(',')}]`)
+  if (!meet(one.dims, other.dims) && !meet(one.full, other.full))
+    throw differs('shape', ({ full }) => `[${full.join(',')}]`)
 }
 
 /** Whether there is a shape that is both. */

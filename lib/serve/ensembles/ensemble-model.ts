@@ -7,10 +7,23 @@ import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { tensorsOf } from '../config/tensors.js'
 import { TensorRTError } from '../../errors.js'
-import { type EngineStep, isEngineStep, isOnDevice, type PlacedRequest, type PlacedTensor } from '../models/engine-steps.js'
+import {
+  type EngineStep,
+  isEngineStep,
+  isOnDevice,
+  type PlacedRequest,
+  type PlacedTensor,
+} from '../models/engine-steps.js'
 import { checkRequest, type CheckedRequest, type RequestRules } from '../models/request-checks.js'
 import { rulesOf } from '../models/rules.js'
-import type { EnsembleLinks, LoadedVersion, ServableRequest, ServableTensor, Slot, StepSource } from '../models/servable.js'
+import type {
+  EnsembleLinks,
+  LoadedVersion,
+  ServableRequest,
+  ServableTensor,
+  Slot,
+  StepSource,
+} from '../models/servable.js'
 import type { ModelSettings } from '../models/settings.js'
 import { Visits } from '../models/visits.js'
 import { within } from '../node/node-model.js'
@@ -84,10 +97,22 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
   readonly #held: (() => void)[] = []
 
   /** @throws Fault (as a rejection) INVALID_ARG for steps that are not there, or do not fit */
-  static async load({ folder, version, config, graph, settings = {} }: EnsembleOptions, source: StepSource): Promise<EnsembleModel> {
+  static async load(
+    { folder, version, config, graph, settings = {} }: EnsembleOptions,
+    source: StepSource,
+  ): Promise<EnsembleModel> {
     const labels = await readLabels(folder, config)
     const gates = graph.mostInFlight === 0 ? [] : graph.steps.map(() => new Turns(graph.mostInFlight))
-    const parts = { version, config, graph, labels, gates, settings, counts: new EnsembleCounts(), copies: { tensors: 0, bytes: 0 } }
+    const parts = {
+      version,
+      config,
+      graph,
+      labels,
+      gates,
+      settings,
+      counts: new EnsembleCounts(),
+      copies: { tensors: 0, bytes: 0 },
+    }
     return new EnsembleModel({ ...parts, prepared: new Set() }, findSteps(graph, source))
   }
 
@@ -206,13 +231,19 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     return this.#parts.counts.counters()
   }
 
-  /** Memory of the engine that takes inputs of the ensemble, where there is one: an engine reads no memory of another's. */
+  /**
+   * Memory of the engine that takes inputs of the ensemble, where there is one: an engine reads no memory of another's.
+   */
   reserve(bytes: number): Slot {
     if (this.#threads !== undefined) return this.#threads.reserve(bytes)
     const { graph } = this.#parts
-    const takers = graph.steps.filter(({ inputs }) => [...inputs.values()].some((tensor) => graph.inputs.includes(tensor)))
+    const takers = graph.steps.filter(({ inputs }) =>
+      [...inputs.values()].some((tensor) => graph.inputs.includes(tensor)),
+    )
     const [model, ...others] = takers.map(({ index }) => this.models[index] as LoadedVersion).filter(isEngineStep)
-    return model !== undefined && others.length === 0 ? model.reserve(bytes) : { bytes: new Uint8Array(bytes), release: () => {} }
+    return model !== undefined && others.length === 0
+      ? model.reserve(bytes)
+      : { bytes: new Uint8Array(bytes), release: () => {} }
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
@@ -231,7 +262,11 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     }
   }
 
-  async #counted(checked: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+  async #counted(
+    checked: CheckedRequest<PlacedTensor>,
+    request: PlacedRequest,
+    cut: Cut,
+  ): Promise<readonly PlacedTensor[]> {
     const { counts } = this.#parts
     const begun = performance.now()
     try {
@@ -245,7 +280,11 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     }
   }
 
-  async #run(checked: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+  async #run(
+    checked: CheckedRequest<PlacedTensor>,
+    request: PlacedRequest,
+    cut: Cut,
+  ): Promise<readonly PlacedTensor[]> {
     if (this.#threads === undefined) return this.#core.run(this.#runners, checked, request, cut)
     const { id, priority, timeoutUs, parameters, outputs = [] } = request
     const inputs = await onHost(request.inputs)
@@ -309,12 +348,15 @@ function withStepLabels(
     [...step.outputs].map(([output, tensor]) => [tensor, models[step.index]?.outputs.get(output)?.labels] as const),
   )
   const labels = new Map(own)
-  for (const [tensor, found] of given) if (found !== undefined && outputs.includes(tensor) && !labels.has(tensor)) labels.set(tensor, found)
+  for (const [tensor, found] of given)
+    if (found !== undefined && outputs.includes(tensor) && !labels.has(tensor)) labels.set(tensor, found)
   return labels
 }
 
 async function onHost(inputs: readonly PlacedTensor[]): Promise<readonly WireTensor[]> {
   return Promise.all(
-    inputs.map(async (tensor) => (isOnDevice(tensor) ? wireOf(new PlacedValue(tensor), tensor.name, tensor.shape) : tensor)),
+    inputs.map(async (tensor) =>
+      isOnDevice(tensor) ? wireOf(new PlacedValue(tensor), tensor.name, tensor.shape) : tensor,
+    ),
   )
 }

@@ -14,21 +14,33 @@ export function findSteps(graph: EnsembleGraph, source: StepSource): readonly Lo
   })
 }
 
-/** Why an ensemble is not loaded where a model of a step could not be: what was at work of that goes on, if there was anything. */
+/**
+ * Why an ensemble is not loaded where a model of a step could not be: what was at work of that goes on, if there was
+ * anything.
+ */
 export function stepFailure(graph: EnsembleGraph, model: string, isReady: boolean, reason: string): Fault {
   const step = graph.steps.find((each) => each.model === model) as GraphStep
   const what = isReady ? 'whose new version is not loaded' : 'which has no loaded version'
   return wrong(
-    withStep(`ensemble '${graph.name}' depends on '${model}' ${what}. Model '${model}' loading failed with error: ${reason}`, step),
+    withStep(
+      `ensemble '${graph.name}' depends on '${model}' ${what}. Model '${model}' loading failed with error: ${reason}`,
+      step,
+    ),
   )
 }
 
 function missing({ name }: EnsembleGraph, step: GraphStep, isReady: boolean, failure: string): Fault {
   const depends = `ensemble '${name}' depends on '${step.model}'`
   const latest = step.version === '0' ? ' (which is what no model_version means): -1 is the latest one' : ''
-  if (isReady) return wrong(withStep(`${depends} whose required version ${step.version ?? ''} is not loaded${latest}`, step))
+  if (isReady)
+    return wrong(withStep(`${depends} whose required version ${step.version ?? ''} is not loaded${latest}`, step))
   if (failure !== '')
-    return wrong(withStep(`${depends} which has no loaded version. Model '${step.model}' loading failed with error: ${failure}`, step))
+    return wrong(
+      withStep(
+        `${depends} which has no loaded version. Model '${step.model}' loading failed with error: ${failure}`,
+        step,
+      ),
+    )
   return wrong(withStep(`ensemble ${name} contains models that are not available or ambiguous: ${step.model}`, step))
 }
 

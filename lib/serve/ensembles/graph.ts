@@ -1,4 +1,5 @@
-// The steps of an ensemble and what goes from one to the other, as its configuration has them. Texts are Triton's where it has one.
+// The steps of an ensemble and what goes from one to the other, as its configuration has them. Texts are Triton's where
+// it has one.
 import type { ModelConfig, ModelEnsembling_Step as ConfigStep } from '../../kserve/messages/model_config_pb.js'
 import { completeEnsemble } from '../config/ensemble.js'
 import { Fault } from '../faults.js'
@@ -54,13 +55,20 @@ export function modelsOf({ steps }: EnsembleGraph): readonly string[] {
   return [...new Set(steps.map(({ model }) => model))]
 }
 
-function stepOf(ensemble: string, { modelName, modelVersion, inputMap, outputMap, modelNamespace }: ConfigStep, index: number): GraphStep {
+function stepOf(
+  ensemble: string,
+  { modelName, modelVersion, inputMap, outputMap, modelNamespace }: ConfigStep,
+  index: number,
+): GraphStep {
   if (modelName === '') throw wrong(`must specify 'model_name' in step ${index} of ensemble '${ensemble}'`)
   const owner = `step ${index} of ensemble '${ensemble}' (model '${modelName}')`
   if (Object.keys(inputMap).length === 0) throw wrong(`must specify 'input_map' in ${owner}`)
   if (Object.keys(outputMap).length === 0) throw wrong(`must specify 'output_map' in ${owner}`)
   if (modelNamespace !== '')
-    throw new Fault('UNSUPPORTED', `model_namespace of ${owner} is not served: names of models are unique, leave it out`)
+    throw new Fault(
+      'UNSUPPORTED',
+      `model_namespace of ${owner} is not served: names of models are unique, leave it out`,
+    )
   if (modelName === ensemble)
     throw wrong(`circular dependency between ensembles: ${ensemble} -> ${ensemble}: ${owner} is the ensemble itself`)
   return {
@@ -95,7 +103,9 @@ function checkInputs({ name, inputs, steps }: EnsembleGraph): void {
   const used = new Set(steps.flatMap(({ inputs: mapped }) => [...mapped.values()]))
   const unused = inputs.find((input) => !used.has(input))
   if (unused !== undefined)
-    throw wrong(`ensemble input '${unused}' for ensemble ${name}' is not used: map it to an input of a step, or leave it out`)
+    throw wrong(
+      `ensemble input '${unused}' for ensemble ${name}' is not used: map it to an input of a step, or leave it out`,
+    )
 }
 
 /** Every step gets its inputs at some time, and every output of the ensemble is given. */
@@ -105,7 +115,8 @@ function checkOrder(graph: EnsembleGraph): void {
   let stuck: readonly GraphStep[] = steps
   for (;;) {
     const next = stuck.filter(({ inputs }) => ![...inputs.values()].every((tensor) => ready.has(tensor)))
-    for (const { outputs: given } of stuck.filter((step) => !next.includes(step))) for (const tensor of given.values()) ready.add(tensor)
+    for (const { outputs: given } of stuck.filter((step) => !next.includes(step)))
+      for (const tensor of given.values()) ready.add(tensor)
     if (next.length === stuck.length) break
     stuck = next
   }
@@ -132,9 +143,13 @@ function stuckFault(
   }
   for (const step of stuck)
     for (const [input, tensor] of step.inputs)
-      if (!ready.has(tensor) && !given.has(tensor)) return told(tensor, `nothing gives it to input '${input}' of ${stepText(step)}`)
+      if (!ready.has(tensor) && !given.has(tensor))
+        return told(tensor, `nothing gives it to input '${input}' of ${stepText(step)}`)
   const { steps, tensor } = circleAmong(stuck, ready, given)
-  return told(tensor, `${steps.map(stepText).join(', ')} ${steps.length === 1 ? 'waits for itself' : 'wait for each other'}`)
+  return told(
+    tensor,
+    `${steps.map(stepText).join(', ')} ${steps.length === 1 ? 'waits for itself' : 'wait for each other'}`,
+  )
 }
 
 /** All that these steps lack comes from one of them: whoever goes back from one to the other comes by one twice. */

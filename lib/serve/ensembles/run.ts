@@ -1,5 +1,5 @@
-// Runs the steps of an ensemble for one request, in whatever thread: each as soon as its inputs are there. What a step is, and where tensors are, its caller
-// knows.
+// Runs the steps of an ensemble for one request, in whatever thread: each as soon as its inputs are there. What a step
+// is, and where tensors are, its caller knows.
 import { performance } from 'node:perf_hooks'
 import { Fault } from '../faults.js'
 import type { EnsembleGraph } from './graph.js'
@@ -42,7 +42,10 @@ export interface StepRequest<V extends StepValue> extends RequestFacts {
 export interface StepRunner<V extends StepValue> {
   /** Of an input: its dims as the configuration has them, and whether rows of a batch are before them. */
   input(name: string): { readonly dims: readonly number[]; readonly hasRows: boolean } | undefined
-  /** Inputs are taken when this returns: what it needs of them longer it holds itself. Values that it gives belong to the caller. */
+  /**
+   * Inputs are taken when this returns: what it needs of them longer it holds itself. Values that it gives belong to
+   * the caller.
+   */
   run(request: StepRequest<V>, cut: Cut): Promise<ReadonlyMap<string, V>>
 }
 
@@ -69,9 +72,10 @@ export interface Given<V extends StepValue> {
 }
 
 /**
- * Gives the outputs that the plan wants. The first failure, or the cut, is its rejection, at once: steps under way are cut, and whatever they still give is
- * disposed.
- * @throws (as a rejection) what a step was rejected with; the reason of the cut; Fault UNAVAILABLE once the time is over
+ * Gives the outputs that the plan wants. The first failure, or the cut, is its rejection, at once: steps under way are
+ * cut, and whatever they still give is disposed.
+ * @throws (as a rejection) what a step was rejected with; the reason of the cut; Fault UNAVAILABLE once the time is
+ * over
  */
 export function runSteps<V extends StepValue>(
   steps: Steps<V>,
@@ -180,7 +184,10 @@ class Run<V extends StepValue> {
       const inputs = this.#inputsOf(planned, runner)
       const { id, priority, parameters } = this.#request
       rows = inputs.find(({ name }) => runner.input(name)?.hasRows)?.shape[0] ?? 0
-      outputs = runner.run({ id, priority, parameters, timeoutUs: this.#timeLeft(), inputs, outputs: planned.outputs }, cut)
+      outputs = runner.run(
+        { id, priority, parameters, timeoutUs: this.#timeLeft(), inputs, outputs: planned.outputs },
+        cut,
+      )
     } finally {
       for (const tensor of planned.needs) this.#release(tensor)
     }
@@ -221,7 +228,12 @@ class Run<V extends StepValue> {
     for (const value of values.values()) if (!taken.has(value)) value.dispose()
     const lacking = planned.outputs.find(({ name }) => !values.has(name))
     if (lacking !== undefined)
-      this.fail(new Fault('INTERNAL', `${stepText(planned.step)} gave no output '${lacking.name}', which is tensor '${lacking.tensor}'`))
+      this.fail(
+        new Fault(
+          'INTERNAL',
+          `${stepText(planned.step)} gave no output '${lacking.name}', which is tensor '${lacking.tensor}'`,
+        ),
+      )
     else this.#startAll(ready)
   }
 
@@ -245,8 +257,8 @@ class Run<V extends StepValue> {
 }
 
 /**
- * The shape in which a model takes a tensor. Where one side has rows and the other has not, a row of its own is put before the dims, or taken away, unless the
- * shape fits as it is: Triton's rule.
+ * The shape in which a model takes a tensor. Where one side has rows and the other has not, a row of its own is put
+ * before the dims, or taken away, unless the shape fits as it is: Triton's rule.
  *
  * @param rows of who gave it; 0 where that has no batches
  */

@@ -1,4 +1,5 @@
-// The models of an ensemble's steps in the server's own thread: engines take tensors where they are, all others on the host.
+// The models of an ensemble's steps in the server's own thread: engines take tensors where they are, all others on the
+// host.
 import type { Cut } from '../../base/cancellation.js'
 import { type EngineStep, isEngineStep, isOnDevice, type PlacedTensor, reshaped } from '../models/engine-steps.js'
 import type { LoadedVersion, ServableRequest } from '../models/servable.js'
@@ -13,7 +14,9 @@ type Values = ReadonlyMap<string, PlacedValue>
 /** By the place of the step. */
 export function runnersOf(steps: readonly LoadedVersion[]): readonly StepRunner<PlacedValue>[] {
   const devices = steps.map((step) => (isEngineStep(step) ? step.devices : []))
-  return steps.map((step) => (isEngineStep(step) ? new EngineRunner(inputsOf(step), step, devices) : new HostRunner(step)))
+  return steps.map((step) =>
+    isEngineStep(step) ? new EngineRunner(inputsOf(step), step, devices) : new HostRunner(step),
+  )
 }
 
 /** Inputs as a configuration has them, by name. */
@@ -68,7 +71,8 @@ export class EngineRunner extends Runner {
 
   async run(request: Request, cut: Cut): Promise<Values> {
     const { inputs } = request
-    const device = inputs.find(({ value }) => value.device !== undefined && this.#model.devices.includes(value.device))?.value.device
+    const device = inputs.find(({ value }) => value.device !== undefined && this.#model.devices.includes(value.device))
+      ?.value.device
     const isElsewhere = ({ value }: Input): boolean => value.device !== undefined && value.device !== device
     if (!inputs.some(isElsewhere)) return this.#infer(request, inputs.map(placedOf), cut)
     return this.#inferMoved(request, isElsewhere, cut)
@@ -107,7 +111,9 @@ function placedOf({ name, value, shape }: Input): PlacedTensor {
 }
 
 function heldOf({ name, value: { placed }, shape }: Input): PlacedTensor {
-  return isOnDevice(placed) ? { ...placed, name, shape, tensor: reshaped(placed.tensor, placed.tensor.shape) } : { ...placed, name, shape }
+  return isOnDevice(placed)
+    ? { ...placed, name, shape, tensor: reshaped(placed.tensor, placed.tensor.shape) }
+    : { ...placed, name, shape }
 }
 
 function valuesOf(tensors: readonly PlacedTensor[]): Values {

@@ -24,7 +24,9 @@ export class PlacedValue implements StepValue {
   onHost(): Uint8Array | Promise<Uint8Array> {
     const { placed } = this
     if (!isOnDevice(placed)) return placed.bytes
-    return (this.#host ??= placed.tensor.toHost().then(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)))
+    return (this.#host ??= placed.tensor
+      .toHost()
+      .then(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)))
   }
 
   dispose(): void {

@@ -14,7 +14,10 @@ const alignment = 64
 /** Of a request without a byte. */
 export const noSlot: Slot = { bytes: new Uint8Array(0), release: () => {} }
 
-export function placesOf(inputs: readonly DocumentInput[]): { readonly places: readonly Place[]; readonly bytes: number } {
+export function placesOf(inputs: readonly DocumentInput[]): {
+  readonly places: readonly Place[]
+  readonly bytes: number
+} {
   let bytes = 0
   const places = inputs.map((input) => {
     const start = bytes

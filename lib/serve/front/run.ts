@@ -14,7 +14,14 @@ export async function runModel(
   cut: Cut,
 ): Promise<readonly WireTensor[]> {
   const limit = timeoutOf(servable.config, priority, timeoutUs)
-  const request = { id: id === '' ? undefined : id, inputs, outputs: outputs?.map(({ name }) => name), priority, timeoutUs, parameters }
+  const request = {
+    id: id === '' ? undefined : id,
+    inputs,
+    outputs: outputs?.map(({ name }) => name),
+    priority,
+    timeoutUs,
+    parameters,
+  }
   if (limit === undefined) return servable.infer(request, cut)
   const timer = setTimeout(() => cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired')), limit)
   try {

@@ -4,8 +4,9 @@ import { ModelQueuePolicy_TimeoutAction } from '../../kserve/messages/model_conf
 const longestTimeout = 2 ** 31 - 1
 
 /**
- * Milliseconds after which a request with such a `timeout` is ended, wherever it is; nothing where it is not. A model whose queue policy lets late
- * requests wait on (DELAY), or has a timeout of its own that requests may not change, decides by itself.
+ * Milliseconds after which a request with such a `timeout` is ended, wherever it is; nothing where it is not. A model
+ * whose queue policy lets late requests wait on (DELAY), or has a timeout of its own that requests may not change,
+ * decides by itself.
  */
 export function timeoutOf(config: ModelConfig, priority: number, timeoutUs: number): number | undefined {
   if (timeoutUs === 0 || isDecidedByModel(policyOf(config, priority))) return undefined

@@ -25,8 +25,9 @@ export class UnderWay {
   }
 
   /**
-   * Waits, where other requests are under way, until what the sockets have already is read: requests that came together go to their models together. A lane
-   * that sleeps is then woken once for all of them, and their batch is fuller. A request that is alone does not wait.
+   * Waits, where other requests are under way, until what the sockets have already is read: requests that came together
+   * go to their models together. A lane that sleeps is then woken once for all of them, and their batch is fuller. A
+   * request that is alone does not wait.
    */
   readTogether(): Promise<void> | undefined {
     if (this.#count < 2) return undefined

@@ -47,7 +47,8 @@ async function classifiedResponse(
   const rawOutputContents: Uint8Array[] = []
   let next = 0
   for (const { tensor, classes } of jobs) {
-    const { datatype, shape, content }: EncodedOutput = classes === undefined ? { ...tensor, content: tensor.bytes } : done[next++]!
+    const { datatype, shape, content }: EncodedOutput =
+      classes === undefined ? { ...tensor, content: tensor.bytes } : done[next++]!
     outputs.push({ name: tensor.name, datatype, shape })
     rawOutputContents.push(content as Uint8Array)
   }
@@ -56,6 +57,7 @@ async function classifiedResponse(
 
 function jobOf({ outputs, config }: Servable, { outputs: wanted }: InferDocument, tensor: WireTensor): OutputJob {
   const most = wanted?.find(({ name }) => name === tensor.name)?.classes ?? 0
-  const classes = most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
+  const classes =
+    most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
   return { tensor, classes, isBinary: true }
 }

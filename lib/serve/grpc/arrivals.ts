@@ -1,5 +1,6 @@
-// What @grpc/grpc-js tells nobody: bytes of messages that are not whole yet, and what it takes for faults of its own. A server interceptor sees each call before
-// its first byte; where a version of the library has other methods than those that are looked for here, bytes count once their message is whole.
+// What @grpc/grpc-js tells nobody: bytes of messages that are not whole yet, and what it takes for faults of its own. A
+// server interceptor sees each call before its first byte; where a version of the library has other methods than those
+// that are looked for here, bytes count once their message is whole.
 import type { Server, ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session } from 'node:http2'
 import type { Account, Budget } from '../front/budget.js'
@@ -76,21 +77,31 @@ export function hasArrived(call: object): void {
   ;(call as { readonly call?: InnerCall }).call?.sender?.end()
 }
 
-/** Whether it has ended before its handler was called, which then hears nothing of that: a deadline may be over before a client has sent all. */
+/**
+ * Whether it has ended before its handler was called, which then hears nothing of that: a deadline may be over before a
+ * client has sent all.
+ */
 export function isOver(call: object): boolean {
   return (call as { readonly call?: InnerCall }).call?.cancelled === true
 }
 
-/** Whether its deadline has ended it, as the library's timer has it: that is a little early by the clock that the deadline is of, where the event loop was busy. */
+/**
+ * Whether its deadline has ended it, as the library's timer has it: that is a little early by the clock that the
+ * deadline is of, where the event loop was busy.
+ */
 export function isLate(call: object): boolean {
   return (call as { readonly call?: InnerCall }).call?.isLate === true
 }
 
 /** Counts bytes as they come, and how long that takes. What it puts into calls are functions that all of them share. */
 export function arrivals(budget: Budget, unfinished: Unfinished): ServerInterceptor {
-  const intercept = (method: { readonly requestStream: boolean; readonly responseStream: boolean }, call: object): object => {
+  const intercept = (
+    method: { readonly requestStream: boolean; readonly responseStream: boolean },
+    call: object,
+  ): object => {
     const inner: InnerCall = call
-    if (inner.handleDataFrame === undefined || inner.notifyOnCancel === undefined || inner.sendStatus === undefined) return call
+    if (inner.handleDataFrame === undefined || inner.notifyOnCancel === undefined || inner.sendStatus === undefined)
+      return call
     inner.budget = budget
     inner.sender = new CallSender(inner, method.requestStream, unfinished)
     inner.handleDataFrame = handleDataFrame
@@ -100,7 +111,8 @@ export function arrivals(budget: Budget, unfinished: Unfinished): ServerIntercep
     if (!method.responseStream && inner.sendMessage !== undefined) inner.sendMessage = sendMessage
     return call
   }
-  return intercept as unknown as ServerInterceptor // its type wants an instance of a class that does nothing but to hand on
+  // its type wants an instance of a class that does nothing but to hand on
+  return intercept as unknown as ServerInterceptor
 }
 
 function handleDataFrame(this: InnerCall, data: Buffer): void {
@@ -118,9 +130,13 @@ function handleDataFrame(this: InnerCall, data: Buffer): void {
   original(this).handleDataFrame?.call(this, data)
 }
 
-/** With a message of five bytes and what was compressed: the library would count nothing of what it becomes until it is whole. */
+/**
+ * With a message of five bytes and what was compressed: the library would count nothing of what it becomes until it is
+ * whole.
+ */
 function decompressMessage(this: InnerCall, message: Buffer, encoding: string): Buffer | Promise<Buffer> {
-  if (!isDecompressed(encoding) || this.budget === undefined) return original(this).decompressMessage!.call(this, message, encoding)
+  if (!isDecompressed(encoding) || this.budget === undefined)
+    return original(this).decompressMessage!.call(this, message, encoding)
   const account = (this.account ??= this.budget.open())
   return new Decompression(message.subarray(5), encoding, {
     account,
@@ -129,18 +145,23 @@ function decompressMessage(this: InnerCall, message: Buffer, encoding: string): 
   }).done.finally(() => account.give(message.length))
 }
 
-/** Called at the end of each call, whatever has ended it. A stream that stays open would keep the half of a message that came before. */
+/**
+ * Called at the end of each call, whatever has ended it. A stream that stays open would keep the half of a message that
+ * came before.
+ */
 function notifyOnCancel(this: InnerCall): void {
   this.account?.release()
-  if (this.sender?.end() === true) setImmediate(() => this.stream?.close?.(noError)) // after the trailers, which Node sends then
+  // after the trailers, which Node sends then
+  if (this.sender?.end() === true) setImmediate(() => this.stream?.close?.(noError))
   original(this).notifyOnCancel?.call(this)
 }
 
 const nothing = (): void => {}
 
 /**
- * The one message of a call. The library begins with the status once the message is written. Here the status follows at once, and the stream is told that nothing
- * else comes, so that HTTP/2 asks for the trailers while it sends the message: two turns of the event loop less. What ends the stream later finds that done.
+ * The one message of a call. The library begins with the status once the message is written. Here the status follows at
+ * once, and the stream is told that nothing else comes, so that HTTP/2 asks for the trailers while it sends the
+ * message: two turns of the event loop less. What ends the stream later finds that done.
  */
 function sendMessage(this: InnerCall, message: unknown, sent: () => void): void {
   original(this).sendMessage?.call(this, message, nothing)
@@ -168,7 +189,10 @@ function reworded(status: GrpcStatus): GrpcStatus {
   return status
 }
 
-/** Bytes that a client may send before it is told to go on: of a stream, and of a connection. 64 KiB, HTTP/2's own, would halve what large tensors get. */
+/**
+ * Bytes that a client may send before it is told to go on: of a stream, and of a connection. 64 KiB, HTTP/2's own,
+ * would halve what large tensors get.
+ */
 const windows = { stream: 2 ** 20, connection: 2 ** 22 }
 
 interface InnerServer {

@@ -1,4 +1,5 @@
-// What handlers know of a call and of whatever carries it. Nothing here, nor in what handles calls, knows a library of gRPC.
+// What handlers know of a call and of whatever carries it. Nothing here, nor in what handles calls, knows a library of
+// gRPC.
 import type { Cut } from '../../base/cancellation.js'
 import type { EncodedMessage } from '../../kserve/wire/encoded.js'
 import type { Account, Budget } from '../front/budget.js'
@@ -23,7 +24,9 @@ export interface CallContext {
 export interface OutStream extends Pick<CallContext, 'header'> {
   /** `sent` is called when the message is gone, or will never be. */
   send(message: Outgoing, sent: () => void): void
-  /** The client's messages stay where they are, and soon it is not allowed to send more, until they are held no longer. */
+  /**
+   * The client's messages stay where they are, and soon it is not allowed to send more, until they are held no longer.
+   */
   holdMessages(isHeld: boolean): void
   /** With a status that is OK unless another one is given. */
   end(status?: GrpcStatus): void

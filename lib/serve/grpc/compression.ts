@@ -1,4 +1,5 @@
-// Compression of answers, which @grpc/grpc-js does of requests alone: a message says in the byte before its length whether it is compressed.
+// Compression of answers, which @grpc/grpc-js does of requests alone: a message says in the byte before its length
+// whether it is compressed.
 import { promisify } from 'node:util'
 import { deflate, gzip } from 'node:zlib'
 import type { Outgoing } from './call.js'

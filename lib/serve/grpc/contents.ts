@@ -39,7 +39,10 @@ export interface ContentsInput {
   readonly contents: TensorContents
 }
 
-/** Bytes that the elements take. @throws Fault INVALID_ARG with Triton's texts where they are in a list of another type, or in several */
+/**
+ * Bytes that the elements take. @throws Fault INVALID_ARG with Triton's texts where they are in a list of another type,
+ * or in several
+ */
 export function bytesOfContents({ name, datatype, contents }: ContentsInput, model: string): number {
   const { kinds } = contents
   const wanted = kindOf[datatype as Datatype]
@@ -48,9 +51,12 @@ export function bytesOfContents({ name, datatype, contents }: ContentsInput, mod
   if (first === undefined) return 0
   for (const [index, kind] of kinds.entries()) {
     if (index > 0 && first === wanted) throw new Fault('INVALID_ARG', `${about}, binary data was already supplied.`)
-    if (kind !== wanted) throw new Fault('INVALID_ARG', `${about} of type '${typeOf[kind]}', expected datatype '${shown(datatype)}'`)
+    if (kind !== wanted)
+      throw new Fault('INVALID_ARG', `${about} of type '${typeOf[kind]}', expected datatype '${shown(datatype)}'`)
   }
-  return first === 'bytes' ? contents.textBytes + 4 * contents.count('bytes') : contents.count(first) * bytesOf(datatype)
+  return first === 'bytes'
+    ? contents.textBytes + 4 * contents.count('bytes')
+    : contents.count(first) * bytesOf(datatype)
 }
 
 function shown(datatype: string): string {
@@ -61,7 +67,10 @@ function bytesOf(datatype: string): number {
   return elementBytes[datatype as keyof typeof elementBytes] ?? 0
 }
 
-/** Writes as many bytes as {@link bytesOfContents} gave. @throws Fault INVALID_ARG where a number would not arrive as it was sent */
+/**
+ * Writes as many bytes as {@link bytesOfContents} gave. @throws Fault INVALID_ARG where a number would not arrive as it
+ * was sent
+ */
 export function writeContents(input: ContentsInput, target: Uint8Array): void {
   const kind = kindOf[input.datatype as Datatype]
   if (kind === undefined || target.length === 0) return
@@ -82,7 +91,10 @@ function copyPacked(views: readonly Uint8Array[] | undefined, target: Uint8Array
 
 type Writer = (input: ContentsInput, view: DataView, target: Uint8Array) => void
 
-function writer<K extends ContentsKind>(kind: K, write: (view: DataView, at: number, element: ContentsElements[K]) => void): Writer {
+function writer<K extends ContentsKind>(
+  kind: K,
+  write: (view: DataView, at: number, element: ContentsElements[K]) => void,
+): Writer {
   return ({ datatype, contents }, view) => {
     const size = bytesOf(datatype)
     contents.forEach(kind, (element, index) => write(view, index * size, element))
@@ -97,7 +109,10 @@ function narrowed(kind: 'int' | 'uint'): Writer {
     const [least, most] = kind === 'uint' ? [0, 2 ** (8 * size) - 1] : [-(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1]
     contents.forEach(kind, (element, index) => {
       if (element < least || element > most)
-        throw new Fault('INVALID_ARG', `Unable to parse 'contents': ${element} in input '${name}' is out of the range of ${datatype}`)
+        throw new Fault(
+          'INVALID_ARG',
+          `Unable to parse 'contents': ${element} in input '${name}' is out of the range of ${datatype}`,
+        )
       const at = index * size
       if (size === 1) view.setUint8(at, element)
       else if (size === 2) view.setUint16(at, element, true)

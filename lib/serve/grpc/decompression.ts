@@ -1,4 +1,5 @@
-// Messages that came compressed: what they become counts as it becomes, so that a few bytes do not grow to what the machine has.
+// Messages that came compressed: what they become counts as it becomes, so that a few bytes do not grow to what the
+// machine has.
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Account } from '../front/budget.js'
 import { Fault, faultOf } from '../faults.js'

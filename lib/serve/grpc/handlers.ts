@@ -1,7 +1,14 @@
 // All calls of one message, from bytes to bytes.
 import { create, type MessageShape } from '@bufbuild/protobuf'
 import { encodeInferResponse } from '../../kserve/infer-response.js'
-import { decodeMessage, encodeMessage, healthMethods, inferenceMethods as rpcs, pathOf, type PlainMethod } from '../../kserve/methods.js'
+import {
+  decodeMessage,
+  encodeMessage,
+  healthMethods,
+  inferenceMethods as rpcs,
+  pathOf,
+  type PlainMethod,
+} from '../../kserve/methods.js'
 import { faultOf } from '../faults.js'
 import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
 import type { Servable, Snapshot } from '../models/servable.js'
@@ -25,7 +32,9 @@ export function unaryMethods(front: GrpcFront, health: Health): readonly UnaryMe
   return [...healthCalls(front, health), ...modelCalls(front), ...repositoryCalls(front), ...absentCalls()]
 }
 
-type Method<M extends PlainMethod> = (message: MessageShape<M['input']>) => MessageShape<M['output']> | Promise<MessageShape<M['output']>>
+type Method<M extends PlainMethod> = (
+  message: MessageShape<M['input']>,
+) => MessageShape<M['output']> | Promise<MessageShape<M['output']>>
 
 /** A method whose messages are decoded and encoded whole; its bytes count as in flight until the call is over. */
 function plain<M extends PlainMethod>(category: RestrictedCategory, method: M, body: Method<M>): UnaryMethod {
@@ -41,7 +50,9 @@ function healthCalls(front: GrpcFront, health: Health): readonly UnaryMethod[] {
   const { models } = front.parts
   return [
     plain('health', rpcs.serverLive, () => create(rpcs.serverLive.output, { live: true })),
-    plain('health', rpcs.serverReady, () => create(rpcs.serverReady.output, { ready: models.isReady() && !front.isStopping })),
+    plain('health', rpcs.serverReady, () =>
+      create(rpcs.serverReady.output, { ready: models.isReady() && !front.isStopping }),
+    ),
     plain('health', rpcs.modelReady, ({ name, version }) =>
       create(rpcs.modelReady.output, { ready: isReady(() => models.snapshot.find(name, given(version))) }),
     ),
@@ -69,14 +80,20 @@ function modelCalls(front: GrpcFront): readonly UnaryMethod[] {
   const { name, version, models, statistics } = front.parts
   return [
     { path: pathOf(rpcs.modelInfer), category: 'inference', handle: (bytes, context) => infer(front, bytes, context) },
-    plain('metadata', rpcs.serverMetadata, () => create(rpcs.serverMetadata.output, { name, version, extensions: [...extensions] })),
-    plain('metadata', rpcs.modelMetadata, (request) => metadataMessage(metadataOf(models.snapshot, request.name, given(request.version)))),
+    plain('metadata', rpcs.serverMetadata, () =>
+      create(rpcs.serverMetadata.output, { name, version, extensions: [...extensions] }),
+    ),
+    plain('metadata', rpcs.modelMetadata, (request) =>
+      metadataMessage(metadataOf(models.snapshot, request.name, given(request.version))),
+    ),
     plain('model-config', rpcs.modelConfig, (request) =>
       create(rpcs.modelConfig.output, { config: models.snapshot.find(request.name, given(request.version)).config }),
     ),
     plain('statistics', rpcs.modelStatistics, (request) => {
       const { snapshot } = models
-      return statisticsMessage(statistics(request.name === '' ? snapshot.all : found(snapshot, request.name, given(request.version))))
+      return statisticsMessage(
+        statistics(request.name === '' ? snapshot.all : found(snapshot, request.name, given(request.version))),
+      )
     }),
   ]
 }
@@ -113,7 +130,11 @@ function repositoryCalls(front: GrpcFront): readonly UnaryMethod[] {
 
 /** What Triton has and this server has not. */
 function absentCalls(): readonly UnaryMethod[] {
-  const absent = (category: RestrictedCategory, what: string, methods: readonly PlainMethod[]): readonly UnaryMethod[] =>
+  const absent = (
+    category: RestrictedCategory,
+    what: string,
+    methods: readonly PlainMethod[],
+  ): readonly UnaryMethod[] =>
     methods.map((method) => ({
       path: pathOf(method),
       category,

@@ -30,7 +30,8 @@ export class Health {
   /** @throws Fault NOT_FOUND for what is no model */
   check({ service }: HealthCheckRequest): HealthCheckResponse {
     const status = this.#statusOf(service)
-    if (status === Status.SERVICE_UNKNOWN) throw new Fault('NOT_FOUND', `unknown service '${service}': it may be '' or the name of a model`)
+    if (status === Status.SERVICE_UNKNOWN)
+      throw new Fault('NOT_FOUND', `unknown service '${service}': it may be '' or the name of a model`)
     return create(HealthCheckResponseSchema, { status })
   }
 

@@ -36,7 +36,9 @@ export class Inference {
     return this.#reachedModel
   }
 
-  /** What is in the account then is the answer. @throws Fault (as a rejection), of which counters and log know already */
+  /**
+   * What is in the account then is the answer. @throws Fault (as a rejection), of which counters and log know already
+   */
   async run(message: Uint8Array): Promise<NewInferResponse> {
     try {
       const response = await this.#answer(message)
@@ -57,7 +59,8 @@ export class Inference {
     this.#bytesIn = message.length
     account.takeUpTo(message.length)
     const request = (this.#request = decodeInferRequest(message))
-    if (this.#front.isStopping) throw new Fault('UNAVAILABLE', 'GRPC server is shutting down and has stopped accepting new requests.')
+    if (this.#front.isStopping)
+      throw new Fault('UNAVAILABLE', 'GRPC server is shutting down and has stopped accepting new requests.')
     const servable = this.#front.parts.models.snapshot.find(
       request.modelName,
       request.modelVersion === '' ? undefined : request.modelVersion,
@@ -66,7 +69,8 @@ export class Inference {
     const leave = servable.enter()
     try {
       const long = longInputs(request)
-      const decoded = long.length === 0 ? undefined : await decodeLong(request.modelName, long, this.#front.worker, account)
+      const decoded =
+        long.length === 0 ? undefined : await decodeLong(request.modelName, long, this.#front.worker, account)
       cut.throwIfHappened()
       const received = (this.#received = receive(servable, request, decoded))
       const together = this.#front.readTogether()
@@ -104,7 +108,8 @@ export class Inference {
       bytesOut,
     })
     if (log === undefined) return
-    if (fault?.kind === 'INTERNAL') log.error({ model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
+    if (fault?.kind === 'INTERNAL')
+      log.error({ model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
     log.verbose(1, { method: 'ModelInfer', model, status, ms: durationNs / 1e6, error: fault?.message }, 'request')
   }
 }

@@ -1,4 +1,5 @@
-// Long contents become bytes in a thread: taken number by number they would hold the event loop, and everybody's requests.
+// Long contents become bytes in a thread: taken number by number they would hold the event loop, and everybody's
+// requests.
 import type { InferInput, InferRequest } from '../../kserve/infer-request.js'
 import { longContents, TensorContents } from '../../kserve/tensor-contents.js'
 import type { Account } from '../front/budget.js'
@@ -7,7 +8,11 @@ import { bytesOfContents, writeContents } from './contents.js'
 /** What the thread is given: contents of inputs, in memory that is handed over. */
 export interface ContentsTask {
   readonly model: string
-  readonly inputs: readonly { readonly name: string; readonly datatype: string; readonly parts: readonly Uint8Array<ArrayBuffer>[] }[]
+  readonly inputs: readonly {
+    readonly name: string
+    readonly datatype: string
+    readonly parts: readonly Uint8Array<ArrayBuffer>[]
+  }[]
 }
 
 /** Bytes of inputs whose contents were long. */
@@ -20,10 +25,15 @@ interface ContentsThread {
 /** What is copied as it is, in one piece, is not among them. */
 export function longInputs({ inputs, rawInputContents }: InferRequest): readonly InferInput[] {
   if (rawInputContents.length > 0) return []
-  return inputs.filter(({ contents }) => contents !== undefined && contents.byteLength >= longContents && !contents.isPlain)
+  return inputs.filter(
+    ({ contents }) => contents !== undefined && contents.byteLength >= longContents && !contents.isPlain,
+  )
 }
 
-/** The account has the copies while the thread has them, and then what they became. @throws Fault (as a rejection) as {@link writeContents} */
+/**
+ * The account has the copies while the thread has them, and then what they became. @throws Fault (as a rejection) as
+ * {@link writeContents}
+ */
 export async function decodeLong(
   model: string,
   inputs: readonly InferInput[],

@@ -11,7 +11,13 @@ import {
   type StatisticDurationSchema,
 } from '../../kserve/messages/grpc_service_pb.js'
 import type { ModelMetadata, TensorMetadata } from '../front/describe.js'
-import type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from '../public-types.js'
+import type {
+  BatchStatistics,
+  DurationStatistic,
+  InferenceStatistics,
+  ModelStatistics,
+  Statistics,
+} from '../public-types.js'
 
 export function metadataMessage({ inputs, outputs, versions, ...texts }: ModelMetadata): ModelMetadataResponse {
   const tensor = ({ shape, ...texts }: TensorMetadata) => ({ ...texts, shape: shape.map(BigInt) })

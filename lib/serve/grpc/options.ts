@@ -29,7 +29,10 @@ export interface GrpcOptions extends FrontEndParts {
   readonly port: number
   /** Of a message, after decompression. */
   readonly maxMessageBytes?: number | undefined
-  /** Milliseconds for what a client sends: a request from its head to its end, a message of a stream from its first byte to its last. */
+  /**
+   * Milliseconds for what a client sends: a request from its head to its end, a message of a stream from its first byte
+   * to its last.
+   */
   readonly messageTimeoutMs?: number | undefined
   /** Of all requests and answers that are under way, where there is no budget that others share. */
   readonly maxInFlightBytes?: number | undefined

@@ -40,7 +40,10 @@ function wholeOf(name: string, parameter: InferParameter, kinds: readonly Kind[]
   return Number(value)
 }
 
-/** A model here has one answer for each request, which says itself that it is the last one: the wish for an empty one after it has no effect, as in Triton. */
+/**
+ * A model here has one answer for each request, which says itself that it is the last one: the wish for an empty one
+ * after it has no effect, as in Triton.
+ */
 function checkReserved(name: string, parameter: InferParameter): void {
   const known = 'triton_enable_empty_final_response'
   if (name === known) return checkKind(name, parameter, ['bool'])
@@ -53,7 +56,10 @@ function checkReserved(name: string, parameter: InferParameter): void {
 function otherOf(name: string, { kind, value }: InferParameter): string | number | boolean {
   if (kind === 'bool' || kind === 'string' || kind === 'double') return value
   if (kind !== 'int64')
-    throw new Fault('INVALID_ARG', `invalid value type for '${name}' parameter, expected int64_param, bool_param, or string_param.`)
+    throw new Fault(
+      'INVALID_ARG',
+      `invalid value type for '${name}' parameter, expected int64_param, bool_param, or string_param.`,
+    )
   const number = Number(value)
   if (Number.isSafeInteger(number)) return number
   throw new Fault(

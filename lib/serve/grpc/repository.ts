@@ -12,10 +12,15 @@ import type { LoadParameters } from '../public-types.js'
 
 type Message<M extends keyof typeof inferenceMethods> = MessageShape<(typeof inferenceMethods)[M]['input']>
 
-export async function index(models: ModelControl, { repositoryName, ready }: Message<'repositoryIndex'>): Promise<RepositoryIndexResponse> {
+export async function index(
+  models: ModelControl,
+  { repositoryName, ready }: Message<'repositoryIndex'>,
+): Promise<RepositoryIndexResponse> {
   refuseRepository(repositoryName)
   await models.refresh?.()
-  const found = models.index(ready).map(({ name, version = '', state = '', reason = '' }) => ({ name, version, state, reason }))
+  const found = models
+    .index(ready)
+    .map(({ name, version = '', state = '', reason = '' }) => ({ name, version, state, reason }))
   return create(RepositoryIndexResponseSchema, { models: found })
 }
 

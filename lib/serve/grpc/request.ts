@@ -18,7 +18,10 @@ export interface ReceivedRequest {
   readonly slot: Slot
 }
 
-/** Checks all of it, and copies its tensors: afterwards nobody needs the message. `decoded`: where long contents are bytes already. @throws Fault */
+/**
+ * Checks all of it, and copies its tensors: afterwards nobody needs the message. `decoded`: where long contents are
+ * bytes already. @throws Fault
+ */
 export function receive(servable: Servable, request: InferRequest, decoded?: DecodedContents): ReceivedRequest {
   const parameters = readParameters(request.parameters)
   const sources = sourcesOf(request, decoded)
@@ -39,9 +42,13 @@ export function receive(servable: Servable, request: InferRequest, decoded?: Dec
 type Source = Uint8Array | ContentsInput
 
 /** @throws Fault INVALID_ARG with Triton's texts, UNSUPPORTED for shared memory */
-function sourcesOf({ modelName: model, inputs, rawInputContents: raw }: InferRequest, decoded?: DecodedContents): readonly Source[] {
+function sourcesOf(
+  { modelName: model, inputs, rawInputContents: raw }: InferRequest,
+  decoded?: DecodedContents,
+): readonly Source[] {
   const sources = inputs.map((input, index) => sourceOf(input, model, raw[index], raw.length > 0, decoded?.get(input)))
-  if (raw.length > inputs.length) throw new Fault('INVALID_ARG', `unexpected additional input data for model '${model}'`)
+  if (raw.length > inputs.length)
+    throw new Fault('INVALID_ARG', `unexpected additional input data for model '${model}'`)
   return sources
 }
 
@@ -54,9 +61,13 @@ function sourceOf(
 ): Source {
   refuseSharedMemory(parameters)
   if (contents !== undefined && hasRaw)
-    throw new Fault('INVALID_ARG', `contents field must not be specified when using raw_input_contents for '${name}' for model '${model}'`)
+    throw new Fault(
+      'INVALID_ARG',
+      `contents field must not be specified when using raw_input_contents for '${name}' for model '${model}'`,
+    )
   if (contents !== undefined) return decoded ?? { name, datatype, contents }
-  if (raw === undefined) throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
+  if (raw === undefined)
+    throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
   return raw
 }
 
@@ -76,7 +87,11 @@ function documentOf(
   }
 }
 
-function documentInput({ name, datatype, shape }: InferInput, source: Source | undefined, model: string): DocumentInput {
+function documentInput(
+  { name, datatype, shape }: InferInput,
+  source: Source | undefined,
+  model: string,
+): DocumentInput {
   const count = shape.some((dim) => dim < 0) ? 0 : countOf(name, shape)
   const byteSize = source === undefined ? 0 : isBytes(source) ? source.length : bytesOfContents(source, model)
   return { name, datatype, shape, count, byteSize, isBinary: true }
@@ -91,7 +106,13 @@ function isBytes(source: Source): source is Uint8Array {
   return source instanceof Uint8Array
 }
 
-function filled(servable: Servable, document: InferDocument, slot: Slot, { input, start }: Place, source: Source | undefined): WireTensor {
+function filled(
+  servable: Servable,
+  document: InferDocument,
+  slot: Slot,
+  { input, start }: Place,
+  source: Source | undefined,
+): WireTensor {
   const { name, shape, datatype, byteSize } = input
   const bytes = slot.bytes.subarray(start, start + byteSize)
   if (source !== undefined && isBytes(source)) bytes.set(source)

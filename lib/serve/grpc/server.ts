@@ -39,7 +39,10 @@ export class GrpcFrontEnd implements Transport {
   #isStopping = false
   #stopped: Promise<void> | undefined
 
-  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without @grpc/grpc-js ERR_TRT_SERVER */
+  /**
+   * Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE;
+   * without @grpc/grpc-js ERR_TRT_SERVER
+   */
   static async listen(options: GrpcOptions): Promise<GrpcFrontEnd> {
     const front = opened(options, await loadGrpc())
     try {
@@ -59,7 +62,10 @@ export class GrpcFrontEnd implements Transport {
     this.compression = options.compression ?? 'none'
     this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
     this.#unfinished = new Unfinished(options.messageTimeoutMs ?? defaultLimits.bodyTimeoutMs)
-    this.#grpc = new library.Server({ ...channelOptions(options), interceptors: [arrivals(this.budget, this.#unfinished)] })
+    this.#grpc = new library.Server({
+      ...channelOptions(options),
+      interceptors: [arrivals(this.budget, this.#unfinished)],
+    })
     widenStreams(this.#grpc)
     register(this.#grpc, this)
     this.#connections = this.#grpc.createConnectionInjector(credentialsOf(library, options.tls))
@@ -118,7 +124,10 @@ export class GrpcFrontEnd implements Transport {
     this.health.changed()
   }
 
-  /** Each connection is told to go away, not ready, and no new requests; what is under way goes on. Fulfilled when no connection is left. */
+  /**
+   * Each connection is told to go away, not ready, and no new requests; what is under way goes on. Fulfilled when no
+   * connection is left.
+   */
   stopAccepting(): Promise<void> {
     this.#isStopping = true
     this.#stopped ??= new Promise<void>((resolve) => {
@@ -134,11 +143,16 @@ export class GrpcFrontEnd implements Transport {
     return this.#underWay.idle()
   }
 
-  /** What was answered last may be on its way still: connections end by themselves, those with streams that wait once these are told. */
+  /**
+   * What was answered last may be on its way still: connections end by themselves, those with streams that wait once
+   * these are told.
+   */
   async #closeIdle(): Promise<void> {
     const stopped = this.stopAccepting()
-    for (const stream of this.streams) stream.end({ code: grpcCodes.UNAVAILABLE, details: 'the server is shutting down' })
-    await within({ timeoutMs: goodbyeMs }, () => this.#lastBytes(stopped)).catch(() => {}) // a client that reads nothing is not waited for
+    for (const stream of this.streams)
+      stream.end({ code: grpcCodes.UNAVAILABLE, details: 'the server is shutting down' })
+    // a client that reads nothing is not waited for
+    await within({ timeoutMs: goodbyeMs }, () => this.#lastBytes(stopped)).catch(() => {})
   }
 
   /** From Node 24 on a connection's session is closed before its socket has sent all. */

@@ -34,7 +34,10 @@ export interface GrpcStatus {
 }
 
 export function statusOf(fault: Fault): GrpcStatus {
-  return { code: fault instanceof OverBudget ? grpcCodes.RESOURCE_EXHAUSTED : codeOf[fault.kind], details: sendable(fault.message) }
+  return {
+    code: fault instanceof OverBudget ? grpcCodes.RESOURCE_EXHAUSTED : codeOf[fault.kind],
+    details: sendable(fault.message),
+  }
 }
 
 /** Clients take 8 KiB of headers, and each byte that is no ASCII takes three of them. */

@@ -1,7 +1,11 @@
 // ModelStreamInfer: each request is answered as soon as it is done, and one that fails does not end the stream.
 import { Cut } from '../../base/cancellation.js'
 import type { InferParameters } from '../../kserve/infer-parameters.js'
-import { encodeStreamInferError, encodeStreamInferResponse, type NewInferResponse } from '../../kserve/infer-response.js'
+import {
+  encodeStreamInferError,
+  encodeStreamInferResponse,
+  type NewInferResponse,
+} from '../../kserve/infer-response.js'
 import type { Fault } from '../faults.js'
 import type { Account } from '../front/budget.js'
 import type { GrpcFront, InStream, Outgoing, OutStream } from './call.js'
@@ -96,5 +100,11 @@ export class InferStream implements InStream {
 function ofFailure({ request, reachedModel }: Inference): NewInferResponse {
   const id = request?.id ?? ''
   if (!reachedModel) return { modelName: '', modelVersion: '', id, outputs: [] }
-  return { modelName: request?.modelName ?? '', modelVersion: request?.modelVersion ?? '', id, outputs: [], parameters: isFinal }
+  return {
+    modelName: request?.modelName ?? '',
+    modelVersion: request?.modelVersion ?? '',
+    id,
+    outputs: [],
+    parameters: isFinal,
+  }
 }

@@ -1,5 +1,12 @@
 // Handlers bound to @grpc/grpc-js: the one file that knows its server.
-import type { Metadata, sendUnaryData, Server, ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js'
+import type {
+  Metadata,
+  sendUnaryData,
+  Server,
+  ServerDuplexStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+} from '@grpc/grpc-js'
 import { Cut } from '../../base/cancellation.js'
 import { decodeMessage, healthMethods, inferenceMethods, pathOf } from '../../kserve/methods.js'
 import { Fault, faultOf } from '../faults.js'

@@ -1,5 +1,5 @@
-// Calls that wait for their client: for the rest of a message, or of a request that has one. Who sends half of it and stays would hold memory for as long as
-// the connection lives.
+// Calls that wait for their client: for the rest of a message, or of a request that has one. Who sends half of it and
+// stays would hold memory for as long as the connection lives.
 
 /** What is asked of a call. */
 export interface Sender {

@@ -53,7 +53,8 @@ export async function bodyOf(
 function jobOf({ outputs, config }: Servable, document: InferDocument, tensor: WireTensor): OutputJob {
   const wanted: DocumentOutput | undefined = document.outputs?.find(({ name }) => name === tensor.name)
   const most = wanted?.classes ?? 0
-  const classes = most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
+  const classes =
+    most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
   return { tensor, classes, isBinary: wanted?.isBinary ?? document.isBinaryOutput }
 }
 
@@ -98,7 +99,10 @@ function lengthOf(pieces: readonly (string | Uint8Array)[]): number {
 /** Below it one write of a copy costs less than several writes. */
 const smallBody = 8192
 
-/** Sends it; large tensors go to the socket as they are, together with the head. The connection ends with it where it `closes`. */
+/**
+ * Sends it; large tensors go to the socket as they are, together with the head. The connection ends with it where it
+ * `closes`.
+ */
 export async function send(response: ServerResponse, body: Body, encoding: Encoding, closes: boolean): Promise<void> {
   const headers: Record<string, string | number> = {
     'Content-Type': body.headLength === undefined ? 'application/json' : 'application/octet-stream',
@@ -110,7 +114,8 @@ export async function send(response: ServerResponse, body: Body, encoding: Encod
   headers['Content-Length'] = bytes
   response.writeHead(200, headers)
   const [first] = pieces
-  if (bytes <= smallBody) response.end(pieces.length === 1 && typeof first === 'string' ? first : joined({ pieces, bytes }))
+  if (bytes <= smallBody)
+    response.end(pieces.length === 1 && typeof first === 'string' ? first : joined({ pieces, bytes }))
   else sendPieces(response, pieces)
 }
 
@@ -120,7 +125,8 @@ function ofOne(piece: Uint8Array): Pick<Body, 'pieces' | 'bytes'> {
 
 function sendPieces(response: ServerResponse, pieces: Body['pieces']): void {
   response.cork()
-  // ended once the socket took it: Node takes a connection whose answer is ended for idle, and closes it when a server closes
+  // ended once the socket took it: Node takes a connection whose answer is ended for idle, and closes it when a server
+  // closes
   const end = (error?: Error | null): void => {
     if (!error) response.end()
   }
@@ -160,5 +166,7 @@ export function sendFault(response: ServerResponse, fault: Fault, closes = false
 /** Headers that tell a client what to do. */
 export function headersOf({ kind, message }: Fault): Readonly<Record<string, string>> {
   if (kind === 'UNAVAILABLE' || kind === 'TIMEOUT') return { 'Retry-After': '1' }
-  return kind === 'UNSUPPORTED' && message === 'Unsupported compression type' ? { 'Accept-Encoding': 'gzip, deflate' } : {}
+  return kind === 'UNSUPPORTED' && message === 'Unsupported compression type'
+    ? { 'Accept-Encoding': 'gzip, deflate' }
+    : {}
 }

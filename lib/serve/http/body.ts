@@ -17,14 +17,20 @@ export function clientLeft(): Fault {
 }
 
 /**
- * Fulfilled when the sink has taken all of it. After a failure the rest is read and dropped, so that the connection goes on.
- * @throws (as a rejection) what the sink throws; Fault INVALID_ARG for a body that is not compressed as it says, CANCELLED when the client leaves
+ * Fulfilled when the sink has taken all of it. After a failure the rest is read and dropped, so that the connection
+ * goes on.
+ * @throws (as a rejection) what the sink throws; Fault INVALID_ARG for a body that is not compressed as it says,
+ * CANCELLED when the client leaves
  */
 export function readBody(request: IncomingMessage, encoding: Encoding, sink: Sink): Promise<void> {
   return encoding === 'identity' ? pump(request, sink) : readCompressed(request, encoding, sink)
 }
 
-async function readCompressed(request: IncomingMessage, encoding: Exclude<Encoding, 'identity'>, sink: Sink): Promise<void> {
+async function readCompressed(
+  request: IncomingMessage,
+  encoding: Exclude<Encoding, 'identity'>,
+  sink: Sink,
+): Promise<void> {
   const stream = decompressor()
   const onGone = (): void => void stream.destroy(clientLeft())
   request.once('error', onGone).once('aborted', onGone)
@@ -35,7 +41,9 @@ async function readCompressed(request: IncomingMessage, encoding: Exclude<Encodi
     await pump(stream, sink)
   } catch (error) {
     if (isEmpty && request.complete) throw new Fault('INVALID_ARG', 'nothing to be decompressed')
-    throw error instanceof Fault ? error : new Fault('INVALID_ARG', `the body is no ${encoding}: ${(error as Error).message}`, error)
+    throw error instanceof Fault
+      ? error
+      : new Fault('INVALID_ARG', `the body is no ${encoding}: ${(error as Error).message}`, error)
   } finally {
     request.unpipe(stream)
     stream.destroy()
@@ -85,7 +93,11 @@ function pump(source: Readable, sink: Sink): Promise<void> {
 }
 
 /** All of a body that is at most so long. @throws (as a rejection) Fault TOO_LARGE, and as {@link readBody} */
-export async function wholeBody(request: IncomingMessage, encoding: Encoding, take: (bytes: number) => void): Promise<Buffer> {
+export async function wholeBody(
+  request: IncomingMessage,
+  encoding: Encoding,
+  take: (bytes: number) => void,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   await readBody(request, encoding, {
     write: (chunk) => {

@@ -4,7 +4,10 @@ import type { Socket } from 'node:net'
 
 const waiting = new WeakMap<Socket, Set<() => void>>()
 
-/** Calls it once: when the answer was written, or its connection is gone. Node tells an answer that stands behind another one on its connection nothing of that. */
+/**
+ * Calls it once: when the answer was written, or its connection is gone. Node tells an answer that stands behind
+ * another one on its connection nothing of that.
+ */
 export function onceClosed(request: IncomingMessage, response: ServerResponse, callback: () => void): void {
   const all = waitingOf(request.socket)
   const once = (): void => {

@@ -13,7 +13,9 @@ export function contentEncoding(header: string | undefined): Encoding {
   throw new Fault('UNSUPPORTED', 'Unsupported compression type')
 }
 
-/** What the answer is to be compressed with: the one with the greatest weight, of equals the first, as Triton chooses. */
+/**
+ * What the answer is to be compressed with: the one with the greatest weight, of equals the first, as Triton chooses.
+ */
 export function acceptedEncoding(header: string | undefined): Encoding {
   if (header === undefined) return 'identity'
   let [best, most]: [Encoding, number] = ['identity', 0]
@@ -39,7 +41,10 @@ export function decompressor(): Transform {
 }
 
 /** The pieces as one compressed body; the work is done beside the event loop. */
-export async function compressed(pieces: readonly (string | Uint8Array)[], encoding: Exclude<Encoding, 'identity'>): Promise<Buffer> {
+export async function compressed(
+  pieces: readonly (string | Uint8Array)[],
+  encoding: Exclude<Encoding, 'identity'>,
+): Promise<Buffer> {
   const stream = encoding === 'gzip' ? createGzip() : createDeflate()
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))

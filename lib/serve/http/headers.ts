@@ -4,7 +4,8 @@ import { Fault } from '../faults.js'
 const headLength = 'Inference-Header-Content-Length'
 
 /**
- * Bytes of JSON before the tensors; 0: the body is one raw tensor; nothing where the header is not there, and all is JSON.
+ * Bytes of JSON before the tensors; 0: the body is one raw tensor; nothing where the header is not there, and all is
+ * JSON.
  * @throws Fault INVALID_ARG with Triton's texts
  */
 export function inferenceHeaderLength(headers: IncomingHttpHeaders): number | undefined {

@@ -1,4 +1,5 @@
-// The JSON before binary tensors, read once where it comes again and again: most clients send the same but for the tensors.
+// The JSON before binary tensors, read once where it comes again and again: most clients send the same but for the
+// tensors.
 import type { DocumentLimits, InferDocument } from '../wire/document.js'
 import { readDocument } from '../wire/document.js'
 
@@ -24,7 +25,8 @@ export class Heads {
     const known = this.#known.get(bytes.length)
     if (known?.bytes.equals(bytes)) return known.document
     const document = readDocument(bytes, this.#limits)
-    if (bytes.length <= longest && document.inputs.every(({ isBinary }) => isBinary)) this.#keep({ bytes: Buffer.from(bytes), document })
+    if (bytes.length <= longest && document.inputs.every(({ isBinary }) => isBinary))
+      this.#keep({ bytes: Buffer.from(bytes), document })
     return document
   }
 

@@ -93,12 +93,24 @@ export class Inference {
     const total = encoding === 'identity' ? sent : undefined
     this.#account.take(total ?? 0)
     const headLength = inferenceHeaderLength(headers)
-    const intake = (this.#intake = new Intake({ servable, account: this.#account, limits, worker, heads, headLength, total }))
+    const intake = (this.#intake = new Intake({
+      servable,
+      account: this.#account,
+      limits,
+      worker,
+      heads,
+      headLength,
+      total,
+    }))
     await readBody(this.#request, encoding, intake)
     return intake.request
   }
 
-  async #infer(servable: Servable, document: InferDocument, inputs: readonly WireTensor[]): Promise<readonly WireTensor[]> {
+  async #infer(
+    servable: Servable,
+    document: InferDocument,
+    inputs: readonly WireTensor[],
+  ): Promise<readonly WireTensor[]> {
     await this.#front.readTogether()
     this.#cut.throwIfHappened()
     this.#reachedModel = true
@@ -131,7 +143,12 @@ export class Inference {
     }
     counters?.onInfer(record)
     if (log === undefined) return
-    if (fault?.kind === 'INTERNAL') log.error({ model: this.#model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
-    log.verbose(1, { method: 'POST', url: this.#request.url, status, ms: durationNs / 1e6, error: fault?.message }, 'request')
+    if (fault?.kind === 'INTERNAL')
+      log.error({ model: this.#model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
+    log.verbose(
+      1,
+      { method: 'POST', url: this.#request.url, status, ms: durationNs / 1e6, error: fault?.message },
+      'request',
+    )
   }
 }

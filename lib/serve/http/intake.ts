@@ -54,7 +54,8 @@ export class Intake implements Sink {
   write(chunk: Buffer): Promise<void> | undefined {
     const { account, limits, total, headLength } = this.#options
     this.#seen += chunk.length
-    if (this.#seen > limits.maxInputBytes) throw tooLarge(`the body has more than the maximum allowed ${limits.maxInputBytes} bytes`)
+    if (this.#seen > limits.maxInputBytes)
+      throw tooLarge(`the body has more than the maximum allowed ${limits.maxInputBytes} bytes`)
     if (total === undefined && this.#document === undefined) account.take(chunk.length)
     if (this.#document !== undefined) return this.#fill(chunk)
     const wanted = headLength === undefined || headLength === 0 ? Infinity : headLength - this.#head.length
@@ -76,7 +77,8 @@ export class Intake implements Sink {
   /** What came; only once the body is whole. */
   get request(): { readonly document: InferDocument; readonly inputs: readonly WireTensor[] } {
     const [document, slot] = [this.#document, this.#slot]
-    if (document === undefined || slot === undefined) throw new Fault('INTERNAL', 'a request is asked for before it is there')
+    if (document === undefined || slot === undefined)
+      throw new Fault('INTERNAL', 'a request is asked for before it is there')
     const inputs = this.#places.map(({ input: { name, datatype, shape, byteSize }, start }) => ({
       name,
       datatype: datatype as Datatype,
@@ -121,12 +123,16 @@ export class Intake implements Sink {
     this.#skip()
   }
 
-  /** Of a body whose length nobody told: what its JSON says is to come is within the limit, and in the account, before there is memory for it. */
+  /**
+   * Of a body whose length nobody told: what its JSON says is to come is within the limit, and in the account, before
+   * there is memory for it.
+   */
   #takeRest({ inputs }: InferDocument): void {
     const { account, limits, headLength } = this.#options
     const binary = inputs.reduce((sum, { isBinary, byteSize }) => (isBinary ? sum + byteSize : sum), 0)
     const all = (headLength ?? this.#seen) + binary
-    if (all > limits.maxInputBytes) throw tooLarge(`the body of ${all} bytes exceeds the maximum allowed ${limits.maxInputBytes} bytes`)
+    if (all > limits.maxInputBytes)
+      throw tooLarge(`the body of ${all} bytes exceeds the maximum allowed ${limits.maxInputBytes} bytes`)
     account.take(Math.max(0, all - this.#seen))
   }
 
@@ -160,7 +166,12 @@ export class Intake implements Sink {
     if (place !== undefined) throw missing(servable, place.input, place.input.byteSize - this.#written)
     for (const { input, start } of this.#places)
       if (input.datatype === 'BYTES' && input.isBinary && this.#document !== undefined)
-        checkTexts(servable, this.#document, input, (this.#slot ?? noSlot).bytes.subarray(start, start + input.byteSize))
+        checkTexts(
+          servable,
+          this.#document,
+          input,
+          (this.#slot ?? noSlot).bytes.subarray(start, start + input.byteSize),
+        )
     return undefined
   }
 }
@@ -184,14 +195,19 @@ function checkSum(servable: Servable, { inputs }: InferDocument, following: numb
 }
 
 function missing({ name: model }: Servable, { name }: DocumentInput, bytes: number): Fault {
-  return new Fault('INVALID_ARG', `unexpected size for input '${name}', expecting ${bytes} additional bytes for model '${model}'`)
+  return new Fault(
+    'INVALID_ARG',
+    `unexpected size for input '${name}', expecting ${bytes} additional bytes for model '${model}'`,
+  )
 }
 
 function additional({ name }: Servable): Fault {
   return new Fault('INVALID_ARG', `unexpected additional input data for model '${name}'`)
 }
 
-/** A body without JSON: the model's one input, as a batch of one; its one dimension that varies follows from the bytes. */
+/**
+ * A body without JSON: the model's one input, as a batch of one; its one dimension that varies follows from the bytes.
+ */
 function rawDocument(servable: Servable, total: number): InferDocument {
   const [input] = servable.inputs.values()
   if (input === undefined || servable.inputs.size !== 1)
@@ -203,14 +219,18 @@ function rawDocument(servable: Servable, total: number): InferDocument {
   if (servable.config.maxBatchSize > 0) shape[0] = 1
   const varying = shape.indexOf(-1)
   if (shape.lastIndexOf(-1) !== varying)
-    throw raw(`The shape of the raw input '${name}' can not be deduced because there are more than one variable-sized dimension`)
+    throw raw(
+      `The shape of the raw input '${name}' can not be deduced because there are more than one variable-sized dimension`,
+    )
   const size = sizeOf(datatype)
   const known = shape.reduce((product, dim) => (dim === -1 ? product : product * dim), 1)
   if (size === undefined) throw raw(`For BYTE datatype raw input '${name}', the model must have input shape [1]`)
   if (varying >= 0) shape[varying] = Math.floor(total / known / size) || 0
   const count = shape.reduce((product, dim) => product * dim, 1)
   if (count * size !== total)
-    throw raw(`input byte size mismatch for input 'raw_input' for model '${servable.name}'. Expected ${count * size}, got ${total}`)
+    throw raw(
+      `input byte size mismatch for input 'raw_input' for model '${servable.name}'. Expected ${count * size}, got ${total}`,
+    )
   return { ...emptyDocument, inputs: [{ name, datatype, shape, count, byteSize: total, isBinary: true }] }
 }
 

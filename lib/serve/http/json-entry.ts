@@ -30,7 +30,12 @@ function done(order: Order): [Results[keyof Results], ArrayBuffer[]] {
   }
   if (order.type === 'load') {
     const load = readLoad(order.bytes, order.depth)
-    return [load, load.files.flatMap(([, bytes]) => (bytes.buffer instanceof ArrayBuffer && bytes.length > 0 ? [bytes.buffer] : []))]
+    return [
+      load,
+      load.files.flatMap(([, bytes]) =>
+        bytes.buffer instanceof ArrayBuffer && bytes.length > 0 ? [bytes.buffer] : [],
+      ),
+    ]
   }
   if (order.type === 'contents') {
     const contents = bytesOfTask(order)
@@ -39,6 +44,8 @@ function done(order: Order): [Results[keyof Results], ArrayBuffer[]] {
   const outputs = order.outputs.map((job) => encoded(job, true))
   return [
     outputs,
-    outputs.flatMap(({ content }) => (content instanceof Uint8Array && content.buffer instanceof ArrayBuffer ? [content.buffer] : [])),
+    outputs.flatMap(({ content }) =>
+      content instanceof Uint8Array && content.buffer instanceof ArrayBuffer ? [content.buffer] : [],
+    ),
   ]
 }

@@ -12,7 +12,10 @@ interface Waiting {
   readonly reject: (fault: Fault) => void
 }
 
-/** A thread for JSON, and for contents of gRPC, that would hold the event loop; it begins with the first, and keeps the process alive only while it works. */
+/**
+ * A thread for JSON, and for contents of gRPC, that would hold the event loop; it begins with the first, and keeps the
+ * process alive only while it works.
+ */
 export class JsonWorker {
   #worker: Worker | undefined
   #next = 0

@@ -16,7 +16,11 @@ export function readLoad(bytes: Uint8Array, depth: number): LoadBody {
     if (typeof value !== 'string') throw new Fault('INVALID_ARG', 'attempt to access JSON non-string as string')
     if (name === 'config') config = value
     else if (name.startsWith('file:')) files.push([name.slice('file:'.length), decoded(name, value)])
-    else throw new Fault('INVALID_ARG', `unexpected load parameter '${name}': it may be 'config' or 'file:<version>/<name>'`)
+    else
+      throw new Fault(
+        'INVALID_ARG',
+        `unexpected load parameter '${name}': it may be 'config' or 'file:<version>/<name>'`,
+      )
   }
   return { config, files }
 }

@@ -20,7 +20,9 @@ export interface EncodedOutput {
 
 /** About as many bytes as have to be looked at, or written. */
 export function roughWork({ tensor, classes }: OutputJob): number {
-  return classes === undefined ? roughLengthOfText(tensor) : tensor.bytes.length + bytesOfClass * classesIn(tensor, classes)
+  return classes === undefined
+    ? roughLengthOfText(tensor)
+    : tensor.bytes.length + bytesOfClass * classesIn(tensor, classes)
 }
 
 /** What finding, writing and sorting one takes, beside looking at a byte. */

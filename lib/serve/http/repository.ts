@@ -27,8 +27,12 @@ export async function index(front: FrontEnd, request: IncomingMessage): Promise<
 export async function load(front: FrontEnd, request: IncomingMessage, model: string): Promise<void> {
   return withBody(front, request, async (bytes) => {
     const { jsonDepth, jsonWorkerBytes } = front.limits
-    const { config, files } = bytes.length < jsonWorkerBytes ? readLoad(bytes, jsonDepth) : await front.worker.load(bytes, jsonDepth)
-    await front.options.models.load(model, { ...(config !== undefined && { config }), ...(files.length > 0 && { files: new Map(files) }) })
+    const { config, files } =
+      bytes.length < jsonWorkerBytes ? readLoad(bytes, jsonDepth) : await front.worker.load(bytes, jsonDepth)
+    await front.options.models.load(model, {
+      ...(config !== undefined && { config }),
+      ...(files.length > 0 && { files: new Map(files) }),
+    })
   })
 }
 
@@ -37,7 +41,10 @@ export async function unload(front: FrontEnd, request: IncomingMessage, model: s
     const { parameters } = readObject(bytes, front.limits.jsonDepth)
     const dependents = isObject(parameters) ? (parameters['unload_dependents'] ?? false) : false
     if (typeof dependents !== 'boolean')
-      throw new Fault('INVALID_ARG', "Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean")
+      throw new Fault(
+        'INVALID_ARG',
+        "Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean",
+      )
     await front.options.models.unload(model, dependents)
   })
 }

@@ -101,7 +101,12 @@ function modelRoutes(front: FrontEnd): readonly Route[] {
       paths: modelPaths('/config'),
       handle: ({ model = '', version }) => configJson(find(front, model, version)),
     },
-    { method: 'GET', category: 'statistics', paths: ['/v2/models/stats'], handle: () => statistics(models.snapshot.all) },
+    {
+      method: 'GET',
+      category: 'statistics',
+      paths: ['/v2/models/stats'],
+      handle: () => statistics(models.snapshot.all),
+    },
     {
       method: 'GET',
       category: 'statistics',
@@ -123,8 +128,16 @@ function repositoryRoutes(front: FrontEnd): readonly Route[] {
       paths: ['/v2/repository/index', '/v2/repository/:repository/index'],
       handle: (_params, request) => index(front, request.raw),
     },
-    { ...post, paths: ['/v2/repository/models/:model/load'], handle: ({ model = '' }, request) => load(front, request.raw, model) },
-    { ...post, paths: ['/v2/repository/models/:model/unload'], handle: ({ model = '' }, request) => unload(front, request.raw, model) },
+    {
+      ...post,
+      paths: ['/v2/repository/models/:model/load'],
+      handle: ({ model = '' }, request) => load(front, request.raw, model),
+    },
+    {
+      ...post,
+      paths: ['/v2/repository/models/:model/unload'],
+      handle: ({ model = '' }, request) => unload(front, request.raw, model),
+    },
     {
       ...post,
       paths: ['/v2/repository/:repository/models/:model/load', '/v2/repository/:repository/models/:model/unload'],
@@ -146,7 +159,10 @@ function absentRoutes(): readonly Route[] {
     },
   })
   const regions = (kind: string): readonly string[] =>
-    ['status', 'register', 'unregister'].flatMap((action) => [`/v2/${kind}/${action}`, `/v2/${kind}/region/:region/${action}`])
+    ['status', 'register', 'unregister'].flatMap((action) => [
+      `/v2/${kind}/${action}`,
+      `/v2/${kind}/region/:region/${action}`,
+    ])
   return [
     absent('shared-memory', 'system shared memory is', regions('systemsharedmemory')),
     absent('shared-memory', 'CUDA shared memory is', regions('cudasharedmemory')),
@@ -185,7 +201,8 @@ async function outcomeOf(front: FrontEnd, route: Route, request: FastifyRequest)
     return given instanceof WithStatus ? given : { status: 200, body: given }
   } catch (error) {
     const fault = faultOf(error)
-    if (fault.kind === 'INTERNAL') front.options.log?.error({ url: request.url, error: fault.message }, 'request failed')
+    if (fault.kind === 'INTERNAL')
+      front.options.log?.error({ url: request.url, error: fault.message }, 'request failed')
     return { status: statusOf[fault.kind], body: { error: fault.message }, headers: headersOf(fault) }
   }
 }

@@ -23,7 +23,10 @@ export class HttpFrontEnd implements FrontEnd {
   #isStopping = false
   #stopped: Promise<void> | undefined
 
-  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify ERR_TRT_SERVER */
+  /**
+   * Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE;
+   * without fastify ERR_TRT_SERVER
+   */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
     const fastify = await loadFastify()
     const limits = { ...defaultLimits, ...options.limits }
@@ -81,7 +84,10 @@ export class HttpFrontEnd implements FrontEnd {
     return this.#underWay.readTogether()
   }
 
-  /** No new connections from now on, not ready, and no new inferences; what is under way goes on. Fulfilled when no connection is left. */
+  /**
+   * No new connections from now on, not ready, and no new inferences; what is under way goes on. Fulfilled when no
+   * connection is left.
+   */
   stopAccepting(): Promise<void> {
     this.#isStopping = true
     const { server } = this.#app
@@ -131,7 +137,8 @@ function newApp(fastify: FastifyFactory, limits: HttpLimits): FastifyInstance {
   })
   app.addHook('onRequest', (request, reply, done) => {
     current.set(request.raw.socket, reply.raw)
-    // as in Triton nobody looks at it, and a wrong one is no reason to refuse; without `delete`, after which V8 would find all other headers slowly
+    // as in Triton nobody looks at it, and a wrong one is no reason to refuse; without `delete`, after which V8 would
+    // find all other headers slowly
     request.raw.headers['content-type'] = undefined
     done()
   })
@@ -147,7 +154,10 @@ const statuses: { readonly [code: string]: readonly [status: string, text: strin
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The head of the request is too large'],
 }
 
-/** Answers what is no HTTP, or comes too slowly, and ends the connection; where an answer has begun already it only ends it. */
+/**
+ * Answers what is no HTTP, or comes too slowly, and ends the connection; where an answer has begun already it only ends
+ * it.
+ */
 function refuse(error: Error & { readonly code?: string }, socket: Socket, response: ServerResponse | undefined): void {
   const isAnswered = response !== undefined && response.headersSent && !response.writableFinished
   if (socket.writable && !isAnswered && error.code !== 'ECONNRESET') {

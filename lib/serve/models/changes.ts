@@ -14,12 +14,17 @@ export class Changes {
     for (const name of names) this.#acted.set(name, models.get(name)?.fingerprint ?? '') // one that is no model is followed, too, when it goes
   }
 
-  /** Models that differ from what was acted for, and are as they were at the look before: so nothing is loaded that is half copied. */
+  /**
+   * Models that differ from what was acted for, and are as they were at the look before: so nothing is loaded that is
+   * half copied.
+   */
   look({ models, problems }: Scan): readonly string[] {
     const before = this.#seen
     const now = (this.#seen = fingerprints(models))
     const names = [...new Set([...now.keys(), ...this.#acted.keys()])]
-    return names.filter((name) => !problems.has(name) && now.get(name) === before.get(name) && now.get(name) !== this.#acted.get(name))
+    return names.filter(
+      (name) => !problems.has(name) && now.get(name) === before.get(name) && now.get(name) !== this.#acted.get(name),
+    )
   }
 
   /** Nothing: the model is gone. */

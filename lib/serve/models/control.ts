@@ -13,6 +13,8 @@ export interface ModelControl {
   refresh?(): Promise<void>
   /** @throws Fault (as a rejection) with what the index has as its reason; the version that was at work goes on */
   load(name: string, parameters?: LoadParameters): Promise<void>
-  /** Fulfilled when no new request is given to it; the engines close after the last one. @throws Fault (as a rejection) */
+  /**
+   * Fulfilled when no new request is given to it; the engines close after the last one. @throws Fault (as a rejection)
+   */
   unload(name: string, unloadDependents: boolean): Promise<void>
 }

@@ -30,7 +30,11 @@ function combinedSizes(
     .sort((one, other) => one.rows - other.rows)
 }
 
-function combinedCounters(a: EngineCounters, b: EngineCounters, combine: (a: number, b: number) => number): EngineCounters {
+function combinedCounters(
+  a: EngineCounters,
+  b: EngineCounters,
+  combine: (a: number, b: number) => number,
+): EngineCounters {
   return {
     ...combined(a, b, combine),
     failures: combined(a.failures, b.failures, combine),

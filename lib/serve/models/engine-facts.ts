@@ -12,7 +12,10 @@ export function engineFacts(config: ModelConfig, rules: RequestRules, engine: En
     isShapeTensor && rules.maxBatch > 0 && engine.inputs[name]?.shape[0] === (dims[0] ?? 0) + 1
   return {
     rules,
-    wanted: engine.outputNames.length + engine.unsupported.length > rules.outputs.size ? [...rules.outputs.keys()] : undefined,
+    wanted:
+      engine.outputNames.length + engine.unsupported.length > rules.outputs.size
+        ? [...rules.outputs.keys()]
+        : undefined,
     levels,
     takesTimeout: Array.from({ length: levels + 1 }, (_, level) => takesTimeout(config, level)),
     countsRows: [...rules.inputs.values()].filter(beginsWithRows).map(({ name }) => name),

@@ -42,7 +42,10 @@ export class EngineModel implements LoadedVersion, EngineStep {
   readonly #visits: Visits
   readonly #rules: RequestRules
   readonly #tensors: EngineTensors<BusyEngine>
-  /** It has one input and one output: then an engine takes and gives bare tensors, which costs it less than records of them. */
+  /**
+   * It has one input and one output: then an engine takes and gives bare tensors, which costs it less than records of
+   * them.
+   */
   readonly #isBare: boolean
   /** Where the model has batches and merges no requests. */
   readonly #rowCounts: RowCounts | undefined
@@ -90,7 +93,8 @@ export class EngineModel implements LoadedVersion, EngineStep {
       engineFacts(config, this.#rules, first.engine),
       engines.map((each) => ({ ...each, rows: 0 })),
     )
-    this.#isBare = this.facts.wanted === undefined && first.engine.inputNames.length === 1 && first.engine.outputNames.length === 1
+    this.#isBare =
+      this.facts.wanted === undefined && first.engine.inputNames.length === 1 && first.engine.outputNames.length === 1
     this.#rowCounts = config.maxBatchSize > 0 && mergingOf(config) === undefined ? new RowCounts() : undefined
     this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
   }
@@ -143,7 +147,10 @@ export class EngineModel implements LoadedVersion, EngineStep {
     return this.#tensors.facts
   }
 
-  /** Its engines for other threads, which fill the same batches. @throws TensorRTError ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
+  /**
+   * Its engines for other threads, which fill the same batches. @throws TensorRTError ERR_TRT_UNSUPPORTED on the CPU
+   * where the addon does not load
+   */
   share(): readonly SharedEngine[] {
     return this.#tensors.engines.map(({ engine, device }) => ({ token: shareQueue(engine), device }))
   }
@@ -207,7 +214,9 @@ export class EngineModel implements LoadedVersion, EngineStep {
   }
 
   counters(): EngineCounters {
-    const [first, ...others] = this.#tensors.engines.map(({ engine }, i) => sinceWarmup(engine.counters(), this.#before[i]))
+    const [first, ...others] = this.#tensors.engines.map(({ engine }, i) =>
+      sinceWarmup(engine.counters(), this.#before[i]),
+    )
     if (first === undefined) throw new Fault('INTERNAL', `model '${this.name}' has no engine`)
     const sum = sumOfCounters([first, ...others])
     return this.#rowCounts?.applied(sum) ?? sum
@@ -230,7 +239,9 @@ export class EngineModel implements LoadedVersion, EngineStep {
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
     const checked = checkRequest(this.#rules, { inputs })
     const runs = this.#tensors.engines.flatMap((busy) =>
-      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut(), warmUpWithCut)),
+      Array.from({ length: busy.lanes }, () =>
+        this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut(), warmUpWithCut),
+      ),
     )
     const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason

@@ -35,7 +35,8 @@ export interface EngineStep {
   /** Numbers of the GPUs of its engines; -1 for the CPU. */
   readonly devices: readonly number[]
   /**
-   * As `infer` of a servable, with tensors wherever they are. Tensors on a device are taken when this returns; whoever gets one disposes it.
+   * As `infer` of a servable, with tensors wherever they are. Tensors on a device are taken when this returns; whoever
+   * gets one disposes it.
    * @throws Fault (as a rejection)
    */
   inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]>

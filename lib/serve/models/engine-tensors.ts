@@ -1,4 +1,5 @@
-// Between tensors of requests and those of engines: names, rows, shapes and options. It is made of plain data and engines, so that it serves in any thread.
+// Between tensors of requests and those of engines: names, rows, shapes and options. It is made of plain data and
+// engines, so that it serves in any thread.
 import { Fault, faultOf } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
@@ -55,7 +56,11 @@ export class EngineTensors<B extends Busy = Busy> {
   }
 
   /** On an engine of the device on which inputs are: they are all on one. */
-  async runPlaced({ rows, inputs }: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+  async runPlaced(
+    { rows, inputs }: CheckedRequest<PlacedTensor>,
+    request: PlacedRequest,
+    cut: Cut,
+  ): Promise<readonly PlacedTensor[]> {
     const { rules } = this.facts
     const device = request.inputs.find(isOnDevice)?.tensor.device
     const busy = this.leastBusy(device)
@@ -68,7 +73,9 @@ export class EngineTensors<B extends Busy = Busy> {
         else views.push((tensors[rule.name] = reshaped(tensor.tensor, modelShape(rules, rule, tensor.shape))))
       }
       const outputs = request.outputs ?? [...rules.outputs.keys()]
-      const location = Object.fromEntries(outputs.map((name) => [name, request.keep.has(name) ? ('device' as const) : ('host' as const)]))
+      const location = Object.fromEntries(
+        outputs.map((name) => [name, request.keep.has(name) ? ('device' as const) : ('host' as const)]),
+      )
       const running = runWithCut(busy.engine, tensors, { ...this.optionsOf(request), outputs, location }, cut)
       for (const view of views.splice(0)) view[Symbol.dispose]() // the engine has them
       return this.#placedAnswer((await running) as Readonly<Record<string, AnyTensor>>)
@@ -89,7 +96,11 @@ export class EngineTensors<B extends Busy = Busy> {
     })
   }
 
-  optionsOf({ outputs: named = [], priority = 0, timeoutUs = 0 }: Omit<ServableRequest, 'inputs'>): RunOptions | undefined {
+  optionsOf({
+    outputs: named = [],
+    priority = 0,
+    timeoutUs = 0,
+  }: Omit<ServableRequest, 'inputs'>): RunOptions | undefined {
     const { rules, wanted, levels, takesTimeout: takes } = this.facts
     // they are checked: as many as there are is all of them, which an engine needs no list for
     const outputs = named.length === 0 || named.length === rules.outputs.size ? wanted : named
@@ -106,7 +117,10 @@ export class EngineTensors<B extends Busy = Busy> {
   modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {
     const { rules, countsRows } = this.facts
     if (datatype === 'BYTES')
-      throw new Fault('UNSUPPORTED', `input '${rule.name}' of model '${rules.model}' has texts, which are not served yet`)
+      throw new Fault(
+        'UNSUPPORTED',
+        `input '${rule.name}' of model '${rules.model}' has texts, which are not served yet`,
+      )
     const dtype = dtypeOf[datatype]
     if (rule.isShapeTensor && countsRows.includes(rule.name)) return withRows(dtype, bytes, rows)
     return Tensor.fromBytes(dtype, aligned(bytes, elementBytes[datatype]), modelShape(rules, rule, shape))
@@ -123,7 +137,10 @@ function aligned(bytes: Uint8Array, element: number): Uint8Array<ArrayBuffer> {
 
 /** The values of a shape tensor with the rows of the batch before them. */
 function withRows(dtype: Tensor['dtype'], bytes: Uint8Array, rows: number): Tensor {
-  const count = dtype === 'int64' ? new Uint8Array(BigInt64Array.of(BigInt(rows)).buffer) : new Uint8Array(Int32Array.of(rows).buffer)
+  const count =
+    dtype === 'int64'
+      ? new Uint8Array(BigInt64Array.of(BigInt(rows)).buffer)
+      : new Uint8Array(Int32Array.of(rows).buffer)
   const all = new Uint8Array(count.length + bytes.length)
   all.set(count)
   all.set(bytes, count.length)

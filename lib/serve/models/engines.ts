@@ -36,15 +36,22 @@ export interface OpenEngine {
   readonly device: number
 }
 
-/** Requests that may wait where the configuration has no limit: Triton has none. What waits is bounded by the bytes in flight of the front-end. */
+/**
+ * Requests that may wait where the configuration has no limit: Triton has none. What waits is bounded by the bytes in
+ * flight of the front-end.
+ */
 const mostWaiting = 2 ** 20
 
 /**
- * Opens the engines of a version. The first engine of a device tells what the model is; it has one lane until the configuration is complete, and gives its
- * weights to those with lanes and a queue as the configuration says.
+ * Opens the engines of a version. The first engine of a device tells what the model is; it has one lane until the
+ * configuration is complete, and gives its weights to those with lanes and a queue as the configuration says.
  * @throws Fault, TensorRTError (as a rejection); no engine is left open
  */
-export async function openVersion(files: VersionFiles, settings: ModelSettings, signal: AbortSignal): Promise<OpenVersion> {
+export async function openVersion(
+  files: VersionFiles,
+  settings: ModelSettings,
+  signal: AbortSignal,
+): Promise<OpenVersion> {
   const { file, runtime } = modelFileOf(files.config)
   const path = join(files.folder.path, files.version, file)
   const format = runtime === 'onnxruntime' || file.endsWith('.onnx') ? 'onnx' : 'plan'
@@ -87,7 +94,13 @@ class Opening {
 
   async complete(facts: ModelFacts): Promise<ModelConfig> {
     const { folder, config } = this.#files
-    return (this.#config ??= completeConfig(config, folder.name, facts, this.#settings.autoComplete, this.#settings.engine.gpus))
+    return (this.#config ??= completeConfig(
+      config,
+      folder.name,
+      facts,
+      this.#settings.autoComplete,
+      this.#settings.engine.gpus,
+    ))
   }
 
   async open(instance: Instance, format: ModelFacts['format']): Promise<void> {
@@ -117,7 +130,8 @@ class Opening {
   }
 
   result(): OpenVersion {
-    if (this.#config === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${this.#files.folder.name}'`)
+    if (this.#config === undefined)
+      throw new Fault('INVALID_ARG', `Expected an instance group for model '${this.#files.folder.name}'`)
     return { config: this.#config, engines: this.#engines }
   }
 
@@ -130,7 +144,10 @@ class Opening {
   }
 }
 
-/** How its engines merge requests; nothing where each runs by itself, as with shape tensors, whose values are of one request. */
+/**
+ * How its engines merge requests; nothing where each runs by itself, as with shape tensors, whose values are of one
+ * request.
+ */
 export function mergingOf(config: ModelConfig): LaneOptions['batching'] {
   return config.input.some(({ isShapeTensor }) => isShapeTensor) ? undefined : batchingOf(config)
 }
@@ -153,7 +170,10 @@ function shapesToBuild(config: ModelConfig): Shapes | undefined {
   const preferred = Math.max(0, ...(dynamicBatchingOf(config)?.preferredBatchSize ?? [])) || max
   const entries = config.input.map((input) => {
     const dims = fixedDims(config, input)
-    return [input.name, max === 0 ? dims : { min: [1, ...dims], opt: [preferred, ...dims], max: [max, ...dims] }] as const
+    return [
+      input.name,
+      max === 0 ? dims : { min: [1, ...dims], opt: [preferred, ...dims], max: [max, ...dims] },
+    ] as const
   })
   return Object.fromEntries(entries)
 }

@@ -25,7 +25,10 @@ export class ModelEntry {
   wanted = false
   /** Why the last load failed; empty where it did not. */
   failure = ''
-  /** Why an ensemble was taken out of service though nobody asked for it: one of its steps is gone, and it comes back with that. Else empty. */
+  /**
+   * Why an ensemble was taken out of service though nobody asked for it: one of its steps is gone, and it comes back
+   * with that. Else empty.
+   */
   waits = ''
   /** It was loaded by its name, not as a step of an ensemble. */
   isExplicit = false
@@ -70,7 +73,9 @@ export class ModelEntry {
   /** Why versions in service answer no more requests, by version. */
   get broken(): ReadonlyMap<string, string> {
     const versions = this.#serving?.versions ?? []
-    return new Map(versions.flatMap(({ version, failure }) => (failure === undefined ? [] : [[version, failure] as const])))
+    return new Map(
+      versions.flatMap(({ version, failure }) => (failure === undefined ? [] : [[version, failure] as const])),
+    )
   }
 
   /** Why the last of them does not; empty where all do. */
@@ -93,7 +98,8 @@ export class ModelEntry {
 
   /** Versions that are not in service are being loaded. */
   loading(versions: readonly string[]): void {
-    for (const version of versions) if (!this.#serves(version)) this.#records.set(version, { state: 'LOADING', reason: '' })
+    for (const version of versions)
+      if (!this.#serves(version)) this.#records.set(version, { state: 'LOADING', reason: '' })
   }
 
   /** What was in service goes on; of the versions that were being loaded each has its reason, or that of all. */
@@ -101,7 +107,8 @@ export class ModelEntry {
     this.failure = reason
     const ofAll = byVersion.size === 0 ? reason : 'unloaded'
     for (const [version, record] of this.#records)
-      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? ofAll })
+      if (record.state === 'LOADING')
+        this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? ofAll })
   }
 
   /** Takes the place of what was in service, which it gives back. */

@@ -7,7 +7,10 @@ import type { EngineSettings } from './settings.js'
 /** Looked up once for a server, when the first of its models wants to know. */
 const ofMachine = new WeakMap<EngineSettings, Promise<readonly number[]>>()
 
-/** The GPUs of groups that name none: those of the settings, else all of the machine, as in Triton. Not looked up where no group needs them. */
+/**
+ * The GPUs of groups that name none: those of the settings, else all of the machine, as in Triton. Not looked up where
+ * no group needs them.
+ */
 export async function gpusFor(config: ModelConfig, settings: EngineSettings): Promise<readonly number[]> {
   if (settings.gpus !== undefined) return settings.gpus
   if (settings.backend === 'cpu' || !hasGroupWithoutGpus(config)) return [0]

@@ -33,7 +33,8 @@ export class Leaving {
   }
 
   async #leave(entry: ModelEntry, generation: Generation, isTold: boolean): Promise<void> {
-    const warn = (error: unknown): void => this.#onEvent({ what: 'warning', model: entry.name, text: faultOf(error).message })
+    const warn = (error: unknown): void =>
+      this.#onEvent({ what: 'warning', model: entry.name, text: faultOf(error).message })
     const close = async (version: LoadedVersion): Promise<void> => {
       await version.close().catch(warn)
       entry.closed(version.version)

@@ -8,5 +8,8 @@ export interface LoadOptions extends VersionFiles {
   readonly signal: AbortSignal
 }
 
-/** Opens a version, completes its configuration, and warms it up. @throws Fault, TensorRTError, or the reason of the signal (as a rejection); nothing of it is left */
+/**
+ * Opens a version, completes its configuration, and warms it up. @throws Fault, TensorRTError, or the reason of the
+ * signal (as a rejection); nothing of it is left
+ */
 export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>

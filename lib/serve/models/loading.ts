@@ -39,7 +39,10 @@ export interface LoadContext {
 
 /** What the load of an ensemble asks of whoever loads other models. */
 export interface Steps {
-  /** Fulfilled when the models of its steps are loaded, as far as that is the ensemble's matter. @throws Fault (as a rejection) naming the step */
+  /**
+   * Fulfilled when the models of its steps are loaded, as far as that is the ensemble's matter. @throws Fault (as a
+   * rejection) naming the step
+   */
   ensure(entry: ModelEntry, graph: EnsembleGraph): Promise<void>
   readonly source: StepSource
 }
@@ -75,7 +78,9 @@ export async function loadGeneration(
     const versions = await loadVersions(entry, source, context, steps)
     const isOverridden = config !== undefined || remove !== undefined
     const dispose = async (): Promise<void> => remove?.()
-    await orClosed(versions, () => take({ versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose }))
+    await orClosed(versions, () =>
+      take({ versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose }),
+    )
   } catch (error) {
     await remove?.()
     const reason = reasonOf(error)
@@ -95,14 +100,22 @@ async function orClosed(versions: readonly LoadedVersion[], take: () => Promise<
   }
 }
 
-async function loadVersions(entry: ModelEntry, source: LoadSource, context: LoadContext, steps: Steps): Promise<readonly LoadedVersion[]> {
+async function loadVersions(
+  entry: ModelEntry,
+  source: LoadSource,
+  context: LoadContext,
+  steps: Steps,
+): Promise<readonly LoadedVersion[]> {
   const { settings } = context
   const { folder } = source
   const config = await configOf(source, settings.autoComplete)
   for (const text of checkFields(config)) settings.onEvent({ what: 'warning', model: entry.name, text })
   const versions = chosenVersions(config, folder.versions)
   if (versions.length === 0)
-    throw new Fault('INVALID_ARG', `at least one version must be available under the version policy of model '${entry.name}'`)
+    throw new Fault(
+      'INVALID_ARG',
+      `at least one version must be available under the version policy of model '${entry.name}'`,
+    )
   entry.needs = []
   entry.override = source.config
   entry.loading(versions)
@@ -139,16 +152,28 @@ async function configOf({ folder, config }: LoadSource, autoComplete: boolean): 
   if (config === undefined) return readModelConfig(folder, { autoComplete })
   const given = readConfigJson(config)
   const prepared = await prepareConfig(folder, given)
-  if (runtimeOf(prepared) === 'node') refuseOtherModule(given, prepared, await readModelConfig(folder, { autoComplete }))
+  if (runtimeOf(prepared) === 'node')
+    refuseOtherModule(given, prepared, await readModelConfig(folder, { autoComplete }))
   return prepared
 }
 
 /** Tries it as often as the settings say. */
-async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
+async function loadVersion(
+  folder: ModelFolder,
+  version: string,
+  config: ModelConfig,
+  context: LoadContext,
+): Promise<LoadedVersion> {
   const { settings, signal, turns } = context
   const { autoComplete, engine, slotBytesKept, exitTimeoutMs } = settings
   const telling = tellingOf(folder, version, context)
-  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, ...telling } }
+  const options = {
+    folder,
+    version,
+    config,
+    signal,
+    settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, ...telling },
+  }
   return turns.take(async () => {
     for (let left = settings.retries; ; left--) {
       signal.throwIfAborted()
@@ -169,7 +194,11 @@ interface Telling {
   readonly onFailure: (reason: string) => void
 }
 
-function tellingOf({ name: model }: ModelFolder, version: string, { settings: { onEvent }, onBroken }: LoadContext): Telling {
+function tellingOf(
+  { name: model }: ModelFolder,
+  version: string,
+  { settings: { onEvent }, onBroken }: LoadContext,
+): Telling {
   return {
     onWarning: (text, at) => onEvent({ what: 'warning', model, version, text, at }),
     onOutput: (text, stream, instance) => onEvent({ what: 'output', model, version, text, stream, instance }),
@@ -183,12 +212,17 @@ class VersionsFailed extends Error {
 
   /** @param cause what the first of them was rejected with */
   constructor(reasons: ReadonlyMap<string, string>, cause: unknown) {
-    super([...reasons].map(([version, reason]) => `version ${version} is at UNAVAILABLE state: ${reason};`).join(''), { cause })
+    super([...reasons].map(([version, reason]) => `version ${version} is at UNAVAILABLE state: ${reason};`).join(''), {
+      cause,
+    })
     this.reasons = reasons
   }
 }
 
-function reasonsOf(versions: readonly string[], loads: readonly PromiseSettledResult<unknown>[]): ReadonlyMap<string, string> {
+function reasonsOf(
+  versions: readonly string[],
+  loads: readonly PromiseSettledResult<unknown>[],
+): ReadonlyMap<string, string> {
   return new Map(
     versions.flatMap((version, i) => {
       const load = loads[i]

@@ -1,5 +1,5 @@
-// Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for it. The way of a request sees the snapshot
-// alone, which is replaced as a whole.
+// Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for
+// it. The way of a request sees the snapshot alone, which is replaced as a whole.
 import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
@@ -67,8 +67,8 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /**
    * Loads what is to be there at the beginning.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE where a repository is no folder, before anything is loaded; Fault INTERNAL where a model fails and
-   * `exitOnError` is set: then all are closed again
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE where a repository is no folder, before anything is loaded;
+   * Fault INTERNAL where a model fails and `exitOnError` is set: then all are closed again
    */
   async start(): Promise<void> {
     await this.#look()
@@ -77,7 +77,9 @@ export class Models implements ModelControl, AsyncDisposable {
     const names = this.#namesToBegin()
     this.#changes.begin(this.#scan, names)
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
-    const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => failureAtStart(faultOf(reason)))
+    const failures = loads
+      .filter((load) => load.status === 'rejected')
+      .map(({ reason }) => failureAtStart(faultOf(reason)))
     if (failures.length > 0 && this.#settings.exitOnError) {
       await this.close()
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
@@ -105,7 +107,8 @@ export class Models implements ModelControl, AsyncDisposable {
         try {
           return await this.#replace(entry, { folder: this.#folder(name), config: undefined }, new LoadTask())
         } catch (error) {
-          if (entry.failure === '') entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
+          if (entry.failure === '')
+            entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
           throw error
         }
       }),
@@ -123,7 +126,13 @@ export class Models implements ModelControl, AsyncDisposable {
     } catch (error) {
       const text = error instanceof LoadFault ? error.withPaths : faultOf(error).message
       // what a shutdown gives up has not failed
-      const failed = { what: 'failed', model, text: text.trimEnd(), at: placeOf(error), durationMs: performance.now() - begun } as const
+      const failed = {
+        what: 'failed',
+        model,
+        text: text.trimEnd(),
+        at: placeOf(error),
+        durationMs: performance.now() - begun,
+      } as const
       if (this.#closing === undefined) onEvent(failed)
       throw error
     }
@@ -142,7 +151,10 @@ export class Models implements ModelControl, AsyncDisposable {
     return onlyReady ? entries.filter(({ state }) => state === 'READY') : entries
   }
 
-  /** Looks at the repositories again, so that index() knows what has come and gone. @throws Fault (as a rejection) INTERNAL, without the paths of this machine */
+  /**
+   * Looks at the repositories again, so that index() knows what has come and gone. @throws Fault (as a rejection)
+   * INTERNAL, without the paths of this machine
+   */
   async refresh(): Promise<void> {
     try {
       await this.#look()
@@ -195,7 +207,12 @@ export class Models implements ModelControl, AsyncDisposable {
     if (files.size > 0) checkOverride(name, files, parameters.config, this.#settings.allowFileOverride)
   }
 
-  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>, task: LoadTask): Promise<boolean> {
+  async #load(
+    entry: ModelEntry,
+    { config }: LoadParameters,
+    files: ReadonlyMap<string, Uint8Array>,
+    task: LoadTask,
+  ): Promise<boolean> {
     if (files.size > 0) {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
       return this.#replace(entry, { folder, config, remove }, task)
@@ -237,7 +254,9 @@ export class Models implements ModelControl, AsyncDisposable {
     await this.#lookAt(step.name)
     const folder = this.#scan.models.get(step.name)
     const isPlain = step.serving?.versions[0]?.ensemble === undefined
-    return isPlain && isServed(step, folder) ? undefined : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
+    return isPlain && isServed(step, folder)
+      ? undefined
+      : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
   }
 
   /** Ensembles that failed or went for want of these models come back with them. */
@@ -247,7 +266,9 @@ export class Models implements ModelControl, AsyncDisposable {
     const task = new LoadTask([...tried])
     const again = async (entry: ModelEntry): Promise<unknown> => {
       if (entry.isReady || !entry.shouldBe || this.#closing !== undefined) return
-      return this.#telling(entry.name, () => this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task))
+      return this.#telling(entry.name, () =>
+        this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task),
+      )
     }
     await Promise.allSettled(waiting.map((entry) => entry.inOrder(() => again(entry))))
     await this.#resume(task)
@@ -274,7 +295,8 @@ export class Models implements ModelControl, AsyncDisposable {
         this.#service.take(entry, generation, task.tried, this.#stopping.signal),
       )
       task.loaded.push(entry.name)
-      for (const [version, reason] of entry.broken) this.#onBroken(entry.name, version, reason) // before it was in service
+      // before it was in service
+      for (const [version, reason] of entry.broken) this.#onBroken(entry.name, version, reason)
       return true
     } finally {
       entry.wanted = true
@@ -295,7 +317,8 @@ export class Models implements ModelControl, AsyncDisposable {
   async #unloadSteps({ needs }: ModelEntry): Promise<void> {
     for (const step of needs.map((model) => this.#service.find(model)).filter((each) => each !== undefined)) {
       const isUnused = await step.inOrder(async () => {
-        if (step.isExplicit || !(step.isReady || step.shouldBe) || this.#service.dependencies.isNeeded(step.name)) return false
+        if (step.isExplicit || !(step.isReady || step.shouldBe) || this.#service.dependencies.isNeeded(step.name))
+          return false
         this.#service.unload(step)
         return true
       })
@@ -338,8 +361,8 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /**
-   * Looks at the repositories, and loads and unloads what has changed and was the same at the look before: so nothing is loaded that is half copied.
-   * Fulfilled when all of that is done, or has failed.
+   * Looks at the repositories, and loads and unloads what has changed and was the same at the look before: so nothing
+   * is loaded that is half copied. Fulfilled when all of that is done, or has failed.
    */
   poll(): Promise<void> {
     return (this.#polling = this.#polling.then(() => this.#poll()))
@@ -375,8 +398,8 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /**
-   * Not ready from now on: loads under way are given up, and each model closes after its last request. Fulfilled when all are closed. A second call waits for
-   * the same.
+   * Not ready from now on: loads under way are given up, and each model closes after its last request. Fulfilled when
+   * all are closed. A second call waits for the same.
    */
   close(): Promise<void> {
     return (this.#closing ??= this.#close())
@@ -416,9 +439,13 @@ function shuttingDown(): Fault {
 }
 
 function checkName(name: string): void {
-  if (name.trim() === '') throw new Fault('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.')
+  if (name.trim() === '')
+    throw new Fault('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.')
   if (name.trim() === '..' || name.includes('/'))
-    throw new Fault('INVALID_ARG', `invalid model name '${name}', model name must not contain path traversal characters`)
+    throw new Fault(
+      'INVALID_ARG',
+      `invalid model name '${name}', model name must not contain path traversal characters`,
+    )
 }
 
 function failureAtStart({ kind, message }: Fault): string {

@@ -24,7 +24,8 @@ function factsOf({ name, dtype, shape, profiles, profileValues }: TensorInfo): M
 
 /**
  * What has to be known before a plan can be built of it.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE; Fault INVALID_ARG where a number of dimensions is not known
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE; Fault INVALID_ARG where a number of
+ * dimensions is not known
  */
 export async function factsOfOnnx(path: string, model: string): Promise<ModelFacts> {
   const { inputs, outputs } = modelInfo(await readModel(path))
@@ -33,7 +34,9 @@ export async function factsOfOnnx(path: string, model: string): Promise<ModelFac
     format: 'onnx',
     inputs: inputs.filter(isTensor).map((value) => factsOfValue(value, model)),
     outputs: outputs.filter(isTensor).map((value) => factsOfValue(value, model)),
-    unsupported: all.filter((value) => !isTensor(value)).map(({ name, kind, dtype }) => ({ name, type: kind === 'tensor' ? dtype : kind })),
+    unsupported: all
+      .filter((value) => !isTensor(value))
+      .map(({ name, kind, dtype }) => ({ name, type: kind === 'tensor' ? dtype : kind })),
   }
 }
 
@@ -45,6 +48,15 @@ function isTensor(value: ValueInfo): value is TensorValue {
 
 function factsOfValue({ name, dtype, shape }: TensorValue, model: string): ModelTensorFacts {
   if (shape === undefined)
-    throw new Fault('INVALID_ARG', `Expected a number of dimensions for tensor '${name}' of model '${model}', but its ONNX file has none`)
-  return { name, dtype, shape: shape.map((size) => (typeof size === 'number' ? size : -1)), profiles: [], isShapeTensor: false }
+    throw new Fault(
+      'INVALID_ARG',
+      `Expected a number of dimensions for tensor '${name}' of model '${model}', but its ONNX file has none`,
+    )
+  return {
+    name,
+    dtype,
+    shape: shape.map((size) => (typeof size === 'number' ? size : -1)),
+    profiles: [],
+    isShapeTensor: false,
+  }
 }

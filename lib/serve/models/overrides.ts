@@ -29,7 +29,12 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
  * @param config the JSON that comes with the files
  * @throws Fault UNSUPPORTED, INVALID_ARG
  */
-export function checkOverride(name: string, files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
+export function checkOverride(
+  name: string,
+  files: ReadonlyMap<string, Uint8Array>,
+  config: string | undefined,
+  isAllowed: boolean,
+): void {
   checkFileNames(files)
   refuseModuleFiles(name, files.keys(), config)
   if (!isAllowed)
@@ -37,7 +42,8 @@ export function checkOverride(name: string, files: ReadonlyMap<string, Uint8Arra
       'UNSUPPORTED',
       'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
     )
-  if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
+  if (config === undefined)
+    throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
 }
 
 function isBelowVersion(name: string): boolean {
@@ -62,7 +68,10 @@ export function sweepTemporaryModels(): Promise<void> {
 }
 
 /** @throws Fault (as a rejection) as checkFileNames; TensorRTError ERR_TRT_FILE */
-export async function writeTemporaryModel(name: string, files: ReadonlyMap<string, Uint8Array>): Promise<TemporaryModel> {
+export async function writeTemporaryModel(
+  name: string,
+  files: ReadonlyMap<string, Uint8Array>,
+): Promise<TemporaryModel> {
   checkFileNames(files)
   const path = temporaryOf(join(tmpdir(), 'node-tensorrt-model'))
   await onFile('make a folder', path, () => mkdir(path, { mode: 0o700 })) // for this user alone

@@ -1,4 +1,5 @@
-// Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people search for them.
+// Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people
+// search for them.
 import { Fault } from '../faults.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import type { ServableRequest } from './servable.js'
@@ -57,7 +58,11 @@ function fault(text: string): Fault {
   return new Fault('INVALID_ARG', text)
 }
 
-function checkOutputs({ model, outputs }: RequestRules, { outputs: wanted = [] }: Checked<Checkable>, who: string): void {
+function checkOutputs(
+  { model, outputs }: RequestRules,
+  { outputs: wanted = [] }: Checked<Checkable>,
+  who: string,
+): void {
   const unknown = wanted.find((name) => !outputs.has(name))
   if (unknown !== undefined) throw fault(`unexpected inference output '${unknown}' for model '${model}'`)
   const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
@@ -82,15 +87,21 @@ function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string,
         `but missing required input(s) ${list(missing)}. Please provide all required input(s).`,
     )
   }
-  for (const name of given.keys()) if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
+  for (const name of given.keys())
+    if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
 }
 
-function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest<Checkable>['inputs'], who: string): number {
+function checkedRows(
+  { model, maxBatch }: RequestRules,
+  inputs: CheckedRequest<Checkable>['inputs'],
+  who: string,
+): number {
   let rows: number | undefined
   for (const { rule, tensor } of inputs) {
     if (rule.isShapeTensor) continue
     const [first] = tensor.shape
-    if (first === undefined) throw fault(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
+    if (first === undefined)
+      throw fault(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
     if (rows !== undefined && rows !== first)
       throw fault(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
     rows = first
@@ -104,7 +115,9 @@ function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest<C
 function checkInput(rules: RequestRules, rule: TensorRule, tensor: Checkable, who: string): void {
   const { name, datatype, shape } = tensor
   if (datatype !== rule.datatype) {
-    throw fault(`${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`)
+    throw fault(
+      `${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`,
+    )
   }
   const own = hasRows(rules, rule) ? shape.slice(1) : shape
   if (!fits(own, rule.dims)) throw fault(`${who}${unexpectedShape(rules, rule, shape)}`)

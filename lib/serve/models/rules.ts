@@ -9,9 +9,18 @@ export function rulesOf(
   inputs: ReadonlyMap<string, ServableTensor>,
   outputs: ReadonlyMap<string, ServableTensor>,
 ): RequestRules {
-  const rule = ({ name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput, tensors: typeof inputs): [string, TensorRule] => [
+  const rule = (
+    { name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput,
+    tensors: typeof inputs,
+  ): [string, TensorRule] => [
     name,
-    { name, datatype: tensors.get(name)?.datatype ?? 'BYTES', dims: dims.map(Number), reshape: reshape?.shape.map(Number), isShapeTensor },
+    {
+      name,
+      datatype: tensors.get(name)?.datatype ?? 'BYTES',
+      dims: dims.map(Number),
+      reshape: reshape?.shape.map(Number),
+      isShapeTensor,
+    },
   ]
   return {
     model,

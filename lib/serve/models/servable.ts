@@ -50,7 +50,8 @@ export interface Servable {
   /** Memory for the inputs of a request, of so many bytes in all, each input at a multiple of 64. */
   reserve(bytes: number): Slot
   /**
-   * Checks names, types and shapes against the model, and runs it. Inputs whose bytes lie in a slot of reserve() are not copied.
+   * Checks names, types and shapes against the model, and runs it. Inputs whose bytes lie in a slot of reserve() are
+   * not copied.
    * @throws Fault (as a rejection)
    */
   infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]>
@@ -62,7 +63,10 @@ export interface Servable {
   readonly pending?: number | undefined
   /** Milliseconds since 1970 of the last request; 0 where there was none. */
   readonly lastInference: number
-  /** A request that keeps this version alive though another takes its place; call what it gives once the request is over. */
+  /**
+   * A request that keeps this version alive though another takes its place; call what it gives once the request is
+   * over.
+   */
   enter(): () => void
   /** Waits until no request has it any more, and closes its engines. */
   close(): Promise<void>
@@ -81,11 +85,17 @@ export interface LoadedVersion extends Servable {
 /** How an ensemble hangs together with the models of its steps. */
 export interface EnsembleLinks {
   readonly graph: EnsembleGraph
-  /** The same version with the steps that are in service now; the one before keeps those that it has. @throws Fault INVALID_ARG for steps that are not there, or do not fit */
+  /**
+   * The same version with the steps that are in service now; the one before keeps those that it has. @throws Fault
+   * INVALID_ARG for steps that are not there, or do not fit
+   */
   rebind(source: StepSource): LoadedVersion
   /** Whether all is there that its steps run in. */
   isPrepared(): boolean
-  /** Starts what its steps run in, where that is not in the server's own thread. @throws Fault, or the reason of the signal (as a rejection); nothing of it is left */
+  /**
+   * Starts what its steps run in, where that is not in the server's own thread. @throws Fault, or the reason of the
+   * signal (as a rejection); nothing of it is left
+   */
   prepare(signal: AbortSignal): Promise<void>
 }
 

@@ -1,4 +1,5 @@
-// What is in service: models that are known, the snapshot that requests see, and what a change of one means for the others.
+// What is in service: models that are known, the snapshot that requests see, and what a change of one means for the
+// others.
 import { type Consequences, Dependencies } from '../ensembles/dependencies.js'
 import type { IndexEntry } from '../public-types.js'
 import type { Scan } from '../repository/scan.js'
@@ -67,12 +68,12 @@ export class Service {
   }
 
   /**
-   * Takes the place of what was in service; ensembles of it go on with the new one. All at once, so that no request sees a part of it, once all is started that
-   * ensembles need for it: they are as many as there are at that moment.
+   * Takes the place of what was in service; ensembles of it go on with the new one. All at once, so that no request
+   * sees a part of it, once all is started that ensembles need for it: they are as many as there are at that moment.
    *
    * @param renewed models that are loaded anew in the same go
-   * @throws Fault INVALID_ARG (as a rejection) where its steps do not fit, or an ensemble of which it is a step, or what that needs cannot be started; then all is as
-   * before
+   * @throws Fault INVALID_ARG (as a rejection) where its steps do not fit, or an ensemble of which it is a step, or
+   * what that needs cannot be started; then all is as before
    */
   async take(entry: ModelEntry, loaded: Generation, renewed: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const prepared = new Set<LoadedVersion>()
@@ -99,7 +100,10 @@ export class Service {
     this.#leaving.retire(entry, before)
   }
 
-  /** Its versions are told of when they are closed; of a model without any it is told at once. Ensembles of it go out of service with it. */
+  /**
+   * Its versions are told of when they are closed; of a model without any it is told at once. Ensembles of it go out of
+   * service with it.
+   */
   unload(entry: ModelEntry): void {
     const before = entry.unload()
     this.#onEvent({ what: before === undefined ? 'unloaded' : 'unloading', model: entry.name })
@@ -107,7 +111,10 @@ export class Service {
     this.#leaving.retire(entry, before)
   }
 
-  /** A version in service answers no more requests: it is found no more, and ensembles of it go out of service until another takes its place. */
+  /**
+   * A version in service answers no more requests: it is found no more, and ensembles of it go out of service until
+   * another takes its place.
+   */
   broken(entry: ModelEntry): void {
     if (!entry.isReady) return
     const others = new Set(this.entries.map(({ name }) => name)) // none of them hinders what has happened
@@ -123,7 +130,8 @@ export class Service {
       this.#onEvent({ what: 'unloading', model: entry.name })
       this.#leaving.retire(entry, before)
     }
-    for (const [entry, before] of replaced) if (before !== undefined) this.#leaving.retire(entry, { ...before, dispose }, false)
+    for (const [entry, before] of replaced)
+      if (before !== undefined) this.#leaving.retire(entry, { ...before, dispose }, false)
   }
 
   /** Takes all out of service. Fulfilled when the last request has ended. */
@@ -140,7 +148,10 @@ export class Service {
 /** The files of a version that goes on with other steps stay. */
 const dispose = async (): Promise<void> => {}
 
-/** Versions of ensembles that are to answer requests with other steps; those that are loaded anew after this do for the moment without what they lack. */
+/**
+ * Versions of ensembles that are to answer requests with other steps; those that are loaded anew after this do for the
+ * moment without what they lack.
+ */
 function goingOn({ rebound }: Consequences, renewed: ReadonlySet<string>): readonly LoadedVersion[] {
   return [...rebound].flatMap(([{ name }, { versions }]) => (renewed.has(name) ? [] : versions))
 }

@@ -6,7 +6,10 @@ import type { Slot } from './servable.js'
 export interface SlotMemory {
   /** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CLOSED */
   allocate(bytes: number): Uint8Array<ArrayBuffer>
-  /** Whether an inference uses the memory; then the callback is called once, when none does any more, with the block where it is another object since then. */
+  /**
+   * Whether an inference uses the memory; then the callback is called once, when none does any more, with the block
+   * where it is another object since then.
+   */
   onReleased(block: Uint8Array, callback: (block?: Uint8Array<ArrayBuffer>) => void): boolean
 }
 
@@ -20,7 +23,9 @@ export function memoryOf(engine: Engine): SlotMemory {
 
 const smallest = 4096
 
-/** Sizes of blocks: four of them from a power of two to the next, so that at most a fifth of a large block is left over. */
+/**
+ * Sizes of blocks: four of them from a power of two to the next, so that at most a fifth of a large block is left over.
+ */
 export function blockSize(bytes: number): number {
   if (bytes <= smallest) return smallest
   const step = 2 ** (Math.floor(Math.log2(bytes - 1)) - 2)
@@ -28,8 +33,8 @@ export function blockSize(bytes: number): number {
 }
 
 /**
- * Blocks of an engine's memory. One that a request is done with is kept for the next request of its size; the memory of one that was given up while it ran comes
- * back once its lane has ended.
+ * Blocks of an engine's memory. One that a request is done with is kept for the next request of its size; the memory of
+ * one that was given up while it ran comes back once its lane has ended.
  */
 export class SlotPool {
   readonly #memory: SlotMemory

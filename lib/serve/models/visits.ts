@@ -17,13 +17,20 @@ export class Visits {
     return this.#count
   }
 
-  /** A request that keeps the version alive until what it gives is called. @throws Fault UNAVAILABLE once the version is being closed */
+  /**
+   * A request that keeps the version alive until what it gives is called. @throws Fault UNAVAILABLE once the version is
+   * being closed
+   */
   enter(): () => void {
-    if (this.#isEnding) throw new Fault('UNAVAILABLE', `'${this.#model}' version ${this.#version} is not at ready state`)
+    if (this.#isEnding)
+      throw new Fault('UNAVAILABLE', `'${this.#model}' version ${this.#version} is not at ready state`)
     return this.#hold()
   }
 
-  /** The same for what a request that entered does: it is answered, though another version took the place of this one since then. */
+  /**
+   * The same for what a request that entered does: it is answered, though another version took the place of this one
+   * since then.
+   */
   inside(): () => void {
     return this.#count > 0 ? this.#hold() : this.enter()
   }

@@ -2,7 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dynamicBatchingOf } from '../config/batching.js'
-import type { ModelConfig, ModelWarmup, ModelWarmup_Input as WarmupInput } from '../../kserve/messages/model_config_pb.js'
+import type {
+  ModelConfig,
+  ModelWarmup,
+  ModelWarmup_Input as WarmupInput,
+} from '../../kserve/messages/model_config_pb.js'
 import { wireTypeOf } from '../config/types.js'
 import { Fault, faultOf } from '../faults.js'
 import { type Datatype, dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
@@ -43,11 +47,15 @@ async function runSample(target: WarmupTarget, name: string, inputs: readonly Wi
   }
 }
 
-/** Sizes that nobody knows, and whole numbers, which may be places in a table, are guesses: what fails then is no fault of the model. */
+/**
+ * Sizes that nobody knows, and whole numbers, which may be places in a table, are guesses: what fails then is no fault
+ * of the model.
+ */
 async function runZeros(target: WarmupTarget): Promise<void> {
   const rules = [...target.rules.inputs.values()]
   const shapes = rules.map((rule) => zeroShape(target, rule))
-  const isGuess = shapes.some(({ known }) => !known) || rules.some((rule) => !isFloat(rule.datatype) && !hasBestValues(target, rule))
+  const isGuess =
+    shapes.some(({ known }) => !known) || rules.some((rule) => !isFloat(rule.datatype) && !hasBestValues(target, rule))
   const inputs = rules.map((rule, i) =>
     tensorOf(rule.name, rule.datatype, shapes[i]?.shape ?? [], (bytes) => zerosOrBest(target, rule, bytes)),
   )
@@ -65,11 +73,20 @@ function hasBestValues({ bestValues }: WarmupTarget, { name, isShapeTensor }: Te
   return isShapeTensor && bestValues(name) !== undefined
 }
 
-/** Those of the values of a shape tensor that a client gives: the last ones, where the rows of a batch are before them. */
-function zerosOrBest({ bestValues }: WarmupTarget, { name, isShapeTensor, datatype }: TensorRule, bytes: number): Uint8Array {
+/**
+ * Those of the values of a shape tensor that a client gives: the last ones, where the rows of a batch are before them.
+ */
+function zerosOrBest(
+  { bestValues }: WarmupTarget,
+  { name, isShapeTensor, datatype }: TensorRule,
+  bytes: number,
+): Uint8Array {
   const best = isShapeTensor ? bestValues(name) : undefined
   if (best === undefined) return new Uint8Array(bytes)
-  const all = datatype === 'INT64' ? new Uint8Array(BigInt64Array.from(best, BigInt).buffer) : new Uint8Array(Int32Array.from(best).buffer)
+  const all =
+    datatype === 'INT64'
+      ? new Uint8Array(BigInt64Array.from(best, BigInt).buffer)
+      : new Uint8Array(Int32Array.from(best).buffer)
   return all.subarray(all.length - bytes)
 }
 
@@ -77,11 +94,18 @@ function isFloat(datatype: Datatype): boolean {
   return datatype === 'FP16' || datatype === 'BF16' || datatype === 'FP32' || datatype === 'FP64'
 }
 
-function zeroShape(target: WarmupTarget, rule: TensorRule): { readonly shape: readonly number[]; readonly known: boolean } {
+function zeroShape(
+  target: WarmupTarget,
+  rule: TensorRule,
+): { readonly shape: readonly number[]; readonly known: boolean } {
   const best = target.bestShape(rule.name)
   const first = hasRows(target.rules, rule) ? [rowsOf(target.config)] : []
-  if (best !== undefined && rule.reshape === undefined) return { shape: [...first, ...best.slice(first.length)], known: true }
-  return { shape: [...first, ...rule.dims.map((size) => (size < 0 ? 1 : size))], known: rule.dims.every((size) => size >= 0) }
+  if (best !== undefined && rule.reshape === undefined)
+    return { shape: [...first, ...best.slice(first.length)], known: true }
+  return {
+    shape: [...first, ...rule.dims.map((size) => (size < 0 ? 1 : size))],
+    known: rule.dims.every((size) => size >= 0),
+  }
 }
 
 /** A full batch where requests merge: it merges with none, so that each lane gets one. Else one row. */
@@ -94,10 +118,19 @@ async function inputsOf(target: WarmupTarget, sample: ModelWarmup): Promise<read
 }
 
 /** Each row of the batch has the same values. */
-async function inputOf(target: WarmupTarget, sample: ModelWarmup, name: string, input: WarmupInput, seed: number): Promise<WireTensor> {
+async function inputOf(
+  target: WarmupTarget,
+  sample: ModelWarmup,
+  name: string,
+  input: WarmupInput,
+  seed: number,
+): Promise<WireTensor> {
   const dims = input.dims.map(Number)
   if (dims.some((size) => size < 0))
-    throw new Fault('INVALID_ARG', `warmup setting expects all variable-size dimensions are specified for input '${name}'`)
+    throw new Fault(
+      'INVALID_ARG',
+      `warmup setting expects all variable-size dimensions are specified for input '${name}'`,
+    )
   const datatype = wireTypeOf(input.dataType)
   if (datatype === undefined) throw new Fault('INVALID_ARG', `warmup setting expects a data_type for input '${name}'`)
   const rule = target.rules.inputs.get(name)
@@ -109,7 +142,13 @@ async function inputOf(target: WarmupTarget, sample: ModelWarmup, name: string, 
 
 type Values = (bytes: number) => Uint8Array
 
-async function valuesOf(target: WarmupTarget, name: string, input: WarmupInput, datatype: Datatype, seed: number): Promise<Values> {
+async function valuesOf(
+  target: WarmupTarget,
+  name: string,
+  input: WarmupInput,
+  datatype: Datatype,
+  seed: number,
+): Promise<Values> {
   switch (input.inputDataType.case) {
     case 'zeroData':
       return (bytes) => new Uint8Array(bytes)
@@ -142,7 +181,10 @@ async function fileValues(folder: string, file: string, datatype: Datatype): Pro
 const bytesOfEmptyText = 4
 
 function tensorOf(name: string, datatype: Datatype, shape: readonly number[], values: Values): WireTensor {
-  const bytes = shape.reduce((count, size) => count * size, datatype === 'BYTES' ? bytesOfEmptyText : elementBytes[datatype])
+  const bytes = shape.reduce(
+    (count, size) => count * size,
+    datatype === 'BYTES' ? bytesOfEmptyText : elementBytes[datatype],
+  )
   return { name, datatype, shape, bytes: values(bytes) }
 }
 

@@ -64,7 +64,11 @@ function resultOf(start: ModuleStart, request: Wanted, answer: unknown): ModuleR
 }
 
 function givenError(start: ModuleStart, error: Error): ModuleFailed {
-  return failedOf(start, error, error.message === '' ? `${executeOf(start)} gave an Error without a text` : error.message)
+  return failedOf(
+    start,
+    error,
+    error.message === '' ? `${executeOf(start)} gave an Error without a text` : error.message,
+  )
 }
 
 function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonly ModuleValue[] {
@@ -74,15 +78,20 @@ function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonl
   const names = new Set(start.outputs.map(({ name }) => name))
   const unknown = Object.keys(given).find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing([...names])}`)
+    throw new Error(
+      `${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing([...names])}`,
+    )
   const wanted = new Set(request.wanted)
   return start.outputs
     .filter(({ name }) => wanted.has(name))
     .map((spec) => {
-      const value = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined // not what every object has: toString, __proto__
+      // not what every object has: toString, __proto__
+      const value = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined
       if (value !== undefined) return valueOf(start, spec, request.rows, value)
       const others = Object.keys(given).filter((name) => given[name] !== undefined)
-      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(others)}`)
+      throw new Error(
+        `${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(others)}`,
+      )
     })
 }
 
@@ -95,7 +104,8 @@ function numbersOf(start: ModuleStart, spec: TensorSpec, rows: number, value: un
   if (!isTensorLike(value)) throw otherThan(start, spec, wanted, describe(value))
   const tensor = Tensor.is(value) ? value : Tensor.from(value as TensorLike)
   const { dtype, shape, data, byteLength } = tensor
-  if (dtype !== ownType(spec) || !fitsShape(shape, wanted)) throw otherThan(start, spec, wanted, told(typeName(dtype), shape))
+  if (dtype !== ownType(spec) || !fitsShape(shape, wanted))
+    throw otherThan(start, spec, wanted, told(typeName(dtype), shape))
   if (data.byteLength !== byteLength)
     throw new Error(
       `Expected ${byteLength} bytes behind output '${spec.name}' of model '${start.name}' but found ${data.byteLength}: its buffer was given away before`,
@@ -148,7 +158,9 @@ function bytesOf(text: unknown, start: ModuleStart, { name }: TensorSpec, i: num
 }
 
 function otherThan({ name: model }: ModuleStart, spec: TensorSpec, wanted: readonly number[], received: string): Error {
-  return new Error(`Expected ${told(spec.datatype, wanted)} for output '${spec.name}' of model '${model}' but execute() gave ${received}`)
+  return new Error(
+    `Expected ${told(spec.datatype, wanted)} for output '${spec.name}' of model '${model}' but execute() gave ${received}`,
+  )
 }
 
 function told(type: string, shape: readonly number[]): string {

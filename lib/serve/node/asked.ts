@@ -23,8 +23,14 @@ export interface Asked extends Queued {
   isOver: boolean
 }
 
-/** What a thread is told of a request. @throws Fault INVALID_ARG for bytes that are not as many texts as the shape says */
-export function messageOf(rules: RequestRules, { rows, inputs }: CheckedRequest, request: ServableRequest): RequestMessage {
+/**
+ * What a thread is told of a request. @throws Fault INVALID_ARG for bytes that are not as many texts as the shape says
+ */
+export function messageOf(
+  rules: RequestRules,
+  { rows, inputs }: CheckedRequest,
+  request: ServableRequest,
+): RequestMessage {
   const { id = '', outputs = [], parameters = {} } = request
   return {
     id,
@@ -39,7 +45,11 @@ export function messageOf(rules: RequestRules, { rows, inputs }: CheckedRequest,
   }
 }
 
-export function checkTexts({ model }: RequestRules, { id }: Pick<ServableRequest, 'id'>, { name, shape, bytes }: WireTensor): void {
+export function checkTexts(
+  { model }: RequestRules,
+  { id }: Pick<ServableRequest, 'id'>,
+  { name, shape, bytes }: WireTensor,
+): void {
   const expected = shape.reduce((product, size) => product * size, 1)
   const found = countTexts(bytes)
   if (found === expected) return
@@ -83,7 +93,10 @@ export function parcelOf<M extends { readonly inputs: readonly WireTensor[] }>(
 
 const alignment = 64
 
-function copiesOf(tensors: readonly WireTensor[]): { readonly buffer: ArrayBuffer; readonly tensors: ReadonlyMap<WireTensor, WireTensor> } {
+function copiesOf(tensors: readonly WireTensor[]): {
+  readonly buffer: ArrayBuffer
+  readonly tensors: ReadonlyMap<WireTensor, WireTensor>
+} {
   const sizeOf = ({ bytes }: WireTensor): number => Math.ceil(bytes.length / alignment) * alignment
   const buffer = new ArrayBuffer(tensors.reduce((sum, tensor) => sum + sizeOf(tensor), 0))
   let at = 0

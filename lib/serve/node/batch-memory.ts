@@ -1,4 +1,5 @@
-// Memory that was made for the requests of one batch: it may be handed over with their answers, since nobody else has it.
+// Memory that was made for the requests of one batch: it may be handed over with their answers, since nobody else has
+// it.
 import { dtypeOf } from '../../kserve/tensor.js'
 import { Tensor } from '../../tensor.js'
 import type { RunOrder } from './messages.js'

@@ -2,8 +2,8 @@ import { expected } from '../../errors.js'
 import type { JavaScriptModel } from './types.js'
 
 /**
- * The default export of a model in JavaScript: `model.js`, `model.mjs`, or `model.ts` where Node strips types, in the folder of a version, with `backend: "node"`
- * in config.pbtxt. It gives its argument, and the types of what is in it.
+ * The default export of a model in JavaScript: `model.js`, `model.mjs`, or `model.ts` where Node strips types, in the
+ * folder of a version, with `backend: "node"` in config.pbtxt. It gives its argument, and the types of what is in it.
  * @example
  * ```ts
  * import type { Tensor } from 'node-tensorrt'

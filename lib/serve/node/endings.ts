@@ -1,4 +1,5 @@
-// Signals of requests, and of the batch that they are in, made when somebody asks for them: an AbortSignal for each request would cost more than most answers.
+// Signals of requests, and of the batch that they are in, made when somebody asks for them: an AbortSignal for each
+// request would cost more than most answers.
 
 /** What may be aborted. */
 class Ending {

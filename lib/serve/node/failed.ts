@@ -54,11 +54,15 @@ export function withoutPathOf({ name, version, folder }: Place, text: string): s
 export function stackWithin(start: Place, thrown: unknown): string | undefined {
   const lines = stackOf(thrown).split('\n')
   const shown = withoutPathOf(start, lines.join('\n')).split('\n')
-  const own = shown.filter((line, i) => line !== lines[i] && (/^\s*at /.test(line) || (i === 0 && /^\S+:\d+$/.test(line)))) // the first: where CommonJS has a syntax error
+  const own = shown.filter(
+    (line, i) => line !== lines[i] && (/^\s*at /.test(line) || (i === 0 && /^\S+:\d+$/.test(line))),
+  ) // the first: where CommonJS has a syntax error
   return own.length === 0 ? undefined : own.map((line) => line.trim().replace(/^at /, '')).join('\n')
 }
 
-/** Only that of an Error of this thread, or of a copy: what else has a stack may do anything when it is asked for it. */
+/**
+ * Only that of an Error of this thread, or of a copy: what else has a stack may do anything when it is asked for it.
+ */
 function stackOf(thrown: unknown): string {
   try {
     const stack: unknown = isError(thrown) ? thrown.stack : ''

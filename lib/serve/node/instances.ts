@@ -1,4 +1,5 @@
-// The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one after the other.
+// The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one
+// after the other.
 import { onAbort } from '../../base/cancellation.js'
 import { Fault, faultOf, placeOf } from '../faults.js'
 import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
@@ -38,7 +39,10 @@ const withinMs = 60_000
 /** Milliseconds of unload() where another instance could not be loaded. */
 const failedLoadMs = 1000
 
-export class Instances<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer> {
+export class Instances<
+  R extends object = RunOrder,
+  A extends { readonly type: 'answer'; readonly run: number } = Answer,
+> {
   readonly all: readonly Instance<ModuleWorker<R, A>>[]
   readonly #options: InstancesOptions
   readonly #stopping = new AbortController()
@@ -156,7 +160,10 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
     for (const failure of await worker.end(limitMs)) this.#options.onWarning(failure)
   }
 
-  /** Ends all threads, after their unload(): those that are at work have so many milliseconds, the others a second at least. */
+  /**
+   * Ends all threads, after their unload(): those that are at work have so many milliseconds, the others a second at
+   * least.
+   */
   async end(limitMs: number): Promise<void> {
     this.#stopping.abort(new Fault('UNAVAILABLE', `model '${this.#options.model}' is being closed`))
     await Promise.all(

@@ -2,11 +2,12 @@
 const mark = Symbol.for('node-tensorrt.InvalidRequestError')
 
 /**
- * What a model in JavaScript gives, or throws, where a request is at fault and not the model: a picture that cannot be read, a text in a language that it does not
- * know. The client gets the text as it is, with status 400, INVALID_ARGUMENT over gRPC; any other error is the model's failure, with status 500.
+ * What a model in JavaScript gives, or throws, where a request is at fault and not the model: a picture that cannot be
+ * read, a text in a language that it does not know. The client gets the text as it is, with status 400,
+ * INVALID_ARGUMENT over gRPC; any other error is the model's failure, with status 500.
  *
- * Given in place of outputs it fails that request alone. Thrown by `execute` it is one of a batch of several requests, and nothing says of which: then all of them
- * fail with status 500, and a text that says so.
+ * Given in place of outputs it fails that request alone. Thrown by `execute` it is one of a batch of several requests,
+ * and nothing says of which: then all of them fail with status 500, and a text that says so.
  * @example
  * ```ts
  * import { TensorRTError } from 'node-tensorrt'

@@ -12,8 +12,8 @@ interface Journey {
 }
 
 /**
- * Blocks that are handed over by transfer: no byte is copied, and the two sides never have a block at the same time. A block that is away has no bytes here, and is
- * another object when it is back.
+ * Blocks that are handed over by transfer: no byte is copied, and the two sides never have a block at the same time. A
+ * block that is away has no bytes here, and is another object when it is back.
  */
 export class LentMemory implements SlotMemory {
   readonly #own = new WeakSet<ArrayBufferLike>()

@@ -1,4 +1,5 @@
-// A module of a model in JavaScript within the thread that it is in: found, loaded, and asked. It knows nothing of threads.
+// A module of a model in JavaScript within the thread that it is in: found, loaded, and asked. It knows nothing of
+// threads.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expected, TensorRTError } from '../../errors.js'
@@ -37,7 +38,10 @@ export class ModuleFailure extends Error {
 
 /** A failed load, for the server. */
 export function notLoaded(error: unknown): ModuleFailed {
-  return { failure: error instanceof Error ? error.message : textOf(error), at: error instanceof ModuleFailure ? error.at : undefined }
+  return {
+    failure: error instanceof Error ? error.message : textOf(error),
+    at: error instanceof ModuleFailure ? error.at : undefined,
+  }
 }
 
 export class ModuleRunner {
@@ -105,21 +109,28 @@ async function importModel(start: ModuleStart): Promise<JavaScriptModel> {
   for (const other of ['load', 'unload']) {
     const given: unknown = Reflect.get(model, other)
     if (given !== undefined && typeof given !== 'function')
-      throw new ModuleFailure(`Expected a function for ${other} of ${file} of model '${name}' but received ${describe(given)}`)
+      throw new ModuleFailure(
+        `Expected a function for ${other} of ${file} of model '${name}' but received ${describe(given)}`,
+      )
   }
   return model
 }
 
 function checkConcurrency({ concurrency = 1 }: JavaScriptModel, owner: string): void {
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 1024) return
-  throw new ModuleFailure(`Expected a whole number from 1 to 1024 for concurrency of ${owner} but received ${describe(concurrency)}`)
+  throw new ModuleFailure(
+    `Expected a whole number from 1 to 1024 for concurrency of ${owner} but received ${describe(concurrency)}`,
+  )
 }
 
 async function imported(start: ModuleStart, path: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
   } catch (error) {
-    throw new ModuleFailure(`${start.file} of model '${start.name}' cannot be loaded: ${textOf(error)}`, { start, cause: error })
+    throw new ModuleFailure(`${start.file} of model '${start.name}' cannot be loaded: ${textOf(error)}`, {
+      start,
+      cause: error,
+    })
   }
 }
 

@@ -27,10 +27,16 @@ export interface ModuleStart {
 }
 
 /** The shape that a tensor has in a request of so many rows, with -1 for sizes that nobody fixed. */
-export function shapeOf({ maxBatch }: Pick<ModuleStart, 'maxBatch'>, { dims }: TensorSpec, rows: number): readonly number[] {
+export function shapeOf(
+  { maxBatch }: Pick<ModuleStart, 'maxBatch'>,
+  { dims }: TensorSpec,
+  rows: number,
+): readonly number[] {
   return maxBatch > 0 ? [rows, ...dims] : dims
 }
 
 export function fitsShape(shape: readonly number[], wanted: readonly number[]): boolean {
-  return shape.length === wanted.length && wanted.every((size, i) => (size < 0 ? (shape[i] ?? -1) >= 0 : size === shape[i]))
+  return (
+    shape.length === wanted.length && wanted.every((size, i) => (size < 0 ? (shape[i] ?? -1) >= 0 : size === shape[i]))
+  )
 }

@@ -42,7 +42,10 @@ interface Waiting<A> {
 }
 
 /** `R` is what it is asked, `A` what it answers. */
-export class ModuleWorker<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer> {
+export class ModuleWorker<
+  R extends object = RunOrder,
+  A extends { readonly type: 'answer'; readonly run: number } = Answer,
+> {
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
@@ -83,7 +86,12 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   private constructor(options: ModuleWorkerOptions) {
     this.#options = options
     const { port1, port2 } = new MessageChannel()
-    const workerData: WorkerStart = { ...options.data, modules: options.modules, port: port2, packagesFrom: packagesFrom() }
+    const workerData: WorkerStart = {
+      ...options.data,
+      modules: options.modules,
+      port: port2,
+      packagesFrom: packagesFrom(),
+    }
     const { maxMemoryMb } = options
     this.#port = port1
     const linesOf = (stream: 'stdout' | 'stderr'): Lines =>
@@ -189,7 +197,10 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
     if (this.#runs.has(run)) this.#tell({ type: 'cancel', run, request })
   }
 
-  /** Calls unload() of its modules, and ends: after so many milliseconds in any case. Fulfilled with what unload() threw when the thread has ended. */
+  /**
+   * Calls unload() of its modules, and ends: after so many milliseconds in any case. Fulfilled with what unload() threw
+   * when the thread has ended.
+   */
   async end(limitMs: number): Promise<readonly string[]> {
     if (this.#isEnding || this.#death !== undefined) return this.terminate().then(() => [])
     const release = this.#hold()

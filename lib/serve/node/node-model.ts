@@ -1,4 +1,5 @@
-// A version of a model in JavaScript: requests wait in one queue, and the instance with the least to do takes what fits.
+// A version of a model in JavaScript: requests wait in one queue, and the instance with the least to do takes what
+// fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
 import { tensorsOf } from '../config/tensors.js'
@@ -153,7 +154,10 @@ export class NodeModel implements LoadedVersion {
       const message = messageOf(this.#rules, checked, request)
       this.#lastInference = Date.now()
       return await new Promise((resolve, reject) => {
-        this.#ask({ message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false }, request)
+        this.#ask(
+          { message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false },
+          request,
+        )
       })
     } catch (error) {
       throw cut.happened ? error : faultOf(error)
@@ -253,7 +257,8 @@ export class NodeModel implements LoadedVersion {
     const answered = batch.filter((asked, i) => {
       const result = results[i]
       if (asked.isOver) return false
-      if (result === undefined || 'failure' in result) return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
+      if (result === undefined || 'failure' in result)
+        return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
       over(asked).resolve(clientOutputs(this.#rules, result.outputs))
       return true
     })
@@ -325,9 +330,20 @@ export class NodeModel implements LoadedVersion {
     const runs = (this.#instances?.all ?? []).map(async (instance) => {
       const { worker } = instance
       if (worker === undefined)
-        throw this.#instances?.failure ?? new Fault('INTERNAL', `instance ${instance.number} of model '${this.name}' has ended`)
+        throw (
+          this.#instances?.failure ??
+          new Fault('INTERNAL', `instance ${instance.number} of model '${this.name}' has ended`)
+        )
       return new Promise((resolve, reject) => {
-        const asked = { message, cut: new Cut(), resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false }
+        const asked = {
+          message,
+          cut: new Cut(),
+          resolve,
+          reject,
+          rows: checked.rows,
+          arrived: process.hrtime.bigint(),
+          isOver: false,
+        }
         void this.#run(instance, worker, [asked])
       })
     })
@@ -350,7 +366,9 @@ export class NodeModel implements LoadedVersion {
     const begun = performance.now()
     await within(limit, this.#visits.end())
     clearTimeout(this.#timer)
-    this.#dropWaiting(new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`))
+    this.#dropWaiting(
+      new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`),
+    )
     await this.#instances?.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
     this.slots.close()
   }

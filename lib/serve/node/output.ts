@@ -5,8 +5,8 @@ import type { Writable } from 'node:stream'
 type Tell = (stream: 'stdout' | 'stderr', text: string) => void
 
 /**
- * Takes what is written in this thread. (The streams that a Worker has would keep the server's process alive, and what was written before a process.exit() could
- * be lost.)
+ * Takes what is written in this thread. (The streams that a Worker has would keep the server's process alive, and what
+ * was written before a process.exit() could be lost.)
  */
 export function takeOutput(tell: Tell): void {
   for (const stream of ['stdout', 'stderr'] as const) {

@@ -12,13 +12,14 @@ import { Fault } from '../faults.js'
  * @throws Fault UNSUPPORTED
  */
 export function refuseModuleFiles(name: string, files: Iterable<string>, config: string | undefined): void {
-  for (const file of files) if (isModule(file)) throw refused(`file:${file} of model '${name}' is a module of JavaScript`)
+  for (const file of files)
+    if (isModule(file)) throw refused(`file:${file} of model '${name}' is a module of JavaScript`)
   if (config !== undefined && isForNode(config)) throw refused(`the config of model '${name}' is for JavaScript`)
 }
 
 /**
- * Which file is a module says the folder: the config of a load is no way to have another one run that lies beside it. To be called for each load that brings a
- * config.
+ * Which file is a module says the folder: the config of a load is no way to have another one run that lies beside it.
+ * To be called for each load that brings a config.
  *
  * @param json what the load brought
  * @param override the same, with what the folder tells

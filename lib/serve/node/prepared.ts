@@ -1,4 +1,5 @@
-// What is to be known of a model in JavaScript before a thread of it begins: its file, its limits, and what its modules are started with.
+// What is to be known of a model in JavaScript before a thread of it begins: its file, its limits, and what its modules
+// are started with.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { modelFileOf } from '../config/backends.js'
@@ -25,14 +26,22 @@ export interface PreparedModule {
 }
 
 /** @throws Fault (as a rejection) */
-export async function prepareModule({ folder, version, config: given, settings }: LoadOptions): Promise<PreparedModule> {
+export async function prepareModule({
+  folder,
+  version,
+  config: given,
+  settings,
+}: LoadOptions): Promise<PreparedModule> {
   const config = completeNodeConfig(given, folder.name, settings.autoComplete)
   const { file } = modelFileOf(config)
   const versionFolder = join(folder.path, version)
   const found = await stat(join(versionFolder, file)).catch(() => undefined)
   if (found?.isFile() !== true) {
     const why = found === undefined ? 'it is not there' : 'it is no file'
-    throw new Fault('INVALID_ARG', `Expected the file ${file} in version ${version} of model '${folder.name}', but ${why}`)
+    throw new Fault(
+      'INVALID_ARG',
+      `Expected the file ${file} in version ${version} of model '${folder.name}', but ${why}`,
+    )
   }
   const start = {
     name: folder.name,

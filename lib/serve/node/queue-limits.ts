@@ -1,4 +1,5 @@
-// How long requests may wait for a module, and how many: what the configuration says, as plain data, which goes to threads as well.
+// How long requests may wait for a module, and how many: what the configuration says, as plain data, which goes to
+// threads as well.
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { batchingOf, takesTimeout } from '../config/batching.js'
 

@@ -1,4 +1,5 @@
-// How imports are resolved where Node has hooks in a thread of their own alone (20, and 22 before 22.15). Nothing but Node's own modules is imported here.
+// How imports are resolved where Node has hooks in a thread of their own alone (20, and 22 before 22.15). Nothing but
+// Node's own modules is imported here.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -36,8 +37,9 @@ export async function resolve(specifier: string, context: Context, next: Next): 
 }
 
 /**
- * A model.js that is written as an ES module is one, though a package.json above the repository says "type": "commonjs", as `npm init` writes it: a repository is
- * no part of that package. Packages in node_modules are as they say.
+ * A model.js that is written as an ES module is one, though a package.json above the repository says "type":
+ * "commonjs", as `npm init` writes it: a repository is no part of that package. Packages in node_modules are as they
+ * say.
  */
 export function withFormat<R extends Resolved>(found: R): R {
   const { url = '', format } = found
@@ -47,7 +49,9 @@ export function withFormat<R extends Resolved>(found: R): R {
 
 /** A statement that only ES modules have begins one of its lines. */
 function isModuleText(text: string): boolean {
-  return /^[ \t]*(import[ \t]*([\w$*{]|['"])|export[ \t]*(default\b|const\b|let\b|var\b|function\b|async\b|class\b|[{*]))/m.test(text)
+  return /^[ \t]*(import[ \t]*([\w$*{]|['"])|export[ \t]*(default\b|const\b|let\b|var\b|function\b|async\b|class\b|[{*]))/m.test(
+    text,
+  )
 }
 
 /** The name of a package, perhaps with a path within it: no path, and no URL. */

@@ -1,5 +1,5 @@
-// Where packages are found that a module of a model repository names: from the module's file, as ever; else as this package finds them, itself included; else from
-// the server's working directory. For the thread of modules alone.
+// Where packages are found that a module of a model repository names: from the module's file, as ever; else as this
+// package finds them, itself included; else from the server's working directory. For the thread of modules alone.
 import { Module, register } from 'node:module'
 import * as nodeModule from 'node:module'
 import { join } from 'node:path'
@@ -58,7 +58,8 @@ function installForRequire(from: readonly string[]): void {
   const resolve = loader._resolveFilename
   const places = from.map((url) => nodeModule.createRequire(url))
   loader._resolveFilename = function (request, ...rest) {
-    if (isOwn(request) && !looking) return foundFrom(places.slice(0, 1), request) ?? resolve.call(this, request, ...rest)
+    if (isOwn(request) && !looking)
+      return foundFrom(places.slice(0, 1), request) ?? resolve.call(this, request, ...rest)
     try {
       return resolve.call(this, request, ...rest)
     } catch (error) {

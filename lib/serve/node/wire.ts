@@ -4,7 +4,10 @@ import { bytesOfTexts, textsOfBytes } from '../../kserve/texts.js'
 import { Tensor } from '../../tensor.js'
 import type { ModuleValue } from './answers.js'
 
-/** Numbers over the same bytes, which begin at a multiple of an element; of BYTES a view of each text. The bytes were checked. */
+/**
+ * Numbers over the same bytes, which begin at a multiple of an element; of BYTES a view of each text. The bytes were
+ * checked.
+ */
 export function moduleInput({ datatype, shape, bytes }: WireTensor): Tensor | Uint8Array[] {
   if (datatype === 'BYTES') return textsOfBytes(bytes) ?? []
   const own = bytes.byteOffset % elementBytes[datatype] === 0 ? bytes : bytes.slice()
@@ -12,10 +15,14 @@ export function moduleInput({ datatype, shape, bytes }: WireTensor): Tensor | Ui
 }
 
 /**
- * An output to be handed over. What lies in memory that was made for the request is as it is; anything else, which may be the module's for longer, is copied.
+ * An output to be handed over. What lies in memory that was made for the request is as it is; anything else, which may
+ * be the module's for longer, is copied.
  * @param isOwn whether memory was made for requests of this batch
  */
-export function wireOutput({ spec, shape, tensor, texts = [] }: ModuleValue, isOwn: (buffer: ArrayBufferLike) => boolean): WireTensor {
+export function wireOutput(
+  { spec, shape, tensor, texts = [] }: ModuleValue,
+  isOwn: (buffer: ArrayBufferLike) => boolean,
+): WireTensor {
   const { name, datatype } = spec
   if (tensor === undefined) return { name, datatype, shape, bytes: bytesOfTexts(texts) }
   const { buffer, byteOffset, byteLength } = tensor.data

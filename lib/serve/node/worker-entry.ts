@@ -47,7 +47,8 @@ async function run(order: RunOrder): Promise<void> {
   const requests = order.requests.map((request) => moduleRequest(request, memory))
   const begun = process.hrtime.bigint()
   const results =
-    (await runners[order.module]?.execute(requests, endings)) ?? failures(requests, `the thread has no module ${order.module}`)
+    (await runners[order.module]?.execute(requests, endings)) ??
+    failures(requests, `the thread has no module ${order.module}`)
   const ended = process.hrtime.bigint()
   runs.delete(order.run)
   const wanted = results.map((result, i) => (endings.isCancelled(i) ? cancelled : result))
@@ -76,7 +77,9 @@ function answer(
     'failure' in result ? result : { outputs: result.values.map((value) => wireOutput(value, memory.isOwn)) },
   )
   const used = new Set(
-    sent.flatMap((result) => ('failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer))),
+    sent.flatMap((result) =>
+      'failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer),
+    ),
   )
   const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
   const report: Report = { type: 'answer', run, results: sent, lent: back, ...times }

@@ -17,8 +17,14 @@ export class CpuUse {
 
 /** Milliseconds of all processors since the machine started. */
 function times(): { readonly idle: number; readonly total: number } {
-  const all = cpus().map(({ times: { user, nice, sys, idle, irq } }) => ({ idle, total: user + nice + sys + idle + irq }))
-  return all.reduce((sum, each) => ({ idle: sum.idle + each.idle, total: sum.total + each.total }), { idle: 0, total: 0 })
+  const all = cpus().map(({ times: { user, nice, sys, idle, irq } }) => ({
+    idle,
+    total: user + nice + sys + idle + irq,
+  }))
+  return all.reduce((sum, each) => ({ idle: sum.idle + each.idle, total: sum.total + each.total }), {
+    idle: 0,
+    total: 0,
+  })
 }
 
 /** Bytes; what is used is what programs could not get, which the kernel's caches are not part of. */

@@ -1,7 +1,10 @@
 import { onAbort } from '../../base/cancellation.js'
 import type { Server } from '../public-types.js'
 
-/** Waits for the signal, and then until what is under way has ended. @returns how many requests had not when the time was over */
+/**
+ * Waits for the signal, and then until what is under way has ended. @returns how many requests had not when the time
+ * was over
+ */
 export async function serveUntil(server: Server, signal: AbortSignal): Promise<number> {
   await new Promise<void>((resolve) => {
     onAbort(signal, resolve)
@@ -9,7 +12,10 @@ export async function serveUntil(server: Server, signal: AbortSignal): Promise<n
   return (await server.drain()).left
 }
 
-/** Closes a server that has requests left, which may never end: it waits for so long at most. @returns whether it is closed */
+/**
+ * Closes a server that has requests left, which may never end: it waits for so long at most. @returns whether it is
+ * closed
+ */
 export async function closeWithin(server: Server, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<boolean>((resolve) => {

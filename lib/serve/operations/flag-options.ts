@@ -1,7 +1,13 @@
 // What the flags of a command line ask for.
 import { restrictedCategories } from '../front/options.js'
 import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
-import type { GrpcServeOptions, LogServeOptions, RestrictedCategory, Restriction, ServeOptions } from '../public-types.js'
+import type {
+  GrpcServeOptions,
+  LogServeOptions,
+  RestrictedCategory,
+  Restriction,
+  ServeOptions,
+} from '../public-types.js'
 
 export interface FlagOptions {
   readonly options: ServeOptions
@@ -14,12 +20,19 @@ export function optionsOfFlags(given: GivenFlags): FlagOptions {
   const { flags, ignored } = checkedFlags(given)
   const backends = backendConfig(given.get('backend-config') ?? [])
   return {
-    options: { ...serverOptions(flags), ...controlOptions(flags), ...engineOptions(flags, backends), log: logOptions(flags) },
+    options: {
+      ...serverOptions(flags),
+      ...controlOptions(flags),
+      ...engineOptions(flags, backends),
+      log: logOptions(flags),
+    },
     ignored: [...ignored, ...backends.ignored],
   }
 }
 
-function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'grpc' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
+function serverOptions(
+  flags: Flags,
+): Pick<ServeOptions, 'id' | 'http' | 'grpc' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
   const address = addressOf(flags.text('http-address'))
   const http = {
     port: flags.whole('http-port'),
@@ -35,7 +48,9 @@ function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'grpc' 
   }
   const isSilent = ['allow-http', 'allow-grpc', 'allow-metrics'].every((name) => flags.isTrue(name) === false)
   if (isSilent)
-    throw new FlagError('--allow-http=false, --allow-grpc=false and --allow-metrics=false leave nothing to listen on: allow one of them')
+    throw new FlagError(
+      '--allow-http=false, --allow-grpc=false and --allow-metrics=false leave nothing to listen on: allow one of them',
+    )
   return {
     id: flags.text('id'),
     http: flags.isTrue('allow-http') === false ? false : http,
@@ -52,7 +67,9 @@ function grpcOptions(flags: Flags): GrpcServeOptions {
     address: addressOf(flags.text('grpc-address')),
     maxInputSize: flags.whole('http-max-input-size'),
     restricted: restrictions(flags, 'grpc-restricted-protocol'),
-    compressionLevel: flags.text('grpc-infer-response-compression-level')?.toLowerCase() as GrpcServeOptions['compressionLevel'],
+    compressionLevel: flags
+      .text('grpc-infer-response-compression-level')
+      ?.toLowerCase() as GrpcServeOptions['compressionLevel'],
     tls: tlsOptions(flags),
     keepaliveTimeMs: flags.whole('grpc-keepalive-time'),
     keepaliveTimeoutMs: flags.whole('grpc-keepalive-timeout'),
@@ -65,8 +82,13 @@ function grpcOptions(flags: Flags): GrpcServeOptions {
 function tlsOptions(flags: Flags): GrpcServeOptions['tls'] {
   const mutual = flags.isTrue('grpc-use-ssl-mutual') === true
   if (!mutual && flags.isTrue('grpc-use-ssl') !== true) return undefined
-  const [cert, key, root] = [flags.text('grpc-server-cert'), flags.text('grpc-server-key'), flags.text('grpc-root-cert')]
-  if (cert === undefined || key === undefined) throw new FlagError('--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key')
+  const [cert, key, root] = [
+    flags.text('grpc-server-cert'),
+    flags.text('grpc-server-key'),
+    flags.text('grpc-root-cert'),
+  ]
+  if (cert === undefined || key === undefined)
+    throw new FlagError('--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key')
   if (mutual && root === undefined) throw new FlagError('--grpc-use-ssl-mutual needs --grpc-root-cert')
   return { cert, key, root, mutual }
 }
@@ -81,7 +103,8 @@ function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc'
   if (repositories.length === 0) throw new FlagError('--model-repository is missing: the folder of the models')
   const mode = (flags.text('model-control-mode')?.toLowerCase() ?? 'none') as 'none' | 'poll' | 'explicit'
   const loadModel = flags.texts('load-model')
-  if (loadModel !== undefined && mode !== 'explicit') throw new FlagError('--load-model needs --model-control-mode=explicit')
+  if (loadModel !== undefined && mode !== 'explicit')
+    throw new FlagError('--load-model needs --model-control-mode=explicit')
   if (loadModel !== undefined && loadModel.length > 1 && loadModel.includes('*'))
     throw new FlagError('--load-model=* is for all models: give no other')
   return {
@@ -91,7 +114,8 @@ function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc'
     repositoryPollSecs: flags.whole('repository-poll-secs'),
     modelLoadThreadCount: flags.whole('model-load-thread-count'),
     modelLoadRetryCount: flags.whole('model-load-retry-count'),
-    disableAutoCompleteConfig: flags.has('disable-auto-complete-config') || flags.isTrue('strict-model-config') === true,
+    disableAutoCompleteConfig:
+      flags.has('disable-auto-complete-config') || flags.isTrue('strict-model-config') === true,
     strictReadiness: flags.isTrue('strict-readiness'),
     exitOnError: flags.isTrue('exit-on-error'),
     allowFileOverride: flags.isTrue('allow-file-override'),
@@ -118,7 +142,11 @@ interface BackendConfig {
 function engineOptions(flags: Flags, { plugins, hostCode }: BackendConfig): Pick<ServeOptions, 'engine'> {
   const tensorrt = flags.text('tensorrt')
   return {
-    engine: { ...(tensorrt !== undefined && { tensorrt }), ...(plugins.length > 0 && { plugins }), ...(hostCode && { hostCode }) },
+    engine: {
+      ...(tensorrt !== undefined && { tensorrt }),
+      ...(plugins.length > 0 && { plugins }),
+      ...(hostCode && { hostCode }),
+    },
   }
 }
 
@@ -129,7 +157,8 @@ function backendConfig(texts: readonly string[]): BackendConfig {
   let hostCode = false
   for (const text of texts) {
     const [, backend = '', setting = '', value = ''] = /^(?:([^,=]+),)?([^=]+)=(.+)$/.exec(text) ?? []
-    if (setting === '') throw new FlagError(`Expected BACKEND,SETTING=VALUE for --backend-config but received ${JSON.stringify(text)}`)
+    if (setting === '')
+      throw new FlagError(`Expected BACKEND,SETTING=VALUE for --backend-config but received ${JSON.stringify(text)}`)
     const key = `${backend},${setting}`
     if (key === 'tensorrt,plugins') plugins.push(...value.split(';').filter((path) => path !== ''))
     else if (key === 'tensorrt,version-compatible') hostCode = truth(value) ?? false
@@ -146,7 +175,9 @@ function counterLatencies(texts: readonly string[]): boolean | undefined {
     if (setting === 'counter_latencies') counters = truth(value)
     else if (setting === 'histogram_latencies' || setting === 'summary_latencies') {
       if (truth(value) !== false)
-        throw new FlagError(`--metrics-config=${text} is refused: durations are counters alone, whose rates give means. Leave it out`)
+        throw new FlagError(
+          `--metrics-config=${text} is refused: durations are counters alone, whose rates give means. Leave it out`,
+        )
     } else if (setting !== 'summary_quantiles')
       throw new FlagError(
         `Expected counter_latencies, histogram_latencies, summary_latencies or summary_quantiles for --metrics-config but received ${JSON.stringify(text)}`,
@@ -169,6 +200,8 @@ function restriction(text: string, flag: string): Restriction {
 function restrictedApi(api: string, flag: string): RestrictedCategory {
   const found = restrictedCategories.find((known) => known === api)
   if (found === undefined)
-    throw new FlagError(`Expected one of ${restrictedCategories.join(', ')} for --${flag} but received ${JSON.stringify(api)}`)
+    throw new FlagError(
+      `Expected one of ${restrictedCategories.join(', ')} for --${flag} but received ${JSON.stringify(api)}`,
+    )
   return found
 }

@@ -54,16 +54,20 @@ function check(rule: FlagRule, text: string): void {
 
 function checkValue(rule: FlagRule, text: string): void {
   const { name, value, choices } = rule
-  const wrong = (what: string): FlagError => new FlagError(`Expected ${what} for --${name} but received ${JSON.stringify(text)}`)
+  const wrong = (what: string): FlagError =>
+    new FlagError(`Expected ${what} for --${name} but received ${JSON.stringify(text)}`)
   if (value === 'boolean' && truth(text) === undefined) throw wrong('true or false')
-  if ((value === 'whole' || value === 'number' || value === 'level') && !isNumber(rule, text)) throw wrong(numberText(rule))
+  if ((value === 'whole' || value === 'number' || value === 'level') && !isNumber(rule, text))
+    throw wrong(numberText(rule))
   if (value === 'text' && text === '') throw wrong('a text')
   if (choices !== undefined && !choices.includes(text.toLowerCase())) throw wrong(`one of ${choices.join(', ')}`)
 }
 
 function isNumber({ value, least = -Infinity, most = Infinity }: FlagRule, text: string): boolean {
   const number = value === 'level' ? levelOf(text) : numberOf(text)
-  return (value === 'number' ? Number.isFinite(number) : Number.isSafeInteger(number)) && number >= least && number <= most
+  return (
+    (value === 'number' ? Number.isFinite(number) : Number.isSafeInteger(number)) && number >= least && number <= most
+  )
 }
 
 function numberText({ value, least, most }: FlagRule): string {

@@ -1,4 +1,5 @@
-// What the front-end knows of requests beside the engines' counters: those that never came to an engine, and how long failures of the others took.
+// What the front-end knows of requests beside the engines' counters: those that never came to an engine, and how long
+// failures of the others took.
 /** A request for an inference that is over. */
 export interface Ended {
   readonly model: string

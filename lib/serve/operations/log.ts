@@ -23,7 +23,13 @@ export type OpenLog = ServeLog & Disposable
 const nothing = (): void => {}
 
 /** Who asked for no log gets none. */
-export const noLog: OpenLog = { info: nothing, warn: nothing, error: nothing, verbose: nothing, [Symbol.dispose]: nothing }
+export const noLog: OpenLog = {
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  verbose: nothing,
+  [Symbol.dispose]: nothing,
+}
 
 /** @throws TensorRTError ERR_TRT_FILE where the file cannot be written */
 export function openLog(pino: PinoFactory, settings: LogSettings): OpenLog {
@@ -31,7 +37,10 @@ export function openLog(pino: PinoFactory, settings: LogSettings): OpenLog {
   // written at once: what a server says last is what people need
   const destination = file === undefined ? settings.destination : pino.destination({ fd: file, sync: true })
   const timestamp = settings.format === 'ISO8601' ? pino.stdTimeFunctions.isoTime : true
-  const logger = pino({ level: 'debug', base: null, timestamp, formatters: { level: (label) => ({ level: label }) } }, destination)
+  const logger = pino(
+    { level: 'debug', base: null, timestamp, formatters: { level: (label) => ({ level: label }) } },
+    destination,
+  )
   return { ...linesOf(logger, settings), [Symbol.dispose]: () => (file === undefined ? undefined : closeSync(file)) }
 }
 

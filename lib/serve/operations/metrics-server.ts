@@ -7,7 +7,10 @@ export class MetricsServer implements AsyncDisposable {
   readonly #server: HttpServer
 
   /** @throws (as a rejection) what listen() fails with, such as EADDRINUSE */
-  static async listen(metrics: Metrics, place: { readonly port: number; readonly address: string }): Promise<MetricsServer> {
+  static async listen(
+    metrics: Metrics,
+    place: { readonly port: number; readonly address: string },
+  ): Promise<MetricsServer> {
     const server = createServer((request, response) => void answer(metrics, request, response))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)

@@ -1,5 +1,5 @@
-// Metrics with Triton's names and labels (docs/user_guide/metrics.md of its server), for Prometheus. Whoever scrapes gets the values of that moment: nothing is
-// counted twice, and a model that was unloaded is gone.
+// Metrics with Triton's names and labels (docs/user_guide/metrics.md of its server), for Prometheus. Whoever scrapes
+// gets the values of that moment: nothing is counted twice, and a model that was unloaded is gone.
 import type { Registry } from 'prom-client'
 import type { EngineCounters } from '../../backend/backend.js'
 import type { Servable } from '../models/servable.js'
@@ -172,6 +172,8 @@ export class Metrics {
 
 /** The config's metric_tags have an underscore before their names, as in Triton; what no label may have becomes one. */
 function labelsOf({ name, version, config }: Servable): Labels {
-  const tags = Object.entries(config.metricTags).map(([tag, value]) => [`_${tag.replaceAll(/\W/g, '_')}`, value] as const)
+  const tags = Object.entries(config.metricTags).map(
+    ([tag, value]) => [`_${tag.replaceAll(/\W/g, '_')}`, value] as const,
+  )
   return { model: name, version, ...Object.fromEntries(tags) }
 }

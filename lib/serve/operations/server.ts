@@ -129,6 +129,10 @@ function checkedFiles(files: unknown): ReadonlyMap<string, Uint8Array> {
 }
 
 /** Such as http://0.0.0.0:8000. */
-function addressOf({ host, port }: { readonly host: string; readonly port: number }, path = '', protocol = 'http'): ServerAddress {
+function addressOf(
+  { host, port }: { readonly host: string; readonly port: number },
+  path = '',
+  protocol = 'http',
+): ServerAddress {
   return { host, port, url: `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}${path}` }
 }

@@ -47,7 +47,9 @@ async function checkRepositories(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const found = await onFile('read the model repository', folder, () => stat(folder))
     if (!found.isDirectory())
-      throw new TensorRTError('ERR_TRT_FILE', `The model repository ${folder} is no folder`, { details: { path: folder } })
+      throw new TensorRTError('ERR_TRT_FILE', `The model repository ${folder} is no folder`, {
+        details: { path: folder },
+      })
   }
 }
 
@@ -56,7 +58,8 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const counts = new FrontEndCounts()
   const opened: { http?: HttpFrontEnd; grpc?: GrpcFrontEnd; metrics?: MetricsServer } = {}
   const events = new ModelEvents(log, (model, version) => {
-    if (version !== undefined && models.snapshot.versions(model).includes(version)) return // another has its place, and its own counts
+    // another has its place, and its own counts
+    if (version !== undefined && models.snapshot.versions(model).includes(version)) return
     counts.forget(model, version)
   })
   const models = new Models({
@@ -70,7 +73,8 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
       if (event.what !== 'output') opened.grpc?.changed()
     },
   })
-  const statistics: ServerParts['statistics'] = (servables) => statisticsOf(servables, (servable) => counts.failedNs(servable))
+  const statistics: ServerParts['statistics'] = (servables) =>
+    statisticsOf(servables, (servable) => counts.failedNs(servable))
   try {
     const budget = new Budget(settings.maxInflightBytes)
     const parts = { models, log, counters: counts, statistics, budget, name: settings.id, version: packageVersion() }
@@ -78,9 +82,20 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     if (settings.grpc) opened.grpc = await listenGrpc(settings.grpc, parts)
     if (settings.metrics) opened.metrics = await listenMetrics(settings.metrics, models, events, counts)
     const { http, grpc, metrics } = opened
-    const server = new ModelServer({ models, http, grpc, metrics, log, statistics, exitTimeoutMs: settings.exitTimeoutMs })
+    const server = new ModelServer({
+      models,
+      http,
+      grpc,
+      metrics,
+      log,
+      statistics,
+      exitTimeoutMs: settings.exitTimeoutMs,
+    })
     const { addresses } = server
-    log.info({ http: addresses.http?.url, grpc: addresses.grpc?.url, metrics: addresses.metrics?.url }, 'the server listens')
+    log.info(
+      { http: addresses.http?.url, grpc: addresses.grpc?.url, metrics: addresses.metrics?.url },
+      'the server listens',
+    )
     await within({ signal: settings.signal }, () => models.start())
     grpc?.changed()
     log.info({ models: models.snapshot.all.length }, 'the server is started')
@@ -95,7 +110,10 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   }
 }
 
-function listenHttp({ address, port, maxInputSize, restricted }: HttpSettings, parts: FrontEndParts): Promise<HttpFrontEnd> {
+function listenHttp(
+  { address, port, maxInputSize, restricted }: HttpSettings,
+  parts: FrontEndParts,
+): Promise<HttpFrontEnd> {
   const options = {
     ...parts,
     address,
@@ -126,13 +144,19 @@ async function listenGrpc(settings: GrpcSettings, parts: FrontEndParts): Promise
 async function tlsOf({ tls }: GrpcSettings): Promise<GrpcTls | undefined> {
   if (tls === undefined) return undefined
   const read = (path: string): Promise<Buffer> => onFile('read', path, () => readFile(path))
-  const [cert, key, root] = await Promise.all([read(tls.cert), read(tls.key), tls.root === undefined ? undefined : read(tls.root)])
+  const [cert, key, root] = await Promise.all([
+    read(tls.cert),
+    read(tls.key),
+    tls.root === undefined ? undefined : read(tls.root),
+  ])
   return { cert, key, root, mutual: tls.mutual }
 }
 
 function headerRules(restrictions: readonly Restriction[], prefix = ''): ReadonlyMap<RestrictedCategory, HeaderRule> {
   return new Map(
-    restrictions.flatMap(({ apis, key, value }) => apis.map((api) => [api, { header: `${prefix}${key.toLowerCase()}`, value }] as const)),
+    restrictions.flatMap(({ apis, key, value }) =>
+      apis.map((api) => [api, { header: `${prefix}${key.toLowerCase()}`, value }] as const),
+    ),
   )
 }
 
@@ -154,7 +178,11 @@ async function listenMetrics(
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER, such as for a port that is taken */
-async function onPort<T>(what: string, place: { readonly address: string; readonly port: number }, body: () => Promise<T>): Promise<T> {
+async function onPort<T>(
+  what: string,
+  place: { readonly address: string; readonly port: number },
+  body: () => Promise<T>,
+): Promise<T> {
   try {
     return await body()
   } catch (cause) {

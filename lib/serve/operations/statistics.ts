@@ -1,7 +1,13 @@
 // Counters as Triton's statistics extension has them: docs/protocol/extension_statistics.md of its server.
 import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
 import type { Servable } from '../models/servable.js'
-import type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from '../public-types.js'
+import type {
+  BatchStatistics,
+  DurationStatistic,
+  InferenceStatistics,
+  ModelStatistics,
+  Statistics,
+} from '../public-types.js'
 
 /** Nanoseconds of requests that failed, which engines do not count. */
 export type FailedNs = (servable: Servable) => number
@@ -13,11 +19,19 @@ export function statisticsOf(servables: readonly Servable[], failedNs: FailedNs)
 
 /** By name, then by version as a number. */
 export function ordered(servables: readonly Servable[]): Servable[] {
-  return servables.toSorted((a, b) => (a.name === b.name ? Number(a.version) - Number(b.version) : a.name < b.name ? -1 : 1))
+  return servables.toSorted((a, b) =>
+    a.name === b.name ? Number(a.version) - Number(b.version) : a.name < b.name ? -1 : 1,
+  )
 }
 
 /** Requests that gave no result, for whatever reason. */
-export function failuresIn({ rejected, queueTimeout, cancelledWaiting, cancelledRunning, failed }: FailureCounts): number {
+export function failuresIn({
+  rejected,
+  queueTimeout,
+  cancelledWaiting,
+  cancelledRunning,
+  failed,
+}: FailureCounts): number {
   return rejected + queueTimeout + cancelledWaiting + cancelledRunning + failed
 }
 

@@ -13,14 +13,23 @@ export interface ModelFolder {
   readonly fingerprint: string
 }
 
-/** What is told of a model's folder, as clients see it: by its name, not by its path on this machine, wherever links in it lead. */
-export function withoutPath({ name, path, versions }: Pick<ModelFolder, 'name' | 'path' | 'versions'>, text: string): string {
+/**
+ * What is told of a model's folder, as clients see it: by its name, not by its path on this machine, wherever links in
+ * it lead.
+ */
+export function withoutPath(
+  { name, path, versions }: Pick<ModelFolder, 'name' | 'path' | 'versions'>,
+  text: string,
+): string {
   const places = [
     ...versions.map((version) => [realPath(join(path, version)), `${name}/${version}`] as const),
     [realPath(path), name] as const,
     [path, name] as const,
   ]
-  return places.reduce((seen, [place, shown]) => seen.replaceAll(pathToFileURL(place).href, shown).replaceAll(place, shown), text)
+  return places.reduce(
+    (seen, [place, shown]) => seen.replaceAll(pathToFileURL(place).href, shown).replaceAll(place, shown),
+    text,
+  )
 }
 
 function realPath(path: string): string {

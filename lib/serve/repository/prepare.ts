@@ -13,7 +13,8 @@ import { Fault } from '../faults.js'
 import { onFile } from '../../base/files.js'
 
 /**
- * A copy with name, backend, platform and default_model_filename, as far as the folder tells them; also for the `config` of a load.
+ * A copy with name, backend, platform and default_model_filename, as far as the folder tells them; also for the
+ * `config` of a load.
  *
  * @throws Fault (as a rejection) INVALID_ARG for a name that is not the folder's, UNSUPPORTED for what is not served
  */

@@ -73,11 +73,15 @@ function scanOf(found: readonly SeenFolder[]): Scan {
 }
 
 /**
- * The configuration of a model: its config.pbtxt, or an empty one; with name, backend, platform and file as far as the folder tells them.
+ * The configuration of a model: its config.pbtxt, or an empty one; with name, backend, platform and file as far as the
+ * folder tells them.
  *
  * @throws Fault (as a rejection) INVALID_ARG, or UNSUPPORTED for what is not served
  */
-export async function readModelConfig(folder: ModelFolder, options: { readonly autoComplete?: boolean } = {}): Promise<ModelConfig> {
+export async function readModelConfig(
+  folder: ModelFolder,
+  options: { readonly autoComplete?: boolean } = {},
+): Promise<ModelConfig> {
   if (await isThere(join(folder.path, 'configs')))
     throw new Fault(
       'UNSUPPORTED',
@@ -149,7 +153,9 @@ async function entriesOf(path: string): Promise<readonly Dirent[]> {
 
 async function versionsIn(path: string): Promise<readonly string[]> {
   const entries = (await entriesOf(path)).filter(({ name }) => isVersion(name))
-  const folders = await Promise.all(entries.map(async (entry) => ((await isFolder(join(path, entry.name), entry)) ? [entry.name] : [])))
+  const folders = await Promise.all(
+    entries.map(async (entry) => ((await isFolder(join(path, entry.name), entry)) ? [entry.name] : [])),
+  )
   return folders.flat().sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
 }
 
@@ -158,7 +164,10 @@ function isVersion(name: string): boolean {
   return /^(0|[1-9]\d{0,18})$/.test(name) && BigInt(name) < 2n ** 63n
 }
 
-/** Of files the time of a change, too: one that takes the place of another may have its size and time. Of folders the names, since files that come and go touch them. */
+/**
+ * Of files the time of a change, too: one that takes the place of another may have its size and time. Of folders the
+ * names, since files that come and go touch them.
+ */
 async function digest(hash: Hash, path: string, below: string, depth: number): Promise<void> {
   for (const { name } of await entriesOf(path)) {
     const found = await stat(join(path, name), { bigint: true }).catch(() => undefined)

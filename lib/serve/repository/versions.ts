@@ -1,8 +1,8 @@
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 
 /**
- * The versions that a model's version_policy chooses, the lowest first; the latest one where it has none, and all of them where it says
- * nothing, as in Triton.
+ * The versions that a model's version_policy chooses, the lowest first; the latest one where it has none, and all of
+ * them where it says nothing, as in Triton.
  *
  * @param available names of folders, the lowest first
  */

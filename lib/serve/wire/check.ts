@@ -37,7 +37,8 @@ function checkTwice(what: string, document: InferDocument, named: readonly { rea
 
 function checkOutputs(servable: Servable, { outputs }: InferDocument): void {
   const unknown = outputs?.find(({ name }) => !servable.outputs.has(name))
-  if (unknown !== undefined) throw new Fault('INVALID_ARG', `unexpected inference output '${unknown.name}' for model '${servable.name}'`)
+  if (unknown !== undefined)
+    throw new Fault('INVALID_ARG', `unexpected inference output '${unknown.name}' for model '${servable.name}'`)
 }
 
 /** What JSON cannot hold is refused before anything is computed. */
@@ -61,7 +62,8 @@ function checkNames(servable: Servable, document: InferDocument): void {
     )
   }
   const unknown = inputs.find(({ name }) => !known.has(name))
-  if (unknown !== undefined) throw new Fault('INVALID_ARG', `unexpected inference input '${unknown.name}' for model '${servable.name}'`)
+  if (unknown !== undefined)
+    throw new Fault('INVALID_ARG', `unexpected inference input '${unknown.name}' for model '${servable.name}'`)
 }
 
 function listOf(names: readonly string[]): string {
@@ -80,11 +82,14 @@ function checkBatch(servable: Servable, document: InferDocument): void {
   for (const { name, shape } of document.inputs) {
     if (isShapeTensor(servable, name)) continue
     const [first] = shape
-    if (first === undefined) throw wrong(document, `input '${name}' has no shape but model requires batch dimension for '${servable.name}'`)
+    if (first === undefined)
+      throw wrong(document, `input '${name}' has no shape but model requires batch dimension for '${servable.name}'`)
     rows ??= first
-    if (first !== rows) throw wrong(document, `input '${name}' batch size does not match other inputs for '${servable.name}'`)
+    if (first !== rows)
+      throw wrong(document, `input '${name}' batch size does not match other inputs for '${servable.name}'`)
   }
-  if ((rows ?? 0) > most) throw wrong(document, `inference request batch-size must be <= ${most} for '${servable.name}'`)
+  if ((rows ?? 0) > most)
+    throw wrong(document, `inference request batch-size must be <= ${most} for '${servable.name}'`)
 }
 
 /** After all else, so that Triton's texts come first where it has one: it takes such a request. */
@@ -100,7 +105,10 @@ function checkInput(servable: Servable, document: InferDocument, input: Document
   const { name, datatype } = input
   if (datatype !== tensor.datatype) {
     const given = sizeOf(datatype) === undefined && datatype !== 'BYTES' ? '<invalid>' : datatype
-    throw wrong(document, `inference input '${name}' data-type is '${given}', but model '${servable.name}' expects '${tensor.datatype}'`)
+    throw wrong(
+      document,
+      `inference input '${name}' data-type is '${given}', but model '${servable.name}' expects '${tensor.datatype}'`,
+    )
   }
   if (input.shape.some((dim) => dim < 0))
     throw wrong(
@@ -114,7 +122,12 @@ function checkInput(servable: Servable, document: InferDocument, input: Document
 const noteOfBatches =
   'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. See the model configuration docs for more info on max_batch_size.'
 
-function checkShape(servable: Servable, document: InferDocument, { name, shape }: DocumentInput, tensor: ServableTensor): void {
+function checkShape(
+  servable: Servable,
+  document: InferDocument,
+  { name, shape }: DocumentInput,
+  tensor: ServableTensor,
+): void {
   const wanted = tensor.shape
   if (shape.length === wanted.length && shape.every((dim, axis) => wanted[axis] === -1 || wanted[axis] === dim)) return
   const note = servable.config.maxBatchSize > 0 ? noteOfBatches : ''
@@ -124,7 +137,11 @@ function checkShape(servable: Servable, document: InferDocument, { name, shape }
   )
 }
 
-function checkSize(servable: Servable, document: InferDocument, { name, datatype, shape, count, byteSize }: DocumentInput): void {
+function checkSize(
+  servable: Servable,
+  document: InferDocument,
+  { name, datatype, shape, count, byteSize }: DocumentInput,
+): void {
   const size = sizeOf(datatype)
   const hasNoRows = servable.config.maxBatchSize > 0 && shape[0] === 0
   const elements = hasNoRows ? shape.slice(1).reduce((product, dim) => product * dim, 1) : count
@@ -136,17 +153,27 @@ function checkSize(servable: Servable, document: InferDocument, { name, datatype
 }
 
 /** Bytes of texts against their number, once they are there. @throws Fault INVALID_ARG with Triton's texts */
-export function checkTexts(servable: Servable, { id }: InferDocument, { name, count }: DocumentInput, bytes: Uint8Array): void {
+export function checkTexts(
+  servable: Servable,
+  { id }: InferDocument,
+  { name, count }: DocumentInput,
+  bytes: Uint8Array,
+): void {
   const which = `inference input '${name}' for model '${servable.name}'`
   const refuse = (text: string): Fault => new Fault('INVALID_ARG', ofRequest(id) + text)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let [found, at] = [0, 0]
   while (at < bytes.length) {
     const left = bytes.length - at
-    if (left < 4) throw refuse(`incomplete string length indicator for ${which}, expecting 4 bytes but only ${left} bytes available.`)
-    if (found >= count) throw refuse(`unexpected number of string elements ${found + 1} for ${which}, expecting ${count}`)
+    if (left < 4)
+      throw refuse(
+        `incomplete string length indicator for ${which}, expecting 4 bytes but only ${left} bytes available.`,
+      )
+    if (found >= count)
+      throw refuse(`unexpected number of string elements ${found + 1} for ${which}, expecting ${count}`)
     at += 4 + view.getUint32(at, true)
     if (at <= bytes.length) found++
   }
-  if (found !== count || at !== bytes.length) throw refuse(`expected ${count} string elements for ${which}, got ${found}`)
+  if (found !== count || at !== bytes.length)
+    throw refuse(`expected ${count} string elements for ${which}, got ${found}`)
 }

@@ -17,9 +17,13 @@ export interface Classes {
 const mostElements = 1_000_000
 
 /** An output as BYTES `value:index[:label]`, the greatest first. @throws Fault INVALID_ARG with Triton's texts */
-export function classified({ name, datatype, shape, bytes }: WireTensor, { most, labels, batched }: Classes): WireTensor {
+export function classified(
+  { name, datatype, shape, bytes }: WireTensor,
+  { most, labels, batched }: Classes,
+): WireTensor {
   const array = arrays[datatype]
-  if (array === undefined) throw new Fault('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`)
+  if (array === undefined)
+    throw new Fault('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`)
   const [rows, dims] = batched && shape.length > 0 ? [shape[0] ?? 0, shape.slice(1)] : [1, shape]
   const elements = dims.reduce((product, dim) => product * dim, 1)
   if (elements > mostElements) throw new Fault('INVALID_ARG', 'classification output tensor too large')
@@ -27,13 +31,24 @@ export function classified({ name, datatype, shape, bytes }: WireTensor, { most,
   const texts: string[] = []
   for (let row = 0; row < rows; row++) {
     const inRow = values.subarray(row * elements, (row + 1) * elements)
-    for (const index of greatest(inRow, Math.min(most, elements))) texts.push(textOf(inRow[index]!, index, datatype, labels))
+    for (const index of greatest(inRow, Math.min(most, elements)))
+      texts.push(textOf(inRow[index]!, index, datatype, labels))
   }
   const found = Math.min(most, elements)
-  return { name, datatype: 'BYTES', shape: batched && shape.length > 0 ? [rows, found] : [found], bytes: bytesOfTexts(texts) }
+  return {
+    name,
+    datatype: 'BYTES',
+    shape: batched && shape.length > 0 ? [rows, found] : [found],
+    bytes: bytesOfTexts(texts),
+  }
 }
 
-function textOf(value: number | bigint, index: number, datatype: Datatype, labels: readonly string[] | undefined): string {
+function textOf(
+  value: number | bigint,
+  index: number,
+  datatype: Datatype,
+  labels: readonly string[] | undefined,
+): string {
   const number = datatype === 'FP32' || datatype === 'FP64' ? decimal(Number(value)) : String(value)
   const label = labels?.[index]
   return `${number}:${index}${label === undefined ? '' : `:${label}`}`
@@ -47,7 +62,11 @@ function decimal(value: number): string {
   return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`
 }
 
-type Values = { readonly length: number; readonly [index: number]: number | bigint; subarray(start: number, end: number): Values }
+type Values = {
+  readonly length: number
+  readonly [index: number]: number | bigint
+  subarray(start: number, end: number): Values
+}
 
 /** Indices of the greatest values, the greatest first; of equals the first. NaN is below all. */
 function greatest(values: Values, most: number): readonly number[] {

@@ -56,12 +56,16 @@ export interface InferDocument {
   readonly outputs: readonly DocumentOutput[] | undefined
 }
 
-/** @throws Fault INVALID_ARG with Triton's texts; TOO_LARGE for a tensor above the limit, UNSUPPORTED for shared memory */
+/**
+ * @throws Fault INVALID_ARG with Triton's texts; TOO_LARGE for a tensor above the limit, UNSUPPORTED for shared memory
+ */
 export function readDocument(bytes: Uint8Array, limits: DocumentLimits): InferDocument {
   const { plain, exact } = parseJson(bytes, limits.jsonDepth)
   const id = isObject(exact) && exact['id'] !== undefined ? stringOf(exact, 'id') : ''
   const parameters = readParameters(plain, exact)
-  const inputs = arrayOf(exact, 'inputs').map((input, index) => readInput(input, (plain as { inputs: unknown[] }).inputs[index], limits))
+  const inputs = arrayOf(exact, 'inputs').map((input, index) =>
+    readInput(input, (plain as { inputs: unknown[] }).inputs[index], limits),
+  )
   return { id, ...parameters, inputs, outputs: readOutputs(exact) }
 }
 
@@ -83,7 +87,8 @@ function readParameters(plain: unknown, exact: unknown): Parameters {
   const others = new Map<string, string | number | boolean>()
   const given = isObject(exact) ? exact['parameters'] : undefined
   if (given === undefined) return read
-  if (!isObject(given)) throw new Fault('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object')
+  if (!isObject(given))
+    throw new Fault('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object')
   for (const [name, value] of Object.entries(given)) {
     if (name === 'priority') read.priority = unsignedOf(value, name)
     else if (name === 'timeout') read.timeoutUs = unsignedOf(value, name)
@@ -102,9 +107,15 @@ function checkSequence(value: unknown): void {
 
 function checkedOther(name: string, value: unknown): string | number | boolean {
   if (name.startsWith('triton_'))
-    throw new Fault('INVALID_ARG', `parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.`)
+    throw new Fault(
+      'INVALID_ARG',
+      `parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.`,
+    )
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
-  throw new Fault('INVALID_ARG', `parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`)
+  throw new Fault(
+    'INVALID_ARG',
+    `parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
+  )
 }
 
 function readInput(exact: unknown, plain: unknown, limits: DocumentLimits): DocumentInput {
@@ -178,7 +189,10 @@ function checkContent(input: unknown): void {
 
 function dimension(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 63) return value + 0 // -0 is 0
-  throw new Fault('INVALID_ARG', `Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`)
+  throw new Fault(
+    'INVALID_ARG',
+    `Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`,
+  )
 }
 
 /** Elements of a shape. @throws Fault INVALID_ARG */

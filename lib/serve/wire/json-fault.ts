@@ -1,4 +1,5 @@
-// Why a text is not JSON, in the words of RapidJSON, which clients of Triton know. Runs only once JSON.parse has refused the text.
+// Why a text is not JSON, in the words of RapidJSON, which clients of Triton know. Runs only once JSON.parse has
+// refused the text.
 
 /** One message for a text that is not JSON. */
 export function diagnosed(bytes: Uint8Array): string {
@@ -10,7 +11,8 @@ export function diagnosed(bytes: Uint8Array): string {
 
 const followed = 'The document root must not be followed by other values.'
 const adviceOfNaN = ' (NaN and Infinity are not JSON: send the tensor as binary)'
-const adviceOfTensors = ' (where binary tensors follow, the header Inference-Header-Content-Length says how long the JSON is)'
+const adviceOfTensors =
+  ' (where binary tensors follow, the header Inference-Header-Content-Length says how long the JSON is)'
 
 interface Found {
   readonly why: string

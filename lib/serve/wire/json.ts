@@ -3,19 +3,31 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { Fault } from '../faults.js'
 import { diagnosed } from './json-fault.js'
 
-/** JSON.parse with a reviver that sees texts of numbers is there from Node 22 on only; this does with two parses of a rare kind of text. */
+/**
+ * JSON.parse with a reviver that sees texts of numbers is there from Node 22 on only; this does with two parses of a
+ * rare kind of text.
+ */
 export interface ParsedJson {
   readonly plain: unknown
-  /** The same with null in place of each number that is written with a point or an exponent: those are no integers, as in Triton. */
+  /**
+   * The same with null in place of each number that is written with a point or an exponent: those are no integers, as
+   * in Triton.
+   */
   readonly exact: unknown
 }
 
-/** @throws Fault INVALID_ARG with Triton's text and the byte at which it stops to be JSON; or that it is nested deeper than `depth` */
+/**
+ * @throws Fault INVALID_ARG with Triton's text and the byte at which it stops to be JSON; or that it is nested deeper
+ * than `depth`
+ */
 export function parseJson(given: Uint8Array, depth: number): ParsedJson {
   const bytes = withoutMark(given)
   const text = textOf(bytes)
   if (isTooDeep(bytes, depth))
-    throw new Fault('INVALID_ARG', `Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (${depth})`)
+    throw new Fault(
+      'INVALID_ARG',
+      `Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (${depth})`,
+    )
   const plain = parsed(text, bytes)
   return { plain, exact: mayHaveFractions.test(text) ? parsed(textOf(withoutFractions(bytes)), bytes) : plain }
 }
@@ -92,7 +104,8 @@ function withoutFractions(bytes: Uint8Array): Uint8Array {
     let isFraction = false
     if (byte === quote) i = endOfString(bytes, start) + 1
     else if (byte === minus || isDigit(byte))
-      for (; isOfNumber(bytes[i]); i++) isFraction ||= bytes[i] === point || bytes[i] === smallE || bytes[i] === capitalE
+      for (; isOfNumber(bytes[i]); i++)
+        isFraction ||= bytes[i] === point || bytes[i] === smallE || bytes[i] === capitalE
     if (isFraction) length += result.write('null', length, 'latin1')
     else for (let at = start; at < i; at++) result[length++] = bytes[at]!
   }
@@ -154,7 +167,8 @@ export function booleanOf(value: unknown, name: string): boolean {
 
 /** A whole number from 0 on that a double holds exactly. @throws Fault INVALID_ARG with Triton's text */
 export function unsignedOf(value: unknown, name: string): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value >= 2 ** 64) throw wrongKind(name, 'unsigned')
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value >= 2 ** 64)
+    throw wrongKind(name, 'unsigned')
   if (!Number.isSafeInteger(value)) throw wrongKind(name, 'unsigned', `a whole number beyond 2^53 is not exact in JSON`)
   return value
 }

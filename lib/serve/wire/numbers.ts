@@ -34,7 +34,10 @@ function bytesOfTexts(value: unknown): number {
   if (typeof value !== 'string')
     throw new Fault('INVALID_ARG', 'Unable to parse JSON bytes array: attempt to access JSON non-string as string')
   if (/\p{Surrogate}/u.test(value))
-    throw new Fault('INVALID_ARG', `Unable to parse 'data': half of a surrogate pair is no text: send it as binary data`)
+    throw new Fault(
+      'INVALID_ARG',
+      `Unable to parse 'data': half of a surrogate pair is no text: send it as binary data`,
+    )
   return 4 + Buffer.byteLength(value)
 }
 
@@ -55,7 +58,8 @@ export function writeElements(elements: JsonElements, target: Uint8Array): void 
 }
 
 type Writer = (target: Uint8Array, data: unknown, elements: JsonElements) => number
-type NumberArray = Uint8Array | Uint16Array | Uint32Array | Int8Array | Int16Array | Int32Array | Float32Array | Float64Array
+type NumberArray =
+  Uint8Array | Uint16Array | Uint32Array | Int8Array | Int16Array | Int32Array | Float32Array | Float64Array
 
 /** Reads one element. @throws Fault INVALID_ARG */
 type Reader<T> = (value: unknown, elements: JsonElements) => T
@@ -69,7 +73,8 @@ function writer<T>(view: (bytes: Uint8Array) => { [index: number]: T }, read: Re
         for (const inner of value as unknown[]) walk(inner)
         return
       }
-      if (next >= elements.count) throw new Fault('INVALID_ARG', `Unable to parse 'data': Shape does not match true shape of 'data' field`)
+      if (next >= elements.count)
+        throw new Fault('INVALID_ARG', `Unable to parse 'data': Shape does not match true shape of 'data' field`)
       array[next++] = read(value, elements)
     }
     walk(data)
@@ -93,13 +98,18 @@ function wrong(kind: string): Fault {
 
 /** A number that is not as it was sent any more is not told. */
 function lossy(value: number, { name, datatype }: JsonElements, why: string): Fault {
-  const what = Number.isSafeInteger(value) || (Math.abs(value) < Infinity && !Number.isInteger(value)) ? String(value) : 'a number'
-  return new Fault('INVALID_ARG', `Unable to parse 'data': ${what} in input '${name}' ${why} ${datatype}: send it as binary data`)
+  const what =
+    Number.isSafeInteger(value) || (Math.abs(value) < Infinity && !Number.isInteger(value)) ? String(value) : 'a number'
+  return new Fault(
+    'INVALID_ARG',
+    `Unable to parse 'data': ${what} in input '${name}' ${why} ${datatype}: send it as binary data`,
+  )
 }
 
 function unsigned(most: number): Reader<number> {
   return (value, elements) => {
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrong('non-unsigned-integer as unsigned-integer')
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
+      throw wrong('non-unsigned-integer as unsigned-integer')
     if (value > most) throw lossy(value, elements, 'is out of the range of')
     return value
   }
@@ -116,7 +126,8 @@ function signed(least: number, most: number): Reader<number> {
 const beyond = 'is beyond 2^53, where JSON may lose digits of'
 
 const unsigned64: Reader<bigint> = (value, elements) => {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrong('non-unsigned-integer as unsigned-integer')
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
+    throw wrong('non-unsigned-integer as unsigned-integer')
   if (!Number.isSafeInteger(value)) throw lossy(value, elements, beyond)
   return BigInt(value)
 }

@@ -6,7 +6,10 @@ import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 /** @throws Fault INVALID_ARG for a type whose numbers JSON has not */
 export function checkJsonOutput(datatype: Datatype): void {
   if (datatype !== 'FP16' && datatype !== 'BF16') return
-  throw new Fault('INVALID_ARG', `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`)
+  throw new Fault(
+    'INVALID_ARG',
+    `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
+  )
 }
 
 /** The elements, with commas between them. @throws Fault INVALID_ARG for what JSON cannot hold */
@@ -52,7 +55,10 @@ export function textsOf(bytes: Uint8Array): readonly Buffer[] {
 function quotedText(name: string): (text: Buffer) => string {
   return (text) => {
     if (isUtf8(text)) return JSON.stringify(text.toString())
-    throw new Fault('INVALID_ARG', `output '${name}' has bytes that are no text, which JSON cannot hold: ask for it as binary data`)
+    throw new Fault(
+      'INVALID_ARG',
+      `output '${name}' has bytes that are no text, which JSON cannot hold: ask for it as binary data`,
+    )
   }
 }
 
@@ -94,10 +100,15 @@ function floats<T extends Float32Array | Float64Array>(array: ArrayOf<T>): TextO
     let hasMinusZero = false
     for (const value of values) {
       if (value - value !== 0)
-        throw new Fault('INVALID_ARG', `output '${name}' has ${value}, which JSON cannot hold: ask for it as binary data`)
+        throw new Fault(
+          'INVALID_ARG',
+          `output '${name}' has ${value}, which JSON cannot hold: ask for it as binary data`,
+        )
       if (value === 0 && Object.is(value, -0)) hasMinusZero = true
     }
-    return hasMinusZero ? Array.from(values, (value) => (Object.is(value, -0) ? '-0.0' : String(value))).join(',') : values.join(',')
+    return hasMinusZero
+      ? Array.from(values, (value) => (Object.is(value, -0) ? '-0.0' : String(value))).join(',')
+      : values.join(',')
   }
 }
 

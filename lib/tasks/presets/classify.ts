@@ -4,7 +4,12 @@ import type { ClassifyPreset } from './types.js'
 /** ImageNet's mean and deviation, as torchvision has them. */
 export const imagenetColors = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
 
-const torchvision = (shortSide: number, size: number, filter: 'triangle' | 'cubic', source: string): ClassifyPreset => ({
+const torchvision = (
+  shortSide: number,
+  size: number,
+  filter: 'triangle' | 'cubic',
+  source: string,
+): ClassifyPreset => ({
   task: 'classify',
   input: { resize: 'centerCrop', shortSide, size, filter, round: true, ...imagenetColors },
   output: { activation: 'softmax' },

@@ -9,7 +9,10 @@ const aspects = [
 ] as const
 
 /** effdet: resized by PIL, the colour behind is the mean one; all pairs of a box and a class, hard suppression. */
-const effdet = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
+const effdet = (
+  size: number,
+  more: { readonly anchorScale?: number; readonly maxLevel?: number } = {},
+): DetectPreset => ({
   task: 'detect',
   input: {
     resize: 'letterbox',
@@ -22,15 +25,35 @@ const effdet = (size: number, more: { readonly anchorScale?: number; readonly ma
     round: true,
     ...imagenetColors,
   },
-  output: { decoder: 'efficientdet', multiLabel: true, maxCandidates: 5000, scoreThreshold: 0.3, clip: 'before', aspects, ...more },
+  output: {
+    decoder: 'efficientdet',
+    multiLabel: true,
+    maxCandidates: 5000,
+    scoreThreshold: 0.3,
+    clip: 'before',
+    aspects,
+    ...more,
+  },
   suppress: { iouThreshold: 0.5, maximum: 100 },
   source: 'effdet 0.4.1: data/transforms.py, bench.py, anchors.py; boxes are shown from 0.3 on, labels are coco90',
 })
 
-/** google/automl's lite models: resized in float after the colours, what is outside is 0; the best class of a box, soft suppression. */
+/**
+ * google/automl's lite models: resized in float after the colours, what is outside is 0; the best class of a box, soft
+ * suppression.
+ */
 const lite = (size: number, anchorScale: number): DetectPreset => ({
   task: 'detect',
-  input: { resize: 'letterbox', position: 'start', size, minSide: 64, rounding: 'down', fillAfter: true, mean: 127, std: 128 },
+  input: {
+    resize: 'letterbox',
+    position: 'start',
+    size,
+    minSide: 64,
+    rounding: 'down',
+    fillAfter: true,
+    mean: 127,
+    std: 128,
+  },
   output: { decoder: 'efficientdet', scoreThreshold: 0.3, anchorScale },
   suppress: { method: 'soft-gaussian', sigma: 0.5, scoreThreshold: 0.3, maximum: 100 },
   source:
@@ -42,12 +65,16 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
  * which is another output. Not effdet's tf_efficientdet_*, which are
  * google/automl's weights.
  */
-const tfod = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
+const tfod = (
+  size: number,
+  more: { readonly anchorScale?: number; readonly maxLevel?: number } = {},
+): DetectPreset => ({
   task: 'detect',
   input: { resize: 'letterbox', position: 'start', size, minSide: 64, rounding: 'even', ...imagenetColors },
   output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true, ...more },
   suppress: { iouThreshold: 0.5, maximum: 100 },
-  source: 'tensorflow/models, research/object_detection/configs/tf2: ssd_efficientdet_d*; boxes are shown from 0.3 on, labels are coco90',
+  source:
+    'tensorflow/models, research/object_detection/configs/tf2: ssd_efficientdet_d*; boxes are shown from 0.3 on, labels are coco90',
 })
 
 export const efficientDets = {

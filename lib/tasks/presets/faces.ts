@@ -7,7 +7,8 @@ export const faces = {
     input: { resize: 'stretch', size: {}, minSide: 64, order: 'BGR', mean: [123, 117, 104], round: true },
     output: { decoder: 'retinaface', scoreThreshold: 0.6 },
     suppress: { iouThreshold: 0.4, pixelAreas: true, maximum: 750 },
-    source: 'biubug6/Pytorch_Retinaface, detect.py, of models exported for their use (softmax inside); faces are shown from 0.6 on',
+    source:
+      'biubug6/Pytorch_Retinaface, detect.py, of models exported for their use (softmax inside); faces are shown from 0.6 on',
   },
   centerface: {
     task: 'detect',
@@ -26,7 +27,14 @@ export const faces = {
   },
   'tiny-face-api': {
     task: 'detect',
-    input: { resize: 'padToSquare', size: 416, minSide: 64, coordinates: 'asymmetric', mean: [117.001, 114.697, 97.404], std: 255 },
+    input: {
+      resize: 'padToSquare',
+      size: 416,
+      minSide: 64,
+      coordinates: 'asymmetric',
+      mean: [117.001, 114.697, 97.404],
+      std: 255,
+    },
     output: {
       decoder: 'grid',
       anchors: [

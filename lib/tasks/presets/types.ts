@@ -29,21 +29,31 @@ export interface ClassifyOutput {
 
 /** What every decoder of boxes has beside its own options. */
 interface Finding {
-  /** Whether boxes are cut off at the picture's edges; `before`: before they suppress each other, as effdet has it, else those that stay; default false. */
+  /**
+   * Whether boxes are cut off at the picture's edges; `before`: before they suppress each other, as effdet has it, else
+   * those that stay; default false.
+   */
   readonly clip?: boolean | 'before' | undefined
   /**
-   * Whether boxes go back to the picture as if its resized sides were whole pixels, as face-api has it, which moves them by up to a part of a pixel of the input; with `padToSquare` and `start`.
-   * Default false: as the picture lies in the input.
+   * Whether boxes go back to the picture as if its resized sides were whole pixels, as face-api has it, which moves
+   * them by up to a part of a pixel of the input; with `padToSquare` and `start`. Default false: as the picture lies in
+   * the input.
    */
   readonly wholeSides?: boolean | undefined
-  /** The outputs that are meant, where the model has others beside them: their names, or their numbers in the model's order; default: all. */
+  /**
+   * The outputs that are meant, where the model has others beside them: their names, or their numbers in the model's
+   * order; default: all.
+   */
   readonly tensors?: readonly (string | number)[] | undefined
 }
 
 /** As the decoders of `node-tensorrt/vision` take it; the size of the model's input is known. */
 type Of<D extends string, O> = { readonly decoder: D } & Omit<O, 'size'> & Finding
 
-/** How a detector's outputs become boxes: the decoder of a family, with its options. `ultralytics` is `yolo` or `yolo-end-to-end`, as the output's shape says. */
+/**
+ * How a detector's outputs become boxes: the decoder of a family, with its options. `ultralytics` is `yolo` or
+ * `yolo-end-to-end`, as the output's shape says.
+ */
 export type DetectOutput =
   | Of<'ultralytics' | 'yolo', YoloOptions>
   | Of<'yolo-anchors', YoloAnchorsOptions>
@@ -60,8 +70,10 @@ export type DetectOutput =
 /** How a segmentation model's output becomes a mask. */
 export interface SegmentOutput {
   /**
-   * `threshold`: one channel, which is above `threshold` where something is. `argmax`: a channel for each class, the greatest counts. `matte`: one channel, how opaque each pixel is, stretched to
-   * 0 to 1 as U²-Net's own code does. `classes`: the numbers of classes themselves, whole numbers of 0 to 255, [N, height, width] or [N, 1, height, width].
+   * `threshold`: one channel, which is above `threshold` where something is. `argmax`: a channel for each class, the
+   * greatest counts. `matte`: one channel, how opaque each pixel is, stretched to 0 to 1 as U²-Net's own code does.
+   * `classes`: the numbers of classes themselves, whole numbers of 0 to 255, [N, height, width] or [N, 1, height,
+   * width].
    */
   readonly decide: 'threshold' | 'argmax' | 'matte' | 'classes'
   /** Of `argmax`: how many classes the model has: then it is checked. */

@@ -2,7 +2,15 @@ import type { InputSteps } from '../steps.js'
 import type { DetectPreset } from './types.js'
 
 /** ultralytics' LetterBox, of pictures that cv2 resizes. */
-const letterbox: InputSteps = { resize: 'letterbox', size: 640, minSide: 64, rounding: 'even', fill: 114, round: true, range: '0-1' }
+const letterbox: InputSteps = {
+  resize: 'letterbox',
+  size: 640,
+  minSide: 64,
+  rounding: 'even',
+  fill: 114,
+  round: true,
+  range: '0-1',
+}
 
 const ultralytics = (source: string): DetectPreset => ({
   task: 'detect',
@@ -23,7 +31,10 @@ const withAnchors = (anchors: 'v5' | 'v7', source: string): DetectPreset => ({
 const predict = 'ultralytics 8.4, cfg/default.yaml, data/augment.py: LetterBox'
 
 export const yolos = {
-  yolov5: withAnchors('v5', "ultralytics/yolov5, detect.py; what ultralytics' own package calls v5 is of the family yolov8"),
+  yolov5: withAnchors(
+    'v5',
+    "ultralytics/yolov5, detect.py; what ultralytics' own package calls v5 is of the family yolov8",
+  ),
   yolov7: withAnchors('v7', 'WongKinYiu/yolov7, detect.py'),
   yolov8: ultralytics(predict),
   yolo11: ultralytics(predict),
@@ -31,7 +42,16 @@ export const yolos = {
   yolo26: ultralytics(`${predict}, end to end`),
   yolox: {
     task: 'detect',
-    input: { resize: 'letterbox', position: 'start', size: 640, minSide: 64, rounding: 'down', fill: 114, round: true, order: 'BGR' },
+    input: {
+      resize: 'letterbox',
+      position: 'start',
+      size: 640,
+      minSide: 64,
+      rounding: 'down',
+      fill: 114,
+      round: true,
+      order: 'BGR',
+    },
     output: { decoder: 'yolox', scoreThreshold: 0.3 },
     suppress: { iouThreshold: 0.45, pixelAreas: true, perClass: false },
     source: 'Megvii-BaseDetection/YOLOX, demo/ONNXRuntime/onnx_inference.py',

@@ -37,7 +37,8 @@ export async function* detectedFrames(
 ): AsyncGenerator<DetectedFrame, void, undefined> {
   const call = checkedLoop(options, input instanceof VideoSource, 'detectVideo')
   const work = detecting(task, most, call.output !== undefined)
-  for await (const { frame, answer } of throughTask<Found[]>(input as VideoInput, call, work)) yield { frame, found: answer }
+  for await (const { frame, answer } of throughTask<Found[]>(input as VideoInput, call, work))
+    yield { frame, found: answer }
 }
 
 export async function* segmentedFrames(

@@ -3,11 +3,21 @@ import { checkedBoolean, checkedListener } from '../../base/checks.js'
 import { readOptions, unaborted } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { Mask } from '../../vision/index.js'
-import type { OpenVideoOptions, VideoDecoder, VideoFrame, VideoSource, VideoSourceInput, WriteVideoOptions } from '../../video/index.js'
+import type {
+  OpenVideoOptions,
+  VideoDecoder,
+  VideoFrame,
+  VideoSource,
+  VideoSourceInput,
+  WriteVideoOptions,
+} from '../../video/index.js'
 import { checkedReading } from '../../video/reading/options.js'
 import { checkedWriting } from '../../video/writing/options.js'
 
-/** A video that a task goes through: what `openVideo` takes, or what it gives, which the call reads to its end and closes. */
+/**
+ * A video that a task goes through: what `openVideo` takes, or what it gives, which the call reads to its end and
+ * closes.
+ */
 export type VideoInput = VideoSourceInput | VideoSource
 
 /** A path (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`), or a Writable. */
@@ -17,7 +27,10 @@ export type VideoOutput = string | URL | Writable
 export interface VideoProgress {
   /** Frames that are done. */
   readonly frames: number
-  /** How many there are, about: as many as the duration and the rate make that the file tells. Undefined where it does not. */
+  /**
+   * How many there are, about: as many as the duration and the rate make that the file tells. Undefined where it does
+   * not.
+   */
   readonly of: number | undefined
   /** Frames a second, since the first one. */
   readonly fps: number
@@ -27,8 +40,14 @@ export interface VideoProgress {
   readonly regions: number
 }
 
-/** What all methods take that go through a video. With `start` or `end` the sounds of an output are cut, too, and its times count from `start`. */
-export interface VideoReadingOptions extends Pick<OpenVideoOptions, 'start' | 'end' | 'hardware' | 'buffer' | 'ffmpeg'> {
+/**
+ * What all methods take that go through a video. With `start` or `end` the sounds of an output are cut, too, and its
+ * times count from `start`.
+ */
+export interface VideoReadingOptions extends Pick<
+  OpenVideoOptions,
+  'start' | 'end' | 'hardware' | 'buffer' | 'ffmpeg'
+> {
   /** Called after each frame. What it throws ends the call. */
   readonly onProgress?: ((progress: VideoProgress) => void) | undefined
   /** Ends the call with the signal's reason, once ffmpeg is gone. */
@@ -41,8 +60,9 @@ export interface VideoWritingOptions extends Pick<
   'audio' | 'codec' | 'preset' | 'quality' | 'odd' | 'container' | 'overwrite'
 > {
   /**
-   * Whether the frames that were done become a whole file under its name where the call fails, is aborted, or (of a loop) is left early; the call fails all the same. The
-   * sounds of a file end with those frames. False unless given: then nothing stays.
+   * Whether the frames that were done become a whole file under its name where the call fails, is aborted, or (of a
+   * loop) is left early; the call fails all the same. The sounds of a file end with those frames. False unless given:
+   * then nothing stays.
    */
   readonly keepPartial?: boolean | undefined
 }
@@ -51,8 +71,12 @@ export interface VideoWritingOptions extends Pick<
 export interface BlurVideoOptions extends VideoReadingOptions, VideoWritingOptions {}
 
 /** Options of `Detector.detectVideo` and `Segmenter.segmentVideo`. */
-export interface VideoLoopOptions extends VideoReadingOptions, VideoWritingOptions, Pick<OpenVideoOptions, 'every' | 'decode'> {
-  /** Where frames are written, with what was found drawn on them. Unless given nothing is drawn, and the options of writing are refused; with it `every` and `decode` are. */
+export interface VideoLoopOptions
+  extends VideoReadingOptions, VideoWritingOptions, Pick<OpenVideoOptions, 'every' | 'decode'> {
+  /**
+   * Where frames are written, with what was found drawn on them. Unless given nothing is drawn, and the options of
+   * writing are refused; with it `every` and `decode` are.
+   */
   readonly output?: VideoOutput | undefined
 }
 
@@ -102,10 +126,18 @@ export function checkedWrite(options: unknown, output: unknown, isOpen: boolean,
   return callOf(given, output, isOpen)
 }
 
-/** Of a call that writes where `output` is given. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
+/**
+ * Of a call that writes where `output` is given. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ */
 export function checkedLoop(options: unknown, isOpen: boolean, owner: string): VideoCall {
-  const { output, ...given }: Given = readOptions(options, ['output', ...reading, ...sampling, ...writing, ...both, 'keepPartial'], owner)
-  const foreign = (output === undefined ? [...writing, 'keepPartial'] : sampling).find((name) => given[name] !== undefined)
+  const { output, ...given }: Given = readOptions(
+    options,
+    ['output', ...reading, ...sampling, ...writing, ...both, 'keepPartial'],
+    owner,
+  )
+  const foreign = (output === undefined ? [...writing, 'keepPartial'] : sampling).find(
+    (name) => given[name] !== undefined,
+  )
   if (foreign === undefined) return callOf(given, output, isOpen)
   const what = output === undefined ? 'nothing, since no output is written,' : 'nothing, since all frames are written,'
   throw expected(what, foreign, given[foreign])

@@ -55,7 +55,9 @@ export class Shown {
     return this.#frames
   }
 
-  /** In seconds, to the end of the last frame; where nothing says how long that one is shown, as long as the one before. */
+  /**
+   * In seconds, to the end of the last frame; where nothing says how long that one is shown, as long as the one before.
+   */
   get duration(): number {
     return this.#last - this.#first + this.#step
   }

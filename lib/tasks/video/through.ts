@@ -1,4 +1,7 @@
-/** Videos through a task: frames are read, answered, painted where they are, and written. Loaded by the first call of such a method. */
+/**
+ * Videos through a task: frames are read, answered, painted where they are, and written. Loaded by the first call of
+ * such a method.
+ */
 import { inOrder } from '../../engine/stream.js'
 import { openVideo, type VideoFrame, VideoSource, type VideoWriter, writeVideo } from '../../video/index.js'
 import type { VideoCall, VideoInput } from './options.js'
@@ -26,8 +29,9 @@ interface Opened {
 }
 
 /**
- * Frames with their answers, in their order. Each is written, if there is an output, and is open until the next one is asked for. The output is whole when the generator has
- * ended; where that fails or is left early nothing stays, or what was done until then with `keepPartial`. When it has ended nothing is open, and no program runs.
+ * Frames with their answers, in their order. Each is written, if there is an output, and is open until the next one is
+ * asked for. The output is whole when the generator has ended; where that fails or is left early nothing stays, or what
+ * was done until then with `keepPartial`. When it has ended nothing is open, and no program runs.
  */
 export async function* throughTask<R>(
   input: VideoInput,

@@ -65,7 +65,11 @@ async function drawFound(frame: VideoFrame, found: readonly Found[], signal: Abo
   const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
   if (turned.length > 0) await drawPolygons(frame, turned, how)
   const boxes = found.filter(({ corners }) => corners === undefined)
-  const labelled = boxes.map(({ box, label = '', score, landmarks }) => ({ box, label: `${label} ${score.toFixed(2)}`.trim(), landmarks }))
+  const labelled = boxes.map(({ box, label = '', score, landmarks }) => ({
+    box,
+    label: `${label} ${score.toFixed(2)}`.trim(),
+    landmarks,
+  }))
   if (labelled.length > 0) await drawBoxes(frame, labelled, how)
 }
 

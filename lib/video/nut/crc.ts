@@ -1,4 +1,7 @@
-/** NUT's checksum: of the polynomial 0x04C11DB7, the highest bit first, beginning with 0, not inverted; of bytes and their checksum it is 0. */
+/**
+ * NUT's checksum: of the polynomial 0x04C11DB7, the highest bit first, beginning with 0, not inverted; of bytes and
+ * their checksum it is 0.
+ */
 export function crc32(bytes: Uint8Array): number {
   let crc = 0
   for (const byte of bytes) crc = ((crc << 8) ^ table[(crc >>> 24) ^ byte]!) >>> 0

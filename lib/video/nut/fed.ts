@@ -30,9 +30,14 @@ export interface FrameFeed {
   readonly dropped: number
   /** Once the program is there; `stdout`, where it is a pipe of Node's. */
   start(stdout: Readable | undefined): void
-  /** What its header says, until which the process stays alive; undefined at the end. Never rejected: next() tells why. */
+  /**
+   * What its header says, until which the process stays alive; undefined at the end. Never rejected: next() tells why.
+   */
   header(): Promise<FedStream | undefined>
-  /** The next frame, until which the process stays alive; undefined at the end, and once it is closed. @throws TensorRTError ERR_TRT_VIDEO_DATA where the bytes are no frames, or end too early */
+  /**
+   * The next frame, until which the process stays alive; undefined at the end, and once it is closed. @throws
+   * TensorRTError ERR_TRT_VIDEO_DATA where the bytes are no frames, or end too early
+   */
   next(): Promise<FedFrame | undefined>
   /** Lets go of the pipe and of what was read ahead. Settled when no thread is left. Twice without harm. */
   close(): Promise<void>

@@ -49,12 +49,17 @@ const invalid: FrameCode = { flags: 8192n, ptsDelta: 0n, stream: 0n, sizeMul: 1n
 
 /** Of the packets before the first frame. @throws TensorRTError ERR_TRT_VIDEO_DATA */
 export function readHeaders(packets: readonly { readonly code: bigint; readonly body: Uint8Array }[]): Headers {
-  const bodies = (code: bigint): Uint8Array[] => packets.filter((packet) => packet.code === code).map(({ body }) => body)
+  const bodies = (code: bigint): Uint8Array[] =>
+    packets.filter((packet) => packet.code === code).map(({ body }) => body)
   const [main, ...otherMains] = bodies(startcodes.main)
   const [stream, ...otherStreams] = bodies(startcodes.stream)
   const order = packets.map(({ code }) => code)
   if (main === undefined || otherMains.length > 0) throw damaged('there is not one main header')
-  if (stream === undefined || otherStreams.length > 0 || order.indexOf(startcodes.stream) < order.indexOf(startcodes.main))
+  if (
+    stream === undefined ||
+    otherStreams.length > 0 ||
+    order.indexOf(startcodes.stream) < order.indexOf(startcodes.main)
+  )
     throw damaged('there is not one stream')
   const { timeBases, codes, elided } = readMain(fieldsOf(main))
   return { timeBases, codes, elided, ...readStream(fieldsOf(stream), timeBases) }

@@ -10,7 +10,10 @@ interface Waiter {
 /** What the clock of the addon's threads shows when `performance` begins to count, in milliseconds. */
 const clockOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
-/** A thread of the addon reads ahead, as far as the bytes go, or keeps the newest frame; what is not wanted any more is given back. */
+/**
+ * A thread of the addon reads ahead, as far as the bytes go, or keeps the newest frame; what is not wanted any more is
+ * given back.
+ */
 export class NativeFeed implements FrameFeed {
   readonly #reader: NativeFrameReader
   readonly #frames: FedFrame[] = []
@@ -80,7 +83,8 @@ export class NativeFeed implements FrameFeed {
     } else {
       if (event[2] !== undefined && this.#state === 'reading') this.#error = fromNative(event[2])
       this.#over()
-      for (const { resolve } of this.#waiters.splice(0)) resolve(this.#error === undefined ? undefined : failing(this.#error))
+      for (const { resolve } of this.#waiters.splice(0))
+        resolve(this.#error === undefined ? undefined : failing(this.#error))
       return
     }
     if (this.#waiters.length > 0) this.#reader.want()
@@ -88,7 +92,14 @@ export class NativeFeed implements FrameFeed {
 
   #give([, buffer, ticks, number, since]: Extract<NativeFrameEvent, readonly ['frame', ...unknown[]]>): void {
     const release = (): void => loadAddon().closeFrame(buffer)
-    const frame: FedFrame = { ...this.#stream!, ticks, number, arrived: since - clockOrigin, data: new Uint8Array(buffer), release }
+    const frame: FedFrame = {
+      ...this.#stream!,
+      ticks,
+      number,
+      arrived: since - clockOrigin,
+      data: new Uint8Array(buffer),
+      release,
+    }
     if (this.#state !== 'reading') return this.#leave(frame)
     const waiter = this.#waiters.shift()
     if (waiter === undefined) this.#frames.push(frame)

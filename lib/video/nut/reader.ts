@@ -30,8 +30,8 @@ const flag = {
 }
 
 /**
- * NUT, as ffmpeg writes it for one stream of raw I420 frames, for a process without the addon: native/video/nut.cc reads the same, and refuses the same. No
- * number is believed before it is held against a limit.
+ * NUT, as ffmpeg writes it for one stream of raw I420 frames, for a process without the addon: native/video/nut.cc
+ * reads the same, and refuses the same. No number is believed before it is held against a limit.
  * @see https://ffmpeg.org/~michael/nut.txt
  */
 export class NutReader {
@@ -102,7 +102,8 @@ export class NutReader {
         return value
       } catch (error) {
         if (error !== needsMore) throw error
-        if (!(await this.#pieces.more())) throw new TensorRTError('ERR_TRT_VIDEO_DATA', 'The frames that ffmpeg gave end too early')
+        if (!(await this.#pieces.more()))
+          throw new TensorRTError('ERR_TRT_VIDEO_DATA', 'The frames that ffmpeg gave end too early')
       }
     }
   }
@@ -124,7 +125,9 @@ export class NutReader {
     const has = (which: bigint): boolean => (flags & which) !== 0n
     if (has(flag.sideData | flag.invalid)) throw damaged('a frame has flags that ffmpeg does not set')
     if ((has(flag.streamId) ? fields.varint() : known.stream) !== 0n) throw damaged('a frame is of another stream')
-    const pts = has(flag.codedPts) ? this.#ptsOf(fields.limited(mostTime, 'a time stamp')) : this.#lastPts + known.ptsDelta
+    const pts = has(flag.codedPts)
+      ? this.#ptsOf(fields.limited(mostTime, 'a time stamp'))
+      : this.#lastPts + known.ptsDelta
     if (pts > mostTime || pts < -mostTime) throw damaged('a time stamp is too large')
     let size = known.sizeLsb
     if (has(flag.sizeMsb)) {

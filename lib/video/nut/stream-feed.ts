@@ -74,12 +74,26 @@ export class StreamFeed implements FrameFeed {
       if (frame === undefined || stream === undefined) return undefined
       const { width, height, num, den } = stream
       const { pts: ticks, data } = frame
-      return { width, height, num, den, ticks, number: this.#number++, arrived: performance.now(), data, release: undefined }
+      return {
+        width,
+        height,
+        num,
+        den,
+        ticks,
+        number: this.#number++,
+        arrived: performance.now(),
+        data,
+        release: undefined,
+      }
     } catch (error) {
       if (this.#closed) return undefined
       // how the program ended says more than how its pipe did
       if (error instanceof TensorRTError) throw error
-      throw new TensorRTError('ERR_TRT_VIDEO_DATA', `The frames of a video cannot be read: ${(error as Error).message}`, { cause: error })
+      throw new TensorRTError(
+        'ERR_TRT_VIDEO_DATA',
+        `The frames of a video cannot be read: ${(error as Error).message}`,
+        { cause: error },
+      )
     }
   }
 }

@@ -11,7 +11,15 @@ export interface NutStream {
 }
 
 /** How ffmpeg names the layouts of raw frames (libavcodec's raw.c, and in NUT nut.c). */
-const fourcc = { i420: 'I420', nv12: 'NV12', rgb: 'RGB\x18', bgr: 'BGR\x18', rgba: 'RGBA', bgra: 'BGRA', gray: 'Y800' } as const
+const fourcc = {
+  i420: 'I420',
+  nv12: 'NV12',
+  rgb: 'RGB\x18',
+  bgr: 'BGR\x18',
+  rgba: 'RGBA',
+  bgra: 'BGRA',
+  gray: 'Y800',
+} as const
 
 /** NUT's start codes: "NM", "NS", "NK" and a number of each. */
 const startCode = {
@@ -29,8 +37,8 @@ const frameCode = 1
 const ptsShift = 7
 
 /**
- * Raw frames as NUT (https://ffmpeg.org/nut.html, version 3), for ffmpeg's stdin: what comes before a frame's pixels, which are written as they are. One stream, every frame a
- * key frame with a sync point, as ffmpeg writes it.
+ * Raw frames as NUT (https://ffmpeg.org/nut.html, version 3), for ffmpeg's stdin: what comes before a frame's pixels,
+ * which are written as they are. One stream, every frame a key frame with a sync point, as ffmpeg writes it.
  */
 export class NutWriter {
   readonly #stream: NutStream
@@ -51,7 +59,11 @@ export class NutWriter {
 
 function head(stream: NutStream): Uint8Array {
   const name = Buffer.from('nut/multimedia container\0', 'latin1')
-  return Buffer.concat([name, packet(startCode.main, mainHeader(stream)), packet(startCode.stream, streamHeader(stream))])
+  return Buffer.concat([
+    name,
+    packet(startCode.main, mainHeader(stream)),
+    packet(startCode.stream, streamHeader(stream)),
+  ])
 }
 
 function mainHeader({ timeBase: [numerator, denominator] }: NutStream): Uint8Array {
@@ -73,7 +85,19 @@ function streamHeader({ width, height, format }: NutStream): Uint8Array {
   return Buffer.concat([
     numbers(stream, video, tag.length),
     tag,
-    numbers(timeBase, ptsShift, maxPtsDistance, decodeDelay, flags, extraBytes, width, height, aspectWidth, aspectHeight, colours),
+    numbers(
+      timeBase,
+      ptsShift,
+      maxPtsDistance,
+      decodeDelay,
+      flags,
+      extraBytes,
+      width,
+      height,
+      aspectWidth,
+      aspectHeight,
+      colours,
+    ),
   ])
 }
 
@@ -83,7 +107,9 @@ function sync(ticks: bigint): Uint8Array {
 }
 
 function frame(ticks: bigint, bytes: number): Uint8Array {
-  return withChecksum(Buffer.concat([Uint8Array.of(frameCode), number(ticks + (1n << BigInt(ptsShift))), numbers(bytes)]))
+  return withChecksum(
+    Buffer.concat([Uint8Array.of(frameCode), number(ticks + (1n << BigInt(ptsShift))), numbers(bytes)]),
+  )
 }
 
 function packet(code: Uint8Array, content: Uint8Array): Uint8Array {

@@ -16,8 +16,8 @@ export interface BytesInput {
 }
 
 /**
- * Work with bytes that a program reads: through its stdin, or, where their index stands at the end, so that it has to go back, as a file without a name, in the
- * system's folder for temporary ones.
+ * Work with bytes that a program reads: through its stdin, or, where their index stands at the end, so that it has to
+ * go back, as a file without a name, in the system's folder for temporary ones.
  * @throws TensorRTError ERR_TRT_FILE where there is no room for that; what the work throws
  */
 export async function withBytes<T>(bytes: Uint8Array, work: (given: BytesInput) => Promise<T>): Promise<T> {
@@ -44,7 +44,10 @@ async function namelessFile(bytes: Uint8Array): Promise<FileHandle> {
   }
 }
 
-/** Whether it is MP4 or QuickTime whose `moov` comes after `mdat`, the pictures, as cameras and ffmpeg write it (ISO/IEC 14496-12, 4.2). */
+/**
+ * Whether it is MP4 or QuickTime whose `moov` comes after `mdat`, the pictures, as cameras and ffmpeg write it (ISO/IEC
+ * 14496-12, 4.2).
+ */
 function hasIndexAtEnd(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = 0; at + 16 <= bytes.length;) {

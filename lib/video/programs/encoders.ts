@@ -6,7 +6,11 @@ import { runProgram } from './run.js'
 const known = new Map<string, { readonly stamp: string; readonly encoders: ReadonlySet<string> }>()
 
 /** @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where this ffmpeg was built without the encoder; the signal's reason */
-export async function demandEncoder({ ffmpeg, version }: Programs, encoder: string, signal?: AbortSignal): Promise<void> {
+export async function demandEncoder(
+  { ffmpeg, version }: Programs,
+  encoder: string,
+  signal?: AbortSignal,
+): Promise<void> {
   if ((await encodersOf(ffmpeg, signal)).has(encoder)) return
   throw lacking('ERR_TRT_VIDEO_PROGRAM', `ffmpeg ${version} at ${ffmpeg} was built without the encoder ${encoder}`, {
     details: { program: 'ffmpeg', path: ffmpeg, version, encoder },

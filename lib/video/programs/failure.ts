@@ -7,8 +7,8 @@ export function howItEnded({ code, signal }: Exit): string {
 }
 
 /**
- * Why a program's work failed: its last lines are in `details.stderr`, the last that tells of an error in the message. ERR_TRT_CRASH where a signal ended it, which no
- * video asks for; else ERR_TRT_VIDEO_DATA.
+ * Why a program's work failed: its last lines are in `details.stderr`, the last that tells of an error in the message.
+ * ERR_TRT_CRASH where a signal ended it, which no video asks for; else ERR_TRT_VIDEO_DATA.
  * @param what such as "Cannot read in.mp4"
  */
 export function failureOf(what: string, exit: Exit, lines: readonly string[], program = 'ffmpeg'): TensorRTError {

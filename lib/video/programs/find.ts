@@ -25,14 +25,19 @@ export interface FindOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The first that has -fps_mode, and the libavutil that it has: builds of a day are named by a commit instead of a version. */
+/**
+ * The first that has -fps_mode, and the libavutil that it has: builds of a day are named by a commit instead of a
+ * version.
+ */
 const least = { text: '5.1', version: [5, 1], libavutil: [57, 28] } as const
 
 const suffix = process.platform === 'win32' ? '.exe' : ''
 
 /**
- * Finds ffmpeg and ffprobe: by the option, the variable FFMPEG_PATH, or PATH. What a path was found to be is kept until its file changes.
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is none, or one that is too old; ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ * Finds ffmpeg and ffprobe: by the option, the variable FFMPEG_PATH, or PATH. What a path was found to be is kept until
+ * its file changes.
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is none, or one that is too old; ERR_TRT_INVALID_ARGUMENT;
+ * the signal's reason
  */
 export async function findPrograms({ ffmpeg: given, signal: aborts }: FindOptions = {}): Promise<Programs> {
   const signal = unaborted(aborts)
@@ -50,7 +55,8 @@ async function findFfmpeg(given: unknown): Promise<string> {
     return found
   }
   const by = given === undefined ? 'FFMPEG_PATH' : 'the option ffmpeg'
-  const text = given === undefined ? variable : given instanceof URL ? given : checkedText(given, 'ffmpeg', 'the path of ffmpeg')
+  const text =
+    given === undefined ? variable : given instanceof URL ? given : checkedText(given, 'ffmpeg', 'the path of ffmpeg')
   const path = resolve(localPath(text as string | URL, by))
   const found = (await isFolder(path)) ? join(path, `ffmpeg${suffix}`) : path
   if (await isProgram(found)) return found
@@ -66,7 +72,10 @@ async function findFfprobe(ffmpeg: string): Promise<string> {
   }
   const found = await onPath('ffprobe')
   if (found === undefined)
-    throw lacks(`There is no program ffprobe, neither beside ${ffmpeg} nor on PATH`, { program: 'ffprobe', path: ffmpeg })
+    throw lacks(`There is no program ffprobe, neither beside ${ffmpeg} nor on PATH`, {
+      program: 'ffprobe',
+      path: ffmpeg,
+    })
   return found
 }
 
@@ -108,7 +117,10 @@ async function versionOf(path: string, signal: AbortSignal | undefined): Promise
   const version = /^ffmpeg version (\S+)/m.exec(output)?.[1]
   if (version === undefined) {
     const said = output.split('\n')[0] || lines.at(-1) || 'nothing'
-    throw lacks(`${path} is no ffmpeg: asked for its version it says ${JSON.stringify(said.slice(0, 100))}`, { program: 'ffmpeg', path })
+    throw lacks(`${path} is no ffmpeg: asked for its version it says ${JSON.stringify(said.slice(0, 100))}`, {
+      program: 'ffmpeg',
+      path,
+    })
   }
   if (!isRecent(version, output)) {
     const message = `ffmpeg ${version} at ${path} is too old: ffmpeg ${least.text} or newer is needed`
@@ -126,7 +138,10 @@ function isRecent(version: string, output: string): boolean {
   return libavutil !== null && isAtLeast(libavutil, least.libavutil)
 }
 
-function isAtLeast([, major = '0', minor = '0']: readonly string[], [wantedMajor, wantedMinor]: readonly [number, number]): boolean {
+function isAtLeast(
+  [, major = '0', minor = '0']: readonly string[],
+  [wantedMajor, wantedMinor]: readonly [number, number],
+): boolean {
   return Number(major) > wantedMajor || (Number(major) === wantedMajor && Number(minor) >= wantedMinor)
 }
 

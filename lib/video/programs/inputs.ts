@@ -12,7 +12,10 @@ export interface Input {
   readonly name: string
   /** The path, where it is a file of this machine. */
   readonly path: string | undefined
-  /** What stands before "-i": which protocols may be used, also by what the source names itself (a playlist, an .mp4 with parts elsewhere). */
+  /**
+   * What stands before "-i": which protocols may be used, also by what the source names itself (a playlist, an .mp4
+   * with parts elsewhere).
+   */
   readonly options: readonly string[]
 }
 
@@ -40,13 +43,18 @@ export function deviceInput(path: string): Input {
 export function checkedInput(source: unknown, name = 'source'): Input {
   const text = source instanceof URL ? source.href : source
   if (!isText(text)) throw expected('a path or a URL', name, source)
-  if (source instanceof URL ? source.protocol === 'file:' : /^file:\//i.test(text)) return fileInput(pathOfUrl(text, name))
+  if (source instanceof URL ? source.protocol === 'file:' : /^file:\//i.test(text))
+    return fileInput(pathOfUrl(text, name))
   // with one letter before the colon it is a drive of Windows, without "//" the name of a file
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
   if (scheme === undefined && !(source instanceof URL)) return fileInput(resolve(text))
   if (scheme !== undefined && schemes.includes(scheme))
     return { url: text, name: withoutCredentials(text), path: undefined, options: ['-protocol_whitelist', ofNetworks] }
-  throw expected(`a path, a file: URL or one of ${schemes.map((each) => `${each}:`).join(', ')}`, name, withoutCredentials(text))
+  throw expected(
+    `a path, a file: URL or one of ${schemes.map((each) => `${each}:`).join(', ')}`,
+    name,
+    withoutCredentials(text),
+  )
 }
 
 /** By "file:" a path stays one, whatever is in it ("a:b", "-i", "%d"). */
@@ -63,8 +71,12 @@ function pathOfUrl(text: string, name: string): string {
   try {
     return fileURLToPath(text)
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a file: URL of this machine for ${name}: ${(cause as Error).message}`, {
-      cause,
-    })
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Expected a file: URL of this machine for ${name}: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    )
   }
 }

@@ -3,7 +3,10 @@ import { withoutCredentials } from './credentials.js'
 const keptLines = 20
 const keptCharacters = 500
 
-/** The last lines that a program wrote, for errors: without passwords of URLs, and without addresses of memory, which differ each time. */
+/**
+ * The last lines that a program wrote, for errors: without passwords of URLs, and without addresses of memory, which
+ * differ each time.
+ */
 export class LastLines {
   readonly #lines: string[] = []
   /** What came since the last end of a line; of a line without an end, only its beginning is kept. */

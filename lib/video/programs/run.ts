@@ -21,16 +21,27 @@ export interface RunOptions {
 
 /**
  * Runs a program to its end.
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where it cannot be started; ERR_TRT_VIDEO_DATA where it prints more than it may; the signal's reason
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where it cannot be started; ERR_TRT_VIDEO_DATA where it prints more than
+ * it may; the signal's reason
  */
-export async function runProgram(path: string, args: readonly string[], { input, signal, more, mostBytes }: RunOptions): Promise<Ran> {
-  await using program = await startProgram(path, args, { stdin: input === undefined ? 'ignore' : 'pipe', stdout: 'pipe', more, signal })
+export async function runProgram(
+  path: string,
+  args: readonly string[],
+  { input, signal, more, mostBytes }: RunOptions,
+): Promise<Ran> {
+  await using program = await startProgram(path, args, {
+    stdin: input === undefined ? 'ignore' : 'pipe',
+    stdout: 'pipe',
+    more,
+    signal,
+  })
   if (input !== undefined) program.stdin?.end(input)
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of program.stdout as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > mostBytes) throw new TensorRTError('ERR_TRT_VIDEO_DATA', `${path} printed more than ${mostBytes} bytes about a video`)
+    if (bytes > mostBytes)
+      throw new TensorRTError('ERR_TRT_VIDEO_DATA', `${path} printed more than ${mostBytes} bytes about a video`)
     pieces.push(piece)
   }
   const exit = await program.exited

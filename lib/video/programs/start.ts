@@ -15,7 +15,10 @@ export interface Exit {
 }
 
 export interface StartOptions {
-  /** 'pipe': `program.stdin`; a number: a descriptor of this process, which the caller closes once this has returned; 'ignore' unless given. */
+  /**
+   * 'pipe': `program.stdin`; a number: a descriptor of this process, which the caller closes once this has returned;
+   * 'ignore' unless given.
+   */
   readonly stdin?: 'pipe' | 'ignore' | number | undefined
   readonly stdout?: 'pipe' | 'ignore' | number | undefined
   /** Descriptors of this process that are the program's 3, 4 … */
@@ -30,17 +33,26 @@ export const quietly = ['-hide_banner', '-nostdin', '-loglevel', 'level+warning'
 /** How long a program may take from SIGTERM on; then SIGKILL. */
 const patienceMs = 2000
 
-/** How long after an exit the rest of its stderr is waited for; more than this only where a process that it started holds it open. */
+/**
+ * How long after an exit the rest of its stderr is waited for; more than this only where a process that it started
+ * holds it open.
+ */
 const stderrMs = 200
 
-/** Those that run: they end with this process, as far as it can see to that. Who is killed leaves them with closed pipes, at which ffmpeg ends. */
+/**
+ * Those that run: they end with this process, as far as it can see to that. Who is killed leaves them with closed
+ * pipes, at which ffmpeg ends.
+ */
 const running = new Set<ChildProcess>()
 
 function killAll(): void {
   for (const child of running) signalTo(child, 'SIGKILL')
 }
 
-/** To all of its group, since a program may be a script that starts the real one; to none whose number may be another's by now. */
+/**
+ * To all of its group, since a program may be a script that starts the real one; to none whose number may be another's
+ * by now.
+ */
 function signalTo(child: ChildProcess, signal: NodeJS.Signals): void {
   const { pid, exitCode, signalCode } = child
   if (pid === undefined || exitCode !== null || signalCode !== null) return
@@ -140,7 +152,10 @@ export class Program implements AsyncDisposable {
     running.delete(this.#child)
     if (running.size === 0) process.off('exit', killAll)
     const late = new AbortController()
-    await Promise.race([this.#said.finally(() => late.abort()), sleep(stderrMs, undefined, { signal: late.signal }).catch(ignored)])
+    await Promise.race([
+      this.#said.finally(() => late.abort()),
+      sleep(stderrMs, undefined, { signal: late.signal }).catch(ignored),
+    ])
     this.#child.stderr?.destroy()
     this.#exit = { code, signal }
     return this.#exit
@@ -151,9 +166,14 @@ const ignored = (): void => {}
 
 /**
  * Starts a program, whose stderr is kept for errors.
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where it cannot be started; the signal's reason where it is aborted already
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where it cannot be started; the signal's reason where it is aborted
+ * already
  */
-export async function startProgram(path: string, args: readonly string[], options: StartOptions = {}): Promise<Program> {
+export async function startProgram(
+  path: string,
+  args: readonly string[],
+  options: StartOptions = {},
+): Promise<Program> {
   const { stdin = 'ignore', stdout = 'ignore', more = [], signal } = options
   signal?.throwIfAborted()
   const stdio: StdioOptions = [stdin, stdout, 'pipe', ...more]

@@ -7,7 +7,10 @@ import type { Reading } from './options.js'
 /** What arguments are made of. */
 export type DecodingPlan = Pick<Decoding, 'input' | 'manner' | 'info' | 'reading' | 'hardware'>
 
-/** What is added to each time stamp, and taken off again: NUT has none below 0. In seconds, of which every time base has whole ticks. */
+/**
+ * What is added to each time stamp, and taken off again: NUT has none below 0. In seconds, of which every time base has
+ * whole ticks.
+ */
 export const offsetSeconds = 2 ** 20
 
 /** What RGB, and what has a palette, becomes: swscale's own choice. */
@@ -27,7 +30,8 @@ export function decodingArguments({ input, manner, info, reading, hardware }: De
   const [num, den] = info?.timeBase ?? unprobedBase
   return [
     ...quietly,
-    // the first wrong byte is the end: what would be made up of it is no frame of this video. What a network loses is no end.
+    // the first wrong byte is the end: what would be made up of it is no frame of this video. What a network loses is
+    // no end.
     ...(manner === 'live' ? [] : ['-xerror', '-err_detect', 'explode']),
     ...(hardware === 'none' ? [] : ['-hwaccel', hardware]),
     ...(reading.decode === 'all' ? [] : ['-skip_frame', reading.decode === 'key' ? 'nokey' : 'noref']),
@@ -48,7 +52,10 @@ export function decodingArguments({ input, manner, info, reading, hardware }: De
 /** How little of a live source is looked at before the first frame; for ffprobe, too. */
 export const atOnce = ['-fflags', 'nobuffer', '-probesize', '500000', '-analyzeduration', '1000000'] as const
 
-/** Containers that have an index of key frames: others are read from their beginning, since a seek in them may end behind the key frame that is needed. */
+/**
+ * Containers that have an index of key frames: others are read from their beginning, since a seek in them may end
+ * behind the key frame that is needed.
+ */
 const indexed = /\b(mov|mp4|matroska|webm)\b/
 
 /** To a key frame before the start, from which on frames are decoded and left out. */
@@ -60,7 +67,11 @@ function seeking(input: Input, info: VideoInfo, { start }: Reading): string[] {
 }
 
 /** ffmpeg turns frames upright before them. */
-function filters(manner: DecodingPlan['manner'], info: VideoInfo | undefined, { start, end, every, scale }: Reading): string[] {
+function filters(
+  manner: DecodingPlan['manner'],
+  info: VideoInfo | undefined,
+  { start, end, every, scale }: Reading,
+): string[] {
   const list = []
   if (manner === 'live') list.push(rising)
   // of unknown range: as all frames whose range nobody told
@@ -75,7 +86,10 @@ function filters(manner: DecodingPlan['manner'], info: VideoInfo | undefined, { 
   return list.length === 0 ? [] : ['-vf', list.join(',')]
 }
 
-/** Times that go back go on an hour ahead: else ffmpeg's muxer would make them the last time and a tick, again and again. */
+/**
+ * Times that go back go on an hour ahead: else ffmpeg's muxer would make them the last time and a tick, again and
+ * again.
+ */
 const rising = "setpts='st(0,ld(0)+if(lt(PTS,PREV_INPTS),PREV_INPTS-PTS+3600/TB,0));PTS+ld(0)'"
 
 /** To the microsecond, which ffmpeg rounds to the nearest tick. */

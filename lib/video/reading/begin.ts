@@ -38,7 +38,10 @@ interface Source extends Pick<Decoding, 'input' | 'stdin' | 'more' | 'manner'> {
 
 const plain = { stdin: undefined, more: [], isConnection: false, listens: false } as const
 
-/** @throws TensorRTError ERR_TRT_VIDEO_PROGRAM, ERR_TRT_VIDEO_DATA, ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT; the signal's reason */
+/**
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM, ERR_TRT_VIDEO_DATA, ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT; the signal's
+ * reason
+ */
 export async function beginReading(source: Opened, reading: Reading): Promise<Begun> {
   if (source.kind === 'frames') return ofFrames(source, reading)
   if (source.kind === 'input') return decoded(ofInput(source.input, reading), reading)
@@ -59,7 +62,13 @@ function ofInput(input: Input, reading: Reading): Source {
   const { live, listen } = reading
   if (isDevice(input.path)) {
     const device = deviceInput(input.path)
-    return { ...plain, input: device, manner: live === false ? 'recorded' : 'live', probed: undefined, isConnection: true }
+    return {
+      ...plain,
+      input: device,
+      manner: live === false ? 'recorded' : 'live',
+      probed: undefined,
+      isConnection: true,
+    }
   }
   if (input.path !== undefined) {
     if (listen === true) throw expected('nothing of a file', 'listen', true)
@@ -67,8 +76,19 @@ function ofInput(input: Input, reading: Reading): Source {
   }
   const isListening = listens(input.url, listen)
   const connection = connectionOf(input, reading)
-  const probed = isListening ? undefined : live === true ? { ...connection, options: [...atOnce, ...connection.options] } : connection
-  return { ...plain, input: connection, manner: live === true ? 'live' : 'recorded', probed, isConnection: true, listens: isListening }
+  const probed = isListening
+    ? undefined
+    : live === true
+      ? { ...connection, options: [...atOnce, ...connection.options] }
+      : connection
+  return {
+    ...plain,
+    input: connection,
+    manner: live === true ? 'live' : 'recorded',
+    probed,
+    isConnection: true,
+    listens: isListening,
+  }
 }
 
 function ofBytes(bytes: Uint8Array, reading: Reading): Promise<Begun> {
@@ -90,7 +110,17 @@ async function decoded(source: Source, reading: Reading): Promise<Begun> {
     signal?.throwIfAborted()
     const onFull = reading.onFull ?? (manner === 'recorded' ? 'wait' : 'drop-oldest')
     const { more } = source
-    const decoding = { input, manner, stdin, more, info, reading, onFull, ffmpeg: programs.ffmpeg, hardware: decoder.hardware }
+    const decoding = {
+      input,
+      manner,
+      stdin,
+      more,
+      info,
+      reading,
+      onFull,
+      ffmpeg: programs.ffmpeg,
+      hardware: decoder.hardware,
+    }
     const opened = await openedFrames(source, decoding)
     return { ...opened, name: input.name, decoder, live: manner !== 'recorded' }
   } catch (error) {
@@ -99,7 +129,11 @@ async function decoded(source: Source, reading: Reading): Promise<Begun> {
   }
 }
 
-async function probedInfo({ probed }: Source, { ffprobe }: Programs, { signal, ffmpeg }: Reading): Promise<VideoInfo | undefined> {
+async function probedInfo(
+  { probed }: Source,
+  { ffprobe }: Programs,
+  { signal, ffmpeg }: Reading,
+): Promise<VideoInfo | undefined> {
   if (probed === undefined) return undefined
   if (typeof probed === 'string' || probed instanceof Uint8Array) return probeVideo(probed, { signal, ffmpeg })
   return probeInput(ffprobe, { input: probed, stdin: undefined, more: [] }, signal)
@@ -116,13 +150,17 @@ async function openedFrames(source: Source, decoding: Decoding): Promise<Pick<Be
   return { info, frames: new LiveFrames({ decoding, reconnect, listens: source.listens, onGap }, first, maker) }
 }
 
-/** Once the first frame is about to come. What was probed stays; else its header tells. @throws TensorRTError ERR_TRT_VIDEO_DATA; the signal's reason */
+/**
+ * Once the first frame is about to come. What was probed stays; else its header tells. @throws TensorRTError
+ * ERR_TRT_VIDEO_DATA; the signal's reason
+ */
 async function begun(decoder: Decoder, { input, info, reading }: Decoding): Promise<VideoInfo> {
   const forget = onAbort(reading.signal, () => void decoder.close())
   try {
     const stream = await decoder.header()
     reading.signal?.throwIfAborted()
-    if (stream === undefined) throw new TensorRTError('ERR_TRT_VIDEO_DATA', `${input.name} ended before its first frame`)
+    if (stream === undefined)
+      throw new TensorRTError('ERR_TRT_VIDEO_DATA', `${input.name} ended before its first frame`)
     return info ?? unprobedInfo(stream)
   } catch (error) {
     await decoder.close()
@@ -148,11 +186,19 @@ function refuseHdr(name: string, info: VideoInfo | undefined): void {
 
 /** What only ffmpeg does. */
 const ofDecoders = ['decode', 'scale', 'hardware', 'live', 'onFull', 'listen'] as const
-const unasked = { decode: 'all', scale: undefined, hardware: 'none', live: undefined, onFull: undefined, listen: undefined } as const
+const unasked = {
+  decode: 'all',
+  scale: undefined,
+  hardware: 'none',
+  live: undefined,
+  onFull: undefined,
+  listen: undefined,
+} as const
 
 function ofFrames({ first, frames }: Extract<Opened, { kind: 'frames' }>, reading: Reading): Begun {
   const asked = ofDecoders.find((name) => reading[name] !== unasked[name])
-  if (asked !== undefined) throw expected('nothing, since frames that were handed in are not decoded,', asked, reading[asked])
+  if (asked !== undefined)
+    throw expected('nothing, since frames that were handed in are not decoded,', asked, reading[asked])
   const stream = new GivenFrames(first, frames, reading)
   const decoder: VideoDecoder = { hardware: 'none', reason: undefined }
   return { name: givenName, info: infoOfFrame(first), decoder, live: false, frames: stream }

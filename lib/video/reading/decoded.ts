@@ -4,7 +4,10 @@ import type { FrameMaker } from './frame-maker.js'
 
 /** What was read so far. */
 export interface VideoStats {
-  /** Frames that were decoded, up to the last that was given or dropped: those two together, and with `every` those between. */
+  /**
+   * Frames that were decoded, up to the last that was given or dropped: those two together, and with `every` those
+   * between.
+   */
   readonly decoded: number
   /** Frames that were given. */
   readonly delivered: number

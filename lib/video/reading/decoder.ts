@@ -25,7 +25,11 @@ export class Decoder {
     const feed = frameFeed(reading.buffer, onFull === 'drop-oldest')
     try {
       const args = decodingArguments(decoding)
-      const program = await startProgram(ffmpeg, args, { stdin: stdin === undefined ? 'ignore' : 'pipe', stdout: feed.stdout, more })
+      const program = await startProgram(ffmpeg, args, {
+        stdin: stdin === undefined ? 'ignore' : 'pipe',
+        stdout: feed.stdout,
+        more,
+      })
       feed.start(program.stdout)
       return new Decoder(decoding, program, feed)
     } catch (error) {
@@ -59,7 +63,10 @@ export class Decoder {
     return stream
   }
 
-  /** The next frame; undefined at the end, and once it is closed. @throws TensorRTError ERR_TRT_VIDEO_DATA, ERR_TRT_CRASH; what the source throws */
+  /**
+   * The next frame; undefined at the end, and once it is closed. @throws TensorRTError ERR_TRT_VIDEO_DATA,
+   * ERR_TRT_CRASH; what the source throws
+   */
   async next(): Promise<FedFrame | undefined> {
     if (this.#closing !== undefined) return undefined
     try {

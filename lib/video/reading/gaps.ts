@@ -1,10 +1,13 @@
 /** Something that the frames of a live source leave out, or pass over. */
 export interface VideoGap {
-  /** `lost`: the connection is gone, and is made again; `back`: there are frames again; `jump`: the source's times went back or far ahead, within a connection. */
+  /**
+   * `lost`: the connection is gone, and is made again; `back`: there are frames again; `jump`: the source's times went
+   * back or far ahead, within a connection.
+   */
   readonly kind: 'lost' | 'back' | 'jump'
   /**
-   * Why: the source `ended`, ffmpeg `failed`, or the source `stalled`, which sent nothing for `reconnect.afterMs` while somebody waited; `size`, where it is back
-   * with frames of another size; `times` of a jump.
+   * Why: the source `ended`, ffmpeg `failed`, or the source `stalled`, which sent nothing for `reconnect.afterMs` while
+   * somebody waited; `size`, where it is back with frames of another size; `times` of a jump.
    */
   readonly reason: 'ended' | 'failed' | 'stalled' | 'size' | 'times'
   /** The `pts` of the last frame before it; undefined: there was none. */

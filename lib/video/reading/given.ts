@@ -84,9 +84,15 @@ export class GivenFrames implements FrameStream {
 function frameOf(given: GivenFrame, number: number): VideoFrame {
   const { image, duration, key } = given
   const timeBase = given.timeBase ?? microseconds
-  const [num, den] = timeBase.map((part) => checkedWhole(part, 'timeBase of a frame', 1, 2 ** 31 - 1)) as [number, number]
-  if (given.ticks !== undefined && typeof given.ticks !== 'bigint') throw expected('a bigint', 'ticks of a frame', given.ticks)
-  const seconds = given.pts ?? (given.ticks === undefined ? undefined : secondsOf(given.ticks, { num: BigInt(num), den: BigInt(den) }))
+  const [num, den] = timeBase.map((part) => checkedWhole(part, 'timeBase of a frame', 1, 2 ** 31 - 1)) as [
+    number,
+    number,
+  ]
+  if (given.ticks !== undefined && typeof given.ticks !== 'bigint')
+    throw expected('a bigint', 'ticks of a frame', given.ticks)
+  const seconds =
+    given.pts ??
+    (given.ticks === undefined ? undefined : secondsOf(given.ticks, { num: BigInt(num), den: BigInt(den) }))
   const pts = checkedNumber(seconds, 'pts of a frame')
   return new VideoFrame({
     image,

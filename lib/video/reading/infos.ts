@@ -15,7 +15,18 @@ export function infoOfFrame(first: GivenFrame | undefined): VideoInfo {
   const { format = 'i420', width = 0, height = 0, matrix, range } = first?.image ?? {}
   const timeBase = first?.timeBase ?? microseconds
   const container = givenName
-  return { ...unknown, width, height, codec: 'rawvideo', pixelFormat: format, container, start: first?.pts, timeBase, matrix, range }
+  return {
+    ...unknown,
+    width,
+    height,
+    codec: 'rawvideo',
+    pixelFormat: format,
+    container,
+    start: first?.pts,
+    timeBase,
+    matrix,
+    range,
+  }
 }
 
 /** Of what could not be probed: what its first frame tells, once ffmpeg has decoded it. */

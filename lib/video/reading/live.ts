@@ -9,7 +9,10 @@ import type { Loss, VideoGap } from './gaps.js'
 import { backoff, pause, type Reconnect, unlessLate } from './reconnect.js'
 import { Timeline } from './timeline.js'
 
-/** How long the first frame of a connection is waited for at least, where nobody has to come: a camera may send a key frame each ten seconds. */
+/**
+ * How long the first frame of a connection is waited for at least, where nobody has to come: a camera may send a key
+ * frame each ten seconds.
+ */
 const connectMs = 10_000
 
 /** What is known of a live source beside how it is decoded. */
@@ -111,14 +114,20 @@ export class LiveFrames implements FrameStream {
 
   async #lose(decoder: Decoder, loss: Loss): Promise<void> {
     await decoder.close()
-    this.#before = { delivered: this.#before.delivered + decoder.delivered, dropped: this.#before.dropped + decoder.dropped }
+    this.#before = {
+      delivered: this.#before.delivered + decoder.delivered,
+      dropped: this.#before.dropped + decoder.dropped,
+    }
     this.#decoder = undefined
     const isNew = this.#loss === undefined
     this.#loss = loss
     if (isNew) this.#tell({ kind: 'lost', ...loss, to: undefined })
   }
 
-  /** A new connection, once its time has come; undefined where all is closed meanwhile. @throws TensorRTError ERR_TRT_VIDEO_DATA where there were enough */
+  /**
+   * A new connection, once its time has come; undefined where all is closed meanwhile. @throws TensorRTError
+   * ERR_TRT_VIDEO_DATA where there were enough
+   */
   async #connected(): Promise<Decoder | undefined> {
     const { reconnect, decoding } = this.#source
     const { signal } = this.#closed
@@ -140,7 +149,10 @@ export class LiveFrames implements FrameStream {
     const why = error === undefined ? `it ${reason}` : error.message
     const often = this.#attempts === 1 ? 'one attempt' : `${this.#attempts} attempts`
     const message = `${this.#source.decoding.input.name} did not come back in ${often}: ${why}`
-    return new TensorRTError('ERR_TRT_VIDEO_DATA', message, { cause: error, details: { attempts: this.#attempts, reason } })
+    return new TensorRTError('ERR_TRT_VIDEO_DATA', message, {
+      cause: error,
+      details: { attempts: this.#attempts, reason },
+    })
   }
 
   #frame(fed: FedFrame): VideoFrame {

@@ -8,40 +8,58 @@ import { checkedReconnect, type Reconnect, type ReconnectOptions } from './recon
 
 /** The options of {@link openVideo}. */
 export interface OpenVideoOptions {
-  /** Seconds, as `frame.pts` counts: the first frame is the first that is shown then or later. Default: the beginning. */
+  /**
+   * Seconds, as `frame.pts` counts: the first frame is the first that is shown then or later. Default: the beginning.
+   */
   readonly start?: number | undefined
   /** Seconds, as `frame.pts` counts: frames that are shown then or later are left out. Default: all. */
   readonly end?: number | undefined
   /** Of so many decoded frames the first is given; default: 1. */
   readonly every?: number | undefined
-  /** `all` (default); `reference`: without frames that no other needs; `key`: key frames only. What is left out is not decoded. */
+  /**
+   * `all` (default); `reference`: without frames that no other needs; `key`: key frames only. What is left out is not
+   * decoded.
+   */
   readonly decode?: 'all' | 'reference' | 'key' | undefined
   /** Pixels that ffmpeg scales upright frames to; of one side alone the other follows. Default: as they are. */
   readonly scale?: Partial<Size> | undefined
-  /** What decodes: the processor (`none`, default), or a GPU. Where that cannot, the processor does, and `video.decoder.reason` says why. */
+  /**
+   * What decodes: the processor (`none`, default), or a GPU. Where that cannot, the processor does, and
+   * `video.decoder.reason` says why.
+   */
   readonly hardware?: 'none' | 'cuda' | undefined
   /**
-   * Bytes of decoded frames, or text such as `'64MiB'` (default): those that wait and those that were given and are neither closed nor collected. Where there are as many, ffmpeg waits; who
-   * keeps all frames gets them one by one.
+   * Bytes of decoded frames, or text such as `'64MiB'` (default): those that wait and those that were given and are
+   * neither closed nor collected. Where there are as many, ffmpeg waits; who keeps all frames gets them one by one.
    */
   readonly buffer?: number | string | undefined
   /**
-   * Whether it happens now: ffmpeg looks at less of it before the first frame, and holds none back; a connection that is lost is made again, and the `pts` of frames
-   * rise over that. A file, and bytes, are read at their own speed, once. Default: only devices (`/dev/video0`).
+   * Whether it happens now: ffmpeg looks at less of it before the first frame, and holds none back; a connection that
+   * is lost is made again, and the `pts` of frames rise over that. A file, and bytes, are read at their own speed,
+   * once. Default: only devices (`/dev/video0`).
    */
   readonly live?: boolean | undefined
   /**
-   * What becomes of frames that nobody takes: `drop-oldest` (default of what is live): one waits, the newest; `wait` (default of all else): as many as `buffer`
-   * says, and then ffmpeg waits, and with it the source.
+   * What becomes of frames that nobody takes: `drop-oldest` (default of what is live): one waits, the newest; `wait`
+   * (default of all else): as many as `buffer` says, and then ffmpeg waits, and with it the source.
    */
   readonly onFull?: 'drop-oldest' | 'wait' | undefined
   /** How `rtsp:` URLs bring their packets; default: `tcp`, which loses none. */
   readonly transport?: 'tcp' | 'udp' | undefined
-  /** Whether this process waits for the source to connect, at the URL's port: `rtsp:`, `rtmp:`, `tcp:`, `http:` and `srt:`; default: where the URL says so (`?listen=1`, `mode=listener`). */
+  /**
+   * Whether this process waits for the source to connect, at the URL's port: `rtsp:`, `rtmp:`, `tcp:`, `http:` and
+   * `srt:`; default: where the URL says so (`?listen=1`, `mode=listener`).
+   */
   readonly listen?: boolean | undefined
-  /** When a live connection that ends, fails or stalls is made again; `false`: its end is the end. Of files, bytes and streams it always is. */
+  /**
+   * When a live connection that ends, fails or stalls is made again; `false`: its end is the end. Of files, bytes and
+   * streams it always is.
+   */
   readonly reconnect?: false | ReconnectOptions | undefined
-  /** Called when a live connection is lost, when it is back, and when the times of a source jump. What it throws the loop throws. */
+  /**
+   * Called when a live connection is lost, when it is back, and when the times of a source jump. What it throws the
+   * loop throws.
+   */
   readonly onGap?: ((gap: VideoGap) => void) | undefined
   /** The program ffmpeg, or the folder that has it and ffprobe; default: `FFMPEG_PATH`, else `PATH`. */
   readonly ffmpeg?: string | URL | undefined
@@ -81,7 +99,8 @@ export function checkedReading(options: unknown): Reading {
   const given = readOptions(options, names, 'openVideo')
   const start = given.start === undefined ? undefined : checkedNumber(given.start, 'start', -longestTime, longestTime)
   const end = given.end === undefined ? undefined : checkedNumber(given.end, 'end', -longestTime, longestTime)
-  if (start !== undefined && end !== undefined && end <= start) throw expected(`seconds above start, ${start},`, 'end', end)
+  if (start !== undefined && end !== undefined && end <= start)
+    throw expected(`seconds above start, ${start},`, 'end', end)
   return {
     start,
     end,

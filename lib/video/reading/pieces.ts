@@ -1,7 +1,10 @@
 /** What ffprobe reads at most, unless told otherwise, and the first that a demuxer wants. */
 const headBytes = 8 * 2 ** 20
 
-/** The first pieces of a stream, as many as tell what it is, and the iterator of the others; undefined where there are none. */
+/**
+ * The first pieces of a stream, as many as tell what it is, and the iterator of the others; undefined where there are
+ * none.
+ */
 export async function headOf(
   first: Uint8Array,
   pieces: AsyncIterator<Uint8Array>,

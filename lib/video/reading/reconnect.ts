@@ -5,7 +5,10 @@ import { expected } from '../../errors.js'
 
 /** When a live source is connected to again, and how often. */
 export interface ReconnectOptions {
-  /** Milliseconds without a frame, while somebody waits for one, after which a connection counts as lost; default: 5000. Of the first frame of a new connection: 10 s at least. */
+  /**
+   * Milliseconds without a frame, while somebody waits for one, after which a connection counts as lost; default: 5000.
+   * Of the first frame of a new connection: 10 s at least.
+   */
   readonly afterMs?: number | undefined
   /** How often in a row, without a frame; default: for ever. */
   readonly attempts?: number | undefined
@@ -55,7 +58,10 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
 }
 
 /** What came of it within a time, in which the event loop was free to see it; undefined: nothing did. */
-export async function unlessLate<T>(work: Promise<T>, milliseconds: number): Promise<{ readonly value: T } | undefined> {
+export async function unlessLate<T>(
+  work: Promise<T>,
+  milliseconds: number,
+): Promise<{ readonly value: T } | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     // what came while the event loop was busy is seen first

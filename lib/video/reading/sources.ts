@@ -3,7 +3,10 @@ import { expected } from '../../errors.js'
 import type { RawImage } from '../../vision/index.js'
 import { checkedInput, type Input } from '../programs/inputs.js'
 
-/** A frame of another library: its picture, and when it is shown. `close` is called with that of the {@link VideoFrame} made of it, which has the same bytes. */
+/**
+ * A frame of another library: its picture, and when it is shown. `close` is called with that of the {@link VideoFrame}
+ * made of it, which has the same bytes.
+ */
 export interface GivenFrame {
   /** The picture, whose bytes are not copied. */
   readonly image: RawImage
@@ -33,7 +36,10 @@ export type Opened =
 
 const what = 'a path, a URL, a Uint8Array, or an async iterable of Uint8Arrays or of { image, pts }'
 
-/** Of what can be iterated, the first element tells. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; what the source throws */
+/**
+ * Of what can be iterated, the first element tells. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; what the source
+ * throws
+ */
 export async function openedSource(source: unknown): Promise<Opened> {
   if (typeof source === 'string' || source instanceof URL) return { kind: 'input', input: checkedInput(source) }
   if (source instanceof Uint8Array) return { kind: 'bytes', bytes: source }
@@ -45,7 +51,8 @@ export async function openedSource(source: unknown): Promise<Opened> {
   const next = await elements.next()
   if (next.done === true) return { kind: 'frames', first: undefined, frames: elements as AsyncIterator<GivenFrame> }
   const { value } = next
-  if (value instanceof Uint8Array) return { kind: 'pieces', first: value, pieces: elements as AsyncIterator<Uint8Array> }
+  if (value instanceof Uint8Array)
+    return { kind: 'pieces', first: value, pieces: elements as AsyncIterator<Uint8Array> }
   if (isGivenFrame(value)) return { kind: 'frames', first: value, frames: elements as AsyncIterator<GivenFrame> }
   await elements.return?.()
   throw expected(what, 'source', value)

@@ -12,7 +12,10 @@ export interface Placed {
   readonly isJump: boolean
 }
 
-/** The times of a live source, which rise over all that happens to it: where its own do not, this machine's clock goes on. */
+/**
+ * The times of a live source, which rise over all that happens to it: where its own do not, this machine's clock goes
+ * on.
+ */
 export class Timeline {
   readonly #base: TimeBase
   #last: { readonly own: bigint; readonly ticks: bigint; readonly arrived: number } | undefined
@@ -27,7 +30,10 @@ export class Timeline {
     return this.#last?.ticks
   }
 
-  /** Of the next frame, which has the time `own`; `isFirst`: of a connection, whose times have nothing to do with those of the one before. */
+  /**
+   * Of the next frame, which has the time `own`; `isFirst`: of a connection, whose times have nothing to do with those
+   * of the one before.
+   */
   place(own: bigint, arrived: number, isFirst: boolean): Placed {
     const isJump = this.#last !== undefined && !isFirst && this.#jumps(own, arrived)
     if (this.#last !== undefined && (isFirst || isJump)) this.#offset = this.#last.ticks + this.#elapsed(arrived) - own

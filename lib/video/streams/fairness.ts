@@ -1,5 +1,6 @@
 /**
- * Whose turn it is: the one that costs least, among equals the first that comes after the last one. What has no cost is left out.
+ * Whose turn it is: the one that costs least, among equals the first that comes after the last one. What has no cost is
+ * left out.
  * @returns its place in the list; -1 where nothing has a cost
  */
 export function nextInTurn<T>(list: readonly T[], last: number, costOf: (element: T) => number | undefined): number {

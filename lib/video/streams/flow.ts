@@ -13,7 +13,10 @@ type Step<R> = IteratorResult<StreamItem<R>, undefined>
 /** Of sources that have ended, how many are remembered. */
 const mostRemembered = 100
 
-/** Frames from sources through a task to whoever asks: what may happen next is looked for whenever something has happened. */
+/**
+ * Frames from sources through a task to whoever asks: what may happen next is looked for whenever something has
+ * happened.
+ */
 export class Flow<R> {
   readonly #task: CheckedTask<R>
   readonly #options: FlowOptions
@@ -60,7 +63,8 @@ export class Flow<R> {
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT of one that is there; ERR_TRT_CLOSED */
   add(input: StreamInput): StreamSource {
-    if (this.#over !== undefined) throw new TensorRTError('ERR_TRT_CLOSED', 'The streams have ended: a source cannot be added')
+    if (this.#over !== undefined)
+      throw new TensorRTError('ERR_TRT_CLOSED', 'The streams have ended: a source cannot be added')
     if (typeof input === 'object' && this.#lines.some(({ opening }) => opening.is(input)))
       throw expected('a source that is not among the streams yet', 'source', input)
     const line = new Line<R>(input, this.#added++, this.#meter)
@@ -162,7 +166,9 @@ export class Flow<R> {
   /** Free places go to those that have the fewest. */
   #dispatch(): void {
     while (this.#meter.count < this.#options.places) {
-      const at = nextInTurn(this.#lines, this.#begun, ({ waiting, underWay }) => (waiting === undefined ? undefined : underWay))
+      const at = nextInTurn(this.#lines, this.#begun, ({ waiting, underWay }) =>
+        waiting === undefined ? undefined : underWay,
+      )
       if (at < 0) return
       this.#begun = at
       const line = this.#lines[at]!

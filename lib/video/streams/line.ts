@@ -8,7 +8,10 @@ export interface StreamItem<R> {
   readonly source: StreamSource
   /** The frame; whoever got it closes it. */
   readonly frame: VideoFrame
-  /** What the task made of it; with `inferEvery`, where `inferred` is false, what it made of the last frame of this source that it got. */
+  /**
+   * What the task made of it; with `inferEvery`, where `inferred` is false, what it made of the last frame of this
+   * source that it got.
+   */
   readonly result: R
   /** Whether `result` is of this frame. */
   readonly inferred: boolean

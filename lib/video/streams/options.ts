@@ -15,23 +15,24 @@ export interface StreamEnd {
 /** Options of {@link streams}. */
 export interface StreamsOptions {
   /**
-   * Of so many frames of each source the first goes to the task; the others carry the last answer of that source, and `inferred: false`. Default: 1. Not for a task
-   * that blurs, which would leave frames as they are.
+   * Of so many frames of each source the first goes to the task; the others carry the last answer of that source, and
+   * `inferred: false`. Default: 1. Not for a task that blurs, which would leave frames as they are.
    */
   readonly inferEvery?: number | undefined
   /**
-   * How many frames are in the task at once, of all sources together, 1 to 4096. Default: what keeps the task's engine busy (`engine.concurrency`: with `batching`
-   * and one lane twice `maxBatch`), and at least 4; of a function 8.
+   * How many frames are in the task at once, of all sources together, 1 to 4096. Default: what keeps the task's engine
+   * busy (`engine.concurrency`: with `batching` and one lane twice `maxBatch`), and at least 4; of a function 8.
    */
   readonly inFlight?: number | undefined
   /**
-   * How many frames of one source may be read and not given yet, 1 to 4096; as long as there are as many, it is not read. Default: its share of `inFlight`, and two more. Less keeps
-   * frames of live sources younger where the consumer is slow.
+   * How many frames of one source may be read and not given yet, 1 to 4096; as long as there are as many, it is not
+   * read. Default: its share of `inFlight`, and two more. Less keeps frames of live sources younger where the consumer
+   * is slow.
    */
   readonly window?: number | undefined
   /**
-   * Called when a source has ended and its last answer was given: by itself, or by an error, which disturbs no other. Without it the loop throws the first such error
-   * after all others have ended. What it throws ends all.
+   * Called when a source has ended and its last answer was given: by itself, or by an error, which disturbs no other.
+   * Without it the loop throws the first such error after all others have ended. What it throws ends all.
    */
   readonly onEnd?: ((end: StreamEnd) => void) | undefined
   /** Ends all: whoever waits for an answer gets the signal's reason. */
@@ -53,10 +54,14 @@ const most = 4096
 export function checkedStreams(options: unknown, { paints, concurrency = 8 }: CheckedTask<unknown>): FlowOptions {
   const given = readOptions(options, ['inferEvery', 'inFlight', 'window', 'onEnd', 'signal'], 'streams')
   const inferEvery = checkedWhole(given.inferEvery ?? 1, 'inferEvery', 1)
-  if (paints && inferEvery > 1) throw expected('1, since the task paints frames and would leave out some,', 'inferEvery', inferEvery)
+  if (paints && inferEvery > 1)
+    throw expected('1, since the task paints frames and would leave out some,', 'inferEvery', inferEvery)
   return {
     inferEvery,
-    places: given.inFlight === undefined ? Math.min(Math.max(4, concurrency), most) : checkedWhole(given.inFlight, 'inFlight', 1, most),
+    places:
+      given.inFlight === undefined
+        ? Math.min(Math.max(4, concurrency), most)
+        : checkedWhole(given.inFlight, 'inFlight', 1, most),
     window: given.window === undefined ? undefined : checkedWhole(given.window, 'window', 1, most),
     onEnd: checkedListener<(end: StreamEnd) => void>(given.onEnd, 'onEnd'),
     signal: checkedSignal(given.signal),

@@ -22,7 +22,8 @@ export class Ring {
 
   get percentiles(): RingPercentiles {
     const sorted = this.#kept().toSorted()
-    const at = (percent: number): number | undefined => (sorted.length === 0 ? undefined : percentileOf(sorted, percent))
+    const at = (percent: number): number | undefined =>
+      sorted.length === 0 ? undefined : percentileOf(sorted, percent)
     return { p50: at(50), p95: at(95), p99: at(99) }
   }
 

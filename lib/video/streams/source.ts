@@ -62,10 +62,16 @@ export class OpeningSource {
     if (!isPromise(this.#input)) return openVideo(this.#input as VideoSourceInput, { signal: this.#opening.signal })
     const video = await this.#input
     if (video instanceof VideoSource) return video
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a promise of a VideoSource for source ${this.handle.index}`)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Expected a promise of a VideoSource for source ${this.handle.index}`,
+    )
   }
 
-  /** Is settled when nothing of the video is left. One that somebody else is still opening is closed as soon as it is there. */
+  /**
+   * Is settled when nothing of the video is left. One that somebody else is still opening is closed as soon as it is
+   * there.
+   */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

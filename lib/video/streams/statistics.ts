@@ -2,8 +2,8 @@ import type { VideoStats } from '../reading/decoded.js'
 import { Ring, type RingPercentiles } from './ring.js'
 
 /**
- * Where a frame's time goes. `queue`: from the source until a place was free. `infer`: in the task. `wait`: from the answer until somebody took it, those before it
- * included. `total`: its age when it was given.
+ * Where a frame's time goes. `queue`: from the source until a place was free. `infer`: in the task. `wait`: from the
+ * answer until somebody took it, those before it included. `total`: its age when it was given.
  */
 export type StreamStage = 'queue' | 'infer' | 'wait' | 'total'
 
@@ -19,7 +19,10 @@ export interface StreamSourceStats {
   readonly decoded: number
   /** Frames that were given. */
   readonly delivered: number
-  /** Frames that nobody got: of live sources those that came too late; and those that were under way when the source was removed or failed. */
+  /**
+   * Frames that nobody got: of live sources those that came too late; and those that were under way when the source was
+   * removed or failed.
+   */
   readonly dropped: number
   /** Frames that the task has answered. */
   readonly inferred: number
@@ -37,7 +40,9 @@ export interface StreamSourceStats {
   readonly error: string | undefined
 }
 
-/** How long a source's frames were in a stage, in milliseconds, of about the last thousand; a row for `console.table`. */
+/**
+ * How long a source's frames were in a stage, in milliseconds, of about the last thousand; a row for `console.table`.
+ */
 export interface StreamLatency {
   /** The number of the source. */
   readonly index: number
@@ -80,7 +85,12 @@ export class SourceCounts {
   #delivered = 0
   #dropped = 0
   readonly #given = new Ring()
-  readonly #stages: Readonly<Record<StreamStage, Ring>> = { queue: new Ring(), infer: new Ring(), wait: new Ring(), total: new Ring() }
+  readonly #stages: Readonly<Record<StreamStage, Ring>> = {
+    queue: new Ring(),
+    infer: new Ring(),
+    wait: new Ring(),
+    total: new Ring(),
+  }
 
   /** @param milliseconds that a frame was in a stage */
   add(stage: StreamStage, milliseconds: number): void {
@@ -103,7 +113,13 @@ export class SourceCounts {
   ): SourceRows {
     const { index, name, open, error } = about
     const latency = stages.map((stage) => ({ index, name, stage, ...this.#percentiles(stage) }))
-    const counts = { decoded, delivered: this.#delivered, dropped: dropped + this.#dropped, inferred: this.inferred, fps: this.#fps() }
+    const counts = {
+      decoded,
+      delivered: this.#delivered,
+      dropped: dropped + this.#dropped,
+      inferred: this.inferred,
+      fps: this.#fps(),
+    }
     return { source: { index, name, ...counts, ...this.#percentiles('total'), open, error }, latency }
   }
 

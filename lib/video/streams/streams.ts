@@ -7,8 +7,9 @@ import type { StreamsStats } from './statistics.js'
 import { checkedTask, type StreamResult, type StreamTask } from './task.js'
 
 /**
- * Several videos, one task: iterate it for frames and answers. Those of one source come in its order, each answer with its own frame; sources with an answer take turns. The loop closes
- * all of them, however it ends; `close()` or `await using` does where there is none.
+ * Several videos, one task: iterate it for frames and answers. Those of one source come in its order, each answer with
+ * its own frame; sources with an answer take turns. The loop closes all of them, however it ends; `close()` or `await
+ * using` does where there is none.
  */
 export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable {
   // what gives answers alone, so that streams of something are streams of anything
@@ -30,8 +31,10 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
   }
 
   /**
-   * Frames with answers, as they come. Who asks for several at once gets them in that order. A frame that was given is the consumer's, who closes it; it stays when all else is closed.
-   * @throws (of `next()`) the signal's reason; without `onEnd` what the first source failed with, after all others have ended; what `onEnd` throws
+   * Frames with answers, as they come. Who asks for several at once gets them in that order. A frame that was given is
+   * the consumer's, who closes it; it stays when all else is closed.
+   * @throws (of `next()`) the signal's reason; without `onEnd` what the first source failed with, after all others have
+   * ended; what `onEnd` throws
    */
   [Symbol.asyncIterator](): AsyncIterator<StreamItem<R>, undefined> {
     return {
@@ -53,7 +56,8 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
   }
 
   /**
-   * Closes a source and those of its frames that were not given; what the task does with them is aborted. `onEnd` is not called, and `stats` forget it.
+   * Closes a source and those of its frames that were not given; what the task does with them is aborted. `onEnd` is
+   * not called, and `stats` forget it.
    * @param source what was given or {@link add} gave, or its video
    * @returns whether there was such a source
    */
@@ -61,7 +65,10 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
     return this.#flow.remove(source)
   }
 
-  /** Closes all sources and all frames that were not given, and is settled when that is done. It waits for no task, which is aborted. Twice without harm. */
+  /**
+   * Closes all sources and all frames that were not given, and is settled when that is done. It waits for no task,
+   * which is aborted. Twice without harm.
+   */
   close(): Promise<void> {
     return this.#flow.close()
   }
@@ -73,8 +80,9 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
 }
 
 /**
- * Several videos through one task, whose engine makes batches of their frames where it is loaded with `batching`. A free place in the task goes to the source that has the fewest
- * frames in it, so that none starves another; a source that ends, fails or stalls disturbs no other. Reading begins with the first frame that is asked for.
+ * Several videos through one task, whose engine makes batches of their frames where it is loaded with `batching`. A
+ * free place in the task goes to the source that has the fewest frames in it, so that none starves another; a source
+ * that ends, fails or stalls disturbs no other. Reading begins with the first frame that is asked for.
  * @param sources videos, which are closed with the streams, or what {@link openVideo} opens
  * @param task a Detector, Segmenter, Classifier or FaceBlur (whose frames are painted), or a function of a frame
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the sources are the caller's then
@@ -83,7 +91,8 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
  * import { Detector } from 'node-tensorrt/tasks'
  * import { openVideo, streams } from 'node-tensorrt/video'
  *
- * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', batching: { maxBatch: 4, maxDelayMs: 33 } })
+ * const batching = { maxBatch: 4, maxDelayMs: 33 }
+ * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', batching })
  * await using all = streams([openVideo('in.mp4'), openVideo('rtsp://camera/1')], detector, {
  *   onEnd: ({ source, error }) => console.log(source.name, error ?? 'is over'),
  * })

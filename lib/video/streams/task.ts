@@ -13,7 +13,10 @@ export interface FrameCall {
 /** @inline */
 type FrameMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal }) => PromiseLike<unknown>
 /** @inline */
-type PaintMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal; readonly inPlace: true }) => PromiseLike<unknown>
+type PaintMethod = (
+  frame: VideoFrame,
+  options: { readonly signal: AbortSignal; readonly inPlace: true },
+) => PromiseLike<unknown>
 type Method<Name extends string, M> = Readonly<Record<Name, M>>
 
 /** What runs on a task's model. */
@@ -29,8 +32,8 @@ export interface EngineTask {
 }
 
 /**
- * What is done with each frame: a function, or one of the tasks of `node-tensorrt/tasks` (anything that has one of these methods). `blur` is called with `inPlace`: the
- * frame itself is painted.
+ * What is done with each frame: a function, or one of the tasks of `node-tensorrt/tasks` (anything that has one of
+ * these methods). `blur` is called with `inPlace`: the frame itself is painted.
  */
 export type StreamTask =
   | ((frame: VideoFrame, call: FrameCall) => unknown)
@@ -39,8 +42,15 @@ export type StreamTask =
   | (EngineTask & Method<'classify', FrameMethod>)
   | (EngineTask & Method<'blur', PaintMethod>)
 
-/** Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and gives a stream of answers. */
-type AnswerOf<F> = F extends (...values: never[]) => infer A ? (A extends AsyncIterable<infer R> ? R : Awaited<A>) : never
+/**
+ * Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and
+ * gives a stream of answers.
+ */
+type AnswerOf<F> = F extends (...values: never[]) => infer A
+  ? A extends AsyncIterable<infer R>
+    ? R
+    : Awaited<A>
+  : never
 
 /** The frame itself is the picture that was painted. */
 type Painted<R> = R extends Method<'image', unknown> ? Omit<R, 'image'> & Method<'image', VideoFrame> : R
@@ -73,7 +83,8 @@ const what = `a function, or an object with one, and one alone, of the methods $
 export function checkedTask<R>(task: unknown): CheckedTask<R> {
   if (typeof task === 'function') return { run: task as CheckedTask<R>['run'], paints: false, concurrency: undefined }
   if (typeof task !== 'object' || task === null) throw expected(what, 'task', task)
-  const all = task as EngineTask & Partial<Record<(typeof methods)[number], (frame: VideoFrame, options: object) => PromiseLike<R>>>
+  const all = task as EngineTask &
+    Partial<Record<(typeof methods)[number], (frame: VideoFrame, options: object) => PromiseLike<R>>>
   const [name, more] = methods.filter((method) => typeof all[method] === 'function')
   if (name === undefined || more !== undefined) throw expected(what, 'task', task)
   const paints = name === 'blur'

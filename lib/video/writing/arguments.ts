@@ -14,7 +14,10 @@ export interface Picture {
   readonly timeBase: TimeBase
 }
 
-/** ffmpeg's command line: frames as NUT by its stdin, sounds from the source, one file or stdout. `output`: a path, or nothing for stdout. */
+/**
+ * ffmpeg's command line: frames as NUT by its stdin, sounds from the source, one file or stdout. `output`: a path, or
+ * nothing for stdout.
+ */
 export function writingArguments(
   writing: Writing,
   picture: Picture,
@@ -36,7 +39,14 @@ export function writingArguments(
     ...['-f', 'nut', '-i', frames.url],
     ...(sounds === undefined ? [] : [...sounds.options, '-vn', '-sn', '-dn', '-i', sounds.url]),
     ...['-map', '0:v:0', ...(sounds === undefined ? [] : ['-map', '1:a', '-c:a', 'copy']), '-map_chapters', '-1'],
-    ...['-vf', filtersOf(writing, picture, tags, info), '-fps_mode', 'passthrough', '-enc_time_base', picture.timeBase.join('/')],
+    ...[
+      '-vf',
+      filtersOf(writing, picture, tags, info),
+      '-fps_mode',
+      'passthrough',
+      '-enc_time_base',
+      picture.timeBase.join('/'),
+    ],
     ...['-c:v', encoder, '-pix_fmt', 'yuv420p', ...more],
     ...(preset === undefined ? [] : ['-preset', preset]),
     ...(quality === undefined ? [] : ['-crf', String(quality)]),
@@ -51,7 +61,10 @@ export function writingArguments(
 function partOf(like: Writing['like']): string[] {
   if (typeof like !== 'object' || like instanceof URL) return []
   const { start, end } = like
-  return [...(start === undefined ? [] : ['-ss', start.toFixed(6)]), ...(end === undefined ? [] : ['-to', end.toFixed(6)])]
+  return [
+    ...(start === undefined ? [] : ['-ss', start.toFixed(6)]),
+    ...(end === undefined ? [] : ['-to', end.toFixed(6)]),
+  ]
 }
 
 interface Tags {
@@ -61,7 +74,10 @@ interface Tags {
   readonly range: 'tv' | 'pc' | undefined
 }
 
-/** What the source says, and nothing where it says nothing; of frames without a source what they say themselves, and BT.709 of RGB. */
+/**
+ * What the source says, and nothing where it says nothing; of frames without a source what they say themselves, and
+ * BT.709 of RGB.
+ */
 function tagsOf({ layout, matrix, range }: Picture, info: VideoInfo | undefined): Tags {
   const isYuv = layout.format === 'i420' || layout.format === 'nv12'
   const source = info?.colors
@@ -82,7 +98,9 @@ const spaces = { bt601: 'smpte170m', bt709: 'bt709', bt2020: 'bt2020nc' } as con
 
 /** A name that goes into a list of filters. */
 function known(name: string | undefined): string | undefined {
-  return name !== undefined && /^[a-z0-9_-]+$/i.test(name) && !['unknown', 'unspecified', 'reserved'].includes(name) ? name : undefined
+  return name !== undefined && /^[a-z0-9_-]+$/i.test(name) && !['unknown', 'unspecified', 'reserved'].includes(name)
+    ? name
+    : undefined
 }
 
 /** Tags of frames and of the encoder say the same, so that nothing is converted to make them agree. */
@@ -94,7 +112,9 @@ function encoderTags({ range, ...names }: Tags): string[] {
 function filtersOf(writing: Writing, { layout }: Picture, tags: Tags, info: VideoInfo | undefined): string {
   const { format, width, height, rowWidth } = layout
   const { range, ...names } = tags
-  const parameters = Object.entries({ ...names, range }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
+  const parameters = Object.entries({ ...names, range }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${value}`],
+  )
   const even = evenSize(writing, width, height)
   const isPadded = even.width > width || even.height > height // in the pipe already
   const filters = [
@@ -114,7 +134,10 @@ function toYuv({ colorspace, range = 'tv' }: Tags): string {
   return `scale=out_color_matrix=${matrix}:out_range=${range}`
 }
 
-/** A stream cannot be gone back in: MP4 in fragments, whose head waits for the first one since it tells by how much frames are late. */
+/**
+ * A stream cannot be gone back in: MP4 in fragments, whose head waits for the first one since it tells by how much
+ * frames are late.
+ */
 function muxing(container: Writing['container'], output: string | undefined, [, denominator]: TimeBase): string[] {
   const isMp4 = container === 'mp4' || container === 'mov'
   const scale = isMp4 && denominator >= 1000 ? ['-video_track_timescale', String(denominator)] : []

@@ -10,12 +10,28 @@ export interface Codec {
   readonly arguments: readonly string[]
 }
 
-const presets = ['ultrafast', 'superfast', 'veryfast', 'faster', 'fast', 'medium', 'slow', 'slower', 'veryslow'] as const
+const presets = [
+  'ultrafast',
+  'superfast',
+  'veryfast',
+  'faster',
+  'fast',
+  'medium',
+  'slow',
+  'slower',
+  'veryslow',
+] as const
 
 export const codecs = {
   h264: { encoder: 'libx264', isEven: true, quality: { usual: 23, worst: 51 }, presets, arguments: [] },
   // "hvc1" is what players of Apple look for; its own log goes past ffmpeg's levels
-  hevc: { encoder: 'libx265', isEven: true, quality: { usual: 28, worst: 51 }, presets, arguments: ['-x265-params', 'log-level=error'] },
+  hevc: {
+    encoder: 'libx265',
+    isEven: true,
+    quality: { usual: 28, worst: 51 },
+    presets,
+    arguments: ['-x265-params', 'log-level=error'],
+  },
   vp9: {
     encoder: 'libvpx-vp9',
     isEven: false,
@@ -23,8 +39,20 @@ export const codecs = {
     presets: undefined,
     arguments: ['-b:v', '0', '-row-mt', '1', '-deadline', 'good', '-cpu-used', '4'],
   },
-  av1: { encoder: 'libsvtav1', isEven: true, quality: { usual: 35, worst: 63 }, presets: undefined, arguments: ['-preset', '8'] },
-  ffv1: { encoder: 'ffv1', isEven: false, quality: undefined, presets: undefined, arguments: ['-level', '3', '-slices', '4'] },
+  av1: {
+    encoder: 'libsvtav1',
+    isEven: true,
+    quality: { usual: 35, worst: 63 },
+    presets: undefined,
+    arguments: ['-preset', '8'],
+  },
+  ffv1: {
+    encoder: 'ffv1',
+    isEven: false,
+    quality: undefined,
+    presets: undefined,
+    arguments: ['-level', '3', '-slices', '4'],
+  },
 } as const satisfies Record<VideoCodec, Codec>
 
 /** What a video is encoded as. */
@@ -37,7 +65,10 @@ export const containers = {
   mov: { extensions: ['.mov'], codecs: ['h264', 'hevc'] },
   matroska: { extensions: ['.mkv'], codecs: codecNames },
   webm: { extensions: ['.webm'], codecs: ['vp9', 'av1'] },
-} as const satisfies Record<VideoContainer, { readonly extensions: readonly string[]; readonly codecs: readonly VideoCodec[] }>
+} as const satisfies Record<
+  VideoContainer,
+  { readonly extensions: readonly string[]; readonly codecs: readonly VideoCodec[] }
+>
 
 /** The format of a file, by ffmpeg's name. */
 export type VideoContainer = 'mp4' | 'mov' | 'matroska' | 'webm'

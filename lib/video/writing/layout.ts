@@ -21,7 +21,10 @@ function isWritable(pixels: Pixels): pixels is WritablePixels {
   return Object.hasOwn(bytesOfPixel, pixels.format)
 }
 
-/** How all frames of a video lie in the pipe: as the first one lies in memory, so that it goes there without a copy; ffmpeg cuts off what stands after each row. */
+/**
+ * How all frames of a video lie in the pipe: as the first one lies in memory, so that it goes there without a copy;
+ * ffmpeg cuts off what stands after each row.
+ */
 export class Layout {
   readonly format: Format
   readonly width: number
@@ -33,7 +36,9 @@ export class Layout {
   readonly #pixel: number
   readonly #rowBytes: number
 
-  /** @param padded what is written where that is larger by one: the last column and the last row come twice, in a copy */
+  /**
+   * @param padded what is written where that is larger by one: the last column and the last row come twice, in a copy
+   */
   constructor({ format, width, height, stride }: WritablePixels, padded: Size = { width, height }) {
     const pixel = bytesOfPixel[format]
     const isPadded = padded.width > width || padded.height > height
@@ -60,7 +65,10 @@ export class Layout {
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
   }
 
-  /** The bytes for the pipe: those of the frame, or a copy where its rows are of another length than the first frame's. @throws TensorRTError ERR_TRT_DETACHED */
+  /**
+   * The bytes for the pipe: those of the frame, or a copy where its rows are of another length than the first frame's.
+   * @throws TensorRTError ERR_TRT_DETACHED
+   */
   bytesOf(pixels: WritablePixels): Uint8Array {
     checkPixelsThere(pixels, 'frame')
     const { data, stride } = pixels
@@ -87,14 +95,18 @@ export class Layout {
     return out
   }
 
-  /** Of the first plane: the others have half of its sides, rounded up, and that of an odd side is that of the even one after it. */
+  /**
+   * Of the first plane: the others have half of its sides, rounded up, and that of an odd side is that of the even one
+   * after it.
+   */
   #repeat(out: Uint8Array, width: number): void {
     const { height, rows } = this
     const [pixel, rowBytes] = [this.#pixel, this.#rowBytes]
     if (rows === height && this.rowWidth !== width + 1) return
     const last = width * pixel
     if (rowBytes > last)
-      for (let begin = 0; begin < height * rowBytes; begin += rowBytes) out.copyWithin(begin + last, begin + last - pixel, begin + last)
+      for (let begin = 0; begin < height * rowBytes; begin += rowBytes)
+        out.copyWithin(begin + last, begin + last - pixel, begin + last)
     if (rows > height) out.copyWithin(height * rowBytes, (height - 1) * rowBytes, height * rowBytes)
   }
 }

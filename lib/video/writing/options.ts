@@ -1,6 +1,13 @@
 import { extname } from 'node:path'
 import { Writable } from 'node:stream'
-import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, checkedWhole, choiceOf } from '../../base/checks.js'
+import {
+  checkedBoolean,
+  checkedChoice,
+  checkedNumber,
+  checkedObject,
+  checkedWhole,
+  choiceOf,
+} from '../../base/checks.js'
 import { checkedPath } from '../../base/files.js'
 import { readOptions, unaborted } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
@@ -15,7 +22,10 @@ export interface VideoLike {
   readonly name?: string | undefined
   /** The path or URL of the file whose sounds are copied. */
   readonly source?: string | URL | undefined
-  /** Seconds of the source, where the frames are of a part of it: what is heard or shown before is left out, and times count from there. */
+  /**
+   * Seconds of the source, where the frames are of a part of it: what is heard or shown before is left out, and times
+   * count from there.
+   */
   readonly start?: number | undefined
   /** Seconds of the source, where the frames are of a part of it: what is heard or shown then or later is left out. */
   readonly end?: number | undefined
@@ -24,8 +34,8 @@ export interface VideoLike {
 /** Options of `writeVideo`. */
 export interface WriteVideoOptions {
   /**
-   * The video that the frames came from: its colours, the shape of its pixels and its rate are kept, and its sounds, if it is a
-   * file. What `openVideo` gives, or a path or URL, which is probed.
+   * The video that the frames came from: its colours, the shape of its pixels and its rate are kept, and its sounds, if
+   * it is a file. What `openVideo` gives, or a path or URL, which is probed.
    */
   readonly like?: VideoLike | string | URL | undefined
   /** In pixels, where the first frame is not to say it. */
@@ -43,8 +53,8 @@ export interface WriteVideoOptions {
   /** CRF: lower is better and larger. Unless given 23 of h264 (0 to 51), 28 of hevc, 31 of vp9 (0 to 63), 35 of av1. */
   readonly quality?: number | undefined
   /**
-   * Of h264, hevc and av1, whose sides are even: what becomes of a side that is odd. `refuse` (unless given): an error; `crop`: its last
-   * row or column goes; `pad`: it comes twice.
+   * Of h264, hevc and av1, whose sides are even: what becomes of a side that is odd. `refuse` (unless given): an error;
+   * `crop`: its last row or column goes; `pad`: it comes twice.
    */
   readonly odd?: 'refuse' | 'crop' | 'pad' | undefined
   /** Of a Writable `mp4` (in fragments, unless given), `matroska` or `webm`; of a file what its name says. */
@@ -130,7 +140,8 @@ function checkedEncoding(target: string | Writable, given: Partial<Record<keyof 
   const codec = checkedChoice(given.codec ?? known[0], 'codec', codecNames)
   if (!known.includes(codec)) throw expected(`${choiceOf(known)} in ${container}`, 'codec', codec)
   const { presets, quality } = codecs[codec]
-  if (given.preset !== undefined && presets === undefined) throw expected(`nothing, since ${codec} has no presets,`, 'preset', given.preset)
+  if (given.preset !== undefined && presets === undefined)
+    throw expected(`nothing, since ${codec} has no presets,`, 'preset', given.preset)
   if (given.quality !== undefined && quality === undefined)
     throw expected(`nothing, since ${codec} loses nothing,`, 'quality', given.quality)
   return {

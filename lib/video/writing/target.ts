@@ -23,7 +23,8 @@ export interface Target {
 
 /**
  * A file under a temporary name beside its own, until it is whole.
- * @throws TensorRTError ERR_TRT_FILE where the folder is not there or cannot be written to, or the file is there and is not to be replaced
+ * @throws TensorRTError ERR_TRT_FILE where the folder is not there or cannot be written to, or the file is there and is
+ * not to be replaced
  */
 export async function fileTarget(path: string, overwrite: boolean): Promise<Target> {
   await refuseReplacing(path, overwrite)

@@ -14,7 +14,10 @@ export interface FrameTime {
   readonly timeBase?: TimeBase | undefined
 }
 
-/** For frames that have seconds only: 24, 25, 30, 50 and 60 frames a second and their 1001sts, milliseconds and MPEG's clock are whole in it. */
+/**
+ * For frames that have seconds only: 24, 25, 30, 50 and 60 frames a second and their 1001sts, milliseconds and MPEG's
+ * clock are whole in it.
+ */
 const fine: TimeBase = [1, 90_000]
 
 /** The ticks of frames, in the time base of the first one; each is above the one before. */
@@ -59,7 +62,8 @@ export class Times {
   #ticksOf({ ticks, timeBase, pts }: FrameTime): bigint {
     const [numerator, denominator] = this.timeBase
     if (ticks !== undefined) {
-      if (typeof ticks !== 'bigint' || ticks < 0n || ticks > 2n ** 52n) throw expected('a bigint of at least 0', 'frame.ticks', ticks)
+      if (typeof ticks !== 'bigint' || ticks < 0n || ticks > 2n ** 52n)
+        throw expected('a bigint of at least 0', 'frame.ticks', ticks)
       const [num, den] = checkedTimeBase(timeBase)
       if (num === numerator && den === denominator) return ticks
       return rounded(ticks * BigInt(num) * BigInt(denominator), BigInt(den) * BigInt(numerator))

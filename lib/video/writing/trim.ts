@@ -9,7 +9,8 @@ import { quietly } from '../programs/start.js'
 import type { Writing } from './options.js'
 
 /**
- * Ends the sounds of a file with its frames, which are shown for so many seconds: packets are copied once more, but those of later sounds.
+ * Ends the sounds of a file with its frames, which are shown for so many seconds: packets are copied once more, but
+ * those of later sounds.
  * @throws TensorRTError ERR_TRT_VIDEO_DATA, ERR_TRT_FILE; the signal's reason
  */
 export async function trimSounds(
@@ -22,7 +23,19 @@ export async function trimSounds(
   const temporary = temporaryOf(path)
   await withTemporary(temporary, async () => {
     const args = [
-      ...[...quietly, '-y', '-copyts', '-i', fileUrl(path), '-map', '0', '-c', 'copy', '-to', (start + shown).toFixed(6)],
+      ...[
+        ...quietly,
+        '-y',
+        '-copyts',
+        '-i',
+        fileUrl(path),
+        '-map',
+        '0',
+        '-c',
+        'copy',
+        '-to',
+        (start + shown).toFixed(6),
+      ],
       ...(codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []),
       ...['-f', container, fileUrl(temporary)],
     ]

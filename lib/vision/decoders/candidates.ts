@@ -1,4 +1,6 @@
-/** Which of a detector's thousands of boxes are worth decoding: by the addon, or in JavaScript, which finds the same. */
+/**
+ * Which of a detector's thousands of boxes are worth decoding: by the addon, or in JavaScript, which finds the same.
+ */
 import { nativeSync } from '../../backend/native.js'
 import type { NativeCandidateRule, NativeCandidates, NativeScores } from '../../backend/native-vision.js'
 import { pixelAddon } from '../threads.js'

@@ -19,9 +19,11 @@ export interface CenterFaceOptions extends CandidateOptions {
 const stride = 4
 
 /**
- * What CenterFace gives (Star-Clouds/CenterFace): maps of a quarter of the input's sides, in this order: scores [N, 1, h, w] after sigmoid, logarithms of height and width [N, 2, h, w], offsets
- * of the centre down and to the right [N, 2, h, w], and five points [N, 10, h, w], which may be left out. The last two of equal shapes are told by their order alone. As its authors have
- * it, left and top are clipped to the input before the size is added, then right and bottom. `suppress` with 0.3 and `inclusive` is its authors' way on.
+ * What CenterFace gives (Star-Clouds/CenterFace): maps of a quarter of the input's sides, in this order: scores [N, 1,
+ * h, w] after sigmoid, logarithms of height and width [N, 2, h, w], offsets of the centre down and to the right [N, 2,
+ * h, w], and five points [N, 10, h, w], which may be left out. The last two of equal shapes are told by their order
+ * alone. As its authors have it, left and top are clipped to the input before the size is added, then right and bottom.
+ * `suppress` with 0.3 and `inclusive` is its authors' way on.
  * @returns faces, all of class 0, with `landmarks`: eyes, nose, corners of the mouth
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
@@ -36,10 +38,20 @@ export function decodeCenterFace(outputs: Outputs, options: CenterFaceOptions): 
   const source = { outputs: all, looksLike }
   return forEachPicture(batchOf(all, 'maps'), (index) => {
     const values = pictureOf(maps.scores, index)
-    const face = { sizes: pictureOf(maps.sizes, index), offsets: pictureOf(maps.offsets, index), columns, count: values.length, size }
+    const face = {
+      sizes: pictureOf(maps.sizes, index),
+      offsets: pictureOf(maps.offsets, index),
+      columns,
+      count: values.length,
+      size,
+    }
     const scores = { values, count: values.length, classes: 1, step: 1, classStep: 1, first: 0, firstStep: 1 }
     const points = maps.points === undefined ? {} : { landmarks: landmarksOf(pictureOf(maps.points, index), face) }
-    return decodedOf(candidatesOf([scores], rule, source), (cell, boxes, at) => writeFace(face, cell, boxes, at), points)
+    return decodedOf(
+      candidatesOf([scores], rule, source),
+      (cell, boxes, at) => writeFace(face, cell, boxes, at),
+      points,
+    )
   })
 }
 
@@ -51,7 +63,8 @@ interface Faces {
   readonly size: Size
 }
 
-const sideOf = ({ sizes, count }: Faces, cell: number, axis: 0 | 1): number => Math.exp(sizes[cell + (axis === 0 ? count : 0)]!) * stride
+const sideOf = ({ sizes, count }: Faces, cell: number, axis: 0 | 1): number =>
+  Math.exp(sizes[cell + (axis === 0 ? count : 0)]!) * stride
 
 function writeFace(faces: Faces, cell: number, boxes: Float32Array, at: number): void {
   const { offsets, columns, count, size } = faces
@@ -89,11 +102,13 @@ function mapsOf(outputs: readonly Output[], size: Size): Maps {
   const [rows, columns] = [size.height / stride, size.width / stride]
   const ofChannels = (channels: number): Output[] =>
     outputs.filter(
-      ({ shape, isWhole }) => !isWhole && shape.length === 4 && shape[1] === channels && shape[2] === rows && shape[3] === columns,
+      ({ shape, isWhole }) =>
+        !isWhole && shape.length === 4 && shape[1] === channels && shape[2] === rows && shape[3] === columns,
     )
   const [[scores], [sizes, offsets], [points]] = [ofChannels(1), ofChannels(2), ofChannels(10)]
   const isAll = outputs.length === (points === undefined ? 3 : 4)
-  if (scores !== undefined && sizes !== undefined && offsets !== undefined && isAll) return { scores, sizes, offsets, points }
+  if (scores !== undefined && sizes !== undefined && offsets !== undefined && isAll)
+    return { scores, sizes, offsets, points }
   const wanted = [1, 2, 2].map((channels) => `[N, ${channels}, ${rows}, ${columns}]`).join(', ')
   throw wrongShape(`${wanted} and perhaps [N, 10, ${rows}, ${columns}] for an input of ${sizeText(size)}`, outputs)
 }

@@ -2,7 +2,10 @@
 import type { Variances } from '../../anchors/index.js'
 import { writeCentred } from './decoded.js'
 
-/** centre = anchor's + offset * variance * anchor's side; side = anchor's * exp(offset * variance). Offsets in pairs: those of the centre at `from`, those of the size behind them. */
+/**
+ * centre = anchor's + offset * variance * anchor's side; side = anchor's * exp(offset * variance). Offsets in pairs:
+ * those of the centre at `from`, those of the size behind them.
+ */
 export function writeFromAnchor(
   boxes: Float32Array,
   at: number,
@@ -12,5 +15,12 @@ export function writeFromAnchor(
   [centre, size]: Variances,
 ): void {
   const [ax, ay, aw, ah] = [anchors[anchor]!, anchors[anchor + 1]!, anchors[anchor + 2]!, anchors[anchor + 3]!]
-  writeCentred(boxes, at, ax + x * centre * aw, ay + y * centre * ah, aw * Math.exp(width * size), ah * Math.exp(height * size))
+  writeCentred(
+    boxes,
+    at,
+    ax + x * centre * aw,
+    ay + y * centre * ah,
+    aw * Math.exp(width * size),
+    ah * Math.exp(height * size),
+  )
 }

@@ -5,7 +5,10 @@ import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongSh
 
 /** Options of {@link decodeCtc}. */
 export interface CtcOptions {
-  /** What the classes are, in their order, without the blank: the lines of the model's dictionary, and a space behind them where it was trained with one (PP-OCR's are). */
+  /**
+   * What the classes are, in their order, without the blank: the lines of the model's dictionary, and a space behind
+   * them where it was trained with one (PP-OCR's are).
+   */
   readonly characters: readonly string[]
   /** The class that says nothing; default 0. */
   readonly blank?: number | undefined
@@ -26,8 +29,10 @@ export interface DecodedText {
 }
 
 /**
- * What a recognizer with CTC gives, [N, T, C]: at each step the best class is taken, the lower of equal ones; repeated ones count once, the blank not at all (greedy decoding, as PP-OCR has it).
- * @throws TensorRTError ERR_TRT_SHAPE where C is not the number of characters and the blank, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
+ * What a recognizer with CTC gives, [N, T, C]: at each step the best class is taken, the lower of equal ones; repeated
+ * ones count once, the blank not at all (greedy decoding, as PP-OCR has it).
+ * @throws TensorRTError ERR_TRT_SHAPE where C is not the number of characters and the blank, ERR_TRT_DTYPE,
+ * ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeCtc(outputs: Outputs, options: CtcOptions): DecodedText[] {
   const given = readOptions(options, ['characters', 'blank', 'activation'], 'decodeCtc')

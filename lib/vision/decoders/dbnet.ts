@@ -19,7 +19,10 @@ export interface DbNetOptions {
    * predict_det.py, and with it the preset `dbnet`, has 1.5.
    */
   readonly unclipRatio?: number | undefined
-  /** Whether what is text grows by a pixel to the right and down before boxes are made, as rapidocr has it; default false. */
+  /**
+   * Whether what is text grows by a pixel to the right and down before boxes are made, as rapidocr has it; default
+   * false.
+   */
   readonly dilate?: boolean | undefined
   /** At most so many parts are looked at; default 1000. */
   readonly maxCandidates?: number | undefined
@@ -30,8 +33,10 @@ export interface DbNetOptions {
 /** A line of text, or what the model takes for one. */
 export interface TextRegion {
   /**
-   * The corners of a rectangle that may be turned: upper left, upper right, lower right, lower left, in pixels of the map, which is as large as the model's input. They may reach outside of it, and are not rounded. As in
-   * OpenCV, on which all of this model's code is built, whole numbers are centres of pixels there, and are taken for the picture's coordinates as they are.
+   * The corners of a rectangle that may be turned: upper left, upper right, lower right, lower left, in pixels of the
+   * map, which is as large as the model's input. They may reach outside of it, and are not rounded. As in OpenCV, on
+   * which all of this model's code is built, whole numbers are centres of pixels there, and are taken for the picture's
+   * coordinates as they are.
    */
   readonly corners: Corners
   /** Mean probability within the box, before it has grown. */
@@ -39,8 +44,10 @@ export interface TextRegion {
 }
 
 /**
- * What DBNet gives, the text detector of PP-OCR: probabilities [N, 1, height, width]. Each connected part above the threshold (pixels that touch at a corner are connected) gives the
- * smallest rectangle around it, which grows as the model was trained to shrink it. PaddleOCR's `DBPostProcess` with boxes and score mode `fast`, but for holes in the text, which that takes for parts, too.
+ * What DBNet gives, the text detector of PP-OCR: probabilities [N, 1, height, width]. Each connected part above the
+ * threshold (pixels that touch at a corner are connected) gives the smallest rectangle around it, which grows as the
+ * model was trained to shrink it. PaddleOCR's `DBPostProcess` with boxes and score mode `fast`, but for holes in the
+ * text, which that takes for parts, too.
  * @returns for each picture its regions, in the order of their first pixels
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
@@ -58,7 +65,8 @@ export function decodeDbNet(outputs: Outputs, options?: DbNetOptions): TextRegio
   const wanted = '[N, 1, height, width]'
   const output = onlyOutput(outputsOf(outputs), 4, wanted)
   const [batch = 0, channels = 0, height = 0, width = 0] = output.shape
-  if (channels !== 1 || height === 0 || width === 0 || Math.max(height, width) > 16384) throw wrongShape(wanted, [output])
+  if (channels !== 1 || height === 0 || width === 0 || Math.max(height, width) > 16384)
+    throw wrongShape(wanted, [output])
   return forEachPicture(batch, (index) => regionsOf({ output, values: pictureOf(output, index), width, height }, rules))
 }
 
@@ -129,8 +137,9 @@ function borderOf({ labels, width, parts }: Components, part: number): Corner[] 
 }
 
 /**
- * The rectangle around a box that has grown on each side by its area times the ratio over its circumference, with round corners. As pyclipper does it, in whole numbers: corners are cut to such first, and
- * arcs are rounded to such. Of thin lines that is a good part.
+ * The rectangle around a box that has grown on each side by its area times the ratio over its circumference, with round
+ * corners. As pyclipper does it, in whole numbers: corners are cut to such first, and arcs are rounded to such. Of thin
+ * lines that is a good part.
  */
 function grown(corners: Corners, ratio: number): Rectangle {
   const [a, b, , d] = corners
@@ -154,7 +163,10 @@ function arcAround(path: readonly Corner[], index: number, distance: number): Co
   const count = Math.max(1, Math.round(Math.abs(turn) / step))
   const from = Math.atan2(before[1], before[0])
   const angles = [...Array.from({ length: count }, (_, i) => from + i * step), from + turn]
-  return angles.map((angle) => [Math.round(corner[0] + Math.cos(angle) * distance), Math.round(corner[1] + Math.sin(angle) * distance)])
+  return angles.map((angle) => [
+    Math.round(corner[0] + Math.cos(angle) * distance),
+    Math.round(corner[1] + Math.sin(angle) * distance),
+  ])
 }
 
 /** Away from the path, of length 1. */
@@ -164,7 +176,10 @@ function outward(from: Corner, to: Corner): Corner | undefined {
   return length === 0 ? undefined : [dy / length, -dx / length]
 }
 
-/** Of the pixels in a box and on its edges, whose corners are cut to whole numbers from its first pixel on: OpenCV's fillPoly and mean. */
+/**
+ * Of the pixels in a box and on its edges, whose corners are cut to whole numbers from its first pixel on: OpenCV's
+ * fillPoly and mean.
+ */
 function meanWithin({ values, width, height }: Probabilities, corners: Corners): number {
   const bounded = (value: number, most: number): number => Math.min(Math.max(value, 0), most - 1)
   const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)]

@@ -2,12 +2,15 @@ import { TensorRTError } from '../../errors.js'
 import type { Found } from './candidates.js'
 
 /**
- * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the model's output. It is what `suppress` takes, and with
- * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out; where all of them are such,
- * the decoder throws ERR_TRT_SHAPE.
+ * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the
+ * model's output. It is what `suppress` takes, and with coefficients what `instanceMasks` takes. A candidate whose box
+ * is not finite is left out; where all of them are such, the decoder throws ERR_TRT_SHAPE.
  */
 export interface Decoded {
-  /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */
+  /**
+   * Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach
+   * outside of it.
+   */
   readonly boxes: Float32Array
   /** How a box is written: left, top, right, bottom. */
   readonly format: 'xyxy'
@@ -70,7 +73,14 @@ export function decodedOf(
 }
 
 /** A box of a centre and two sides. */
-export function writeCentred(boxes: Float32Array, at: number, x: number, y: number, width: number, height: number): void {
+export function writeCentred(
+  boxes: Float32Array,
+  at: number,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): void {
   boxes[at] = x - width / 2
   boxes[at + 1] = y - height / 2
   boxes[at + 2] = x + width / 2

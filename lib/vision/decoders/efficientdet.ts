@@ -1,4 +1,10 @@
-import { efficientDetAnchors, type EfficientDetAnchorOptions, type LevelArea, levelArea, type Variances } from '../../anchors/index.js'
+import {
+  efficientDetAnchors,
+  type EfficientDetAnchorOptions,
+  type LevelArea,
+  levelArea,
+  type Variances,
+} from '../../anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
 import { TensorRTError } from '../../errors.js'
 import type { Size } from '../types.js'
@@ -7,7 +13,16 @@ import { writeFromAnchor } from './coders.js'
 import { type Decoded, decodedOf } from './decoded.js'
 import { kept } from './kept.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, sizeText } from './options.js'
-import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, shapesText, wrongShape } from './outputs.js'
+import {
+  batchOf,
+  forEachPicture,
+  type Output,
+  type Outputs,
+  outputsOf,
+  pictureOf,
+  shapesText,
+  wrongShape,
+} from './outputs.js'
 import { candidatesOf, type Source } from './probabilities.js'
 
 /** Options of {@link decodeEfficientDet}. */
@@ -16,7 +31,10 @@ export interface EfficientDetOptions extends ManyClassesOptions, EfficientDetAnc
   readonly scoreThreshold?: number | undefined
   /** Default 5000, before suppression. */
   readonly maxCandidates?: number | undefined
-  /** How boxes are written: `automl` (google/automl and effdet; default) as they are, `tf` (TensorFlow's Object Detection API) times 10, 10, 5 and 5. */
+  /**
+   * How boxes are written: `automl` (google/automl and effdet; default) as they are, `tf` (TensorFlow's Object
+   * Detection API) times 10, 10, 5 and 5.
+   */
   readonly coder?: 'automl' | 'tf' | undefined
   /** Default `sigmoid`; `none` where the model has done it. */
   readonly activation?: 'sigmoid' | 'none' | undefined
@@ -30,27 +48,37 @@ const coders: Readonly<Record<'automl' | 'tf', Variances>> = { automl: [1, 1], t
 const anchorsOf = kept(efficientDetAnchors)
 
 /**
- * What an EfficientDet's heads give: of each level classes [N, A * C, rows, columns] and boxes [N, A * 4, rows, columns], or [N, rows, columns, A * C] and so on; or all in one, [N, P, C]
- * and [N, P, 4]. A box is (ty, tx, th, tw) from its anchor. Shapes say which is which; with as many as 4 classes the classes come first.
+ * What an EfficientDet's heads give: of each level classes [N, A * C, rows, columns] and boxes [N, A * 4, rows,
+ * columns], or [N, rows, columns, A * C] and so on; or all in one, [N, P, C] and [N, P, 4]. A box is (ty, tx, th, tw)
+ * from its anchor. Shapes say which is which; with as many as 4 classes the classes come first.
  *
- * effdet's way is `multiLabel` with a scoreThreshold of 0, then `suppress` with 0.5 and 100 boxes; google/automl's the best class, then `soft-gaussian`. Classes are counted from 0: COCO's numbers, as these models have
- * them, from 1.
+ * effdet's way is `multiLabel` with a scoreThreshold of 0, then `suppress` with 0.5 and 100 boxes; google/automl's the
+ * best class, then `soft-gaussian`. Classes are counted from 0: COCO's numbers, as these models have them, from 1.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeEfficientDet(outputs: Outputs, options: EfficientDetOptions): Decoded[] {
-  const given = decoderOptions(options, ['multiLabel', 'coder', 'activation', 'classes', ...anchorNames], 'decodeEfficientDet')
+  const given = decoderOptions(
+    options,
+    ['multiLabel', 'coder', 'activation', 'classes', ...anchorNames],
+    'decodeEfficientDet',
+  )
   const isLogit = checkedChoice(given.activation ?? 'sigmoid', 'activation', ['sigmoid', 'none']) === 'sigmoid'
   const rule = ruleOf(given, { scoreThreshold: 0.001, maxCandidates: 5000, sigmoid: isLogit })
   const coder = checkedChoice(given.coder ?? 'automl', 'coder', ['automl', 'tf'])
   const variances = coders[coder]
   const size = inputSize(given.size)
   const classes = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
-  const anchorOptions = Object.fromEntries(anchorNames.map((name) => [name, name === 'size' ? size : given[name]])) as never
+  const anchorOptions = Object.fromEntries(
+    anchorNames.map((name) => [name, name === 'size' ? size : given[name]]),
+  ) as never
   const anchors = anchorsOf(anchorOptions)
   const all = outputsOf(outputs)
   const levels = levelsOf(all, anchors, size, given, classes)
   const source: Source = { outputs: all, looksLike: () => "this looks like logits: activation: 'sigmoid' takes them" }
-  const batch = batchOf(levels.flatMap(({ classes, boxes }) => [classes, boxes]), 'classes and boxes') // prettier-ignore
+  const batch = batchOf(
+    levels.flatMap(({ classes, boxes }) => [classes, boxes]),
+    'classes and boxes',
+  )
   return forEachPicture(batch, (index) => {
     const parts = levels.flatMap((level) => scoresOf(level, pictureOf(level.classes, index)))
     const offsets = levels.map((level) => pictureOf(level.boxes, index))
@@ -60,7 +88,12 @@ export function decodeEfficientDet(outputs: Outputs, options: EfficientDetOption
       const { first, anchorsPerCell, planar, cells } = levels[place]!
       const [cell, anchor] = [Math.floor((number - first) / anchorsPerCell), (number - first) % anchorsPerCell]
       const [from, step] = planar ? [anchor * 4 * cells + cell, cells] : [(number - first) * 4, 1]
-      const [y, x, height, width] = [0, 1, 2, 3].map((side) => offsets[place]![from + side * step]!) as [number, number, number, number]
+      const [y, x, height, width] = [0, 1, 2, 3].map((side) => offsets[place]![from + side * step]!) as [
+        number,
+        number,
+        number,
+        number,
+      ]
       writeFromAnchor(into, at, anchors, number * 4, [x, y, width, height], variances)
     })
     if (coder === 'automl') checkCoder(decoded, found, anchors, all)
@@ -76,7 +109,12 @@ const sure = 0.5
  * the anchor that they were told from.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
-function checkCoder({ boxes, scores }: Decoded, { indices }: Found, anchors: Float32Array, outputs: readonly Output[]): void {
+function checkCoder(
+  { boxes, scores }: Decoded,
+  { indices }: Found,
+  anchors: Float32Array,
+  outputs: readonly Output[],
+): void {
   // of candidates that were left out the boxes are not finite, which says nothing of the others
   if (scores.length !== indices.length) return
   let [likely, apart] = [0, 0]
@@ -113,7 +151,8 @@ interface Level {
 
 /** Anchors of a cell are numbered one after the other; where channels come first, those of one anchor lie together. */
 function scoresOf({ planar, cells, anchorsPerCell, count, first }: Level, values: Float32Array): Scores[] {
-  if (!planar) return [{ values, count: cells * anchorsPerCell, classes: count, step: count, classStep: 1, first, firstStep: 1 }]
+  if (!planar)
+    return [{ values, count: cells * anchorsPerCell, classes: count, step: count, classStep: 1, first, firstStep: 1 }]
   return Array.from({ length: anchorsPerCell }, (_, anchor) => {
     const start = anchor * count * cells
     return {
@@ -130,7 +169,13 @@ function scoresOf({ planar, cells, anchorsPerCell, count, first }: Level, values
 
 type Given = Readonly<Partial<Record<(typeof anchorNames)[number], unknown>>>
 
-function levelsOf(outputs: readonly Output[], anchors: Float32Array, size: Size, given: Given, classes: number | undefined): Level[] {
+function levelsOf(
+  outputs: readonly Output[],
+  anchors: Float32Array,
+  size: Size,
+  given: Given,
+  classes: number | undefined,
+): Level[] {
   const total = anchors.length / 4
   const of = `for an input of ${sizeText(size)}`
   const classText = classes ?? 'classes'
@@ -138,7 +183,8 @@ function levelsOf(outputs: readonly Output[], anchors: Float32Array, size: Size,
   if (joined) {
     const wanted = `[N, ${total}, ${classText}] and [N, ${total}, 4] ${of}`
     const pair = pairOf(outputs, 4)
-    if (pair === undefined || outputs.some(({ shape, isWhole }) => isWhole || shape[1] !== total)) throw wrongShape(wanted, outputs)
+    if (pair === undefined || outputs.some(({ shape, isWhole }) => isWhole || shape[1] !== total))
+      throw wrongShape(wanted, outputs)
     const count = pair.classes.shape[2] ?? 0
     if (count < 1 || (classes !== undefined && count !== classes)) throw wrongShape(wanted, outputs)
     return [{ ...pair, planar: false, cells: total, anchorsPerCell: 1, count, first: 0 }]
@@ -157,14 +203,21 @@ function levelsOf(outputs: readonly Output[], anchors: Float32Array, size: Size,
 }
 
 /** All levels in this layout, or nothing. */
-function levelsIn(outputs: readonly Output[], areas: readonly LevelArea[], anchorsPerCell: number, planar: boolean): Level[] | undefined {
+function levelsIn(
+  outputs: readonly Output[],
+  areas: readonly LevelArea[],
+  anchorsPerCell: number,
+  planar: boolean,
+): Level[] | undefined {
   if (outputs.length !== areas.length * 2) return undefined
   const [row, column, channel] = planar ? [2, 3, 1] : [1, 2, 3]
   const levels: Level[] = []
   let first = 0
   let rest = [...outputs]
   for (const { rows, columns } of areas) {
-    const own = rest.filter(({ shape, isWhole }) => !isWhole && shape.length === 4 && shape[row] === rows && shape[column] === columns)
+    const own = rest.filter(
+      ({ shape, isWhole }) => !isWhole && shape.length === 4 && shape[row] === rows && shape[column] === columns,
+    )
     // two levels of the same size (one cell) come in their order
     const pair = firstPair(own, anchorsPerCell * 4, channel)
     if (pair === undefined) return undefined

@@ -13,8 +13,9 @@ export interface YoloEndToEndOptions extends CandidateOptions {
 }
 
 /**
- * What YOLO v10 and 26 give (ultralytics, end to end), and exports with suppression inside: [N, K, 6], of each box left, top, right, bottom in pixels of the input, score and class; with
- * masks [N, K, 6 + M]. Nothing is left to be suppressed.
+ * What YOLO v10 and 26 give (ultralytics, end to end), and exports with suppression inside: [N, K, 6], of each box
+ * left, top, right, bottom in pixels of the input, score and class; with masks [N, K, 6 + M]. Nothing is left to be
+ * suppressed.
  * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
@@ -27,7 +28,8 @@ export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptio
   const output = onlyOutput(rows, 3, wanted)
   const [batch = 0, count = 0, found = 0] = output.shape
   if (prototypes === undefined ? found < 6 : found !== width) throw wrongShape(wanted, all)
-  if (prototypes === undefined && found === 7) throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model,`, all)
+  if (prototypes === undefined && found === 7)
+    throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model,`, all)
   const source = {
     outputs: all,
     looksLike: () => 'this looks like a model of another family, or one whose scores are logits',
@@ -38,7 +40,11 @@ export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptio
     const scores = { values: values.subarray(4), count, classes: 1, step: found, classStep: 1, first: 0, firstStep: 1 }
     const best = candidatesOf([scores], rule, source)
     const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
-    return decodedOf({ ...best, classes }, cornersAt(values, found), found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {})
+    return decodedOf(
+      { ...best, classes },
+      cornersAt(values, found),
+      found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {},
+    )
   })
 }
 

@@ -27,12 +27,15 @@ function half(points: readonly Corner[]): Corner[] {
 /** The corners of what is around them, one after the other; one point of one, two of a line. */
 export function convexHull(points: readonly Corner[]): Corner[] {
   const sorted = points.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])
-  const distinct = sorted.filter((point, i) => i === 0 || point[0] !== sorted[i - 1]![0] || point[1] !== sorted[i - 1]![1])
+  const distinct = sorted.filter(
+    (point, i) => i === 0 || point[0] !== sorted[i - 1]![0] || point[1] !== sorted[i - 1]![1],
+  )
   return distinct.length < 3 ? distinct : [...half(distinct), ...half(distinct.toReversed())]
 }
 
 /**
- * One side lies along an edge of the hull. Rotating calipers: the farthest points along an edge, across it and back move on, never back, as the edge does.
+ * One side lies along an edge of the hull. Rotating calipers: the farthest points along an edge, across it and back
+ * move on, never back, as the edge does.
  * @param points at least one
  */
 export function smallestRectangle(points: readonly Corner[]): Rectangle {
@@ -53,7 +56,13 @@ export function smallestRectangle(points: readonly Corner[]): Rectangle {
     const [width, height] = [ahead(right) - ahead(left), across(top) - across(edge)]
     if (best !== undefined && width * height >= best.area) continue
     const [x, y] = [(ahead(right) + ahead(left)) / 2, (across(top) + across(edge)) / 2]
-    best = { area: width * height, centre: [x * along[0] - y * along[1], x * along[1] + y * along[0]], along, width, height }
+    best = {
+      area: width * height,
+      centre: [x * along[0] - y * along[1], x * along[1] + y * along[0]],
+      along,
+      width,
+      height,
+    }
   }
   return best!
 }
@@ -65,7 +74,9 @@ function climb(height: (index: number) => number, from: number, length: number):
   return index
 }
 
-/** Its corners: the two on the left first, by their height, then those on the right; from the upper left on, clockwise. */
+/**
+ * Its corners: the two on the left first, by their height, then those on the right; from the upper left on, clockwise.
+ */
 export function cornersOf({ centre, along, width, height }: Rectangle): Corners {
   const [w, h] = [width / 2, height / 2]
   const corner = (x: number, y: number): Corner => [

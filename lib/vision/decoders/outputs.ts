@@ -3,7 +3,10 @@ import { shapeText } from '../../base/dims.js'
 import { expected, TensorRTError } from '../../errors.js'
 import { Tensor } from '../../tensor.js'
 
-/** One tensor, several, or those that `infer` gives by name. Names say nothing: shapes do, and the order where shapes are the same. */
+/**
+ * One tensor, several, or those that `infer` gives by name. Names say nothing: shapes do, and the order where shapes
+ * are the same.
+ */
 export type Outputs = Tensor | readonly Tensor[] | Readonly<Record<string, Tensor>>
 
 export interface Output {
@@ -19,7 +22,8 @@ const floatTypes: readonly string[] = ['float32', 'float16', 'bfloat16', 'float6
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
 export function outputsOf(given: unknown): Output[] {
   if (given instanceof Tensor) return [outputOf(given, 'outputs')]
-  if (typeof given !== 'object' || given === null) throw expected('a Tensor, an array of them or an object of them', 'outputs', given)
+  if (typeof given !== 'object' || given === null)
+    throw expected('a Tensor, an array of them or an object of them', 'outputs', given)
   const entries: [string, unknown][] = Array.isArray(given)
     ? Array.from(given as unknown[]).map((tensor, index) => [`outputs[${index}]`, tensor])
     : Object.entries(given).map(([name, tensor]) => [`outputs.${name}`, tensor])
@@ -35,7 +39,10 @@ function outputOf(tensor: unknown, name: string): Output {
   return { shape: tensor.shape, data: tensor.toFloat32().data, isWhole }
 }
 
-/** Those that were given, for a message: "[1, 84, 6300] and [1, 32, 160, 160]"; of one that no decoder takes for floats, that too. */
+/**
+ * Those that were given, for a message: "[1, 84, 6300] and [1, 32, 160, 160]"; of one that no decoder takes for floats,
+ * that too.
+ */
 export function shapesText(outputs: readonly Output[]): string {
   return outputs.map(({ shape, isWhole }) => shapeText(shape) + (isWhole ? ' of whole numbers' : '')).join(' and ')
 }

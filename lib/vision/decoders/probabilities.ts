@@ -57,7 +57,11 @@ const fewestLogits = 64
  * its box; and for NaN, which may fill a part of a picture alone, at one score of each.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
-export function checkScores(parts: readonly Scores[], { isLogit }: { readonly isLogit: boolean }, source: Source): void {
+export function checkScores(
+  parts: readonly Scores[],
+  { isLogit }: { readonly isLogit: boolean },
+  source: Source,
+): void {
   const total = parts.reduce((sum, { count }) => sum + count, 0)
   const classes = Math.max(1, ...parts.map((part) => part.classes))
   const stride = Math.max(1, Math.ceil(total / Math.min(mostBoxes, Math.ceil(mostScores / classes))))

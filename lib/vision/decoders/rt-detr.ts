@@ -26,10 +26,12 @@ const wanted =
 
 /**
  * What RT-DETR gives; nothing is left to be suppressed. By the shapes:
- * - logits [N, Q, C] and boxes [N, Q, 4] of centre and sides in 0 to 1: raw, as its network gives them (of two with 4 columns the logits come first);
- * - labels [N, Q] of whole numbers, boxes [N, Q, 4] (left, top, right, bottom), scores [N, Q]: its own export, in pixels of what its second input `orig_target_sizes` said: give the model's
- *   input there;
- * - [N, Q, 6] of centre and sides in 0 to 1, score and class, or [N, Q, 4 + C] with probabilities: ultralytics' exports.
+ * - logits [N, Q, C] and boxes [N, Q, 4] of centre and sides in 0 to 1: raw, as its network gives them (of two with 4
+ *   columns the logits come first);
+ * - labels [N, Q] of whole numbers, boxes [N, Q, 4] (left, top, right, bottom), scores [N, Q]: its own export, in
+ *   pixels of what its second input `orig_target_sizes` said: give the model's input there;
+ * - [N, Q, 6] of centre and sides in 0 to 1, score and class, or [N, Q, 4 + C] with probabilities: ultralytics'
+ *   exports.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeRtDetr(outputs: Outputs, options?: RtDetrOptions): Decoded[] {
@@ -39,7 +41,9 @@ export function decodeRtDetr(outputs: Outputs, options?: RtDetrOptions): Decoded
   const all = outputsOf(outputs)
   if (all.length === 3) return decodeDone(all, rule)
   const size = inputSize(given.size)
-  return all.length === 2 ? decodeRaw(all, size, { ...rule, sigmoid: true }, known) : decodeJoined(all, size, rule, known)
+  return all.length === 2
+    ? decodeRaw(all, size, { ...rule, sigmoid: true }, known)
+    : decodeJoined(all, size, rule, known)
 }
 
 /** Of boxes in parts of the input's sides. */
@@ -55,7 +59,10 @@ function rows(values: Float32Array, count: number, classes: number, step: number
 }
 
 function sourceOf(outputs: readonly Output[]): Source {
-  return { outputs, looksLike: () => 'this looks like a model of another family, or one whose scores have had no sigmoid' }
+  return {
+    outputs,
+    looksLike: () => 'this looks like a model of another family, or one whose scores have had no sigmoid',
+  }
 }
 
 /** So many queries have boxes that sum to 1 with their scores by no chance. */
@@ -79,18 +86,31 @@ function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule, 
   const logits = outputs.find(({ shape }) => shape[2] !== 4) ?? outputs[0]!
   const boxes = outputs.find((output) => output !== logits)!
   const [, count = 0, classes = 0] = logits.shape
-  const isRight = outputs.every(({ shape, isWhole }) => !isWhole && shape.length === 3 && shape[1] === count) && boxes.shape[2] === 4
+  const isRight =
+    outputs.every(({ shape, isWhole }) => !isWhole && shape.length === 3 && shape[1] === count) && boxes.shape[2] === 4
   if (!isRight || classes < 1) throw wrongShape(wanted, outputs)
-  if (known !== undefined && classes !== known) throw wrongShape(`[N, ${count}, ${known}] and [N, ${count}, 4]`, outputs)
+  if (known !== undefined && classes !== known)
+    throw wrongShape(`[N, ${count}, ${known}] and [N, ${count}, 4]`, outputs)
   return forEachPicture(batchOf(outputs, 'logits and boxes'), (index) => {
     const found = candidatesOf([rows(pictureOf(logits, index), count, classes, classes)], rule, sourceOf(outputs))
     return decodedOf(found, partsWriter(pictureOf(boxes, index), 4, size))
   })
 }
 
-function decodeJoined(outputs: readonly Output[], size: Size, rule: CandidateRule, known: number | undefined): Decoded[] {
+function decodeJoined(
+  outputs: readonly Output[],
+  size: Size,
+  rule: CandidateRule,
+  known: number | undefined,
+): Decoded[] {
   const [output] = outputs
-  if (outputs.length !== 1 || output === undefined || output.isWhole || output.shape.length !== 3 || output.shape[2]! < 5)
+  if (
+    outputs.length !== 1 ||
+    output === undefined ||
+    output.isWhole ||
+    output.shape.length !== 3 ||
+    output.shape[2]! < 5
+  )
     throw wrongShape(wanted, outputs)
   const [batch = 0, count = 0, width = 0] = output.shape
   if (known !== undefined && width !== 6 && width !== 4 + known)
@@ -98,7 +118,10 @@ function decodeJoined(outputs: readonly Output[], size: Size, rule: CandidateRul
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     if (areDistributions(values, count, width))
-      throw wrongShape(`boxes and scores, not rows whose ${width} numbers sum to 1, which a reader of text gives for each step,`, outputs)
+      throw wrongShape(
+        `boxes and scores, not rows whose ${width} numbers sum to 1, which a reader of text gives for each step,`,
+        outputs,
+      )
     const part = rows(values.subarray(4), count, width === 6 ? 1 : width - 4, width)
     const best = candidatesOf([part], rule, sourceOf(outputs))
     const classes = width === 6 ? best.indices.map((number) => Math.round(values[number * 6 + 5]!)) : best.classes

@@ -27,7 +27,9 @@ export interface SsdOptions extends ManyClassesOptions {
   readonly variances?: Variances | undefined
   /** Whether y comes before x in each pair: `yx` (TensorFlow's; default) or `xy` (torchvision's). */
   readonly order?: 'yx' | 'xy' | undefined
-  /** Default `sigmoid` (TensorFlow's); `softmax` over all columns (torchvision's), `none` where the model has done it. */
+  /**
+   * Default `sigmoid` (TensorFlow's); `softmax` over all columns (torchvision's), `none` where the model has done it.
+   */
   readonly activation?: 'sigmoid' | 'softmax' | 'none' | undefined
   /** The column of scores that is class 0; default 1, since 0 is the background. */
   readonly firstClass?: number | undefined
@@ -41,8 +43,9 @@ const anchorsFor = kept(ssdAnchors)
 const names = ['multiLabel', 'anchors', 'size', 'variances', 'order', 'activation', 'firstClass', 'classes'] as const
 
 /**
- * What an SSD gives: boxes [N, P, 4] as offsets from its anchors, and scores [N, P, C], the background among them. Where both have 4 columns, boxes come first. face-api's ssd_mobilenetv1
- * has 3 columns, of which only the second is trained: `classes: 1`.
+ * What an SSD gives: boxes [N, P, 4] as offsets from its anchors, and scores [N, P, C], the background among them.
+ * Where both have 4 columns, boxes come first. face-api's ssd_mobilenetv1 has 3 columns, of which only the second is
+ * trained: `classes: 1`.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeSsd(outputs: Outputs, options: SsdOptions): Decoded[] {
@@ -72,8 +75,20 @@ export function decodeSsd(outputs: Outputs, options: SsdOptions): Decoded[] {
     const offsets = pictureOf(boxes, index)
     return decodedOf(candidatesOf([part], rule, source), (number, into, at) => {
       const from = number * 4
-      const [first, second, third, fourth] = [offsets[from]!, offsets[from + 1]!, offsets[from + 2]!, offsets[from + 3]!]
-      writeFromAnchor(into, at, anchors, from, isDown ? [second, first, fourth, third] : [first, second, third, fourth], variances)
+      const [first, second, third, fourth] = [
+        offsets[from]!,
+        offsets[from + 1]!,
+        offsets[from + 2]!,
+        offsets[from + 3]!,
+      ]
+      writeFromAnchor(
+        into,
+        at,
+        anchors,
+        from,
+        isDown ? [second, first, fourth, third] : [first, second, third, fourth],
+        variances,
+      )
     })
   })
 }
@@ -83,7 +98,11 @@ function activated(values: Float32Array, columns: number, isSoftmax: boolean): F
   return softmax(new Tensor('float32', values, [values.length / columns, columns])).data
 }
 
-function pairOf(outputs: readonly Output[], count: number, firstClass: number): { readonly boxes: Output; readonly scores: Output } {
+function pairOf(
+  outputs: readonly Output[],
+  count: number,
+  firstClass: number,
+): { readonly boxes: Output; readonly scores: Output } {
   const fits = ({ shape, isWhole }: Output): boolean => !isWhole && shape.length === 3 && shape[1] === count
   const boxes = outputs.find((output) => fits(output) && output.shape[2] === 4)
   const scores = outputs.find((output) => fits(output) && output !== boxes && output.shape[2]! > firstClass)

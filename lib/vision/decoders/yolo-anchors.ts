@@ -15,13 +15,19 @@ export interface YoloAnchorsOptions extends ManyClassesOptions {
   readonly scoreThreshold?: number | undefined
   /** Default 30000. */
   readonly maxCandidates?: number | undefined
-  /** Of the model's input, 640 or { width, height }. Maps want it; of boxes that are decoded it is checked that there is one for each anchor. */
+  /**
+   * Of the model's input, 640 or { width, height }. Maps want it; of boxes that are decoded it is checked that there is
+   * one for each anchor.
+   */
   readonly size?: Sides | undefined
   /** Those of `v5` (default) or `v7`, or for each level its [width, height] in pixels, from the finest level on. */
   readonly anchors?: 'v5' | 'v7' | readonly LevelAnchors[] | undefined
   /** How many classes the model has: then it is checked. Default: what is left of the channels. */
   readonly classes?: number | undefined
-  /** How many mask coefficients follow the classes. Default: as many as there are prototypes [N, M, height, width] beside decoded boxes, else 0. */
+  /**
+   * How many mask coefficients follow the classes. Default: as many as there are prototypes [N, M, height, width]
+   * beside decoded boxes, else 0.
+   */
   readonly coefficients?: number | undefined
 }
 
@@ -30,9 +36,11 @@ const names = ['multiLabel', 'size', 'anchors', 'classes', 'coefficients'] as co
 type Given = Readonly<Partial<Record<(typeof names)[number], unknown>>>
 
 /**
- * What YOLO v5 and v7 give (ultralytics/yolov5, WongKinYiu/yolov7). Either boxes [N, P, 5 + C], decoded by the model: centre's x and y, width, height in pixels of the input, objectness,
- * classes, after sigmoid. Or a map for each level without any of that, [N, anchors * (5 + C), rows, columns] or [N, anchors, rows, columns, 5 + C], for which with s the
- * sigmoid: centre = (2 s - 0.5 + cell) * stride, side = (2 s)^2 * anchor. A score is objectness * class; a model without classes has one, whose score is the objectness.
+ * What YOLO v5 and v7 give (ultralytics/yolov5, WongKinYiu/yolov7). Either boxes [N, P, 5 + C], decoded by the model:
+ * centre's x and y, width, height in pixels of the input, objectness, classes, after sigmoid. Or a map for each level
+ * without any of that, [N, anchors * (5 + C), rows, columns] or [N, anchors, rows, columns, 5 + C], for which with s
+ * the sigmoid: centre = (2 s - 0.5 + cell) * stride, side = (2 s)^2 * anchor. A score is objectness * class; a model
+ * without classes has one, whose score is the objectness.
  * @param outputs the tensor of boxes (with masks: and the prototypes), or the maps in any order
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
@@ -58,16 +66,27 @@ function channelsOf(given: Given, coefficients: number): { readonly known: numbe
 
 const ofSize = (size: Size | undefined): string => (size === undefined ? '' : ` for an input of ${sizeText(size)}`)
 
-/** Scores of rows that have their objectness at 4 and classes from 5 on; without classes the objectness is the score. */
+/**
+ * Scores of rows that have their objectness at 4 and classes from 5 on; without classes the objectness is the score.
+ */
 export function rowScores(values: Float32Array, count: number, width: number, classes: number): Scores {
   const rows = { count, step: width, classStep: 1, first: 0, firstStep: 1 }
   if (classes === 0) return { ...rows, values: values.subarray(4), classes: 1 }
   return { ...rows, values: values.subarray(5), classes, objectness: values.subarray(4), objectnessStep: width }
 }
 
-function decodeRows(output: Output, coefficients: number, levels: readonly LevelAnchors[], given: Given, rule: CandidateRule): Decoded[] {
+function decodeRows(
+  output: Output,
+  coefficients: number,
+  levels: readonly LevelAnchors[],
+  given: Given,
+  rule: CandidateRule,
+): Decoded[] {
   const size = given.size === undefined ? undefined : inputSize(given.size)
-  const count = size === undefined ? undefined : levels.reduce((sum, anchors, level) => sum + anchors.length * cells(size, 8 << level), 0)
+  const count =
+    size === undefined
+      ? undefined
+      : levels.reduce((sum, anchors, level) => sum + anchors.length * cells(size, 8 << level), 0)
   const { known, text } = channelsOf(given, coefficients)
   const [batch = 0, found = 0, width = 0] = output.shape
   const fits = known === undefined ? width >= 5 + coefficients : width === known
@@ -86,9 +105,13 @@ function decodeRows(output: Output, coefficients: number, levels: readonly Level
   })
 }
 
-const cells = ({ width, height }: Size, stride: number): number => Math.ceil(width / stride) * Math.ceil(height / stride)
+const cells = ({ width, height }: Size, stride: number): number =>
+  Math.ceil(width / stride) * Math.ceil(height / stride)
 
-/** The map of a level, and where in it things are: of anchor a, channel c, cell p at a * anchorStep + c * channelStep + p * cellStep. */
+/**
+ * The map of a level, and where in it things are: of anchor a, channel c, cell p at a * anchorStep + c * channelStep +
+ * p * cellStep.
+ */
 interface Level {
   readonly output: Output
   readonly anchors: LevelAnchors
@@ -110,7 +133,13 @@ function levelsOf(outputs: readonly Output[], anchors: readonly LevelAnchors[], 
     const own = anchors[index]!
     const area = rows * columns
     const channels = isSplit ? output.shape[4]! : output.shape[1]! / own.length
-    if (output.isWhole || !Number.isInteger(channels) || (isSplit && output.shape[1] !== own.length) || channels < 5 || area === 0)
+    if (
+      output.isWhole ||
+      !Number.isInteger(channels) ||
+      (isSplit && output.shape[1] !== own.length) ||
+      channels < 5 ||
+      area === 0
+    )
       throw wrongShape(wanted, outputs)
     const steps = isSplit ? { channelStep: 1, cellStep: channels } : { channelStep: area, cellStep: 1 }
     const level = { output, anchors: own, rows, columns, channels, anchorStep: channels * area, ...steps, first }
@@ -144,7 +173,9 @@ function decodeMaps(
     throw wrongShape(`maps whose cells are squares of whole pixels${ofSize(size)}`, outputs)
   }
   const batch = batchOf(outputs, wanted)
-  return forEachPicture(batch, (index) => decodeLevels(levels, index, channels - 5 - coefficients, coefficients, size, rule))
+  return forEachPicture(batch, (index) =>
+    decodeLevels(levels, index, channels - 5 - coefficients, coefficients, size, rule),
+  )
 }
 
 function decodeLevels(
@@ -155,14 +186,24 @@ function decodeLevels(
   size: Size,
   rule: CandidateRule,
 ): Decoded {
-  const pictures = levels.map((level) => ({ ...level, values: pictureOf(level.output, index), area: level.rows * level.columns }))
+  const pictures = levels.map((level) => ({
+    ...level,
+    values: pictureOf(level.output, index),
+    area: level.rows * level.columns,
+  }))
   const parts = pictures.flatMap(({ values, anchors, area, anchorStep, channelStep, cellStep, first }) =>
     anchors.map((_, anchor): Scores => {
       const start = anchor * anchorStep
       const part = { count: area, step: cellStep, classStep: channelStep, first: first + anchor * area, firstStep: 1 }
       const objectness = values.subarray(start + 4 * channelStep)
       if (classes === 0) return { ...part, values: objectness, classes: 1 }
-      return { ...part, values: values.subarray(start + 5 * channelStep), classes, objectness, objectnessStep: cellStep }
+      return {
+        ...part,
+        values: values.subarray(start + 5 * channelStep),
+        classes,
+        objectness,
+        objectnessStep: cellStep,
+      }
     }),
   )
   /** Where a box's level, anchor and cell are, and reads its channels. */
@@ -170,7 +211,12 @@ function decodeLevels(
     const level = pictures.findLast(({ first }) => first <= number)!
     const [anchor, cell] = [Math.floor((number - level.first) / level.area), (number - level.first) % level.area]
     const start = anchor * level.anchorStep + cell * level.cellStep
-    return { level, anchor: level.anchors[anchor]!, cell, read: (channel: number) => level.values[start + channel * level.channelStep]! }
+    return {
+      level,
+      anchor: level.anchors[anchor]!,
+      cell,
+      read: (channel: number) => level.values[start + channel * level.channelStep]!,
+    }
   }
   const write = (number: number, boxes: Float32Array, at: number): void => {
     const { level, anchor, cell, read } = find(number)

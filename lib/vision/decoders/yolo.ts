@@ -11,19 +11,25 @@ export interface YoloOptions extends ManyClassesOptions {
   readonly scoreThreshold?: number | undefined
   /** Default 30000, as ultralytics has it. */
   readonly maxCandidates?: number | undefined
-  /** Of the model's input, 640 or { width, height }: then it is checked that the output has a box for each of its cells. */
+  /**
+   * Of the model's input, 640 or { width, height }: then it is checked that the output has a box for each of its cells.
+   */
   readonly size?: Sides | undefined
   /** Pixels between the cells of each level; default [8, 16, 32]. */
   readonly strides?: readonly number[] | undefined
   /** How many classes the model has: then it is checked. Default: what is left of the channels. */
   readonly classes?: number | undefined
-  /** How many mask coefficients follow the classes. Default: as many as the second output has prototypes, [N, M, height, width]; without one 0. */
+  /**
+   * How many mask coefficients follow the classes. Default: as many as the second output has prototypes, [N, M, height,
+   * width]; without one 0.
+   */
   readonly coefficients?: number | undefined
 }
 
 /**
- * What YOLO v8 and 11 give (ultralytics; also v5u and v9): boxes without anchors, [N, 4 + C, P], or [N, 4 + C + M, P] with mask coefficients; of each box its centre's x and y, width, height in pixels of the
- * input, and the probabilities of C classes.
+ * What YOLO v8 and 11 give (ultralytics; also v5u and v9): boxes without anchors, [N, 4 + C, P], or [N, 4 + C + M, P]
+ * with mask coefficients; of each box its centre's x and y, width, height in pixels of the input, and the probabilities
+ * of C classes.
  * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
  * @returns for each picture its candidates; `suppress` with an IoU of 0.7 is ultralytics' way on
  * @throws TensorRTError ERR_TRT_SHAPE, also where scores are no probabilities, as in the outputs of a pose or OBB
@@ -38,10 +44,19 @@ export function decodeYolo(outputs: Outputs, options?: YoloOptions): Decoded[] {
   const [batch = 0, , count = 0] = output.shape
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
-    const scores = { values: values.subarray(4 * count), count, classes, step: 1, classStep: count, first: 0, firstStep: 1 }
+    const scores = {
+      values: values.subarray(4 * count),
+      count,
+      classes,
+      step: 1,
+      classStep: count,
+      first: 0,
+      firstStep: 1,
+    }
     return decodedOf(
       candidatesOf([scores], rule, source),
-      (i, boxes, at) => writeCentred(boxes, at, values[i]!, values[count + i]!, values[2 * count + i]!, values[3 * count + i]!),
+      (i, boxes, at) =>
+        writeCentred(boxes, at, values[i]!, values[count + i]!, values[2 * count + i]!, values[3 * count + i]!),
       coefficients > 0 ? { coefficients: planar(values, 4 + classes, coefficients, count) } : {},
     )
   })
@@ -112,7 +127,9 @@ export function withPrototypes(outputs: readonly Output[]): [boxes: Output[], pr
   return [outputs.filter((output) => !isPrototypes(output)), prototypes[0]]
 }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE where the prototypes are as many as were not asked for */
+/**
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE where the prototypes are as many as were not asked for
+ */
 export function coefficientsOf(given: unknown, prototypes: Output | undefined): number {
   const found = prototypes?.shape[1]
   if (given === undefined) return found ?? 0

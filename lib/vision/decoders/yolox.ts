@@ -21,8 +21,9 @@ export interface YoloxOptions extends ManyClassesOptions {
 }
 
 /**
- * What YOLOX gives (Megvii-BaseDetection/YOLOX), [N, P, 5 + C], not decoded but for the sigmoid of objectness and classes: centre = (value + cell) * stride,
- * side = exp(value) * stride. A score is objectness * class. `suppress` with 0.45 and `pixelAreas` is its demo's way on.
+ * What YOLOX gives (Megvii-BaseDetection/YOLOX), [N, P, 5 + C], not decoded but for the sigmoid of objectness and
+ * classes: centre = (value + cell) * stride, side = exp(value) * stride. A score is objectness * class. `suppress` with
+ * 0.45 and `pixelAreas` is its demo's way on.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYolox(outputs: Outputs, options: YoloxOptions): Decoded[] {
@@ -35,7 +36,8 @@ export function decodeYolox(outputs: Outputs, options: YoloxOptions): Decoded[] 
   const wanted = `[N, ${count}, ${classes === undefined ? '5 + classes' : 5 + classes}] for an input of ${sizeText(size)}`
   const output = onlyOutput(outputsOf(outputs), 3, wanted)
   const [batch = 0, found = 0, width = 0] = output.shape
-  if (found !== count || width < 6 || (classes !== undefined && width !== 5 + classes)) throw wrongShape(wanted, [output])
+  if (found !== count || width < 6 || (classes !== undefined && width !== 5 + classes))
+    throw wrongShape(wanted, [output])
   const source = {
     outputs: [output],
     looksLike: () => 'this looks like a model whose scores have had no sigmoid, or one of another family',

@@ -115,13 +115,16 @@ function blockMeans(image: Surface, { left, top, factor, columns, rows }: Blocks
 function gaussian(pixels: Float32Array, columns: number, rows: number, sigma: number): Float32Array {
   if (sigma < 0.05) return pixels
   const radius = Math.ceil(3 * sigma)
-  const shares = Float64Array.from({ length: 2 * radius + 1 }, (_, i) => Math.exp(-((i - radius) ** 2) / (2 * sigma * sigma)))
+  const shares = Float64Array.from({ length: 2 * radius + 1 }, (_, i) =>
+    Math.exp(-((i - radius) ** 2) / (2 * sigma * sigma)),
+  )
   const sum = shares.reduce((total, share) => total + share, 0)
   const pass = (from: Float32Array, count: number, stride: number): Float32Array =>
     from.map((_, i) => {
       const at = Math.floor(i / stride) % count
       let value = 0
-      for (let k = -radius; k <= radius; k++) value += from[i + (clamp(at + k, 0, count - 1) - at) * stride]! * shares[k + radius]!
+      for (let k = -radius; k <= radius; k++)
+        value += from[i + (clamp(at + k, 0, count - 1) - at) * stride]! * shares[k + radius]!
       return value / sum
     })
   return pass(pass(pixels, columns, 3), rows, columns * 3)

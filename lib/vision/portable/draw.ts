@@ -1,4 +1,6 @@
-/** Lines, rectangles and small pictures drawn in place, in JavaScript: as native/vision/draw.h, with the same numbers. */
+/**
+ * Lines, rectangles and small pictures drawn in place, in JavaScript: as native/vision/draw.h, with the same numbers.
+ */
 import type { Color } from '../types.js'
 import { type Bounds, touched } from './cover.js'
 import { opaque } from './mixed.js'
@@ -12,7 +14,8 @@ export interface Tile {
 }
 
 /** How much of a pixel lies between low and high. */
-const overlap = (pixel: number, low: number, high: number): number => clamp(Math.min(pixel + 1, high) - Math.max(pixel, low))
+const overlap = (pixel: number, low: number, high: number): number =>
+  clamp(Math.min(pixel + 1, high) - Math.max(pixel, low))
 
 const clamp = (value: number): number => Math.min(Math.max(value, 0), 1)
 
@@ -31,7 +34,12 @@ function drawBetween(image: Surface, outer: Bounds, inner: Bounds, color: Color)
     const downInside = isHollow ? overlap(y, inner[1], inner[3]) : 0
     for (let x = area.left; x < area.right; x++) {
       if (downInside === 1 && x > hole.left && x < hole.right - 1) x = hole.right - 1
-      image.blend(x, y, own, opacityOf(overlap(x, outer[0], outer[2]) * down - overlap(x, inner[0], inner[2]) * downInside))
+      image.blend(
+        x,
+        y,
+        own,
+        opacityOf(overlap(x, outer[0], outer[2]) * down - overlap(x, inner[0], inner[2]) * downInside),
+      )
     }
   }
   image.finish()

@@ -33,13 +33,25 @@ export function hideMask(image: Surface, mask: Placed, style: HideStyle): void {
 
 const isEmpty = ({ left, top, right, bottom }: Area): boolean => right <= left || bottom <= top
 
-function coverOf(image: Surface, area: Area, x: number, y: number, longer: number, { method, strength, color }: HideStyle): Cover {
+function coverOf(
+  image: Surface,
+  area: Area,
+  x: number,
+  y: number,
+  longer: number,
+  { method, strength, color }: HideStyle,
+): Cover {
   if (method === 'fill') return filled(image.own(color))
   return method === 'blur' ? blurred(image, area, longer * strength) : pixelated(image, area, x, y, longer * strength)
 }
 
-/** Opaque within the region, nothing beyond its feather, a smooth slope between, in 4096 steps of the squared distance. */
-function opacityOf([left, top, right, bottom]: Bounds, { shape, feather }: HideStyle): (x: number, y: number) => number {
+/**
+ * Opaque within the region, nothing beyond its feather, a smooth slope between, in 4096 steps of the squared distance.
+ */
+function opacityOf(
+  [left, top, right, bottom]: Bounds,
+  { shape, feather }: HideStyle,
+): (x: number, y: number) => number {
   const steps = 4096
   const outer = 1 + feather
   const most = outer * outer

@@ -23,7 +23,8 @@ function packedSurface({ format, width, height, stride, data }: Pixels): Surface
   const { step, places } = packingOf(format)
   const isGray = format === 'gray'
   const channels = isGray ? [0] : [0, 1, 2]
-  const placeOf = (x: number, y: number, channel: number): number => y * stride + x * step + places[channel as 0 | 1 | 2]
+  const placeOf = (x: number, y: number, channel: number): number =>
+    y * stride + x * step + places[channel as 0 | 1 | 2]
   return {
     width,
     height,

@@ -16,7 +16,9 @@ const mixed = {
   ]),
   seed: 7,
 }
-/** What anybody can compare: times to the microsecond, since Math.log may differ in its last bit between versions of V8. */
+/**
+ * What anybody can compare: times to the microsecond, since Math.log may differ in its last bit between versions of V8.
+ */
 const digest = (all: readonly Arrival[]): string =>
   createHash('sha256')
     .update(all.map(({ atMs, rows, priority }) => `${Math.round(atMs * 1000)} ${rows} ${priority}`).join('\n'))
@@ -45,7 +47,8 @@ t.test(
     const sorted = gaps.toSorted((a, b) => a - b)
     const farthest = Math.max(...sorted.map((gap, i) => Math.abs(1 - Math.exp(-gap) - (i + 0.5) / sorted.length)))
     t.ok(farthest < 1.95 / Math.sqrt(gaps.length), `distance ${farthest}`)
-    const correlation = gaps.slice(1).reduce((sum, gap, i) => sum + (gap - mean) * (gaps[i]! - mean), 0) / (gaps.length - 1) / variance
+    const correlation =
+      gaps.slice(1).reduce((sum, gap, i) => sum + (gap - mean) * (gaps[i]! - mean), 0) / (gaps.length - 1) / variance
     t.ok(Math.abs(correlation) < 4 / Math.sqrt(gaps.length), `correlation ${correlation}`)
     const counts = new Array<number>(1000).fill(0)
     for (const at of times) counts[Math.floor(at / 100)]!++
@@ -59,7 +62,10 @@ t.test('rows and priorities come as their weights say, the same at each rate', a
   const share = (of: (arrival: Arrival) => boolean): number => all.filter(of).length / all.length
   t.ok(Math.abs(share(({ rows }) => rows === 4) - 0.2) < 0.015, `${share(({ rows }) => rows === 4)} have four rows`)
   t.ok(Math.abs(share(({ priority }) => priority === 1) - 0.1) < 0.012)
-  t.ok(Math.abs(share(({ rows, priority }) => rows === 4 && priority === 1) - 0.02) < 0.006, 'independent of each other')
+  t.ok(
+    Math.abs(share(({ rows, priority }) => rows === 4 && priority === 1) - 0.02) < 0.006,
+    'independent of each other',
+  )
   const slower = [...arrivals(mixed, 100, 20_000)]
   t.same(
     slower.map(({ rows, priority }) => [rows, priority]),

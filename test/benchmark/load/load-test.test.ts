@@ -1,6 +1,13 @@
-// loadTest: an open loop whose latencies count from the schedule, on an engine that answers by a clock that the test holds.
+// loadTest: an open loop whose latencies count from the schedule, on an engine that answers by a clock that the test
+// holds.
 import t from 'tap'
-import { type LoadTest, loadTest, loadTestChart, type LoadTestOptions, type LoadTestProgress } from '../../../lib/benchmark/index.js'
+import {
+  type LoadTest,
+  loadTest,
+  loadTestChart,
+  type LoadTestOptions,
+  type LoadTestProgress,
+} from '../../../lib/benchmark/index.js'
 import { arrivals } from '../../../lib/benchmark/load/arrivals.js'
 import { runLoadTest } from '../../../lib/benchmark/load/load-test.js'
 import { TensorRTError } from '../../../lib/errors.js'
@@ -11,7 +18,11 @@ import { VirtualClock, VirtualEngine } from './virtual.js'
 const plain = { rows: new Map([[1, 1]]), priorities: undefined, seed: 1 }
 const short = { warmUpMs: 0, durationMs: 1000 } as const
 
-function rig(serviceMs = 5): { engine: VirtualEngine; clock: VirtualClock; measure: (options: LoadTestOptions) => Promise<LoadTest> } {
+function rig(serviceMs = 5): {
+  engine: VirtualEngine
+  clock: VirtualClock
+  measure: (options: LoadTestOptions) => Promise<LoadTest>
+} {
   const clock = new VirtualClock()
   const engine = new VirtualEngine(clock, serviceMs)
   return { engine, clock, measure: (options) => clock.run(runLoadTest(engine, { ...short, ...options }, clock)) }
@@ -28,7 +39,12 @@ function served(rate: number, serviceMs: number): number[] {
 
 const rank = (values: readonly number[], percent: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.max(0, sorted.length - 1 - Math.trunc(Math.fround(Math.fround(1 - Math.fround(percent / 100)) * sorted.length)))]!
+  return sorted[
+    Math.max(
+      0,
+      sorted.length - 1 - Math.trunc(Math.fround(Math.fround(1 - Math.fround(percent / 100)) * sorted.length)),
+    )
+  ]!
 }
 
 t.test('latency is that of a queue at these arrivals, by rate', async (t) => {
@@ -44,31 +60,44 @@ t.test('latency is that of a queue at these arrivals, by rate', async (t) => {
     t.equal(point.executions, expected.length)
     t.equal(point.meanBatch, 1)
     for (const percent of [50, 95, 99])
-      t.ok(Math.abs(point.latency!.percentiles[percent]! - rank(expected, percent)) < 1e-6, `${point.rate}/s p${percent}`)
-    t.match(point, { failures: {}, unfinished: 0, unsent: 0, late: { requests: 0, maxMs: 0 }, overloaded: false, priorities: [] })
+      t.ok(
+        Math.abs(point.latency!.percentiles[percent]! - rank(expected, percent)) < 1e-6,
+        `${point.rate}/s p${percent}`,
+      )
+    t.match(point, {
+      failures: {},
+      unfinished: 0,
+      unsent: 0,
+      late: { requests: 0, maxMs: 0 },
+      overloaded: false,
+      priorities: [],
+    })
   }
   t.equal(engine.asked.length, 1 + test.points.reduce((sum, { requests }) => sum + requests, 0), 'one of the warm-up')
   t.ok(Object.isFrozen(test.points[0]?.latency))
   t.same(JSON.parse(JSON.stringify(test)), test, 'plain data')
 })
 
-t.test('a busy event loop hides nothing: latency counts from when a request was due, and late ones are told', async (t) => {
-  const { measure, engine, clock } = rig(1)
-  // the third request of the schedule holds up the thread for 300 ms: those that are due then are sent after it
-  engine.failing = (_, index) => {
-    if (index === 3) clock.hold(300)
-    return undefined
-  }
-  const { points } = await measure({ rates: [100] })
-  const [point] = points
-  const due = [...arrivals(plain, 100, 1000)].map(({ atMs }) => atMs)
-  const behind = due.filter((at) => at > due[2]! && at < due[2]! + 299)
-  t.ok(behind.length > 10)
-  t.ok(Math.abs(point!.late.requests - behind.length) <= 1, `${point!.late.requests} of ${behind.length}`)
-  t.ok(Math.abs(point!.late.maxMs - (due[2]! + 300 - behind[0]!)) < 1e-6)
-  t.ok(point!.latency!.max >= 300, `${point!.latency!.max} ms`)
-  t.equal(point!.requests, due.length, 'they are sent all the same')
-})
+t.test(
+  'a busy event loop hides nothing: latency counts from when a request was due, and late ones are told',
+  async (t) => {
+    const { measure, engine, clock } = rig(1)
+    // the third request of the schedule holds up the thread for 300 ms: those that are due then are sent after it
+    engine.failing = (_, index) => {
+      if (index === 3) clock.hold(300)
+      return undefined
+    }
+    const { points } = await measure({ rates: [100] })
+    const [point] = points
+    const due = [...arrivals(plain, 100, 1000)].map(({ atMs }) => atMs)
+    const behind = due.filter((at) => at > due[2]! && at < due[2]! + 299)
+    t.ok(behind.length > 10)
+    t.ok(Math.abs(point!.late.requests - behind.length) <= 1, `${point!.late.requests} of ${behind.length}`)
+    t.ok(Math.abs(point!.late.maxMs - (due[2]! + 300 - behind[0]!)) < 1e-6)
+    t.ok(point!.latency!.max >= 300, `${point!.latency!.max} ms`)
+    t.equal(point!.requests, due.length, 'they are sent all the same')
+  },
+)
 
 t.test('what fails is counted by its code, and is no latency', async (t) => {
   const { measure, engine } = rig(1)
@@ -85,7 +114,13 @@ t.test('what fails is counted by its code, and is no latency', async (t) => {
   const all = rig(1)
   all.engine.failing = (_, index) => (index === 0 ? undefined : errors[0])
   const [none] = (await all.measure({ rates: [100] })).points
-  t.match(none, { completed: 0, achieved: 0, meanBatch: 0, overloaded: true, failures: { ERR_TRT_TIMEOUT: none!.requests } })
+  t.match(none, {
+    completed: 0,
+    achieved: 0,
+    meanBatch: 0,
+    overloaded: true,
+    failures: { ERR_TRT_TIMEOUT: none!.requests },
+  })
   t.notOk('latency' in none!, 'there is none')
 })
 
@@ -123,13 +158,38 @@ t.test('without rates: from what a closed loop takes up to the first that is too
     test.points.slice(0, 7).map(({ rate }) => rate),
     [10, 20, 40, 80, 120, 160, 200],
   )
-  t.same(test.points.map(({ overloaded }) => overloaded), [...test.points.slice(1).map(() => false), true]) // prettier-ignore
+  t.same(
+    test.points.map(({ overloaded }) => overloaded),
+    [...test.points.slice(1).map(() => false), true],
+  )
 })
 
 t.test('rows, priorities and timeouts are those of the requests', async (t) => {
   const { measure, engine } = rig(1)
-  const test = await measure({ rates: [200], rows: { 1: 1, 4: 1 }, priorities: { 1: 1, 3: 3 }, queueTimeoutMs: 40, percentiles: [50] })
-  const expected = [...arrivals({ rows: new Map([[1, 1], [4, 1]]), priorities: new Map([[1, 1], [3, 3]]), seed: 1 }, 200, 1000)] // prettier-ignore
+  const test = await measure({
+    rates: [200],
+    rows: { 1: 1, 4: 1 },
+    priorities: { 1: 1, 3: 3 },
+    queueTimeoutMs: 40,
+    percentiles: [50],
+  })
+  const expected = [
+    ...arrivals(
+      {
+        rows: new Map([
+          [1, 1],
+          [4, 1],
+        ]),
+        priorities: new Map([
+          [1, 1],
+          [3, 3],
+        ]),
+        seed: 1,
+      },
+      200,
+      1000,
+    ),
+  ]
   const sent = engine.asked.slice(-expected.length)
   t.same(
     sent.map(({ rows, priority, queueTimeoutMs }) => ({ rows, priority, queueTimeoutMs })),
@@ -140,7 +200,12 @@ t.test('rows, priorities and timeouts are those of the requests', async (t) => {
   t.equal(point!.priorities.reduce((sum, { requests }) => sum + requests, 0), point!.requests) // prettier-ignore
   t.equal(point!.meanBatch, expected.reduce((sum, { rows }) => sum + rows, 0) / expected.length) // prettier-ignore
   t.same(Object.keys(point!.priorities[0]!.latency!.percentiles), ['50'])
-  t.match(test.settings, { rows: { 1: 1, 4: 1 }, priorities: { 1: 1, 3: 3 }, queueTimeoutMs: 40, shapes: { x: [1, 2] } })
+  t.match(test.settings, {
+    rows: { 1: 1, 4: 1 },
+    priorities: { 1: 1, 3: 3 },
+    queueTimeoutMs: 40,
+    shapes: { x: [1, 2] },
+  })
 })
 
 t.test('a model of fixed rows has those', async (t) => {
@@ -148,7 +213,10 @@ t.test('a model of fixed rows has those', async (t) => {
   const [x] = Object.values(engine.inputs)
   engine.inputs = { x: { ...x!, shape: [3, 2] } }
   t.same((await measure({ rates: [10] })).settings.rows, { 3: 1 })
-  t.match(await failureOf(() => measure({ rows: { 1: 1 } })), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected 3 alone/ })
+  t.match(await failureOf(() => measure({ rows: { 1: 1 } })), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /Expected 3 alone/,
+  })
   engine.inputs = { x: { ...x!, shape: [-1, -1] } }
   t.match(await failureOf(() => measure({})), { code: 'ERR_TRT_SHAPES_REQUIRED', message: /"x" \[-1, -1\]/ })
   t.same((await measure({ rates: [10], shapes: { x: [9, 7] } })).settings.shapes, { x: [1, 7] })
@@ -167,11 +235,23 @@ t.test('an abort ends it, and nothing is under way then', async (t) => {
     t.equal(engine.asked.length, asked)
   }
   const thrown = rig()
-  await t.rejects(thrown.measure({ rates: [50], onProgress: ({ phase }) => { if (phase === 'load') throw new Error('told') } }), { message: 'told' }) // prettier-ignore
+  await t.rejects(
+    thrown.measure({
+      rates: [50],
+      onProgress: ({ phase }) => {
+        if (phase === 'load') throw new Error('told')
+      },
+    }),
+    { message: 'told' },
+  )
   await t.rejects(loadTest(rig().engine, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
   const broken = rig()
   broken.engine.failing = () => new TensorRTError('ERR_TRT_SHAPE', 'no such shape')
-  t.match(await failureOf(() => broken.measure({ rates: [50] })), { code: 'ERR_TRT_SHAPE' }, 'before anything is measured')
+  t.match(
+    await failureOf(() => broken.measure({ rates: [50] })),
+    { code: 'ERR_TRT_SHAPE' },
+    'before anything is measured',
+  )
 })
 
 t.test('what cannot be', async (t) => {
@@ -197,7 +277,10 @@ t.test('what cannot be', async (t) => {
   ] as const)
     t.match(await failureOf(() => loadTest(engine, options as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   t.match(await failureOf(() => loadTest(engine, { shapes: { y: [1] } })), { code: 'ERR_TRT_UNKNOWN_INPUT' })
-  t.match(await failureOf(() => loadTest('model.onnx' as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an Engine/ })
+  t.match(await failureOf(() => loadTest('model.onnx' as never)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /an Engine/,
+  })
   t.same(engine.asked, [])
 })
 
@@ -205,7 +288,13 @@ t.test('the drawing', async (t) => {
   const { measure } = rig()
   const plainTest = await measure({ rates: [50, 100, 400] })
   const name = 'no <batching> & more'
-  const drawing = loadTestChart([{ name, test: plainTest }, { name: 'other', test: plainTest }], { title: 'a "title"' }) // prettier-ignore
+  const drawing = loadTestChart(
+    [
+      { name, test: plainTest },
+      { name: 'other', test: plainTest },
+    ],
+    { title: 'a "title"' },
+  )
   parsedMarkup(drawing)
   t.match(drawing, /p99 latency, ms \(dashed: median\)[^]*mean batch, rows[^]*requests a second/)
   t.equal(drawing.match(/class="point over"><title>/g)?.length, 4, 'the overloaded one, of two lines in two panels')
@@ -213,7 +302,8 @@ t.test('the drawing', async (t) => {
   const levels = await measure({ rates: [50, 100], priorities: { 1: 1, 2: 1 } })
   t.match(loadTestChart([{ name: 'one', test: levels }]), /priority 1: p99[^]*priority 2: p99/)
   t.equal(loadTestChart([{ name: 'one', test: levels }]), loadTestChart([{ name: 'one', test: levels }]))
-  const refused = (curves: unknown, options?: unknown) => failureOf(() => loadTestChart(curves as never, options as never))
+  const refused = (curves: unknown, options?: unknown) =>
+    failureOf(() => loadTestChart(curves as never, options as never))
   t.match(await refused([]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.match(await refused([plainTest]), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /\{ name, test \}/ })
   t.match(await refused([{ name: '', test: plainTest }]), { code: 'ERR_TRT_INVALID_ARGUMENT' })

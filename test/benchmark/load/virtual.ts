@@ -1,4 +1,5 @@
-// Time that the test holds, and an engine that answers by it: nothing is timed, and the same seed gives the same figures each time.
+// Time that the test holds, and an engine that answers by it: nothing is timed, and the same seed gives the same
+// figures each time.
 import { setMaxListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import type { LoadTestable, LoadTestRequest } from '../../../lib/benchmark/index.js'

@@ -34,7 +34,10 @@ async function open(t: Test, page: string, folder: string, args: readonly string
 /** The mean of all channels, and how far they are from it. */
 async function seenIn(path: string): Promise<{ mean: number; deviation: number }> {
   const { channels } = await sharp(path).removeAlpha().stats()
-  return { mean: channels.reduce((sum, { mean }) => sum + mean, 0) / 3, deviation: channels.reduce((sum, { stdev }) => sum + stdev, 0) / 3 }
+  return {
+    mean: channels.reduce((sum, { mean }) => sum + mean, 0) / 3,
+    deviation: channels.reduce((sum, { stdev }) => sum + stdev, 0) / 3,
+  }
 }
 
 t.test('a report with a sweep', { skip }, async (t) => {
@@ -49,12 +52,20 @@ t.test('a report with a sweep', { skip }, async (t) => {
   await writeFile(page, benchmarkReport(runs))
   const [light, dark, paper] = ['light.png', 'dark.png', 'paper.pdf'].map((name) => join(folder, name))
   await open(t, page, folder, [`--screenshot=${light!}`, '--window-size=1200,1600'])
-  await open(t, page, folder, [`--screenshot=${dark!}`, '--window-size=1200,1600', '--blink-settings=preferredColorScheme=0'])
+  await open(t, page, folder, [
+    `--screenshot=${dark!}`,
+    '--window-size=1200,1600',
+    '--blink-settings=preferredColorScheme=0',
+  ])
   const [day, night] = [await seenIn(light!), await seenIn(dark!)]
   t.ok(day.mean > 200 && day.deviation > 15, `light: ${JSON.stringify(day)}`)
   t.ok(night.mean < 80 && night.deviation > 10, `dark: ${JSON.stringify(night)}`)
   await open(t, page, folder, [`--print-to-pdf=${paper!}`])
   t.match((await readFile(paper!)).subarray(0, 5).toString(), '%PDF-')
   const dom = await open(t, page, folder, ['--dump-dom'])
-  t.equal(dom.match(/<svg [^>]*class="chart"/g)?.length, 2 + 3 * 3, 'the parser of HTML sees the charts that the parser of XML sees')
+  t.equal(
+    dom.match(/<svg [^>]*class="chart"/g)?.length,
+    2 + 3 * 3,
+    'the parser of HTML sees the charts that the parser of XML sees',
+  )
 })

@@ -17,7 +17,10 @@ interface Made {
   readonly warnings?: Benchmark['warnings']
 }
 
-/** Queries one after the other in each stage, each as early as its own former stage and the device allow; the host enqueues two ahead. */
+/**
+ * Queries one after the other in each stage, each as early as its own former stage and the device allow; the host
+ * enqueues two ahead.
+ */
 export function traceOf(queries: number, { copyIn, compute, copyOut }: Stages): TraceRow[] {
   const rows: TraceRow[] = []
   for (let i = 0; i < queries; i++) {
@@ -49,7 +52,10 @@ export function traceOf(queries: number, { copyIn, compute, copyOut }: Stages): 
 }
 
 /** Nothing was run for it: what a benchmark of such stages would be. */
-export function syntheticBenchmark(stages: Stages, { queries, shapes, streams = 1, layers, warnings = [], ...named }: Made): Benchmark {
+export function syntheticBenchmark(
+  stages: Stages,
+  { queries, shapes, streams = 1, layers, warnings = [], ...named }: Made,
+): Benchmark {
   const trace = traceOf(queries, stages)
   const of = (key: keyof TraceRow): Summary => summaryOf(trace.map((row) => row[key]))
   const alone = trace.map(({ latencyMs }) => latencyMs + 0.08)
@@ -105,5 +111,12 @@ function summaryOf(values: readonly number[]): Summary {
   const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length
   const deviation = Math.sqrt(sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / sorted.length)
   const percentiles = { 90: at(0.9), 95: at(0.95), 99: at(0.99) }
-  return { min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0, mean, median: at(0.5), cv: (deviation / mean) * 100, percentiles }
+  return {
+    min: sorted[0] ?? 0,
+    max: sorted.at(-1) ?? 0,
+    mean,
+    median: at(0.5),
+    cv: (deviation / mean) * 100,
+    percentiles,
+  }
 }

@@ -1,11 +1,17 @@
-// Mutated models go to the real parser and builder of TensorRT-RTX, in processes of their own: whatever they do there, this process lives, and
-// what comes back is a result or a typed error. TRT_FUZZ_SEED=n begins elsewhere; mutant i of a run is always the same.
+// Mutated models go to the real parser and builder of TensorRT-RTX, in processes of their own: whatever they do there,
+// this process lives, and what comes back is a result or a typed error. TRT_FUZZ_SEED=n begins elsewhere; mutant i of a
+// run is always the same.
 import { createHash } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import t from 'tap'
-import type { NativeBuildOptions, NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native-types.js'
+import type {
+  NativeBuildOptions,
+  NativeBuildRequest,
+  NativeParseResult,
+  NativeProfile,
+} from '../../../lib/backend/native-types.js'
 import { checkedBuilderOptions } from '../../../lib/building/options.js'
 import { IsolatedBuilds } from '../../../lib/building/isolated.js'
 import { errorCodes, TensorRTError } from '../../../lib/index.js'
@@ -60,7 +66,11 @@ class Tally {
       .map(([what, count]) => `${count} ${what}`)
     const list = [...this.crashes, ...this.hangs.map((who) => `${who}: cut by the time limit`)]
     process.stderr.write(
-      [`fuzz: ${title} in ${seconds.toFixed(0)} s: ${figures.join(', ')}`, ...list.map((line) => `  ${line.slice(0, 400)}`), ''].join('\n'),
+      [
+        `fuzz: ${title} in ${seconds.toFixed(0)} s: ${figures.join(', ')}`,
+        ...list.map((line) => `  ${line.slice(0, 400)}`),
+        '',
+      ].join('\n'),
     )
   }
 }
@@ -69,7 +79,8 @@ class Tally {
 const outside = temporaryFolder(t)
 const folder = join(outside, 'models')
 mkdirSync(folder)
-for (const path of [join(outside, 'secret.bin'), join(folder, 'weights.bin')]) writeFileSync(path, new Uint8Array(2 ** 20))
+for (const path of [join(outside, 'secret.bin'), join(folder, 'weights.bin')])
+  writeFileSync(path, new Uint8Array(2 ** 20))
 symlinkSync(join(outside, 'secret.bin'), join(folder, 'link.bin'))
 
 /** Each worker takes the next of them, until there are none. */
@@ -120,7 +131,8 @@ function watchMemory(): () => void {
 
 t.test('the same numbers give the same mutants, and other ones others', async (t) => {
   const all = await seeds()
-  const digests = (): string[] => Array.from({ length: 60 }, (_, i) => createHash('sha256').update(nth(all, i).bytes).digest('hex'))
+  const digests = (): string[] =>
+    Array.from({ length: 60 }, (_, i) => createHash('sha256').update(nth(all, i).bytes).digest('hex'))
   t.same(digests(), digests())
   t.ok(new Set(digests()).size > 55)
 })
@@ -131,12 +143,16 @@ t.test('mutated models', { skip: skipWithoutRtx, timeout: 0 }, async (t) => {
   t.teardown(() => isolated.close())
   t.teardown(watchMemory())
   const base = checkedBuilderOptions({ tensorrt: rtxPath })
-  const run = (request: Omit<NativeBuildRequest, keyof NativeBuildOptions>, limitMs: number): Promise<NativeParseResult> =>
+  const run = (
+    request: Omit<NativeBuildRequest, keyof NativeBuildOptions>,
+    limitMs: number,
+  ): Promise<NativeParseResult> =>
     isolated.build({ ...base, ...request }, undefined, AbortSignal.timeout(limitMs)).result
   const parse = (mutant: Mutant, index: number): Promise<NativeParseResult> =>
     run({ ...sourceOf(mutant, index), profiles: [], parseOnly: 1 }, parseLimitMs)
 
-  for (const { name, bytes } of all) await t.resolves(run({ model: bytes, profiles: [], parseOnly: 1 }, 60_000), `${name} parses as it is`)
+  for (const { name, bytes } of all)
+    await t.resolves(run({ model: bytes, profiles: [], parseOnly: 1 }, 60_000), `${name} parses as it is`)
 
   const accepted: number[] = []
   const parsed = new Tally()
@@ -147,7 +163,8 @@ t.test('mutated models', { skip: skipWithoutRtx, timeout: 0 }, async (t) => {
       await parse(one, index)
       parsed.count('parsed')
       if (one.bytes.length < 2 ** 21) accepted.push(index)
-      if (leadsOutside(one)) parsed.problems.push(`${title(one, index)}: parsed with weights from outside of its folder`)
+      if (leadsOutside(one))
+        parsed.problems.push(`${title(one, index)}: parsed with weights from outside of its folder`)
     } catch (error) {
       parsed.failed(error, title(one, index))
     }
@@ -172,7 +189,10 @@ t.test('mutated models', { skip: skipWithoutRtx, timeout: 0 }, async (t) => {
       built.failed(error, title(one, index))
     }
   })
-  built.tell(`${Math.min(builds, accepted.length)} mutants, which the parser took, to the builder`, (performance.now() - since) / 1000)
+  built.tell(
+    `${Math.min(builds, accepted.length)} mutants, which the parser took, to the builder`,
+    (performance.now() - since) / 1000,
+  )
   t.ok(accepted.length >= builds, 'there are enough that the parser takes')
   t.same(built.problems, [], 'each is a plan or a typed error')
   t.ok((built.counts['built'] ?? 0) > 0, 'some become plans')

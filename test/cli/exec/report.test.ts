@@ -1,9 +1,23 @@
 // What trtexec prints of a measurement, word for word.
 import t from 'tap'
 import type { Benchmark, Summary, TraceRow } from '../../../lib/benchmark/types.js'
-import { beyondLines, figure, profileLines, profilesLines, reportLines, warningLines } from '../../../lib/cli/exec/report.js'
+import {
+  beyondLines,
+  figure,
+  profileLines,
+  profilesLines,
+  reportLines,
+  warningLines,
+} from '../../../lib/cli/exec/report.js'
 
-const summary = (median: number, cv = 1): Summary => ({ min: 0.5, max: 4, mean: median, median, cv, percentiles: { '90': 3, '99': 3.25 } })
+const summary = (median: number, cv = 1): Summary => ({
+  min: 0.5,
+  max: 4,
+  mean: median,
+  median,
+  cv,
+  percentiles: { '90': 3, '99': 3.25 },
+})
 const row = (i: number): TraceRow => ({
   startEnqMs: 10 * i,
   endEnqMs: 10 * i + 0.25,

@@ -27,7 +27,8 @@ const resolve = (args: string, target: Target, facts: ModelFacts): BuildOrder =>
   resolveBuild(parseArguments(['--onnx=m.onnx', ...args.split(' ').filter((arg) => arg !== '')]), target, facts)
 
 t.test('shapes: what is missing is taken from what is there, as trtexec does, with a warning', async (t) => {
-  const range = (args: string): unknown => resolve(args, trt10, { ...still, inputs: [{ name: 'x', shape: ['N'] }] }).shapes
+  const range = (args: string): unknown =>
+    resolve(args, trt10, { ...still, inputs: [{ name: 'x', shape: ['N'] }] }).shapes
   t.same(range('--minShapes=x:1'), [{ x: { min: [1], opt: [1], max: [1] } }])
   t.same(range('--optShapes=x:2'), [{ x: { min: [2], opt: [2], max: [2] } }])
   t.same(range('--maxShapes=x:3'), [{ x: { min: [3], opt: [3], max: [3] } }])
@@ -60,10 +61,16 @@ t.test('shapes: names', async (t) => {
   for (const args of ['', '--minShapes=scale:1x2', '--shapes=scale:1x2', '--fp16'])
     t.match(
       await failureOf(() => resolve(args, trt10, model)),
-      { code: 'ERR_TRT_SHAPES_REQUIRED', message: /'image' is dynamic.*of which trtexec makes 1.*--minShapes=image:Nx3xNxN/ },
+      {
+        code: 'ERR_TRT_SHAPES_REQUIRED',
+        message: /'image' is dynamic.*of which trtexec makes 1.*--minShapes=image:Nx3xNxN/,
+      },
       `${args}: trtexec's guess is an error here`,
     )
-  t.match(resolve('--minShapes=x:1x4', trt10, still), { shapes: [{ x: { opt: [1, 4] } }], warnings: [/model is static/] })
+  t.match(resolve('--minShapes=x:1x4', trt10, still), {
+    shapes: [{ x: { opt: [1, 4] } }],
+    warnings: [/model is static/],
+  })
 })
 
 t.test('INT8 without quantizing layers and without --calib', async (t) => {
@@ -80,7 +87,10 @@ t.test('INT8 without quantizing layers and without --calib', async (t) => {
   ] as const)
     t.notOk('placeholderRanges' in resolve(args, trt10, facts).builder, args)
   for (const target of [trt11, rtx]) {
-    t.match(await failureOf(() => resolve('--int8', target, still)), { code: 'ERR_TRT_PRECISION', message: `--int8: ${target.name}` })
+    t.match(await failureOf(() => resolve('--int8', target, still)), {
+      code: 'ERR_TRT_PRECISION',
+      message: `--int8: ${target.name}`,
+    })
     t.match(await failureOf(() => resolve('--int8 --fp16', target, still)), { message: /trt quantize/ })
     t.same(resolve('--int8', target, quantized).builder.precision, ['int8'])
     t.match(await failureOf(() => resolve('--int8 --calib=c', target, still)), {
@@ -108,7 +118,9 @@ t.test('the other precisions', async (t) => {
   const strong = resolve('--stronglyTyped --fp16 --int8', trt10, still)
   t.notOk('precision' in strong.builder)
   t.match(strong.warnings, [/fp16 mode is not allowed/, /int8 mode is not allowed/])
-  t.match(await failureOf(() => resolve('--stronglyTyped --int8 --calib=c', trt10, still)), { code: 'ERR_TRT_UNSUPPORTED' })
+  t.match(await failureOf(() => resolve('--stronglyTyped --int8 --calib=c', trt10, still)), {
+    code: 'ERR_TRT_UNSUPPORTED',
+  })
 })
 
 t.test('formats and sources of kernels', async (t) => {

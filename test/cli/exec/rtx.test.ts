@@ -18,7 +18,10 @@ process.chdir(t.testdir({}))
 /** y = GlobalAveragePool(Relu(Conv(input))) with a dynamic batch. */
 function convolution(): Uint8Array {
   const graph = new GraphBuilder({ name: 'convolution' })
-  const conv = graph.node('Conv', [graph.input('input', 'float32', ['N', 3, 224, 224]), graph.constant('w', randomTensor([8, 3, 3, 3], 1))])
+  const conv = graph.node('Conv', [
+    graph.input('input', 'float32', ['N', 3, 224, 224]),
+    graph.constant('w', randomTensor([8, 3, 3, 3], 1)),
+  ])
   graph.output(graph.node('GlobalAveragePool', [graph.node('Relu', [conv])]), 'float32', ['N', 8, 1, 1])
   return writeModel(graph.toModel())
 }
@@ -31,10 +34,17 @@ const line =
 t.test('TensorRT-RTX', { skip: skipWithoutRtx }, async (t) => {
   const half = await trt(['exec', ...`${line} --fp16`.split(' ')])
   t.equal(half.code, 1, 'nothing here runs it')
-  t.match(half.stdout, /\[I\] --fp16: TensorRT-RTX \S+ takes types from the model, so the model is converted to float16/)
+  t.match(
+    half.stdout,
+    /\[I\] --fp16: TensorRT-RTX \S+ takes types from the model, so the model is converted to float16/,
+  )
   t.match(half.stderr, /\[E\] The plan was built, and nothing here runs it.*--skipInference/)
   t.match(half.stdout, /&&&& FAILED TensorRT\.trtexec/)
-  t.match((await Plan.inspect('model.plan')).info, { kind: 'rtx', conversion: { precision: 'fp16' }, settings: { precision: ['fp16'] } })
+  t.match((await Plan.inspect('model.plan')).info, {
+    kind: 'rtx',
+    conversion: { precision: 'fp16' },
+    settings: { precision: ['fp16'] },
+  })
 
   const options =
     '--noTF32 --builderOptimizationLevel=2 --memPoolSize=workspace:1024 --profilingVerbosity=detailed --maxAuxStreams=0 --skipInference'
@@ -58,7 +68,8 @@ t.test('TensorRT-RTX', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('a process exits with 1 for an unknown option, and with 0 for help', async (t) => {
-  const run = (...args: string[]): Promise<Ended> => runNode([join(packageRoot(), 'dist/lib/cli/trt.js'), 'exec', ...args])
+  const run = (...args: string[]): Promise<Ended> =>
+    runNode([join(packageRoot(), 'dist/lib/cli/trt.js'), 'exec', ...args])
   const [unknown, help] = await Promise.all([run('--onnx=m.onnx', '--fp61'), run('-h')])
   t.match(unknown, { code: 1, stdout: /&&&& FAILED TensorRT\.trtexec # \S+ exec --onnx=m\.onnx --fp61\n$/ })
   t.match(help, { code: 0, stdout: /--saveEngine=file/ })

@@ -1,4 +1,5 @@
-// `trt exec` on the fakes of TensorRT 10 and 11, on the real builder of TensorRT-RTX, and on the CPU: what is built, what is said, what is exited with.
+// `trt exec` on the fakes of TensorRT 10 and 11, on the real builder of TensorRT-RTX, and on the CPU: what is built,
+// what is said, what is exited with.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -93,7 +94,11 @@ for (const { name, path, control } of families) {
             ['--stronglyTyped', { stronglyTyped: true }],
             [
               '--precisionConstraints=obey --layerPrecisions=the-*:fp16 --layerOutputTypes=the-node:fp16',
-              { precisionConstraints: 'obey', layerPrecisions: { 'the-*': 'float16' }, layerOutputTypes: { 'the-node': 'float16' } },
+              {
+                precisionConstraints: 'obey',
+                layerPrecisions: { 'the-*': 'float16' },
+                layerOutputTypes: { 'the-node': 'float16' },
+              },
             ],
           ] as [string, BuilderOptions][])
         : ([['--fp16', { precision: 'fp16' }]] as [string, BuilderOptions][])),
@@ -112,7 +117,11 @@ for (const { name, path, control } of families) {
 t.test('formats that no engine runs: built where nothing is measured, else refused before the build', async (t) => {
   const { length } = trt10.control.stats().builds
   const line = '--onnx=static.onnx --inputIOFormats=fp32:chw+hwc8'
-  failed(t, await exec(trt10.path, `${line} ${quick}`), /formats: \['chw'\] in inputFormats of '.*engines run row-major/)
+  failed(
+    t,
+    await exec(trt10.path, `${line} ${quick}`),
+    /formats: \['chw'\] in inputFormats of '.*engines run row-major/,
+  )
   t.equal(trt10.control.stats().builds.length, length)
   passed(t, await exec(trt10.path, `${line} --skipInference`), 'built')
   t.equal(trt10.control.stats().builds.length, length + 1)
@@ -158,7 +167,10 @@ t.test('the line with --fp16', async (t) => {
   t.notMatch(ran.stderr, /timing only/)
   const modern = await exec(trt11.path, `${lines.fp16} ${quick}`)
   passed(t, modern, '11')
-  t.match(modern.stdout, /\[I\] --fp16: TensorRT 11\.4\.0 takes types from the model, so the model is converted to float16/)
+  t.match(
+    modern.stdout,
+    /\[I\] --fp16: TensorRT 11\.4\.0 takes types from the model, so the model is converted to float16/,
+  )
   t.match((await Plan.inspect('model.plan')).info, { conversion: { precision: 'fp16' } })
 })
 
@@ -166,11 +178,19 @@ t.test('what is exported', async (t) => {
   const files = 'times profile layerInfo output'.split(' ')
   const options = files.map((what) => `--export${what[0]?.toUpperCase()}${what.slice(1)}=${what}.json`).join(' ')
   const dumps = '--dumpProfile --dumpLayerInfo --dumpOutput --dumpOptimizationProfile'
-  const ran = await exec(trt10.path, `--onnx=small.onnx --optShapes=x:2x4 --avgRuns=2 --percentile=50 ${quick} ${options} ${dumps}`)
+  const ran = await exec(
+    trt10.path,
+    `--onnx=small.onnx --optShapes=x:2x4 --avgRuns=2 --percentile=50 ${quick} ${options} ${dumps}`,
+  )
   passed(t, ran, 'exports')
-  const [times, profile, layerInfo, output] = files.map((what): unknown => JSON.parse(readFileSync(`${what}.json`, 'utf8')))
+  const [times, profile, layerInfo, output] = files.map((what): unknown =>
+    JSON.parse(readFileSync(`${what}.json`, 'utf8')),
+  )
   t.match(times, [{ startEnqMs: Number, computeMs: Number, latencyMs: Number }])
-  t.match(profile, [{ count: Number }, { name: String, timeMs: Number, averageMs: Number, medianMs: Number, percentage: Number }])
+  t.match(profile, [
+    { count: Number },
+    { name: String, timeMs: Number, averageMs: Number, medianMs: Number, percentage: Number },
+  ])
   t.match(layerInfo, { Layers: Array })
   t.match(output, [{ name: 'the-node', dimensions: '2x4' }])
   t.equal((output as { values: number[] }[])[0]?.values.length, 8)
@@ -200,10 +220,22 @@ t.test('a calibration cache', async (t) => {
   failed(t, await exec(trt10.path, `${args} --calib=wrong.cache`), /ERR_TRT_CALIBRATION/)
   failed(t, await exec(trt11.path, `${args} --calib=wrong.cache`), /TensorRT 10 alone/)
   writeFileSync('good.cache', 'TRT-101501-EntropyCalibration2\nx: 3c010a14\n')
-  passed(t, await exec(trt10.path, `${args} --calib=good.cache --saveEngine=calibrated.plan`), 'what was calibrated earlier')
-  t.match((await Plan.inspect('calibrated.plan')).info.calibration, { algorithm: 'entropy', batches: 0, fromCache: true })
+  passed(
+    t,
+    await exec(trt10.path, `${args} --calib=good.cache --saveEngine=calibrated.plan`),
+    'what was calibrated earlier',
+  )
+  t.match((await Plan.inspect('calibrated.plan')).info.calibration, {
+    algorithm: 'entropy',
+    batches: 0,
+    fromCache: true,
+  })
   writeFileSync('older.cache', 'TRT-8601-EntropyCalibration2\nx: 3c010a14\n')
-  failed(t, await exec(trt10.path, `${args} --calib=older.cache`), /did not take.*older\.cache.*TRT-8601.*ERR_TRT_CALIBRATION/)
+  failed(
+    t,
+    await exec(trt10.path, `${args} --calib=older.cache`),
+    /did not take.*older\.cache.*TRT-8601.*ERR_TRT_CALIBRATION/,
+  )
 })
 
 t.test('what is wrong', async (t) => {
@@ -215,7 +247,11 @@ t.test('what is wrong', async (t) => {
   failed(t, await exec(trt10.path, '--onnx=none.onnx'), /none\.onnx.*ERR_TRT_FILE/)
   failed(t, await exec(trt10.path, '--loadEngine=none.plan'), /none\.plan.*ERR_TRT_FILE/)
   failed(t, await exec(trt10.path, '--onnx=static.onnx --useDLACore=0'), /--useDLACore of trtexec is not here/)
-  failed(t, await exec(trt10.path, '--onnx=static.onnx --skipInference --exportTimes=t'), /What is exported is measured/)
+  failed(
+    t,
+    await exec(trt10.path, '--onnx=static.onnx --skipInference --exportTimes=t'),
+    /What is exported is measured/,
+  )
   failed(t, await exec('/nonexistent', '--onnx=static.onnx'), /ERR_TRT_NO_LIBRARY/)
   t.notOk(existsSync('t'))
 })
@@ -281,5 +317,8 @@ t.test('--json: the result on stdout, all lines on stderr', async (t) => {
   const onCpu = account(await exec(undefined, `--onnx=static.onnx --backend=cpu ${quick} --json`))
   t.match(onCpu, { benchmark: { backend: 'cpu' } })
   const { code, stdout, stderr } = await exec(trt10.path, '--onnx=static.onnx --loadEngine=json.plan --json')
-  t.match({ code, stdout, stderr }, { code: 1, stdout: /^\{\n {2}"error": \{/, stderr: /cannot go together[^]*&&&& FAILED/ })
+  t.match(
+    { code, stdout, stderr },
+    { code: 1, stdout: /^\{\n {2}"error": \{/, stderr: /cannot go together[^]*&&&& FAILED/ },
+  )
 })

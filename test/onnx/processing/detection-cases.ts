@@ -15,7 +15,11 @@ import {
 import { Random } from '../../support/random.js'
 
 /** A model whose outputs are what is given to it; `whole` names those that it gives as int64. */
-export function echo(shapes: Readonly<Record<string, readonly Dim[]>>, opset = 17, whole: readonly string[] = []): ModelProto {
+export function echo(
+  shapes: Readonly<Record<string, readonly Dim[]>>,
+  opset = 17,
+  whole: readonly string[] = [],
+): ModelProto {
   const g = new GraphBuilder({ name: 'echo', opset })
   for (const [name, shape] of Object.entries(shapes)) {
     const x = g.input(`${name}_in`, 'float32', shape)
@@ -29,11 +33,19 @@ export function echo(shapes: Readonly<Record<string, readonly Dim[]>>, opset = 1
 export type Answers = Readonly<Record<string, Tensor<'float32'>>>
 
 export function echoOf(answers: Answers, opset?: number, whole?: readonly string[]): ModelProto {
-  return echo(Object.fromEntries(Object.entries(answers).map(([name, { shape }]) => [name, ['N', ...shape.slice(1)]])), opset, whole)
+  return echo(
+    Object.fromEntries(Object.entries(answers).map(([name, { shape }]) => [name, ['N', ...shape.slice(1)]])),
+    opset,
+    whole,
+  )
 }
 
 /** Numbers by a rule, each picture others. */
-export function filled(shape: readonly number[], of: (random: Random, index: number) => number, seed = 1): Tensor<'float32'> {
+export function filled(
+  shape: readonly number[],
+  of: (random: Random, index: number) => number,
+  seed = 1,
+): Tensor<'float32'> {
   const random = new Random(seed)
   return new Tensor(
     'float32',
@@ -60,11 +72,32 @@ const anchors = efficientDetAnchors({ size: 128 }).length / 4
 
 /** [N, P, 5 + C] or with 4: boxes around the middle, so that they overlap. */
 const rows = (count: number, width: number, from: number, seed: number): Tensor<'float32'> =>
-  filled([2, count, width], (random, i) => (i % width < 2 ? random.next() * size : i % width < 4 ? 8 + random.next() * 30 : i % width < from ? random.next() : probability(random)), seed) // prettier-ignore
+  filled(
+    [2, count, width],
+    (random, i) =>
+      i % width < 2
+        ? random.next() * size
+        : i % width < 4
+          ? 8 + random.next() * 30
+          : i % width < from
+            ? random.next()
+            : probability(random),
+    seed,
+  )
 
 /** [2, count, width]: boxes as parts of the input's sides, and what follows them. */
-const parts = (count: number, width: number, rest: (random: Random, column: number) => number, seed: number): Tensor<'float32'> =>
-  filled([2, count, width], (random, i) => (i % width < 2 ? random.next() : i % width < 4 ? 0.05 + random.next() * 0.3 : rest(random, i % width)), seed) // prettier-ignore
+const parts = (
+  count: number,
+  width: number,
+  rest: (random: Random, column: number) => number,
+  seed: number,
+): Tensor<'float32'> =>
+  filled(
+    [2, count, width],
+    (random, i) =>
+      i % width < 2 ? random.next() : i % width < 4 ? 0.05 + random.next() * 0.3 : rest(random, i % width),
+    seed,
+  )
 
 /** 60 anchors of a model's own, around which offsets lie. */
 const ownAnchors = anchorsOfCorners(
@@ -74,7 +107,8 @@ const ownAnchors = anchorsOfCorners(
 
 export function turned({ data, shape: [n = 0, a = 0, b = 0] }: Tensor<'float32'>): Tensor<'float32'> {
   const out = new Float32Array(data.length)
-  for (let k = 0; k < n; k++) for (let i = 0; i < a; i++) for (let j = 0; j < b; j++) out[(k * b + j) * a + i] = data[(k * a + i) * b + j]!
+  for (let k = 0; k < n; k++)
+    for (let i = 0; i < a; i++) for (let j = 0; j < b; j++) out[(k * b + j) * a + i] = data[(k * a + i) * b + j]!
   return new Tensor('float32', out, [n, b, a])
 }
 
@@ -100,17 +134,27 @@ export const detectionCases: Readonly<Record<string, Case>> = {
     host: (outputs, options) => decodeYoloAnchors(outputs, options),
   },
   'YOLO v7, maps': {
-    answers: { a: filled([2, 24, 12, 12], (random) => random.around() * 3), b: filled([2, 24, 6, 6], (random) => random.around() * 3, 2), c: filled([2, 24, 3, 3], (random) => random.around() * 3, 3) },
+    answers: {
+      a: filled([2, 24, 12, 12], (random) => random.around() * 3),
+      b: filled([2, 24, 6, 6], (random) => random.around() * 3, 2),
+      c: filled([2, 24, 3, 3], (random) => random.around() * 3, 3),
+    },
     steps: { decoder: 'yolo-anchors', size, anchors: 'v7' },
     host: (outputs, options) => decodeYoloAnchors(outputs, { size, anchors: 'v7', ...options }),
   },
-  'YOLOX': {
-    answers: { output: filled([2, cells, 8], (random, i) => (i % 8 < 4 ? random.around() : probability(random) ** 0.3)) },
+  YOLOX: {
+    answers: {
+      output: filled([2, cells, 8], (random, i) => (i % 8 < 4 ? random.around() : probability(random) ** 0.3)),
+    },
     steps: { decoder: 'yolox', size },
     host: (outputs, options) => decodeYolox(outputs, { size, ...options }),
   },
-  'RetinaFace': {
-    answers: { boxes: filled([2, priors, 4], small), scores: filled([2, priors, 2], probability), landmarks: filled([2, priors, 10], small) },
+  RetinaFace: {
+    answers: {
+      boxes: filled([2, priors, 4], small),
+      scores: filled([2, priors, 2], probability),
+      landmarks: filled([2, priors, 10], small),
+    },
     steps: { decoder: 'retinaface', size },
     host: (outputs, options) => decodeRetinaFace(outputs, { size, ...options }),
   },
@@ -120,14 +164,23 @@ export const detectionCases: Readonly<Record<string, Case>> = {
     host: (outputs, options) => decodeRetinaFace(outputs, { size, activation: 'softmax', ...options }),
   },
   'EfficientDet, heads of levels': {
-    answers: Object.fromEntries([16, 8, 4, 2, 1].flatMap((side, i) => [[`class${i}`, filled([2, 27, side, side], (random) => random.around() * 4 - 2, i)], [`box${i}`, filled([2, 36, side, side], small, i + 9)]])),
+    answers: Object.fromEntries(
+      [16, 8, 4, 2, 1].flatMap((side, i) => [
+        [`class${i}`, filled([2, 27, side, side], (random) => random.around() * 4 - 2, i)],
+        [`box${i}`, filled([2, 36, side, side], small, i + 9)],
+      ]),
+    ),
     steps: { decoder: 'efficientdet', size: 128 },
     host: (outputs, options) => decodeEfficientDet(outputs, { size: 128, ...options }),
   },
   "TensorFlow's EfficientDet": {
-    answers: { scores: filled([2, anchors, 5], probability), boxes: filled([2, anchors, 4], (random) => random.around() * 3) },
+    answers: {
+      scores: filled([2, anchors, 5], probability),
+      boxes: filled([2, anchors, 4], (random) => random.around() * 3),
+    },
     steps: { decoder: 'efficientdet', size: 128, coder: 'tf', activation: 'none', multiLabel: true },
-    host: (outputs, options) => decodeEfficientDet(outputs, { size: 128, coder: 'tf', activation: 'none', multiLabel: true, ...options }),
+    host: (outputs, options) =>
+      decodeEfficientDet(outputs, { size: 128, coder: 'tf', activation: 'none', multiLabel: true, ...options }),
   },
   "face-api's SSD, one class of three columns": {
     answers: { scores: filled([2, 60, 3], (random) => random.around() * 4), boxes: filled([2, 60, 4], small) },
@@ -136,8 +189,23 @@ export const detectionCases: Readonly<Record<string, Case>> = {
   },
   "torchvision's SSD": {
     answers: { boxes: filled([2, 60, 4], small, 5), scores: filled([2, 60, 4], (random) => random.around() * 4, 6) },
-    steps: { decoder: 'ssd', anchors: ownAnchors, order: 'xy', activation: 'softmax', variances: [0.2, 0.3], multiLabel: true },
-    host: (outputs, options) => decodeSsd(outputs, { anchors: ownAnchors, order: 'xy', activation: 'softmax', variances: [0.2, 0.3], multiLabel: true, ...options }),
+    steps: {
+      decoder: 'ssd',
+      anchors: ownAnchors,
+      order: 'xy',
+      activation: 'softmax',
+      variances: [0.2, 0.3],
+      multiLabel: true,
+    },
+    host: (outputs, options) =>
+      decodeSsd(outputs, {
+        anchors: ownAnchors,
+        order: 'xy',
+        activation: 'softmax',
+        variances: [0.2, 0.3],
+        multiLabel: true,
+        ...options,
+      }),
   },
   'RT-DETR, raw': {
     answers: { logits: filled([2, 40, 5], (random) => random.around() * 4 - 1), boxes: parts(40, 4, () => 0, 7) },
@@ -145,7 +213,9 @@ export const detectionCases: Readonly<Record<string, Case>> = {
     host: (outputs, options) => decodeRtDetr(outputs, { size: { width: 96, height: 64 }, ...options }),
   },
   'RT-DETR of ultralytics, ended': {
-    answers: { output0: parts(40, 6, (random, column) => (column === 4 ? probability(random) ** 0.3 : random.below(5)), 8) },
+    answers: {
+      output0: parts(40, 6, (random, column) => (column === 4 ? probability(random) ** 0.3 : random.below(5)), 8),
+    },
     steps: { decoder: 'rtdetr', size },
     host: (outputs, options) => decodeRtDetr(outputs, { size, ...options }),
   },
@@ -155,14 +225,24 @@ export const detectionCases: Readonly<Record<string, Case>> = {
     host: (outputs, options) => decodeRtDetr(outputs, { size, multiLabel: false, ...options }),
   },
   "RT-DETR's own export": {
-    answers: { labels: filled([2, 40], (random) => random.below(5)), boxes: filled([2, 40, 4], (random, i) => (i % 4 < 2 ? 0 : 40) + random.next() * 40), scores: filled([2, 40], (random) => random.next()) },
+    answers: {
+      labels: filled([2, 40], (random) => random.below(5)),
+      boxes: filled([2, 40, 4], (random, i) => (i % 4 < 2 ? 0 : 40) + random.next() * 40),
+      scores: filled([2, 40], (random) => random.next()),
+    },
     whole: ['labels'],
     steps: { decoder: 'rtdetr' },
-    host: ({ labels, ...outputs }, options) => decodeRtDetr({ ...outputs, labels: new Tensor('int32', Int32Array.from(labels!.data), labels!.shape) }, options),
+    host: ({ labels, ...outputs }, options) =>
+      decodeRtDetr({ ...outputs, labels: new Tensor('int32', Int32Array.from(labels!.data), labels!.shape) }, options),
   },
-  'CenterFace': {
-    answers: { heat: filled([2, 1, 24, 24], probability), scale: filled([2, 2, 24, 24], (random) => 1 + random.next()), offset: filled([2, 2, 24, 24], small, 2), points: filled([2, 10, 24, 24], (random) => random.next()) },
+  CenterFace: {
+    answers: {
+      heat: filled([2, 1, 24, 24], probability),
+      scale: filled([2, 2, 24, 24], (random) => 1 + random.next()),
+      offset: filled([2, 2, 24, 24], small, 2),
+      points: filled([2, 10, 24, 24], (random) => random.next()),
+    },
     steps: { decoder: 'centerface', size },
     host: (outputs, options) => decodeCenterFace(outputs, { size, ...options }),
   },
-} // prettier-ignore
+}

@@ -1,4 +1,10 @@
-import { type Dim, type ElementType, GraphBuilder, type ModelProto, type PreprocessingSteps } from '../../../lib/onnx/index.js'
+import {
+  type Dim,
+  type ElementType,
+  GraphBuilder,
+  type ModelProto,
+  type PreprocessingSteps,
+} from '../../../lib/onnx/index.js'
 import { centerCrop, type Frame, letterbox, padToSquare, type Size, stretch } from '../../../lib/vision/index.js'
 
 /** y = x. */

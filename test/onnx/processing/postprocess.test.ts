@@ -9,10 +9,28 @@ import {
   writeModel,
 } from '../../../lib/onnx/index.js'
 import { Tensor } from '../../../lib/tensor.js'
-import { type Decoded, decodeYolo, softmax, stretch, suppress, type SuppressOptions, topK, toMaskSync } from '../../../lib/vision/index.js'
+import {
+  type Decoded,
+  decodeYolo,
+  softmax,
+  stretch,
+  suppress,
+  type SuppressOptions,
+  topK,
+  toMaskSync,
+} from '../../../lib/vision/index.js'
 import { failure, failureOf } from '../../support/errors.js'
 import { near, type Result, run } from '../helpers.js'
-import { type Answers, type Case, detectionCases as cases, echo, echoOf, filled, priors, turned } from './detection-cases.js'
+import {
+  type Answers,
+  type Case,
+  detectionCases as cases,
+  echo,
+  echoOf,
+  filled,
+  priors,
+  turned,
+} from './detection-cases.js'
 
 async function answered(model: ModelProto, answers: Answers): Promise<Record<string, Result>> {
   const feeds = Object.entries(answers).map(([name, { data, shape }]) => [`${name}_in`, { data, shape }] as const)
@@ -29,17 +47,35 @@ function hostBoxes(
   return decoded.map((found) => {
     const kept = suppress(found, rules)
     const rows = (values: ArrayLike<number> | undefined, width: number): number[] =>
-      values === undefined ? [] : Array.from(kept).flatMap((row) => Array.from({ length: width }, (_, i) => values[row * width + i]!))
+      values === undefined
+        ? []
+        : Array.from(kept).flatMap((row) => Array.from({ length: width }, (_, i) => values[row * width + i]!))
     return {
-      boxes: rows(found.boxes, 4), scores: rows(found.scores, 1), classes: rows(found.classes, 1),
-      landmarks: rows(found.landmarks, 10).concat(rows(found.coefficients, found.coefficients === undefined ? 0 : found.coefficients.length / found.scores.length)),
-    } // prettier-ignore
+      boxes: rows(found.boxes, 4),
+      scores: rows(found.scores, 1),
+      classes: rows(found.classes, 1),
+      landmarks: rows(found.landmarks, 10).concat(
+        rows(
+          found.coefficients,
+          found.coefficients === undefined ? 0 : found.coefficients.length / found.scores.length,
+        ),
+      ),
+    }
   })
 }
 
-function sameBoxes(t: Test, found: Readonly<Record<string, Result>>, wanted: ReturnType<typeof hostBoxes>, scale = 1e-4): void {
+function sameBoxes(
+  t: Test,
+  found: Readonly<Record<string, Result>>,
+  wanted: ReturnType<typeof hostBoxes>,
+  scale = 1e-4,
+): void {
   const counts = numbers(found['count'])
-  t.same(counts, wanted.map(({ scores }) => scores.length), 'as many') // prettier-ignore
+  t.same(
+    counts,
+    wanted.map(({ scores }) => scores.length),
+    'as many',
+  )
   const most = found['scores']?.shape[1] ?? 0
   wanted.forEach(({ boxes, scores, classes, landmarks }, picture) => {
     const rows = (name: string): number[] => {
@@ -75,7 +111,10 @@ for (const [name, { answers, steps, whole, host }] of Object.entries(cases)) {
       const found = await answered(model, answers)
       t.same(numbers(found['converged']), [1, 1], 'converged')
       const wanted = hostBoxes(host(answers, limits), rules)
-      t.ok(wanted.every(({ scores }) => scores.length > 3), `${wanted.map(({ scores }) => scores.length).join(' and ')} boxes`) // prettier-ignore
+      t.ok(
+        wanted.every(({ scores }) => scores.length > 3),
+        `${wanted.map(({ scores }) => scores.length).join(' and ')} boxes`,
+      )
       sameBoxes(t, found, wanted, 1e-3)
     }
   })
@@ -106,7 +145,11 @@ t.test('crowds: exactly greedy where it says so, and it says where it is not', a
   const wanted = hostBoxes(decodeYolo(answers), { iouThreshold: 0.3 })
   t.equal(wanted[0]?.scores.length, length / 2)
   const detections = (rounds: number) =>
-    withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', suppress: { iouThreshold: 0.3, rounds } })
+    withPostprocessing(echoOf(answers), {
+      kind: 'detections',
+      decoder: 'yolo',
+      suppress: { iouThreshold: 0.3, rounds },
+    })
   const few = await answered(detections(8), answers)
   t.same(numbers(few['converged']), [0])
   const enough = await answered(detections(length), answers)
@@ -116,7 +159,12 @@ t.test('crowds: exactly greedy where it says so, and it says where it is not', a
 
 t.test('RT-DETR leaves nothing to be suppressed: every class of a box, and no word of convergence', async (t) => {
   const { answers, host } = cases['RT-DETR, raw'] as Case
-  const steps: PostprocessingSteps = { kind: 'detections', decoder: 'rtdetr', size: { width: 96, height: 64 }, scoreThreshold: 0.6 }
+  const steps: PostprocessingSteps = {
+    kind: 'detections',
+    decoder: 'rtdetr',
+    size: { width: 96, height: 64 },
+    scoreThreshold: 0.6,
+  }
   const found = await answered(withPostprocessing(echoOf(answers), steps), answers)
   t.same(Object.keys(found), ['boxes', 'scores', 'classes', 'count'])
   sameBoxes(t, found, hostBoxes(host(answers, { scoreThreshold: 0.6, maxCandidates: 300 }), { iouThreshold: 1 }), 1e-3)
@@ -124,43 +172,56 @@ t.test('RT-DETR leaves nothing to be suppressed: every class of a box, and no wo
 
 t.test('nothing found, and fewer boxes than candidates', async (t) => {
   const answers = { output0: new Tensor('float32', new Float32Array(2 * 6 * 3), [2, 6, 3]) }
-  const found = await answered(withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', maxDetections: 2 }), answers)
+  const found = await answered(
+    withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', maxDetections: 2 }),
+    answers,
+  )
   t.same(numbers(found['count']), [0, 0])
   t.same(found['boxes']?.shape, [2, 2, 4])
   t.ok(['boxes', 'scores', 'classes'].every((name) => numbers(found[name]).every((value) => value === 0)))
 })
 
-t.test('what is not finite is left out, and takes nothing else with it: boxes as by the host, which refuses scores', async (t) => {
-  const count = 6
-  // boxes beside each other, the last the best; of two classes the first
-  const rows = Array.from({ length: count }, (_, i) => [10 + 20 * i, 10, 8, 8, 0.3 + i * 0.1, 0.1])
-  const cases: Readonly<Record<string, (row: number[]) => void>> = {
-    'scores that are NaN': (row) => row.fill(NaN, 4),
-    'a score without end': (row) => (row[4] = Infinity),
-    'a box without end': (row) => (row[2] = Infinity),
-    'a box that is NaN': (row) => (row[0] = NaN),
-    'a box without end below the threshold': (row) => row.splice(2, 4, Infinity, 8, 0, 0),
-  }
-  for (const [name, change] of Object.entries(cases))
-    for (const place of [0, 3, 5])
-      for (const multiLabel of [false, true]) {
-        const changed = rows.map((row) => [...row])
-        change(changed[place]!)
-        const answers = { output0: turned(new Tensor('float32', Float32Array.from(changed.flat()), [1, count, 6])) }
-        const found = await answered(withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', multiLabel }), answers)
-        const isScore = name.includes('score')
-        if (isScore) t.throws(() => decodeYolo(answers, { multiLabel }), failure('ERR_TRT_SHAPE', /scores of 0 to 1 .*(NaN|Infinity)/))
-        const others = changed.map((row, i) => (isScore && i === place ? row.fill(0, 4) : row))
-        const finite = turned(new Tensor('float32', Float32Array.from(others.flat()), [1, count, 6]))
-        const wanted = hostBoxes(decodeYolo(finite, { multiLabel }), {})
-        t.equal(wanted[0]?.scores.length, count - 1)
-        sameBoxes(t, found, wanted)
-        t.ok(
-          ['boxes', 'scores'].every((output) => numbers(found[output]).every(Number.isFinite)),
-          `${name}, ${place}`,
-        )
-      }
-})
+t.test(
+  'what is not finite is left out, and takes nothing else with it: boxes as by the host, which refuses scores',
+  async (t) => {
+    const count = 6
+    // boxes beside each other, the last the best; of two classes the first
+    const rows = Array.from({ length: count }, (_, i) => [10 + 20 * i, 10, 8, 8, 0.3 + i * 0.1, 0.1])
+    const cases: Readonly<Record<string, (row: number[]) => void>> = {
+      'scores that are NaN': (row) => row.fill(NaN, 4),
+      'a score without end': (row) => (row[4] = Infinity),
+      'a box without end': (row) => (row[2] = Infinity),
+      'a box that is NaN': (row) => (row[0] = NaN),
+      'a box without end below the threshold': (row) => row.splice(2, 4, Infinity, 8, 0, 0),
+    }
+    for (const [name, change] of Object.entries(cases))
+      for (const place of [0, 3, 5])
+        for (const multiLabel of [false, true]) {
+          const changed = rows.map((row) => [...row])
+          change(changed[place]!)
+          const answers = { output0: turned(new Tensor('float32', Float32Array.from(changed.flat()), [1, count, 6])) }
+          const found = await answered(
+            withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', multiLabel }),
+            answers,
+          )
+          const isScore = name.includes('score')
+          if (isScore)
+            t.throws(
+              () => decodeYolo(answers, { multiLabel }),
+              failure('ERR_TRT_SHAPE', /scores of 0 to 1 .*(NaN|Infinity)/),
+            )
+          const others = changed.map((row, i) => (isScore && i === place ? row.fill(0, 4) : row))
+          const finite = turned(new Tensor('float32', Float32Array.from(others.flat()), [1, count, 6]))
+          const wanted = hostBoxes(decodeYolo(finite, { multiLabel }), {})
+          t.equal(wanted[0]?.scores.length, count - 1)
+          sameBoxes(t, found, wanted)
+          t.ok(
+            ['boxes', 'scores'].every((output) => numbers(found[output]).every(Number.isFinite)),
+            `${name}, ${place}`,
+          )
+        }
+  },
+)
 
 t.test('masks', async (t) => {
   const logits = filled([2, 3, 12, 10], (random) => random.around())
@@ -192,13 +253,31 @@ t.test('classes', async (t) => {
   const soft = await answered(withPostprocessing(echoOf({ y: logits }, 9), { kind: 'softmax' }), { y: logits })
   near(t, numbers(soft['y']), softmax(logits).data, 1e-6, 'softmax')
   for (const activation of ['softmax', 'sigmoid', 'none'] as const) {
-    const found = await answered(withPostprocessing(echoOf({ y: logits }), { kind: 'topK', k: 7, activation }), { y: logits })
+    const found = await answered(withPostprocessing(echoOf({ y: logits }), { kind: 'topK', k: 7, activation }), {
+      y: logits,
+    })
     const wanted = topK(logits, 7, { activation }).flat()
-    t.same(numbers(found['classes']), wanted.map(({ classIndex }) => classIndex), 'of equal ones the first') // prettier-ignore
-    near(t, numbers(found['scores']), wanted.map(({ score }) => score), 1e-6, activation) // prettier-ignore
+    t.same(
+      numbers(found['classes']),
+      wanted.map(({ classIndex }) => classIndex),
+      'of equal ones the first',
+    )
+    near(
+      t,
+      numbers(found['scores']),
+      wanted.map(({ score }) => score),
+      1e-6,
+      activation,
+    )
   }
   const all = withPostprocessing(echoOf({ y: logits }), { kind: 'topK', k: 3840, prefix: 'best_' })
-  t.same(modelInfo(all).outputs.map(({ name, shape, dtype }) => [name, dtype, shape]), [['best_scores', 'float32', ['N', 50]], ['best_classes', 'int32', ['N', 50]]]) // prettier-ignore
+  t.same(
+    modelInfo(all).outputs.map(({ name, shape, dtype }) => [name, dtype, shape]),
+    [
+      ['best_scores', 'float32', ['N', 50]],
+      ['best_classes', 'int32', ['N', 50]],
+    ],
+  )
 })
 
 t.test('names that are taken: outputs get theirs, and others make room; other outputs stay', async (t) => {
@@ -211,7 +290,10 @@ t.test('names that are taken: outputs get theirs, and others make room; other ou
   const before = writeModel(model)
   const detecting = withPostprocessing(model, { kind: 'detections', decoder: 'yolo', outputs: ['scores'] })
   t.same(writeModel(model), before, 'the model is not changed')
-  t.same(modelInfo(detecting).outputs.map(({ name }) => name), ['other', 'boxes', 'scores', 'classes', 'count', 'converged']) // prettier-ignore
+  t.same(
+    modelInfo(detecting).outputs.map(({ name }) => name),
+    ['other', 'boxes', 'scores', 'classes', 'count', 'converged'],
+  )
   const data = new Float32Array(48).fill(-0.5)
   const found = await run(writeModel(detecting), { x: { data, shape: [1, 6, 8] } })
   t.same(numbers(found['other']), Array(48).fill(-0.5))
@@ -220,7 +302,8 @@ t.test('names that are taken: outputs get theirs, and others make room; other ou
 
 t.test('what is not the model of the steps is said with what was expected', async (t) => {
   const model = echo({ y: ['N', 84, 100] })
-  const failing = (steps: unknown, from: ModelProto = model) => failureOf(() => withPostprocessing(from, steps as never))
+  const failing = (steps: unknown, from: ModelProto = model) =>
+    failureOf(() => withPostprocessing(from, steps as never))
   t.match(await failing({ kind: 'detections', decoder: 'retinaface', size: 96 }), {
     code: 'ERR_TRT_SHAPE',
     message: `Expected [N, ${priors}, 4], [N, ${priors}, 2] and perhaps [N, ${priors}, 10] for an input of 96 x 96 but the model gives y [N, 84, 100]`,
@@ -235,19 +318,24 @@ t.test('what is not the model of the steps is said with what was expected', asyn
   })
   t.match(await failing({ kind: 'detections', decoder: 'ssd' }), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /a Float32Array, or an array of numbers, of \(cx, cy, w, h\) of each anchor for anchors but received undefined/,
+    message:
+      /a Float32Array, or an array of numbers, of \(cx, cy, w, h\) of each anchor for anchors but received undefined/,
   })
   t.match(await failing({ kind: 'detections', decoder: 'ssd', anchors: new Float32Array(12) }), {
     code: 'ERR_TRT_SHAPE',
-    message: 'Expected [N, 3, 4] and [N, 3, more than 1], for the 3 anchors that were given, but the model gives y [N, 84, 100]',
+    message:
+      'Expected [N, 3, 4] and [N, 3, more than 1], for the 3 anchors that were given, but the model gives y [N, 84, 100]',
   })
   t.match(await failing({ kind: 'detections', decoder: 'rtdetr' }), {
     message: /the size of the model's input for size of decoder 'rtdetr'/,
   })
-  t.match(await failing({ kind: 'detections', decoder: 'rtdetr', size: 64 }, echo({ a: ['N', 30, 7], b: ['N', 31, 4] })), {
-    code: 'ERR_TRT_SHAPE',
-    message: /^Expected \[N, Q, classes\] and \[N, Q, 4\].* but the model gives a \[N, 30, 7\], b \[N, 31, 4\]$/,
-  })
+  t.match(
+    await failing({ kind: 'detections', decoder: 'rtdetr', size: 64 }, echo({ a: ['N', 30, 7], b: ['N', 31, 4] })),
+    {
+      code: 'ERR_TRT_SHAPE',
+      message: /^Expected \[N, Q, classes\] and \[N, Q, 4\].* but the model gives a \[N, 30, 7\], b \[N, 31, 4\]$/,
+    },
+  )
   for (const [decoder, why] of [
     ['dbnet', /'dbnet' cannot be written into a model: contours .* decodeDbNet/],
     ['ctc', /'ctc' cannot be written into a model: .* decodeCtc/],
@@ -256,12 +344,16 @@ t.test('what is not the model of the steps is said with what was expected', asyn
     ['yolo-end-to-end', /'yolo-end-to-end' cannot be written .* suppressed by itself/],
   ] as const)
     t.match(await failing({ kind: 'detections', decoder }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: why })
-  t.match(await failing({ kind: 'detections', decoder: 'yoloAnchors' }), { message: /one of 'yolo', 'yolo-anchors', 'yolox'/ })
+  t.match(await failing({ kind: 'detections', decoder: 'yoloAnchors' }), {
+    message: /one of 'yolo', 'yolo-anchors', 'yolox'/,
+  })
   t.match(await failing({ kind: 'detections', decoder: 'yolo', maxCandidates: 3841 }), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /1 to 3840/,
   })
-  t.match(await failing({ kind: 'detections', decoder: 'yolo', outputs: ['z'] }), { message: /one of the model's outputs \(y\)/ })
+  t.match(await failing({ kind: 'detections', decoder: 'yolo', outputs: ['z'] }), {
+    message: /one of the model's outputs \(y\)/,
+  })
   t.match(await failing({ kind: 'argmax' }), { code: 'ERR_TRT_SHAPE', message: /\[N, C, height, width\]/ })
   t.match(await failing({ kind: 'topK', k: 5 }), { code: 'ERR_TRT_SHAPE', message: /scores \[N, C\]/ })
   t.match(await failing({ kind: 'nms' }), { code: 'ERR_TRT_INVALID_ARGUMENT' })

@@ -26,7 +26,11 @@ import { preprocessingCases as cases, frameOf, identityModel, imageNet } from '.
 type Numbers = ArrayLike<number>
 
 /** The model's numbers of the pictures, which are of one size. */
-async function inGraph(model: ModelProto, images: readonly Image[], planar = false): Promise<{ data: Numbers; shape: readonly number[] }> {
+async function inGraph(
+  model: ModelProto,
+  images: readonly Image[],
+  planar = false,
+): Promise<{ data: Numbers; shape: readonly number[] }> {
   const [{ width, height }] = images as readonly [Image]
   const data = new Uint8Array(images.length * width * height * 3)
   images.forEach((image, i) => data.set(planar ? planes(image) : image.data, i * image.data.length))
@@ -46,10 +50,15 @@ function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps
 }
 
 /**
- * Where a value lies so near to the middle of two whole ones that the last bit of a sum decides: either is right there. Filters as PIL has them are whole numbers throughout, where
- * nothing is left open, grey included. Grey is of three such values.
+ * Where a value lies so near to the middle of two whole ones that the last bit of a sum decides: either is right there.
+ * Filters as PIL has them are whole numbers throughout, where nothing is left open, grey included. Grey is of three
+ * such values.
  */
-function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size): (index: number) => boolean {
+function undecided(
+  images: readonly (Image | RawImage)[],
+  steps: PreprocessingSteps,
+  input: Size,
+): (index: number) => boolean {
   const { range, mean, std, scale, ...rest } = steps
   const { filter = 'linear', round = false, order } = rest
   const isNear = (value: number): boolean => Math.abs(Math.abs(value % 1) - 0.5) < 1e-3
@@ -67,9 +76,17 @@ function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSt
 }
 
 /**
- * By 1e-4; of numbers up to 255 by a hundred thousandth of that: a runtime's Resize computes where a pixel lies in float32, and otherwise than the next runtime (5e-6 of a pixel).
+ * By 1e-4; of numbers up to 255 by a hundred thousandth of that: a runtime's Resize computes where a pixel lies in
+ * float32, and otherwise than the next runtime (5e-6 of a pixel).
  */
-function compare(t: Test, found: Numbers, wanted: Numbers, isUndecided: (index: number) => boolean, what: string, skips = 0.05): void {
+function compare(
+  t: Test,
+  found: Numbers,
+  wanted: Numbers,
+  isUndecided: (index: number) => boolean,
+  what: string,
+  skips = 0.05,
+): void {
   let [worst, skipped] = [found.length === wanted.length ? 0 : Infinity, 0]
   for (let i = 0; i < wanted.length; i++) {
     if (isUndecided(i)) {
@@ -85,7 +102,11 @@ function compare(t: Test, found: Numbers, wanted: Numbers, isUndecided: (index: 
   t.ok(skipped < skips * wanted.length, `${what}: ${skipped} of ${wanted.length} undecided`)
 }
 
-const sizes: readonly Size[] = [{ width: 61, height: 40 }, { width: 23, height: 52 }, { width: 32, height: 32 }] // prettier-ignore
+const sizes: readonly Size[] = [
+  { width: 61, height: 40 },
+  { width: 23, height: 52 },
+  { width: 32, height: 32 },
+]
 
 for (const [name, steps] of Object.entries(cases)) {
   await t.test(name, async (t) => {
@@ -101,7 +122,10 @@ for (const [name, steps] of Object.entries(cases)) {
     for (const { opset, dynamic } of ways) {
       for (const size of sizes) {
         const images = [noise(size.width, size.height, 1), noise(size.width, size.height, 2)]
-        const model = withPreprocessing(identityModel(shape, 'float32', opset), { steps, picture: dynamic ? 'dynamic' : size })
+        const model = withPreprocessing(identityModel(shape, 'float32', opset), {
+          steps,
+          picture: dynamic ? 'dynamic' : size,
+        })
         const wanted = onHost(images, steps, input)
         const found = await inGraph(model, images)
         const what = `opset ${opset}, ${size.width} x ${size.height}${dynamic ? ' at run time' : ''}`
@@ -117,8 +141,13 @@ await t.test("whole grey is PIL's convert('L')", async (t) => {
   const size = { width: 160, height: 120 }
   const image = noise(size.width, size.height, 7)
   const at = (i: number, channel: number): number => image.data[3 * i + channel]!
-  const wanted = Float32Array.from({ length: 160 * 120 }, (_, i) => (19595 * at(i, 0) + 38470 * at(i, 1) + 7471 * at(i, 2) + 32768) >> 16)
-  const others = wanted.filter((value, i) => value !== Math.round(0.299 * at(i, 0) + 0.587 * at(i, 1) + 0.114 * at(i, 2)))
+  const wanted = Float32Array.from(
+    { length: 160 * 120 },
+    (_, i) => (19595 * at(i, 0) + 38470 * at(i, 1) + 7471 * at(i, 2) + 32768) >> 16,
+  )
+  const others = wanted.filter(
+    (value, i) => value !== Math.round(0.299 * at(i, 0) + 0.587 * at(i, 1) + 0.114 * at(i, 2)),
+  )
   t.ok(others.length > 2, `${others.length} colours tell the formulas apart`)
   for (const filter of ['linear', 'triangle'] as const)
     for (const picture of [size, 'dynamic'] as const) {
@@ -147,7 +176,13 @@ await t.test(
 )
 
 t.test('what is filled afterwards is 0 exactly, whatever is rounded', async (t) => {
-  const steps: PreprocessingSteps = { resize: 'letterbox', position: 'start', fillAfter: true, round: true, ...imageNet }
+  const steps: PreprocessingSteps = {
+    resize: 'letterbox',
+    position: 'start',
+    fillAfter: true,
+    round: true,
+    ...imageNet,
+  }
   for (const filter of ['linear', 'triangle'] as const) {
     for (const picture of ['dynamic', { width: 20, height: 40 }] as const) {
       const model = withPreprocessing(identityModel([1, 3, 32, 32]), { steps: { ...steps, filter }, picture })
@@ -189,9 +224,21 @@ t.test('NV12', async (t) => {
     for (const range of ['limited', 'full'] as const) {
       for (const picture of ['dynamic', { width, height }] as const) {
         const raw: RawImage = { width, height, format: 'nv12', data, matrix, range }
-        const model = withPreprocessing(identityModel([1, 3, 32, 32], 'float32', 9), { steps, picture, format: 'nv12', matrix, range })
+        const model = withPreprocessing(identityModel([1, 3, 32, 32], 'float32', 9), {
+          steps,
+          picture,
+          format: 'nv12',
+          matrix,
+          range,
+        })
         const { y } = await run(writeModel(model), { x: { data, shape: [1, height * 1.5, width] } })
-        compare(t, y?.data as Numbers, onHost([raw], steps, { width: 32, height: 32 }).data, () => false, `${matrix} ${range}`)
+        compare(
+          t,
+          y?.data as Numbers,
+          onHost([raw], steps, { width: 32, height: 32 }).data,
+          () => false,
+          `${matrix} ${range}`,
+        )
       }
     }
   }
@@ -199,13 +246,25 @@ t.test('NV12', async (t) => {
 
 t.test('a model that takes bytes gets rounded ones', async (t) => {
   const images = [noise(50, 30)]
-  const model = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8'), { steps: { layout: 'NHWC' }, picture: { width: 50, height: 30 } })
+  const model = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8'), {
+    steps: { layout: 'NHWC' },
+    picture: { width: 50, height: 30 },
+  })
   const found = await inGraph(model, images)
-  const wanted = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), { dtype: 'uint8', layout: 'NHWC' })
-  t.ok(Array.from(wanted.data).every((value, i) => Math.abs(value - found.data[i]!) <= 1) && found.data instanceof Uint8Array)
+  const wanted = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), {
+    dtype: 'uint8',
+    layout: 'NHWC',
+  })
+  t.ok(
+    Array.from(wanted.data).every((value, i) => Math.abs(value - found.data[i]!) <= 1) &&
+      found.data instanceof Uint8Array,
+  )
   t.ok(Array.from(wanted.data).filter((value, i) => value !== found.data[i]).length < 5)
   const steps = { layout: 'NHWC', filter: 'triangle' } as const
-  const whole = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8', 9), { steps, picture: { width: 50, height: 30 } })
+  const whole = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8', 9), {
+    steps,
+    picture: { width: 50, height: 30 },
+  })
   const bytes = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), { ...steps, dtype: 'uint8' })
   t.same([...((await inGraph(whole, images)).data as Uint8Array)], [...bytes.data], 'as PIL, to the last one')
 })
@@ -213,7 +272,15 @@ t.test('a model that takes bytes gets rounded ones', async (t) => {
 t.test('sides of letterboxed pictures are those of the host, to the last bit of its float64', async (t) => {
   const random = new Random(3)
   const sides = (): number => (random.chance(0.5) ? 1 + random.below(90) : 1 + random.below(8000))
-  const edges = [[154, 90], [47, 77], [1280, 721], [721, 1280], [3, 1], [1, 8000], [320, 320]] as const // prettier-ignore
+  const edges = [
+    [154, 90],
+    [47, 77],
+    [1280, 721],
+    [721, 1280],
+    [3, 1],
+    [1, 8000],
+    [320, 320],
+  ] as const
   for (const rounding of ['nearest', 'even', 'down'] as const) {
     for (const input of [
       { width: 320, height: 320 },
@@ -229,7 +296,10 @@ t.test('sides of letterboxed pictures are those of the host, to the last bit of 
       graph.editor.dropOutputs()
       graph.editor.addOutput(found.width, 'int64')
       graph.editor.addOutput(found.height, 'int64')
-      const session = await ort.InferenceSession.create(writeModel(graph.editor.finish()), { intraOpNumThreads: 1, logSeverityLevel: 3 })
+      const session = await ort.InferenceSession.create(writeModel(graph.editor.finish()), {
+        intraOpNumThreads: 1,
+        logSeverityLevel: 3,
+      })
       t.teardown(() => session.release())
       const wrong: unknown[] = []
       for (let i = 0; i < 400; i++) {
@@ -267,22 +337,34 @@ t.test(
     const steps: PreprocessingSteps = { filter: 'triangle', std: 255 }
     const prepared = withPreprocessing(model, { input: 'picture', steps, picture: { width: 20, height: 10 } })
     t.same(writeModel(model), before, 'the model is not changed')
-    t.same(modelInfo(prepared).inputs.map(({ name, dtype, shape }) => [name, dtype, shape]), [['picture', 'uint8', ['batch', 10, 20, 3]], ['pre_Cast', 'float32', [1]]]) // prettier-ignore
+    t.same(
+      modelInfo(prepared).inputs.map(({ name, dtype, shape }) => [name, dtype, shape]),
+      [
+        ['picture', 'uint8', ['batch', 10, 20, 3]],
+        ['pre_Cast', 'float32', [1]],
+      ],
+    )
     const one = { data: Float32Array.of(1), shape: [1] }
-    const found = await run(writeModel(prepared), { picture: { data: image.data, shape: [1, 10, 20, 3] }, pre_Cast: one })
+    const found = await run(writeModel(prepared), {
+      picture: { data: image.data, shape: [1, 10, 20, 3] },
+      pre_Cast: one,
+    })
     const wanted = onHost([image], steps, { width: 8, height: 8 }).data.map((value) => value * 2)
     compare(t, found['pre_Transpose']?.data as Numbers, wanted, () => false, 'both inputs')
     t.match(await failureOf(() => withPreprocessing(model, { steps, picture: 'dynamic' })), {
       code: 'ERR_TRT_INVALID_ARGUMENT',
       message: /one of the model's inputs \(picture, pre_Cast\)/,
     })
-    t.match(await failureOf(() => withPreprocessing(model, { input: 'z', steps, picture: 'dynamic' })), { code: 'ERR_TRT_UNKNOWN_INPUT' })
+    t.match(await failureOf(() => withPreprocessing(model, { input: 'z', steps, picture: 'dynamic' })), {
+      code: 'ERR_TRT_UNKNOWN_INPUT',
+    })
   },
 )
 
 t.test('what cannot be is refused by name', async (t) => {
   const model = identityModel(['N', 3, 32, 28])
-  const refused = (options: unknown, from = model) => failureOf(() => withPreprocessing(from, options as PreprocessingOptions))
+  const refused = (options: unknown, from = model) =>
+    failureOf(() => withPreprocessing(from, options as PreprocessingOptions))
   const size = { width: 50, height: 50 }
   t.match(await refused({ steps: { resize: 'padToSquare' }, picture: size }), {
     code: 'ERR_TRT_SHAPE',
@@ -300,19 +382,28 @@ t.test('what cannot be is refused by name', async (t) => {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /other than nearest/,
   })
-  t.match(await refused({ steps: { resize: 'stretch', fill: 3 }, picture: size }), { message: /no fill with resize 'stretch'/ })
-  t.match(await refused({ steps: { resize: 'letterbox', fill: 3, fillAfter: true }, picture: size }), { message: /no fill with fillAfter/ })
-  t.match(await refused({ steps: { coordinates: 'asymmetric', filter: 'cubic' }, picture: size }), { message: /no coordinates/ })
+  t.match(await refused({ steps: { resize: 'stretch', fill: 3 }, picture: size }), {
+    message: /no fill with resize 'stretch'/,
+  })
+  t.match(await refused({ steps: { resize: 'letterbox', fill: 3, fillAfter: true }, picture: size }), {
+    message: /no fill with fillAfter/,
+  })
+  t.match(await refused({ steps: { coordinates: 'asymmetric', filter: 'cubic' }, picture: size }), {
+    message: /no coordinates/,
+  })
   t.match(await refused({ steps: { dtype: 'uint8' }, picture: size }), { message: /Unknown option "dtype"/ })
   t.match(await refused({ steps: {}, picture: size, matrix: 'bt709' }), { message: /no matrix with format 'rgb'/ })
   t.match(await refused({ steps: {}, picture: { width: 31 }, format: 'nv12' }), { message: /an even number for nv12/ })
   t.match(await refused({ steps: {}, picture: size }, identityModel(['N', 3, 'h', 'w'])), {
     message: /the size that the model sees, since its input x is of any/,
   })
-  t.match(await refused({ steps: {}, picture: size }, identityModel(['N', 3, 8, 8], 'int32')), { code: 'ERR_TRT_DTYPE' })
+  t.match(await refused({ steps: {}, picture: size }, identityModel(['N', 3, 8, 8], 'int32')), {
+    code: 'ERR_TRT_DTYPE',
+  })
   t.match(await refused({ steps: {}, picture: 'dynamic' }, identityModel(['N', 3, 8, 8], 'float32', 6)), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /of opset 6; a picture of dynamic size needs 12, and it cannot be raised: models are raised from opset 7 on/,
+    message:
+      /of opset 6; a picture of dynamic size needs 12, and it cannot be raised: models are raised from opset 7 on/,
   })
   t.match(await refused({ steps: { resize: 'letterbox', multipleOf: 32 }, picture: 'dynamic' }), {
     code: 'ERR_TRT_SHAPE',

@@ -1,4 +1,5 @@
-// Real models with their pictures' way in, and their answers' way out, written into them: onnxruntime computes what the host does, and the real TensorRT-RTX builds them.
+// Real models with their pictures' way in, and their answers' way out, written into them: onnxruntime computes what the
+// host does, and the real TensorRT-RTX builds them.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { faceDetectorModel, inputSize } from '../../../examples/face-detector/model.js'
@@ -79,7 +80,11 @@ async function builds(t: Test, model: ModelProto, what: string): Promise<void> {
   t.comment(`${what}: ${bytes.length} bytes`)
   const known = (list: readonly { name: string; dtype: string }[]) => list.map(({ name, dtype }) => ({ name, dtype }))
   t.equal(info.inputs[0]?.dtype, 'uint8', what)
-  t.same([known(info.inputs), known(info.outputs)], [known(inputs), known(outputs)], `${what}: TensorRT has what the model has`)
+  t.same(
+    [known(info.inputs), known(info.outputs)],
+    [known(inputs), known(outputs)],
+    `${what}: TensorRT has what the model has`,
+  )
 }
 
 for (const { name, model: read, size, steps, post, open } of models) {

@@ -8,8 +8,8 @@ import { build, named, type Named, type Place, type Scenario } from './scenario.
 const range = (min: number[], opt: number[], max: number[]): Shapes[string] => ({ min, opt, max })
 
 /**
- * What every library's phases are: they begin at step 0 within a phase that has begun, count one by one, and not beyond their number. Which phases there are,
- * and how many steps, is each library's own matter.
+ * What every library's phases are: they begin at step 0 within a phase that has begun, count one by one, and not beyond
+ * their number. Which phases there are, and how many steps, is each library's own matter.
  */
 function orderOf(events: readonly BuildProgress[]): unknown {
   const open = new Map<string, BuildProgress>()
@@ -28,7 +28,11 @@ function orderOf(events: readonly BuildProgress[]): unknown {
   return { outermost: [...outermost], nested: events.some(({ parent }) => parent !== ''), faults: [...faults].sort() }
 }
 
-async function observeCut({ recorder, tensorrt }: Place, when: string, cut: (abort: AbortController) => void): Promise<void> {
+async function observeCut(
+  { recorder, tensorrt }: Place,
+  when: string,
+  cut: (abort: AbortController) => void,
+): Promise<void> {
   await recorder.observe('Builder.build', { model: 'dense', cut: when }, async () => {
     await using builder = new Builder({ tensorrt })
     const abort = new AbortController()
@@ -63,7 +67,11 @@ const shapeValues: readonly (Shapes | undefined)[] = [
 ]
 
 /** A build with each, and what the plan has then. */
-async function buildWithEach(place: Place, model: Named, all: readonly (Shapes | readonly Shapes[] | undefined)[]): Promise<void> {
+async function buildWithEach(
+  place: Place,
+  model: Named,
+  all: readonly (Shapes | readonly Shapes[] | undefined)[],
+): Promise<void> {
   for (const shapes of all) {
     const options = shapes === undefined ? {} : { shapes }
     await build(place, model, {}, options, ({ profiles, inputs, outputs }) => ({ profiles, inputs, outputs }))
@@ -124,13 +132,18 @@ export const building: readonly Scenario[] = [
       ] as const)
         await build(place, named('dense', dense(1, 2)), options, {}, (info) => ({ timingCache: info.timingCache }))
       const another = { timingCache: join(place.folder, 'another'), timingCacheMiss: 'error' } as const
-      await build(place, named('dense, with nothing measured', dense(1, 2)), another, {}, (info) => ({ timingCache: info.timingCache }))
+      await build(place, named('dense, with nothing measured', dense(1, 2)), another, {}, (info) => ({
+        timingCache: info.timingCache,
+      }))
       const there = (path: string): Promise<boolean> =>
         access(path).then(
           () => true,
           () => false,
         )
-      await place.recorder.observe('files', {}, async () => [await there(timingCache), await there(another.timingCache)])
+      await place.recorder.observe('files', {}, async () => [
+        await there(timingCache),
+        await there(another.timingCache),
+      ])
     },
   },
   {
@@ -141,7 +154,9 @@ export const building: readonly Scenario[] = [
       if (plan === undefined) return
       const { bytes } = plan
       await recorder.observe('Plan.inspect', { plan: 'whole' }, () => Plan.inspect(bytes))
-      await recorder.observe('Plan.inspect', { plan: 'half of it' }, () => Plan.inspect(bytes.subarray(0, bytes.length / 2)))
+      await recorder.observe('Plan.inspect', { plan: 'half of it' }, () =>
+        Plan.inspect(bytes.subarray(0, bytes.length / 2)),
+      )
       if (gpu) return
       await recorder.observe(
         'Engine.load',

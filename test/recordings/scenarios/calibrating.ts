@@ -1,4 +1,5 @@
-// Calibrators of TensorRT 10: in which order it asks, what it takes, and the lines of its cache. Other versions refuse them.
+// Calibrators of TensorRT 10: in which order it asks, what it takes, and the lines of its cache. Other versions refuse
+// them.
 import { Builder, type CalibrationSource } from '../../../lib/index.js'
 import { dense, quantized, rows } from '../models.js'
 import type { Place, Scenario } from './scenario.js'
@@ -48,7 +49,10 @@ async function calibrate(place: Place, what: string, model: Uint8Array, source: 
   return source.text
 }
 
-/** Its header, and the scale of the input: eight hexadecimal digits. Which other values have a line, depends on what TensorRT fuses. */
+/**
+ * Its header, and the scale of the input: eight hexadecimal digits. Which other values have a line, depends on what
+ * TensorRT fuses.
+ */
 function partsOf(text: string): unknown {
   const [header = '', ...lines] = text.trimEnd().split('\n')
   const [, scale = ''] = lines.find((line) => line.startsWith('x: '))?.split(': ') ?? []

@@ -10,7 +10,8 @@ const changedBy =
   ({ settings }: BuildInfo): unknown =>
     Object.fromEntries(
       Object.entries(settings).filter(
-        ([name, value]) => name in options || JSON.stringify(value) !== JSON.stringify(before?.[name as keyof BuildSettings]),
+        ([name, value]) =>
+          name in options || JSON.stringify(value) !== JSON.stringify(before?.[name as keyof BuildSettings]),
       ),
     )
 
@@ -18,7 +19,8 @@ const network = named('relu', relu([1, 8, 4, 4]))
 
 async function each(place: Place, model: Named, list: readonly BuilderOptions[]): Promise<void> {
   const before = (await build(place, model, {}, {}, ({ settings }) => ({ settings })))?.info.settings
-  for (const options of list) await build(place, model, options, {}, (info) => ({ settings: changedBy(options, before)(info) }))
+  for (const options of list)
+    await build(place, model, options, {}, (info) => ({ settings: changedBy(options, before)(info) }))
 }
 
 const simple: readonly BuilderOptions[] = [
@@ -76,9 +78,18 @@ const formats: readonly BuilderOptions[] = [
 /** y = relu(x) in half precision, from and to float32. */
 function half(): Uint8Array {
   const graph = new GraphBuilder({ name: 'half' })
-  const there = graph.node('Cast', [graph.input('x', 'float32', [1, 4])], { to: elementTypeNumber('float16') }, { name: 'there' })
+  const there = graph.node(
+    'Cast',
+    [graph.input('x', 'float32', [1, 4])],
+    { to: elementTypeNumber('float16') },
+    { name: 'there' },
+  )
   const middle = graph.node('Relu', [there], {}, { name: 'the-node' })
-  graph.output(graph.node('Cast', [middle], { to: elementTypeNumber('float32') }, { name: 'back', output: 'y' }), 'float32', [1, 4])
+  graph.output(
+    graph.node('Cast', [middle], { to: elementTypeNumber('float32') }, { name: 'back', output: 'y' }),
+    'float32',
+    [1, 4],
+  )
   return writeModel(graph.toModel())
 }
 
@@ -103,7 +114,13 @@ export const configuring: readonly Scenario[] = [
             outputTypes: audit.outputTypes,
             converted: conversion !== undefined,
           }))
-      await build(place, named('nothing to convert', identity('float32')), { precision: 'fp16' }, {}, ({ settings }) => settings.precision)
+      await build(
+        place,
+        named('nothing to convert', identity('float32')),
+        { precision: 'fp16' },
+        {},
+        ({ settings }) => settings.precision,
+      )
     },
   },
   {

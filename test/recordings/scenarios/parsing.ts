@@ -46,13 +46,22 @@ export const parsing: readonly Scenario[] = [
     name: 'types of tensors',
     play: async (place) => {
       for (const type of types) await audit(place, `Identity of ${type}`, identity(type))
-      for (const type of types) if (type !== 'float32') await audit(place, `Cast to ${type} and back`, casts('float32', type))
+      for (const type of types)
+        if (type !== 'float32') await audit(place, `Cast to ${type} and back`, casts('float32', type))
     },
   },
   {
     name: 'ranks and dimensions',
     play: async (place) => {
-      for (const shape of [[], [1], ['N'], ['batch', 3, 'height', 'width'], [1, 2, 1, 2, 1, 2, 1, 2], [0, 4], [1, 2, 1, 2, 1, 2, 1, 2, 1]])
+      for (const shape of [
+        [],
+        [1],
+        ['N'],
+        ['batch', 3, 'height', 'width'],
+        [1, 2, 1, 2, 1, 2, 1, 2],
+        [0, 4],
+        [1, 2, 1, 2, 1, 2, 1, 2, 1],
+      ])
         await audit(place, `Relu of [${shape.join(', ')}]`, relu(shape))
     },
   },
@@ -62,7 +71,11 @@ export const parsing: readonly Scenario[] = [
       const whole = dense()
       await audit(place, 'no bytes', new Uint8Array())
       await audit(place, 'cut in the middle', whole.subarray(0, whole.length / 2))
-      await audit(place, 'an unknown operator', oneNode('NoSuchOperator', { inputs: [float(1, 4)], output: float(1, 4) }))
+      await audit(
+        place,
+        'an unknown operator',
+        oneNode('NoSuchOperator', { inputs: [float(1, 4)], output: float(1, 4) }),
+      )
       await audit(
         place,
         'an unknown operator of another domain',
@@ -73,12 +86,32 @@ export const parsing: readonly Scenario[] = [
         'an operator of ONNX in another domain',
         oneNode('Relu', { inputs: [float(1, 4)], output: float(1, 4), domain: 'org.example' }),
       )
-      await audit(place, 'a value that nobody makes', await changed(({ graph }) => graph?.node[0]?.input.splice(0, 1, 'nobody')))
-      await audit(place, 'an output that nobody makes', await changed(({ graph }) => graph?.node[0]?.output.splice(0, 1, 'nobody')))
+      await audit(
+        place,
+        'a value that nobody makes',
+        await changed(({ graph }) => graph?.node[0]?.input.splice(0, 1, 'nobody')),
+      )
+      await audit(
+        place,
+        'an output that nobody makes',
+        await changed(({ graph }) => graph?.node[0]?.output.splice(0, 1, 'nobody')),
+      )
       await audit(place, 'no outputs', await changed(({ graph }) => graph?.output.splice(0)))
-      await audit(place, 'no nodes and no outputs', await changed(({ graph }) => (graph?.output.splice(0), graph?.node.splice(0))))
-      await audit(place, 'shapes that do not fit', oneNode('Add', { inputs: [float(2, 3), float(2, 4)], output: float(2, 4) }))
-      await audit(place, 'products that do not fit', oneNode('MatMul', { inputs: [float(2, 3), float(4, 2)], output: float(2, 2) }))
+      await audit(
+        place,
+        'no nodes and no outputs',
+        await changed(({ graph }) => (graph?.output.splice(0), graph?.node.splice(0))),
+      )
+      await audit(
+        place,
+        'shapes that do not fit',
+        oneNode('Add', { inputs: [float(2, 3), float(2, 4)], output: float(2, 4) }),
+      )
+      await audit(
+        place,
+        'products that do not fit',
+        oneNode('MatMul', { inputs: [float(2, 3), float(4, 2)], output: float(2, 2) }),
+      )
     },
   },
   {

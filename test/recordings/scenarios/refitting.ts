@@ -3,7 +3,12 @@ import { type BuilderOptions, type BuildInfo, Engine, type Plan, Refitter, Tenso
 import { dense, rows, weights } from '../models.js'
 import { build, named, type Place, type Scenario } from './scenario.js'
 
-async function observeAnswers({ recorder, tensorrt }: Place, plan: Plan | undefined, what: string, source?: Uint8Array): Promise<void> {
+async function observeAnswers(
+  { recorder, tensorrt }: Place,
+  plan: Plan | undefined,
+  what: string,
+  source?: Uint8Array,
+): Promise<void> {
   if (plan === undefined) return
   await recorder.observe('Engine.infer', { plan: what, weights: source !== undefined }, async () => {
     await using engine = await Engine.load(plan.bytes, { tensorrt, ...(source && { weights: source }) })
@@ -12,7 +17,8 @@ async function observeAnswers({ recorder, tensorrt }: Place, plan: Plan | undefi
 }
 
 /** By name, since libraries list them in orders of their own. */
-const sorted = (list: readonly { readonly name: string }[]): unknown => [...list].sort((a, b) => (a.name < b.name ? -1 : 1))
+const sorted = (list: readonly { readonly name: string }[]): unknown =>
+  [...list].sort((a, b) => (a.name < b.name ? -1 : 1))
 
 const kindOf = ({ kind }: BuildInfo): unknown => ({ kind })
 
@@ -24,7 +30,9 @@ async function refit(place: Place, options: BuilderOptions): Promise<void> {
   await using refitter = new Refitter(plan.bytes, { tensorrt })
   await recorder.observe('Refitter.weights', about, () => refitter.weights(), sorted)
   await recorder.observe('Refitter.set', { ...about, name: 'nobody' }, () => refitter.set('nobody', weights(2)))
-  await recorder.observe('Refitter.set', { ...about, type: 'int32' }, () => refitter.set('scale', Tensor.zeros('int32', [2])))
+  await recorder.observe('Refitter.set', { ...about, type: 'int32' }, () =>
+    refitter.set('scale', Tensor.zeros('int32', [2])),
+  )
   await recorder.observe('Refitter.set', { ...about, count: 3 }, () => refitter.set('scale', weights(3)))
   await recorder.observe('Refitter.setFromOnnx', about, () => refitter.setFromOnnx(dense(2, 2)))
   await recorder.observe('Refitter.weights', { ...about, after: 'setFromOnnx' }, () => refitter.weights(), sorted)
@@ -41,7 +49,11 @@ async function refit(place: Place, options: BuilderOptions): Promise<void> {
 
 export const refitting: readonly Scenario[] = [
   { name: 'refit', needs: ['gpu'], play: (place) => refit(place, { refit: true }) },
-  { name: 'refit, of a stripped plan', needs: ['gpu'], play: (place) => refit(place, { refit: true, stripWeights: true }) },
+  {
+    name: 'refit, of a stripped plan',
+    needs: ['gpu'],
+    play: (place) => refit(place, { refit: true, stripWeights: true }),
+  },
   { name: 'refit, of a plan that is none', needs: ['gpu'], play: (place) => refit(place, {}) },
   {
     name: 'stripped plans',

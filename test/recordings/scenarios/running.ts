@@ -3,22 +3,39 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Benchmark } from '../../../lib/benchmark/index.js'
 import { engineLayers } from '../../../lib/engine/layers.js'
-import { type BuilderOptions, Engine, type EngineOptions, type InputRecord, type Shapes, Tensor } from '../../../lib/index.js'
+import {
+  type BuilderOptions,
+  Engine,
+  type EngineOptions,
+  type InputRecord,
+  type Shapes,
+  Tensor,
+} from '../../../lib/index.js'
 import { dense, float, identity, ints, oneNode, reshaping, rows, twoInputs, weights } from '../models.js'
 import { build, named, type Named, type Place, type Scenario } from './scenario.js'
 
-const two: readonly Shapes[] = [{ x: { min: [1, 3], opt: [2, 3], max: [4, 3] } }, { x: { min: [5, 3], opt: [6, 3], max: [8, 3] } }]
+const two: readonly Shapes[] = [
+  { x: { min: [1, 3], opt: [2, 3], max: [4, 3] } },
+  { x: { min: [5, 3], opt: [6, 3], max: [8, 3] } },
+]
 
 /** An engine of a model, for the body, where it can be built and opened. */
 async function withEngine(
   place: Place,
   model: Named,
-  { shapes, builder = {}, options = {} }: { shapes?: Shapes | readonly Shapes[]; builder?: BuilderOptions; options?: EngineOptions },
+  {
+    shapes,
+    builder = {},
+    options = {},
+  }: { shapes?: Shapes | readonly Shapes[]; builder?: BuilderOptions; options?: EngineOptions },
   body: (engine: Engine) => Promise<void>,
 ): Promise<void> {
   const { recorder, tensorrt } = place
   const how = shapes === undefined ? {} : { shapes }
-  const plan = await build(place, model, { tf32: false, ...builder }, how, ({ inputs, outputs }) => ({ inputs, outputs }))
+  const plan = await build(place, model, { tf32: false, ...builder }, how, ({ inputs, outputs }) => ({
+    inputs,
+    outputs,
+  }))
   if (plan === undefined) return
   const method = 'memoryLimit' in options ? 'Engine.load, with a limit' : 'Engine.load'
   const load = (): Promise<Engine> => Engine.load(plan.bytes, { tensorrt, ...options })
@@ -40,7 +57,10 @@ function formOf(value: unknown): unknown {
   )
 }
 
-/** The inspector's text; of it a fake is held to the form of the document and of its tensors, and the product's parser to what it read in it. */
+/**
+ * The inspector's text; of it a fake is held to the form of the document and of its tensors, and the product's parser
+ * to what it read in it.
+ */
 async function observeDocument({ recorder }: Place, engine: Engine, verbosity: string): Promise<void> {
   const run = { durationMs: 1, warmUpMs: 0, iterations: 1, endToEnd: false, javascript: false, layers: true } as const
   const look = ({ layerInfo: text = '' }: Benchmark): unknown => {
@@ -88,7 +108,8 @@ export const running: readonly Scenario[] = [
     play: async (place) => {
       for (const options of [{ cudaGraph: false }, { lanes: 3 }, { batching: { maxBatch: 4, maxDelayMs: 5 } }] as const)
         await withEngine(place, named('dense', dense()), { shapes: two[0] ?? {}, options }, async (engine) => {
-          const answers = (): Promise<unknown> => Promise.all([1, 2, 1, 3, 1, 2].map((count) => engine.infer({ x: rows(count) })))
+          const answers = (): Promise<unknown> =>
+            Promise.all([1, 2, 1, 3, 1, 2].map((count) => engine.infer({ x: rows(count) })))
           await place.recorder.observe('Engine.infer', { ...options, rows: [1, 2, 1, 3, 1, 2] }, answers)
         })
     },
@@ -154,19 +175,24 @@ export const running: readonly Scenario[] = [
     needs: ['gpu'],
     play: async (place) => {
       for (const profilingVerbosity of ['detailed', 'layerNames', 'none'] as const)
-        await withEngine(place, named('dense', dense()), { shapes: two, builder: { profilingVerbosity } }, async (engine) => {
-          const about = { profilingVerbosity }
-          await place.recorder.observe(
-            'Engine.audit',
-            about,
-            () => engine.audit({ iterations: 2 }),
-            (audit) => {
-              const { kind, layers, precisions, shapes, limited } = audit
-              return { kind, layers, precisions, shapes, limited: limited !== undefined }
-            },
-          )
-          await observeDocument(place, engine, profilingVerbosity)
-        })
+        await withEngine(
+          place,
+          named('dense', dense()),
+          { shapes: two, builder: { profilingVerbosity } },
+          async (engine) => {
+            const about = { profilingVerbosity }
+            await place.recorder.observe(
+              'Engine.audit',
+              about,
+              () => engine.audit({ iterations: 2 }),
+              (audit) => {
+                const { kind, layers, precisions, shapes, limited } = audit
+                return { kind, layers, precisions, shapes, limited: limited !== undefined }
+              },
+            )
+            await observeDocument(place, engine, profilingVerbosity)
+          },
+        )
     },
   },
   {
@@ -174,7 +200,8 @@ export const running: readonly Scenario[] = [
     needs: ['gpu', 'rtx'],
     play: async ({ recorder, tensorrt, folder }) => {
       const cache = join(folder, 'engines')
-      const kept = async (): Promise<unknown> => (await readdir(cache)).filter((name) => name.endsWith('.runtime')).length
+      const kept = async (): Promise<unknown> =>
+        (await readdir(cache)).filter((name) => name.endsWith('.runtime')).length
       for (const time of ['first', 'second'])
         await recorder.observe('Engine.load', { cache: time }, async () => {
           await using engine = await Engine.load(dense(1, 2), { backend: 'tensorrt', tensorrt, cache })

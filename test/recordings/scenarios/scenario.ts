@@ -22,7 +22,10 @@ export interface Scenario {
 }
 
 /** Whether the place has what the scenario cannot do without. */
-export function canPlay({ needs = [] }: Scenario, { gpu, kind, version }: Omit<Place, 'recorder' | 'folder' | 'tensorrt'>): boolean {
+export function canPlay(
+  { needs = [] }: Scenario,
+  { gpu, kind, version }: Omit<Place, 'recorder' | 'folder' | 'tensorrt'>,
+): boolean {
   const has = { gpu, rtx: kind === 'rtx', '10': kind === 'full' && version[0] === 10 }
   return needs.every((need) => has[need])
 }

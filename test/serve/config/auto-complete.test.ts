@@ -1,6 +1,21 @@
-// The cases of Triton's suite L0_model_config in which a configuration is completed from a plan or ONNX, written anew. Where ours does otherwise, the case says so.
+// The cases of Triton's suite L0_model_config in which a configuration is completed from a plan or ONNX, written anew.
+// Where ours does otherwise, the case says so.
 import t from 'tap'
-import { faultOf, groups, input, model, output, reshaped, addSub, shown, tensor, tensors, inputs, outputs, unbatched } from './rig.js'
+import {
+  faultOf,
+  groups,
+  input,
+  model,
+  output,
+  reshaped,
+  addSub,
+  shown,
+  tensor,
+  tensors,
+  inputs,
+  outputs,
+  unbatched,
+} from './rig.js'
 
 const pinned = { input_pinned_memory: { enable: true }, output_pinned_memory: { enable: true } }
 const common = {
@@ -56,7 +71,13 @@ t.test(
     }))
       t.strictSame(
         shown(text, addSub('plan'), name),
-        { ...plan(name), max_batch_size: 8, ...both([16]), dynamic_batching: dynamicBatches([8]), instance_group: [onGpu(name)] },
+        {
+          ...plan(name),
+          max_batch_size: 8,
+          ...both([16]),
+          dynamic_batching: dynamicBatches([8]),
+          instance_group: [onGpu(name)],
+        },
         name,
       )
     t.end()
@@ -66,7 +87,11 @@ t.test(
 t.test('L0_model_config autofill_noplatform_success, tensorrt: no_config_variable, no_name_platform_variable', (t) => {
   const rest = { max_batch_size: 8, dynamic_batching: dynamicBatches([8]), instance_group: [onGpu('m')] }
   t.strictSame(shown('', addSub('plan', -1)), { ...plan('m'), ...both([-1]), ...rest })
-  t.strictSame(shown(`max_batch_size: 8 ${inputs} ${outputs}`, addSub('plan', -1)), { ...plan('m'), ...both([16]), ...rest })
+  t.strictSame(shown(`max_batch_size: 8 ${inputs} ${outputs}`, addSub('plan', -1)), {
+    ...plan('m'),
+    ...both([16]),
+    ...rest,
+  })
   t.end()
 })
 
@@ -108,7 +133,10 @@ t.test('L0_model_config autofill_noplatform_success, tensorrt: reshape_config_pr
   t.strictSame(shown(text, facts), {
     ...plan('m'),
     max_batch_size: 8,
-    input: [input('INPUT0', [4, 4], { reshape: { shape: [2, 2, 4] } }), input('INPUT1', [2], { reshape: { shape: [1, 2, 1] } })],
+    input: [
+      input('INPUT0', [4, 4], { reshape: { shape: [2, 2, 4] } }),
+      input('INPUT1', [2], { reshape: { shape: [1, 2, 1] } }),
+    ],
     output: [output('OUTPUT0', [2, 2, 4]), output('OUTPUT1', [1, 2, 1])],
     dynamic_batching: dynamicBatches([8]),
     instance_group: [onGpu('m')],
@@ -161,11 +189,18 @@ t.test(
       instance_group: [onCpu('m')],
     })
     t.strictSame(
-      shown(`platform: "onnxruntime_onnx" max_batch_size: 8 ${inputs} ${outputs} ${groups('name: "g" kind: KIND_CPU')}`, addSub('onnx')),
+      shown(
+        `platform: "onnxruntime_onnx" max_batch_size: 8 ${inputs} ${outputs} ${groups('name: "g" kind: KIND_CPU')}`,
+        addSub('onnx'),
+      ),
       { ...onnx('m'), max_batch_size: 8, ...both([16]), instance_group: [onCpu('g')] },
       'no dynamic_batching where max_batch_size is given',
     )
-    t.strictSame(shown(groups('kind: KIND_CPU'), unbatched), { ...onnx('m'), ...both([16]), instance_group: [onCpu('m_0')] })
+    t.strictSame(shown(groups('kind: KIND_CPU'), unbatched), {
+      ...onnx('m'),
+      ...both([16]),
+      instance_group: [onCpu('m_0')],
+    })
     t.end()
   },
 )

@@ -47,14 +47,20 @@ t.test('an order is kept by one engine', (t) => {
 t.test('kinds that are not served are refused with what to do', (t) => {
   const onGpu = thrownBy(() => instancesOf(named(`backend: "onnxruntime" ${groups('name: "g" kind: KIND_GPU')}`)))
   t.equal(onGpu.kind, 'UNSUPPORTED')
-  t.match(onGpu.message, /^instance group g of model m has kind KIND_GPU, but onnxruntime runs on the CPU here: give backend: "tensorrt"/)
+  t.match(
+    onGpu.message,
+    /^instance group g of model m has kind KIND_GPU, but onnxruntime runs on the CPU here: give backend: "tensorrt"/,
+  )
   for (const [group, what] of [
     ['kind: KIND_GPU', 'kind KIND_GPU'],
     ['gpus: [ 0 ]', 'gpus'],
   ] as const) {
     const inJavaScript = thrownBy(() => instancesOf(named(`backend: "node" ${groups(`name: "g" ${group}`)}`)))
     t.equal(inJavaScript.kind, 'UNSUPPORTED')
-    t.match(inJavaScript.message, `instance group g of model m has ${what}, but JavaScript runs on the CPU: leave it out, or give KIND_CPU`)
+    t.match(
+      inJavaScript.message,
+      `instance group g of model m has ${what}, but JavaScript runs on the CPU: leave it out, or give KIND_CPU`,
+    )
   }
   t.match(
     thrownBy(() => instancesOf(named(`backend: "tensorrt" ${groups('kind: KIND_MODEL')}`))).message,
@@ -64,7 +70,10 @@ t.test('kinds that are not served are refused with what to do', (t) => {
     thrownBy(() => instancesOf(named(`backend: "tensorrt" ${groups('count: 65')}`))).message,
     /^Expected at most 64 for instance_group\.count of model m but received 65$/,
   )
-  t.match(faultOf(groups('kind: KIND_CPU'), addSub('plan'), 'm').message, /KIND_CPU, but the model is a TensorRT plan, which runs on a GPU/)
+  t.match(
+    faultOf(groups('kind: KIND_CPU'), addSub('plan'), 'm').message,
+    /KIND_CPU, but the model is a TensorRT plan, which runs on a GPU/,
+  )
   t.end()
 })
 
@@ -87,7 +96,10 @@ t.test('one profile is that one, none or all are the best of all, and a part is 
     part.message,
     /^instance group m_0 of model m specifies the profiles 0, 2 of 0 to 2, which is not served: give one of them, or none/,
   )
-  t.match(faultOf(groups('profile: "3"'), three, 'm').message, /specifies profile 3, but the model has profiles 0 to 2$/)
+  t.match(
+    faultOf(groups('profile: "3"'), three, 'm').message,
+    /specifies profile 3, but the model has profiles 0 to 2$/,
+  )
   t.match(
     faultOf(groups('profile: "first"'), three, 'm').message,
     /specifies invalid profile first\. The field should contain the string representation of a/,
@@ -107,13 +119,20 @@ t.test('dynamic_batching is batching of an engine, in milliseconds', (t) => {
   t.equal(batchingOf(named('max_batch_size: 8')), undefined)
   t.equal(batchingOf(named('dynamic_batching { }')), undefined)
   t.strictSame(batchingOf(batched('')), { maxBatch: 8, maxDelayMs: 0 })
-  t.strictSame(batchingOf(batched('preferred_batch_size: 8')), { maxBatch: 8, maxDelayMs: 0 }, 'the largest needs no preference')
-  t.strictSame(batchingOf(batched('preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 150 preserve_ordering: true')), {
-    maxBatch: 8,
-    maxDelayMs: 0.15,
-    preferred: [4, 8],
-    preserveOrder: true,
-  })
+  t.strictSame(
+    batchingOf(batched('preferred_batch_size: 8')),
+    { maxBatch: 8, maxDelayMs: 0 },
+    'the largest needs no preference',
+  )
+  t.strictSame(
+    batchingOf(batched('preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 150 preserve_ordering: true')),
+    {
+      maxBatch: 8,
+      maxDelayMs: 0.15,
+      preferred: [4, 8],
+      preserveOrder: true,
+    },
+  )
   t.end()
 })
 
@@ -123,7 +142,9 @@ t.test('policies limit the queue, of all requests or by level', (t) => {
   t.strictSame(batchingOf(batched(`default_queue_policy { ${policy} }`)), { maxBatch: 8, maxDelayMs: 0, queue })
   t.strictSame(
     batchingOf(
-      batched(`priority_levels: 1 default_priority_level: 1 default_queue_policy { } priority_queue_policy { key: 1 value { ${policy} } }`),
+      batched(
+        `priority_levels: 1 default_priority_level: 1 default_queue_policy { } priority_queue_policy { key: 1 value { ${policy} } }`,
+      ),
     ),
     { maxBatch: 8, maxDelayMs: 0, queue },
     'of one level its own',
@@ -133,14 +154,20 @@ t.test('policies limit the queue, of all requests or by level', (t) => {
       batched(`priority_levels: 3 default_priority_level: 2 default_queue_policy { ${policy} }
                priority_queue_policy [ { key: 1 value { max_queue_size: 1 } }, { key: 3 value { } } ]`),
     ),
-    { maxBatch: 8, maxDelayMs: 0, queue, priorities: { levels: 3, default: 2, policies: { 1: { maxQueue: 1 }, 3: {} } } },
+    {
+      maxBatch: 8,
+      maxDelayMs: 0,
+      queue,
+      priorities: { levels: 3, default: 2, policies: { 1: { maxQueue: 1 }, 3: {} } },
+    },
     'a level with a policy of its own has nothing of the default one',
   )
   t.end()
 })
 
 t.test('a request may shorten its timeout where the policy of its level says so', (t) => {
-  const config = batched(`priority_levels: 2 default_priority_level: 2 default_queue_policy { allow_timeout_override: true }
+  const config =
+    batched(`priority_levels: 2 default_priority_level: 2 default_queue_policy { allow_timeout_override: true }
                           priority_queue_policy { key: 1 value { } }`)
   t.strictSame(
     [0, 1, 2].map((level) => allowsTimeoutOverride(config, level)),
@@ -217,7 +244,8 @@ for (const [text, says] of Object.entries({
   'platform: "tensorflow_savedmodel"': /tf2onnx/,
   'backend: "openvino"': /model\.onnx/,
   'backend: "dali"': /export the model to ONNX/,
-  'backend: "tensorrt" platform: "onnxruntime_onnx"': /^unexpected 'platform' and 'backend' pair, got:onnxruntime_onnx, tensorrt$/,
+  'backend: "tensorrt" platform: "onnxruntime_onnx"':
+    /^unexpected 'platform' and 'backend' pair, got:onnxruntime_onnx, tensorrt$/,
 }))
   t.test(`${text} is refused with what to do instead`, (t) => {
     t.match(thrownBy(() => modelFileOf(named(text))).message, says)
@@ -237,7 +265,12 @@ t.test('clients see dims with the rows of a batch, and labels of outputs', (t) =
       { name: 'INPUT1', datatype: 'FP16', shape: [-1, 4, 4] },
     ],
   )
-  t.strictSame(seen.outputs.get('OUTPUT1'), { name: 'OUTPUT1', datatype: 'FP16', shape: [-1, 16], labels: ['cat', 'dog'] })
+  t.strictSame(seen.outputs.get('OUTPUT1'), {
+    name: 'OUTPUT1',
+    datatype: 'FP16',
+    shape: [-1, 16],
+    labels: ['cat', 'dog'],
+  })
   t.equal(seen.outputs.get('OUTPUT0')?.labels, undefined)
   t.end()
 })

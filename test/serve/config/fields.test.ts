@@ -48,8 +48,12 @@ function nested(message: DescMessage, name: string, rest: readonly string[]): st
   const field = message.fields.find((one) => one.name === name)
   if (field === undefined) throw new Error(`no field ${name} in ${message.typeName}`)
   const [next, ...others] = rest
-  const inner = field.message === undefined ? valueOf(field) : `{ ${next === undefined ? '' : nested(field.message, next, others)} }`
-  if (field.fieldKind === 'map') return `${name} { key: ${field.mapKey === ScalarType.STRING ? '"k"' : '1'} value: ${inner} }`
+  const inner =
+    field.message === undefined
+      ? valueOf(field)
+      : `{ ${next === undefined ? '' : nested(field.message, next, others)} }`
+  if (field.fieldKind === 'map')
+    return `${name} { key: ${field.mapKey === ScalarType.STRING ? '"k"' : '1'} value: ${inner} }`
   return `${name}: ${inner}`
 }
 
@@ -71,9 +75,11 @@ for (const { path } of fieldRules.filter((rule) => !identifying.includes(rule.pa
   t.test(`${path} does what its rule says`, (t) => {
     const rule = deciding(path)
     const config = readConfigText(`name: "m" backend: "onnxruntime" ${textSetting(path)}`, 'm')
-    const about = (what: string): RegExp => new RegExp(`^${rule?.path.replaceAll('.', '\\.') ?? ''} of model 'm' ${what}: .{9}`)
+    const about = (what: string): RegExp =>
+      new RegExp(`^${rule?.path.replaceAll('.', '\\.') ?? ''} of model 'm' ${what}: .{9}`)
     if (rule === undefined) t.strictSame(checkFields(config), [])
-    else if (rule.use === 'refused') t.throws(() => checkFields(config), failure('ERR_TRT_SERVER', about('is not served')))
+    else if (rule.use === 'refused')
+      t.throws(() => checkFields(config), failure('ERR_TRT_SERVER', about('is not served')))
     else t.match(checkFields(config), [about('has no effect')])
     t.end()
   })
@@ -87,7 +93,10 @@ t.test('what a backend uses has an effect with it alone', (t) => {
 })
 
 t.test('a number beyond what JavaScript counts is refused by its field', (t) => {
-  const config = readConfigText('name: "m" backend: "onnxruntime" input { name: "x" dims: [ 1, 9007199254740993 ] }', 'm')
+  const config = readConfigText(
+    'name: "m" backend: "onnxruntime" input { name: "x" dims: [ 1, 9007199254740993 ] }',
+    'm',
+  )
   t.throws(() => checkFields(config), {
     message: 'Expected at most 9007199254740991 for input.dims of model m but received 9007199254740993',
   })
@@ -99,7 +108,10 @@ t.test('no native library is loaded as a batching strategy', (t) => {
     'name: "m" backend: "tensorrt" parameters { key: "TRITON_BATCH_STRATEGY_PATH" value { string_value: "a.so" } }',
     'm',
   )
-  t.throws(() => checkFields(config), failure('ERR_TRT_SERVER', /^parameters\.TRITON_BATCH_STRATEGY_PATH of model 'm' is not served/))
+  t.throws(
+    () => checkFields(config),
+    failure('ERR_TRT_SERVER', /^parameters\.TRITON_BATCH_STRATEGY_PATH of model 'm' is not served/),
+  )
   t.end()
 })
 

@@ -55,7 +55,12 @@ t.test('batches, with policies by level', (t) => {
     preserve_ordering: false,
     priority_levels: 2,
     default_priority_level: 1,
-    default_queue_policy: { timeout_action: 'DELAY', default_timeout_microseconds: 5, allow_timeout_override: false, max_queue_size: 0 },
+    default_queue_policy: {
+      timeout_action: 'DELAY',
+      default_timeout_microseconds: 5,
+      allow_timeout_override: false,
+      max_queue_size: 0,
+    },
     priority_queue_policy: {
       2: { timeout_action: 'REJECT', default_timeout_microseconds: 0, allow_timeout_override: true, max_queue_size: 7 },
     },
@@ -110,7 +115,10 @@ t.test('floats have as few digits as tell them', (t) => {
   const json = seen(
     `sequence_batching { direct { minimum_slot_utilization: 0.1 } control_input [ { control [ { fp32_false_true: [ 0, 0.3 ] } ] } ] }`,
   )
-  const sequences = json['sequence_batching'] as { direct: object; control_input: { control: { fp32_false_true: number[] }[] }[] }
+  const sequences = json['sequence_batching'] as {
+    direct: object
+    control_input: { control: { fp32_false_true: number[] }[] }[]
+  }
   t.strictSame(sequences.direct, { max_queue_delay_microseconds: 0, minimum_slot_utilization: 0.1 })
   t.strictSame(sequences.control_input[0]?.control[0]?.fp32_false_true, [0, 0.3])
   t.end()
@@ -139,7 +147,8 @@ const numbers: ReadonlySet<string> = new Set([
 /** A message with one field of 64 bits, and what stands for it in JSON, by path. */
 function* wholes(message: DescMessage, below: readonly DescField[] = []): Generator<readonly DescField[]> {
   for (const field of message.fields) {
-    const isWhole = field.message === undefined && (field.scalar === ScalarType.INT64 || field.scalar === ScalarType.UINT64)
+    const isWhole =
+      field.message === undefined && (field.scalar === ScalarType.INT64 || field.scalar === ScalarType.UINT64)
     if (isWhole) yield [...below, field]
     if (field.message !== undefined) yield* wholes(field.message, [...below, field])
   }

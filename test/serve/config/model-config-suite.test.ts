@@ -1,8 +1,22 @@
-// The cases of Triton's suite L0_model_config that concern plans and ONNX, written anew: a configuration with a model, and what is said of it. Where ours says
-// something else than Triton, the case says so.
+// The cases of Triton's suite L0_model_config that concern plans and ONNX, written anew: a configuration with a model,
+// and what is said of it. Where ours says something else than Triton, the case says so.
 import t from 'tap'
 import type { ModelFacts } from '../../../lib/serve/config/model-facts.js'
-import { addSub, declared, faultOf, groups, input, inputs, model, outputs, reshaped, shown, tensor, tensors, unbatched } from './rig.js'
+import {
+  addSub,
+  declared,
+  faultOf,
+  groups,
+  input,
+  inputs,
+  model,
+  outputs,
+  reshaped,
+  shown,
+  tensor,
+  tensors,
+  unbatched,
+} from './rig.js'
 
 /** Those that fail while inputs and outputs are completed and compared. */
 const autofill: readonly (readonly [name: string, text: string, facts: ModelFacts, says: string])[] = [
@@ -126,7 +140,11 @@ const delayed = "Queue policy can not have DELAY as timeout action when 'preserv
 
 const always: readonly (readonly [name: string, text: string, says: string])[] = [
   ['default_priority_level0', batched('priority_levels: 3'), 'default priority level must be in range [1, 3]'],
-  ['default_priority_level1', batched('priority_levels: 3 default_priority_level: 5'), 'default priority level must be in range [1, 3]'],
+  [
+    'default_priority_level1',
+    batched('priority_levels: 3 default_priority_level: 5'),
+    'default priority level must be in range [1, 3]',
+  ],
   [
     'priority_level0',
     batched('priority_levels: 3 default_priority_level: 2 priority_queue_policy { key: 0 value: { } }'),
@@ -144,7 +162,9 @@ const always: readonly (readonly [name: string, text: string, says: string])[] =
   ],
   [
     'preserve_ordering1',
-    batched('preserve_ordering: true default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 1000 }'),
+    batched(
+      'preserve_ordering: true default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 1000 }',
+    ),
     delayed,
   ],
   [
@@ -154,14 +174,38 @@ const always: readonly (readonly [name: string, text: string, says: string])[] =
     ),
     delayed,
   ],
-  ['preferred size of zero', batched('preferred_batch_size: [ 4, 0 ]'), 'dynamic batching preferred size must be positive'],
-  ['preferred size beyond the largest', batched('preferred_batch_size: 9'), 'dynamic batching preferred size must be <= max batch size'],
+  [
+    'preferred size of zero',
+    batched('preferred_batch_size: [ 4, 0 ]'),
+    'dynamic batching preferred size must be positive',
+  ],
+  [
+    'preferred size beyond the largest',
+    batched('preferred_batch_size: 9'),
+    'dynamic batching preferred size must be <= max batch size',
+  ],
   ['negative_max_batch_size', 'max_batch_size: -2', "'max_batch_size' must be non-negative value"],
   ['missing_name', tensors('input', { '': fp32 }), "model input must specify 'name'"],
-  ['zerodims_input0', `max_batch_size: 8 ${io('data_type: TYPE_FP32 dims: [ 1, 0, 28 ]')}`, `model input 'input' ${zeroDims}`],
-  ['zerodims_output1', `max_batch_size: 8 ${io(fp32, 'data_type: TYPE_FP32 dims: [ 0 ]')}`, `model output 'output' ${zeroDims}`],
-  ['a negative size', `max_batch_size: 8 ${io('data_type: TYPE_FP32 dims: [ -2 ]')}`, `model input 'input' ${zeroDims}`],
-  ['format of three dimensions', `max_batch_size: 8 ${io(`format: FORMAT_NHWC ${fp32}`)}`, 'model input NHWC/NCHW require 3 dims'],
+  [
+    'zerodims_input0',
+    `max_batch_size: 8 ${io('data_type: TYPE_FP32 dims: [ 1, 0, 28 ]')}`,
+    `model input 'input' ${zeroDims}`,
+  ],
+  [
+    'zerodims_output1',
+    `max_batch_size: 8 ${io(fp32, 'data_type: TYPE_FP32 dims: [ 0 ]')}`,
+    `model output 'output' ${zeroDims}`,
+  ],
+  [
+    'a negative size',
+    `max_batch_size: 8 ${io('data_type: TYPE_FP32 dims: [ -2 ]')}`,
+    `model input 'input' ${zeroDims}`,
+  ],
+  [
+    'format of three dimensions',
+    `max_batch_size: 8 ${io(`format: FORMAT_NHWC ${fp32}`)}`,
+    'model input NHWC/NCHW require 3 dims',
+  ],
   [
     'shape tensor of ONNX',
     `max_batch_size: 8 ${io(`is_shape_tensor: true ${fp32}`)}`,
@@ -177,7 +221,11 @@ const always: readonly (readonly [name: string, text: string, says: string])[] =
       ['reshape_zerodims0', reshaped('2, 2', '0'), zeroShape],
     ].flatMap(([name = '', tensor = '', says = '']): [string, string, string][] => [
       [`${name}, max_batch_size ${rows}`, `max_batch_size: ${rows} ${io(tensor)}`, `model input 'input' ${says}`],
-      [`${name} of an output, max_batch_size ${rows}`, `max_batch_size: ${rows} ${io(fp32, tensor)}`, `model output 'output' ${says}`],
+      [
+        `${name} of an output, max_batch_size ${rows}`,
+        `max_batch_size: ${rows} ${io(fp32, tensor)}`,
+        `model output 'output' ${says}`,
+      ],
     ]),
   ]),
 ]
@@ -206,8 +254,14 @@ t.test('L0_model_config noautofill_platform: reshape_nobatch_empty (but a scalar
 t.test('L0_model_config noautofill_platform: missing_datatype, missing dims', (t) => {
   const none = (text: string): string => faultOf(text, oneToOne, 'm', false).message
   t.equal(none(`max_batch_size: 4 ${io('dims: [ 2 ]')}`), "model input 'input' must specify 'data_type' for m")
-  t.equal(none(`max_batch_size: 4 ${io(fp32, 'data_type: TYPE_FP32')}`), "model output 'output' must specify 'dims' for m")
-  t.equal(none(''), "unable to load model 'm', configuration expects 0 inputs, model provides 1 (configuration: none; model: input)")
+  t.equal(
+    none(`max_batch_size: 4 ${io(fp32, 'data_type: TYPE_FP32')}`),
+    "model output 'output' must specify 'dims' for m",
+  )
+  t.equal(
+    none(''),
+    "unable to load model 'm', configuration expects 0 inputs, model provides 1 (configuration: none; model: input)",
+  )
   t.equal(
     none(tensors('input', { input: fp32 })),
     "unable to load model 'm', configuration expects 0 outputs, model provides 1 (configuration: none; model: output)",

@@ -39,7 +39,12 @@ t.test('an empty text is a configuration that says nothing', (t) => {
 
 /** Texts that are wrong in a line, and what is said of them. */
 const wrong: readonly (readonly [what: string, text: string, line: number, reason: RegExp])[] = [
-  ['an unknown field', 'name: "m"\nfoo: 1\nmax_batch_size: 3', 2, /unknown field "foo" for message inference\.ModelConfig/],
+  [
+    'an unknown field',
+    'name: "m"\nfoo: 1\nmax_batch_size: 3',
+    2,
+    /unknown field "foo" for message inference\.ModelConfig/,
+  ],
   [
     'an unknown field of an input',
     'name: "m"\n\ninput {\n  name: "x"\n  dim: 3\n}\n',
@@ -99,7 +104,9 @@ t.test('JSON has either spelling of a field, and what /config wrote is read agai
 })
 
 t.test('names of enumerations are read in any case, as Triton reads them', (t) => {
-  const config = readConfigJson('{"input":[{"data_type":"type_fp32"}],"model_warmup":[{"inputs":{"a":{"data_type":"Type_Int8"}}}]}')
+  const config = readConfigJson(
+    '{"input":[{"data_type":"type_fp32"}],"model_warmup":[{"inputs":{"a":{"data_type":"Type_Int8"}}}]}',
+  )
   t.equal(config.input[0]?.dataType, DataType.TYPE_FP32)
   t.equal(config.modelWarmup[0]?.inputs['a']?.dataType, DataType.TYPE_INT8)
   t.end()

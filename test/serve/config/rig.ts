@@ -80,7 +80,10 @@ export function faultOf(text: string, facts: ModelFacts, name: string, autoCompl
 
 /** `data_type` and `dims` of several tensors. */
 export function declared(kind: 'input' | 'output', type: string, entries: Readonly<Record<string, string>>): string {
-  return tensors(kind, Object.fromEntries(Object.entries(entries).map(([name, dims]) => [name, `data_type: ${type} dims: [ ${dims} ]`])))
+  return tensors(
+    kind,
+    Object.fromEntries(Object.entries(entries).map(([name, dims]) => [name, `data_type: ${type} dims: [ ${dims} ]`])),
+  )
 }
 
 export const outputs = declared('output', 'TYPE_FP32', { OUTPUT0: '16', OUTPUT1: '16' })
@@ -91,8 +94,10 @@ export const unbatched = model(
   ['OUTPUT0', 'OUTPUT1'].map((name) => tensor(name, [16])),
 )
 
-export const reshaped = (dims: string, shape: string): string => `data_type: TYPE_FP32 dims: [ ${dims} ] reshape { shape: [ ${shape} ] }`
-export const groups = (...list: readonly string[]): string => list.map((group) => `instance_group [ { ${group} } ]`).join(' ')
+export const reshaped = (dims: string, shape: string): string =>
+  `data_type: TYPE_FP32 dims: [ ${dims} ] reshape { shape: [ ${shape} ] }`
+export const groups = (...list: readonly string[]): string =>
+  list.map((group) => `instance_group [ { ${group} } ]`).join(' ')
 
 export const input = (name: string, dims: readonly number[], fields: object = {}): object => ({
   name,

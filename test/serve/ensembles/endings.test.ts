@@ -17,7 +17,10 @@ const forked: EnsembleText = {
   outputs: ['O FP32 [3]', 'P FP32 [3]'],
   steps: ['a(x=I -> y=m)', 'b(x=m -> y=n)', 'c(x=m -> y=P)', 'd(x=n -> y=O)'],
 }
-const files = { ...ensemble('e', forked), ...['a', 'b', 'c', 'd'].map(model).reduce((all, each) => ({ ...all, ...each })) }
+const files = {
+  ...ensemble('e', forked),
+  ...['a', 'b', 'c', 'd'].map(model).reduce((all, each) => ({ ...all, ...each })),
+}
 const noFailures = { rejected: 0, queueTimeout: 0, cancelledWaiting: 0, cancelledRunning: 0, failed: 0 }
 
 await t.test('side by side, as soon as inputs are there; the last output ends it', async (t) => {
@@ -82,7 +85,8 @@ for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
       t.equal(held.asked.length, 1, what)
       end(held, cut)
       t.match(await asked, error, what)
-      for (const each of others.asked.slice(name === 'd' ? 1 : 0)) t.ok(each.cut.happened, `${each.step.name} was ended, too: ${what}`)
+      for (const each of others.asked.slice(name === 'd' ? 1 : 0))
+        t.ok(each.cut.happened, `${each.step.name} was ended, too: ${what}`)
       await turns()
       t.equal(models.inFlight, 0, what)
       t.same(world.loaded.map(({ visits }) => visits.inFlight), [0, 0, 0, 0], what) // prettier-ignore
@@ -98,7 +102,8 @@ for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
 
 await t.test('a request that is refused counts nowhere, as with other models', async (t) => {
   const { models, world } = await faked(repository(t, files), { mode: 'none' })
-  const message = async (...inputs: Parameters<typeof ask>[2]): Promise<string> => (await failureOf(() => ask(models, 'e', inputs))).message
+  const message = async (...inputs: Parameters<typeof ask>[2]): Promise<string> =>
+    (await failureOf(() => ask(models, 'e', inputs))).message
   t.match(await message(), "expected 1 inputs but got 0 inputs for model 'e'")
   t.match(await message(row('I', 1, 2)), "unexpected shape for input 'I' for model 'e'. Expected [-1,3], got [1,2]")
   t.same([world.asked.length, models.snapshot.find('e').counters().failures], [0, noFailures])
@@ -113,7 +118,10 @@ await t.test('a step that gives less than it was asked for', async (t) => {
   const { models, world } = await faked(repository(t, files), { mode: 'none' })
   world.answers.set('b', async () => [])
   const fault = await failureOf(() => ask(models, 'e', [row('I', 1, 2, 3)]))
-  t.match(fault, { kind: 'INTERNAL', message: "in ensemble 'e', step 1 (model 'b') gave no output 'y', which is tensor 'n'" })
+  t.match(fault, {
+    kind: 'INTERNAL',
+    message: "in ensemble 'e', step 1 (model 'b') gave no output 'y', which is tensor 'n'",
+  })
   t.equal(models.inFlight, 0)
   await models.close()
 })

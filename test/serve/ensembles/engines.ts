@@ -19,9 +19,11 @@ export function watchEngines(t: { teardown(end: () => unknown): unknown }): Engi
   return engines
 }
 
-export const copied = (engines: readonly Engine[]): number => engines.reduce((sum, { stats }) => sum + stats.bytesCopied, 0)
+export const copied = (engines: readonly Engine[]): number =>
+  engines.reduce((sum, { stats }) => sum + stats.bytesCopied, 0)
 /** Bytes of tensors that stay on their device. */
-export const staying = (engines: readonly Engine[]): number => Math.max(0, ...engines.map(({ memory }) => memory.tensors))
+export const staying = (engines: readonly Engine[]): number =>
+  Math.max(0, ...engines.map(({ memory }) => memory.tensors))
 
 const port = (name: string): FakePort => ({ name, shape: [-1, 3] })
 const profile = (...names: readonly string[]): NonNullable<Spec['profiles']> => [

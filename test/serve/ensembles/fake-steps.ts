@@ -88,7 +88,8 @@ export class World {
   readonly load = async (options: LoadOptions): Promise<LoadedVersion> => {
     const { name } = options.folder
     await this.gate
-    if (this.broken.has(name) || this.broken.has(`${name}:${options.version}`)) throw new Fault('INTERNAL', `${name} is broken`)
+    if (this.broken.has(name) || this.broken.has(`${name}:${options.version}`))
+      throw new Fault('INTERNAL', `${name} is broken`)
     const step = new FakeStep(this, options)
     this.loaded.push(step)
     return step
@@ -145,7 +146,10 @@ export interface FakeRig {
 export async function faked(folder: string, more: Partial<ModelsSettings> = {}): Promise<FakeRig> {
   const world = new World()
   const events: ModelEvent[] = []
-  const models = new Models(settingsOf(folder, { exitOnError: false, onEvent: (event) => void events.push(event), ...more }), world.load)
+  const models = new Models(
+    settingsOf(folder, { exitOnError: false, onEvent: (event) => void events.push(event), ...more }),
+    world.load,
+  )
   await models.start()
   return { models, world, events }
 }

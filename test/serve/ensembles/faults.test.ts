@@ -84,7 +84,11 @@ const faults: readonly (readonly [name: string, text: EnsembleText | string, ...
 
 await t.test(`${faults.length} faults`, async (t) => {
   t.ok(faults.length >= 40)
-  const folder = repository(t, { ...models, ...model('broken', ['x FP32 [3]'], ['y FP32 [3]']), ...ensemble('e', plain) })
+  const folder = repository(t, {
+    ...models,
+    ...model('broken', ['x FP32 [3]'], ['y FP32 [3]']),
+    ...ensemble('e', plain),
+  })
   const { models: served, world } = await faked(folder)
   world.broken.add('broken')
   for (const [name, text, ...says] of faults) {

@@ -10,12 +10,21 @@ const model = (name: string, ...versions: readonly string[]): Files => withSize(
 const withSize = (name: string, size: number, ...versions: readonly string[]): Files => ({
   [`${name}/config.pbtxt`]: `backend: "onnxruntime" max_batch_size: 8 version_policy { all {} } ${tensorText('input', `x FP32 [${size}]`)} ${tensorText('output', `y FP32 [${size}]`)}`,
   ...Object.fromEntries(
-    (versions.length === 0 ? ['1'] : versions).map((version) => [`${name}/${version}/model.onnx`, `${version} ${Math.random()}`]),
+    (versions.length === 0 ? ['1'] : versions).map((version) => [
+      `${name}/${version}/model.onnx`,
+      `${version} ${Math.random()}`,
+    ]),
   ),
 })
-const plain: EnsembleText = { inputs: ['I FP32 [3]'], outputs: ['O FP32 [3]'], steps: ['a(x=I -> y=m)', 'b(x=m -> y=O)'] }
+const plain: EnsembleText = {
+  inputs: ['I FP32 [3]'],
+  outputs: ['O FP32 [3]'],
+  steps: ['a(x=I -> y=m)', 'b(x=m -> y=O)'],
+}
 const lines = (models: Models): string[] =>
-  models.index(false).map(({ name, version, state, reason }) => [name, version, state, reason].filter((part) => part).join(' '))
+  models
+    .index(false)
+    .map(({ name, version, state, reason }) => [name, version, state, reason].filter((part) => part).join(' '))
 const message = async (call: () => unknown): Promise<string> => (await failureOf(call)).message
 const gone = 'ensemble e contains models that are not available or ambiguous'
 
@@ -75,7 +84,11 @@ await t.test('explicit: an ensemble brings its steps, which go with it where not
   await models.load('f')
   await models.unload('f', true)
   await turns()
-  t.same(models.index(true).map(({ name }) => name), ['a', 'b', 'e'], 'e was loaded by its name, and has a') // prettier-ignore
+  t.same(
+    models.index(true).map(({ name }) => name),
+    ['a', 'b', 'e'],
+    'e was loaded by its name, and has a',
+  )
   await models.unload('e', true)
   await models.unload('b', true)
   await turns()
@@ -97,7 +110,11 @@ await t.test('explicit: a step that goes takes its ensembles along, and they com
   await models.unload('b')
   await turns()
   const why = `${gone}: b: step 1 (model 'b')`
-  t.same(lines(models).slice(1), ['b 1 UNAVAILABLE unloaded', `e 1 UNAVAILABLE ${why}`, "f 1 UNAVAILABLE ensemble f contains models that are not available or ambiguous: e: step 0 (model 'e')"]) // prettier-ignore
+  t.same(lines(models).slice(1), [
+    'b 1 UNAVAILABLE unloaded',
+    `e 1 UNAVAILABLE ${why}`,
+    "f 1 UNAVAILABLE ensemble f contains models that are not available or ambiguous: e: step 0 (model 'e')",
+  ])
   t.ok(models.isReady(), 'nobody wants them')
   t.ok(events.some(({ what, model, text }) => what === 'warning' && model === 'e' && text === why))
   t.equal(await message(() => models.snapshot.find('e')), "Request for unknown model: 'e' has no available versions")
@@ -124,7 +141,8 @@ await t.test('a step that changes is held against its ensembles before it takes 
   await models.load('f')
   const before = models.snapshot.find('b')
   write(folder, withSize('b', 4, '2'))
-  const text = "in ensemble e, ensemble tensor m: inconsistent shape: [-1,3] is inferred from model a while [-1,4] is inferred from model b: output 'y' of step 0 (model 'a') and input 'x' of step 1 (model 'b')" // prettier-ignore
+  const text =
+    "in ensemble e, ensemble tensor m: inconsistent shape: [-1,3] is inferred from model a while [-1,4] is inferred from model b: output 'y' of step 0 (model 'a') and input 'x' of step 1 (model 'b')"
   t.equal(await message(() => models.load('b')), `load failed for model 'b': ${text}\n`)
   t.equal(models.snapshot.find('b'), before, 'the old one goes on')
   t.same(world.open, ['a:1', 'b:1'])
@@ -209,7 +227,11 @@ await t.test('poll: ensembles follow their steps, in whatever order they come', 
   write(folder, withSize('b', 4, '2'))
   await poll()
   t.match(lines(models)[1], /^b 1 READY in ensemble e, ensemble tensor m: inconsistent shape/)
-  write(folder, { ...withSize('a', 4, '2'), ...withSize('b', 4, '3'), ...ensemble('e', { ...plain, inputs: ['I FP32 [4]'], outputs: ['O FP32 [4]'] }) }) // prettier-ignore
+  write(folder, {
+    ...withSize('a', 4, '2'),
+    ...withSize('b', 4, '3'),
+    ...ensemble('e', { ...plain, inputs: ['I FP32 [4]'], outputs: ['O FP32 [4]'] }),
+  })
   await poll()
   t.same(await ask(models, 'e', [wire('I', [1, 2, 3, 4], [1, 4])]), { O: [1, 2, 3, 4] })
   await models.close()

@@ -19,7 +19,10 @@ const chain: EnsembleText = {
   steps: ['relu(x=I -> y=m)', 'fan(x=m -> half=n)', 'relu(x=n -> y=O)'],
   maxBatch: 16,
 }
-const nested: EnsembleText = { ...chain, steps: ['fan(x=I -> half=m, minus=k)', 'chain(I=m -> O=n)', 'sums(a=n, b=k -> sum=O)'] }
+const nested: EnsembleText = {
+  ...chain,
+  steps: ['fan(x=I -> half=m, minus=k)', 'chain(I=m -> O=n)', 'sums(a=n, b=k -> sum=O)'],
+}
 const twice: EnsembleText = { ...chain, steps: ['sums(a=I, b=I -> sum=O)'] }
 const both = (runtime: Runtime) => ({
   ...modelsFor(runtime),
@@ -50,7 +53,10 @@ async function once(models: Models, name: string): Promise<number[]> {
   const leave = servable.enter()
   const slot = servable.reserve(12)
   slot.bytes.set(row('I', 1, 2, 3).bytes)
-  const [answer] = await servable.infer({ inputs: [{ name: 'I', datatype: 'FP32', shape: [1, 3], bytes: slot.bytes }] }, new Cut())
+  const [answer] = await servable.infer(
+    { inputs: [{ name: 'I', datatype: 'FP32', shape: [1, 3], bytes: slot.bytes }] },
+    new Cut(),
+  )
   slot.release()
   leave()
   return answer === undefined ? [] : floats(answer)
@@ -67,7 +73,10 @@ for (const runtime of [...everyRuntime, rtx])
     t.same(await once(models, 'nested'), [2, 2, 2])
     t.same([copied(engines) - before, toHost(), staying(engines), models.inFlight], [0, 0, 0, 0])
     for (const name of ['relu', 'fan', 'sums']) t.equal(slotsInUse(models, name), 0, name)
-    t.same(['chain', 'nested', 'relu'].map((name) => models.snapshot.find(name).counters().requests), [2, 1, 4]) // prettier-ignore
+    t.same(
+      ['chain', 'nested', 'relu'].map((name) => models.snapshot.find(name).counters().requests),
+      [2, 1, 4],
+    )
     await models.close()
   })
 
@@ -128,7 +137,9 @@ await t.test('ended while each of the engines computes', async (t) => {
 await t.test('a step that fails: what others gave is gone', async (t) => {
   const engines = watchEngines(t)
   const plain = modelsFor(families[0], specs, 'optimization { cuda { graphs: false } }') // an enqueue for each inference
-  const { models } = await served(repository(t, { ...both(families[0]), ...plain }), { engine: settingsFor(families[0]) })
+  const { models } = await served(repository(t, { ...both(families[0]), ...plain }), {
+    engine: settingsFor(families[0]),
+  })
   const servable = models.snapshot.find('nested')
   for (const nth of [1, 2, 3, 4, 5]) {
     families[0].control.failNth('enqueueV3', nth)

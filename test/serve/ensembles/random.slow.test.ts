@@ -1,5 +1,5 @@
-// Random graphs of up to eight steps on every runtime: an ensemble gives what its steps give when they are called one after the other, and nothing between
-// engines is copied.
+// Random graphs of up to eight steps on every runtime: an ensemble gives what its steps give when they are called one
+// after the other, and nothing between engines is copied.
 import t, { type Test } from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
@@ -77,9 +77,13 @@ async function byHand(
 ): Promise<Readonly<Record<string, number[]>>> {
   const tensors = new Map(inputs.map((tensor) => [tensor.name, tensor]))
   for (const step of steps) {
-    const taken = Object.entries(step.inputs).map(([name, tensor]) => ({ ...(tensors.get(tensor) as WireTensor), name }))
+    const taken = Object.entries(step.inputs).map(([name, tensor]) => ({
+      ...(tensors.get(tensor) as WireTensor),
+      name,
+    }))
     const answer = await models.snapshot.find(step.model).infer({ inputs: taken }, new Cut())
-    for (const tensor of answer) if (step.outputs[tensor.name] !== undefined) tensors.set(step.outputs[tensor.name] as string, tensor)
+    for (const tensor of answer)
+      if (step.outputs[tensor.name] !== undefined) tensors.set(step.outputs[tensor.name] as string, tensor)
   }
   return Object.fromEntries(outputs.map((name) => [name, floats(tensors.get(name) as WireTensor)]))
 }
@@ -90,7 +94,10 @@ const byName = (answer: readonly WireTensor[]): Readonly<Record<string, number[]
 async function onRuntime(t: Test, runtime: Runtime): Promise<void> {
   const engines = watchEngines(t)
   const all = Array.from({ length: graphs }, (_, seed) => randomGraph(seed))
-  const files = Object.assign({}, ...all.map((graph, seed) => ensemble(`e${seed}`, textOf(graph, seed)))) as Record<string, string>
+  const files = Object.assign({}, ...all.map((graph, seed) => ensemble(`e${seed}`, textOf(graph, seed)))) as Record<
+    string,
+    string
+  >
   const folder = repository(t, { ...modelsFor(runtime), ...files })
   const { models } = await served(folder, { engine: settingsFor(runtime) })
   for (const [seed, graph] of all.entries()) {
@@ -106,7 +113,9 @@ async function onRuntime(t: Test, runtime: Runtime): Promise<void> {
     const some = await servable.infer({ inputs, outputs: part }, new Cut())
     t.same(byName(whole), wanted, `${graph.steps.length} steps`)
     t.same(byName(some), Object.fromEntries(part.map((name) => [name, wanted[name]])), 'one output alone')
-    const taken = graph.steps.flatMap((step) => Object.values(step.inputs)).filter((name) => graph.inputs.includes(name)).length
+    const taken = graph.steps
+      .flatMap((step) => Object.values(step.inputs))
+      .filter((name) => graph.inputs.includes(name)).length
     t.equal(fromClient, taken * rows * 12, 'what the client sent was copied, and nothing else')
     t.same([staying(engines), models.inFlight], [0, 0])
     t.equal(servable.counters().requests, 2)

@@ -37,7 +37,14 @@ export interface EnsembleText {
 }
 
 /** A config.pbtxt. */
-export function ensembleText({ inputs, outputs, steps, maxBatch = 4, more = '', scheduling = '' }: EnsembleText): string {
+export function ensembleText({
+  inputs,
+  outputs,
+  steps,
+  maxBatch = 4,
+  more = '',
+  scheduling = '',
+}: EnsembleText): string {
   return [
     `platform: "ensemble" max_batch_size: ${maxBatch} ${more}`,
     ...inputs.map((line) => tensorText('input', line)),

@@ -18,7 +18,9 @@ await t.test('steps one after the other and side by side', async (t) => {
   })
   const { models } = await served(folder)
   t.same(await ask(models, 'both', [row('A', 1, 2, 3), row('B', 4, 5, 6)]), { TWICE: [2, 4, 6], ZERO: [-3, -3, -3] })
-  t.same(await ask(models, 'both', [row('A', 1, 2, 3), row('B', 4, 5, 6)], { outputs: ['ZERO'] }), { ZERO: [-3, -3, -3] })
+  t.same(await ask(models, 'both', [row('A', 1, 2, 3), row('B', 4, 5, 6)], { outputs: ['ZERO'] }), {
+    ZERO: [-3, -3, -3],
+  })
   t.equal(models.inFlight, 0)
   await models.close()
 })

@@ -1,4 +1,5 @@
-// Between models with batches and models without; texts; labels; requests while steps are replaced; what a load may bring.
+// Between models with batches and models without; texts; labels; requests while steps are replaced; what a load may
+// bring.
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { shapeFor } from '../../../lib/serve/ensembles/run.js'
@@ -63,7 +64,9 @@ await t.test('reshape of the ensemble, texts, what /config has, no instance grou
   write(folder, { 'r/config.pbtxt': text.replaceAll('dims: [ 4 ]', square) })
   const { models } = await faked(folder, { mode: 'none' })
   const bytes = Uint8Array.of(2, 0, 0, 0, 104, 105)
-  const [said] = await models.snapshot.find('t').infer({ inputs: [{ name: 'I', datatype: 'BYTES', shape: [1, 1], bytes }] }, new Cut())
+  const [said] = await models.snapshot
+    .find('t')
+    .infer({ inputs: [{ name: 'I', datatype: 'BYTES', shape: [1, 1], bytes }] }, new Cut())
   t.match(said, { name: 'O', datatype: 'BYTES', shape: [1, 1] })
   t.equal(said?.bytes, bytes, 'not copied')
   const [turned] = await models.snapshot.find('r').infer({ inputs: [wire('I', [1, 2, 3, 4], [1, 2, 2])] }, new Cut())
@@ -77,7 +80,9 @@ await t.test('reshape of the ensemble, texts, what /config has, no instance grou
     instance_group: [],
     version_policy: { latest: { num_versions: 1 } },
   })
-  t.match(config['ensemble_scheduling'], { step: [{ model_name: 'texts', model_version: -1, input_map: { x: 'I' } }, {}] })
+  t.match(config['ensemble_scheduling'], {
+    step: [{ model_name: 'texts', model_version: -1, input_map: { x: 'I' } }, {}],
+  })
   t.equal('optimization' in config, false)
   t.equal(models.snapshot.find('t').platform, 'ensemble')
   await models.close()
@@ -120,7 +125,9 @@ await t.test('requests while each step is replaced again and again: none is lost
 await t.test('no load brings a module of JavaScript, whatever the flag says', async (t) => {
   const { models } = await faked(repository(t, model('a', '3', 8)), { allowFileOverride: true })
   const bring = async (name: string, config: string): Promise<unknown> => {
-    const { message, ...fault } = await failureOf(() => models.load('n', { config, files: new Map([[name, new Uint8Array(1)]]) }))
+    const { message, ...fault } = await failureOf(() =>
+      models.load('n', { config, files: new Map([[name, new Uint8Array(1)]]) }),
+    )
     t.match(fault, { kind: 'UNSUPPORTED' }, name)
     return message
   }

@@ -1,5 +1,6 @@
-// What lies between steps in the threads of an ensemble: tensors that stay on a device, on one GPU and on several; texts; ensembles of ensembles; and what is left
-// of a request that is cut while an engine has it in a batch with others.
+// What lies between steps in the threads of an ensemble: tensors that stay on a device, on one GPU and on several;
+// texts; ensembles of ensembles; and what is left of a request that is cut while an engine has it in a batch with
+// others.
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { Engine } from '../../../lib/engine.js'
@@ -84,7 +85,11 @@ async function looking<T>(world: World, name: string, look: (engine: Engine) => 
 /** Until no tensor stays on a device. */
 async function nothingStays(world: World, ...names: readonly string[]): Promise<void> {
   for (const name of names)
-    for (let stay = true; stay; stay = (await looking(world, name, ({ memory }) => memory.tensors)).some((bytes) => bytes > 0))
+    for (
+      let stay = true;
+      stay;
+      stay = (await looking(world, name, ({ memory }) => memory.tensors)).some((bytes) => bytes > 0)
+    )
       await new Promise((resolve) => setImmediate(resolve))
 }
 
@@ -103,7 +108,9 @@ for (const runtime of runtimes)
         ...ensemble('chain', chainOf('engine(x=a -> y=b)', 'second(x=b -> y=c)')),
       })
       const copied = async (): Promise<number> => {
-        const each = await Promise.all(['engine', 'second'].map((name) => looking(world, name, ({ stats }) => stats.bytesCopied)))
+        const each = await Promise.all(
+          ['engine', 'second'].map((name) => looking(world, name, ({ stats }) => stats.bytesCopied)),
+        )
         return each.flat().reduce((sum, bytes) => sum + bytes, 0)
       }
       t.same(await ask(world, 'chain', [1, 2, 3]), { label: twice([1, 2, 3]), copies: [0] })
@@ -125,19 +132,34 @@ for (const runtime of runtimes)
         maxBatch: 8,
       }
       const telling = {
-        'triple/1/model.js': tripleCode.replace('waits: (request) => new', "waits: (request) => console.log('it waits') ?? new"),
+        'triple/1/model.js': tripleCode.replace(
+          'waits: (request) => new',
+          "waits: (request) => console.log('it waits') ?? new",
+        ),
       }
       const world = await worldOf(t, runtime, { ...labelFiles(runtime), ...telling, ...ensemble('outer', outer) })
       const outerOf = (pixels: readonly number[]): number[] => labelOf(pixels).map((value) => relued(value) + 1)
       t.same(await label(world, [1, 2, 3, 0, 0, 9], { name: 'outer' }), outerOf([1, 2, 3, 0, 0, 9]))
       t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]), 'by itself it runs in threads of its own')
-      t.same(world.ensemble('outer').copies, { tensors: 1, bytes: 24 }, 'an answer of the inner one is no memory of an engine')
+      t.same(
+        world.ensemble('outer').copies,
+        { tensors: 1, bytes: 24 },
+        'an answer of the inner one is no memory of an engine',
+      )
       const counted = (name: string): readonly number[] => {
         const { requests, rows } = world.models.snapshot.find(name).counters()
         return [requests, rows]
       }
-      t.same(['outer', 'label', 'triple', 'engine', 'plus_one'].map(counted), [[1, 2], [2, 3], [2, 3], [3, 5], [3, 5]]) // prettier-ignore
-      const { message, details } = await failureOf(() => label(world, [1, 2, 3], { name: 'outer', parameters: { pre: 'fails' } }))
+      t.same(['outer', 'label', 'triple', 'engine', 'plus_one'].map(counted), [
+        [1, 2],
+        [2, 3],
+        [2, 3],
+        [3, 5],
+        [3, 5],
+      ])
+      const { message, details } = await failureOf(() =>
+        label(world, [1, 2, 3], { name: 'outer', parameters: { pre: 'fails' } }),
+      )
       t.same([message, details?.['kind']], ["in ensemble 'outer', in ensemble 'label', no picture", 'INTERNAL'])
       const cut = new Cut()
       const waiting = failureOf(() => label(world, [1, 2, 3], { name: 'outer', parameters: { pre: 'waits' }, cut }))
@@ -193,7 +215,10 @@ await t.test('texts from the wire, between modules, and to the wire', async (t) 
   t.match(await binary(texts('WORDS', data.slice(1)).bytes), { error: /string/ }, 'one too few')
   t.match(await binary(bytes.subarray(0, bytes.length - 1)), { error: /string/ }, 'the last one is cut off')
   const { model_stats: statistics } = server.statistics()
-  t.same(statistics.map(({ inference_count: rows, execution_count: batches }) => [rows, batches]), Array(3).fill([4, 2])) // prettier-ignore
+  t.same(
+    statistics.map(({ inference_count: rows, execution_count: batches }) => [rows, batches]),
+    Array(3).fill([4, 2]),
+  )
 })
 
 await t.test('texts keep their bytes, whatever these are', async (t) => {
@@ -234,13 +259,28 @@ await t.test('several GPUs, and several instance groups', async (t) => {
     },
     { engine: { tensorrt: runtime.path } },
   )
-  t.same([world.engine('engine').devices, world.engine('second').devices, world.ensemble('near').devices], [[0, 1], [1, 0], [0, 1]]) // prettier-ignore
+  t.same(
+    [world.engine('engine').devices, world.engine('second').devices, world.ensemble('near').devices],
+    [
+      [0, 1],
+      [1, 0],
+      [0, 1],
+    ],
+  )
   const all = Array.from({ length: 12 }, (_, i) => [i, i + 1, i + 2])
   const near = await Promise.all(all.map((pixels) => ask(world, 'near', pixels)))
-  t.same(near, all.map((pixels) => ({ label: twice(pixels), copies: [0] })), 'each goes on where it is') // prettier-ignore
+  t.same(
+    near,
+    all.map((pixels) => ({ label: twice(pixels), copies: [0] })),
+    'each goes on where it is',
+  )
   const away = [await ask(world, 'away', [1, 2, 3]), await ask(world, 'away', [4, 5, 6])]
   t.same(away.map((each) => each.label), [twice([1, 2, 3]), twice([4, 5, 6])]) // prettier-ignore
-  t.same(away.map(({ copies }) => copies), [[0], [0]], 'none takes it where it is: it is not left there') // prettier-ignore
+  t.same(
+    away.map(({ copies }) => copies),
+    [[0], [0]],
+    'none takes it where it is: it is not left there',
+  )
   const astray = await ask(world, 'astray', [1, 2, 3])
   t.same(astray.label, twice([1, 2, 3]))
   t.ok((astray.copies[0] ?? 2) <= 1, 'by the host, where the first has run on the other GPU')
@@ -265,7 +305,8 @@ await t.test('cut while an engine has it in a batch with another one', async (t)
       maxBatch: 8,
     }),
   })
-  const pair = (): Promise<readonly (readonly number[])[]> => Promise.all([label(world, [1, 2, 3]), label(world, [4, 5, 6])])
+  const pair = (): Promise<readonly (readonly number[])[]> =>
+    Promise.all([label(world, [1, 2, 3]), label(world, [4, 5, 6])])
   const seen = async (): Promise<{ readonly pinned: number; readonly tensors: number; readonly inFlight: number }> => {
     const [found] = await looking(world, 'engine', ({ memory, stats }) => ({
       pinned: memory.pinned,
@@ -282,7 +323,8 @@ await t.test('cut while an engine has it in a batch with another one', async (t)
       const cut = new Cut()
       const left = failureOf(() => label(world, [1, 2, 3], { cut }))
       const stays = label(world, [4, 5, 6])
-      for (let { inFlight } = await seen(); inFlight < 2; { inFlight } = await seen()) await new Promise((resolve) => setImmediate(resolve))
+      for (let { inFlight } = await seen(); inFlight < 2; { inFlight } = await seen())
+        await new Promise((resolve) => setImmediate(resolve))
       cut.happen(new Fault('CANCELLED', 'left'))
       t.equal((await left).message, 'left', 'at once, while the engine runs')
       // the thread takes messages in their order: once it has answered this one, it has heard of the cut

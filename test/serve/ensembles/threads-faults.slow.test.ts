@@ -1,4 +1,5 @@
-// What goes wrong in the threads of an ensemble, and what ends before it is done: only those requests fail, and nothing of them is left.
+// What goes wrong in the threads of an ensemble, and what ends before it is done: only those requests fail, and nothing
+// of them is left.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,7 +34,8 @@ async function ofEngine(world: World): Promise<{ readonly waiting: number; reado
 async function engineHas(world: World, most: { readonly waiting?: number; readonly inFlight?: number }): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end;) {
     const found = await ofEngine(world)
-    if (found.waiting === (most.waiting ?? found.waiting) && found.inFlight === (most.inFlight ?? found.inFlight)) return
+    if (found.waiting === (most.waiting ?? found.waiting) && found.inFlight === (most.inFlight ?? found.inFlight))
+      return
     await sleep(1)
   }
   throw new Error(`the engine does not come to have ${JSON.stringify(most)}: ${JSON.stringify(await ofEngine(world))}`)
@@ -57,33 +59,38 @@ for (const runtime of runtimes)
         ['INTERNAL', "in ensemble 'label', no label"],
         labelOf([1, 2, 3]),
       ])
-      const failures = ['label', 'triple', 'plus_one'].map((name) => world.models.snapshot.find(name).counters().failures.failed)
+      const failures = ['label', 'triple', 'plus_one'].map(
+        (name) => world.models.snapshot.find(name).counters().failures.failed,
+      )
       t.same(failures, [2, 1, 1])
       t.equal(world.engine().counters().requests, 3)
     })
 
-    await t.test('a thread that dies fails what it had, and another one takes its place, three times a minute at most', async (t) => {
-      const world = await worldOf(
-        t,
-        runtime,
-        labelFiles(runtime, { more: 'parameters { key: "max_memory_mb" value { string_value: "24" } }' }),
-      )
-      const waits = new Cut()
-      const beside = failed(world, { ...post('waits'), cut: waits })
-      t.same(await failed(world, pre('exits')), ['INTERNAL', `${died}the module called process.exit(3)`])
-      t.same(await beside, ['INTERNAL', `${died}the module called process.exit(3)`])
-      t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]), 'it waits for the other thread')
-      t.same(await failed(world, pre('rejects')), ['INTERNAL', `${died}uncaught nobody waits for me`])
-      t.same(await label(world, [4, 5, 6]), labelOf([4, 5, 6]))
-      t.same(await failed(world, pre('eats')), ['INTERNAL', `${died}out of memory (max_memory_mb is 24)`])
-      t.match(await failed(world, {}), [
-        'UNAVAILABLE',
-        /model 'label' answers no more requests, since its instances have ended 3 times within a minute/,
-      ])
-      t.equal(world.models.inFlight, 0)
-      await world.models.close()
-      t.same(await nothingLeft(), {})
-    })
+    await t.test(
+      'a thread that dies fails what it had, and another one takes its place, three times a minute at most',
+      async (t) => {
+        const world = await worldOf(
+          t,
+          runtime,
+          labelFiles(runtime, { more: 'parameters { key: "max_memory_mb" value { string_value: "24" } }' }),
+        )
+        const waits = new Cut()
+        const beside = failed(world, { ...post('waits'), cut: waits })
+        t.same(await failed(world, pre('exits')), ['INTERNAL', `${died}the module called process.exit(3)`])
+        t.same(await beside, ['INTERNAL', `${died}the module called process.exit(3)`])
+        t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]), 'it waits for the other thread')
+        t.same(await failed(world, pre('rejects')), ['INTERNAL', `${died}uncaught nobody waits for me`])
+        t.same(await label(world, [4, 5, 6]), labelOf([4, 5, 6]))
+        t.same(await failed(world, pre('eats')), ['INTERNAL', `${died}out of memory (max_memory_mb is 24)`])
+        t.match(await failed(world, {}), [
+          'UNAVAILABLE',
+          /model 'label' answers no more requests, since its instances have ended 3 times within a minute/,
+        ])
+        t.equal(world.models.inFlight, 0)
+        await world.models.close()
+        t.same(await nothingLeft(), {})
+      },
+    )
 
     await t.test('cut at each step', async (t) => {
       const world = await worldOf(t, runtime, labelFiles(runtime, { engine: fullBatch }))
@@ -126,9 +133,11 @@ for (const runtime of runtimes)
       const looping = failed(world, { ...pre('loops'), cut })
       await certain(() => underWay(world) === 1)
       const caught = new Cut()
-      const atOnce = [label(world, [1, 2, 3]), failed(world, { cut: caught })] // the thread does not look up, which nobody knows yet
+      // the thread does not look up, which nobody knows yet
+      const atOnce = [label(world, [1, 2, 3]), failed(world, { cut: caught })]
       t.same(await atOnce[0], labelOf([1, 2, 3]), 'the other thread goes on')
-      for (const value of [1, 2, 3]) t.same(await label(world, [value, 0, 0]), labelOf([value, 0, 0]), 'and is given all from now on')
+      for (const value of [1, 2, 3])
+        t.same(await label(world, [value, 0, 0]), labelOf([value, 0, 0]), 'and is given all from now on')
       caught.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
       t.match(await atOnce[1], ['TIMEOUT'])
       cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
@@ -155,7 +164,8 @@ for (const runtime of runtimes)
           await engineHas(world, { inFlight: 1 })
           const flag = join(world.folder, 'exits')
           const exiting = failed(world, { parameters: { pre: 'exits', flag } })
-          await certain(() => existsSync(flag)) // the thread hears of nothing any more; its end waits for what runs on the lane
+          // the thread hears of nothing any more; its end waits for what runs on the lane
+          await certain(() => existsSync(flag))
           driver.set({ clock: 'real' })
           for (const ended of [exiting, running]) t.match(await ended, ['INTERNAL', /process\.exit\(3\)/])
         })

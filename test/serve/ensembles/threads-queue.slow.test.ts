@@ -1,4 +1,5 @@
-// Queue policies of modules in the threads of an ensemble: each thread has a queue of each module, with the limits of the configuration.
+// Queue policies of modules in the threads of an ensemble: each thread has a queue of each module, with the limits of
+// the configuration.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
@@ -11,7 +12,10 @@ import { type Asking, label, moduleFiles, nothingLeft, type World, worldOf } fro
 
 t.setTimeout(300_000)
 
-/** Gives, for each pixel, how many requests have left it before; one that is to wait does so until nobody waits for it any more. */
+/**
+ * Gives, for each pixel, how many requests have left it before; one that is to wait does so until nobody waits for it
+ * any more.
+ */
 const code = `
   let left = 0
   const ways = {

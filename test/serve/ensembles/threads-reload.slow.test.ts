@@ -9,7 +9,17 @@ import { size } from '../../support/tiers.js'
 import { certain } from '../../support/waiting.js'
 import { remove, write } from '../models/folders.js'
 import { ensemble } from './rig.js'
-import { engineFiles, label, labelEnsemble, labelFiles, labelOf, nothingLeft, tripleCode, type World, worldOf } from './threads-rig.js'
+import {
+  engineFiles,
+  label,
+  labelEnsemble,
+  labelFiles,
+  labelOf,
+  nothingLeft,
+  tripleCode,
+  type World,
+  worldOf,
+} from './threads-rig.js'
 
 t.setTimeout(600_000 + size(0, 600_000))
 
@@ -37,7 +47,11 @@ for (const runtime of runtimes)
         await world.models.load('triple')
         write(
           world.folder,
-          engineFiles(runtime, 'engine', `version_policy { all {} } parameters { key: "n" value { string_value: "${Math.random()}" } }`),
+          engineFiles(
+            runtime,
+            'engine',
+            `version_policy { all {} } parameters { key: "n" value { string_value: "${Math.random()}" } }`,
+          ),
         )
         await world.models.load('engine')
         t.same(
@@ -99,7 +113,8 @@ for (const runtime of runtimes)
       const twice = labelOf([1, 2, 3]).map((v) => 2 * v + 1)
       const all = await Promise.all(Array.from({ length: 6 }, () => label(world, [1, 2, 3], { name: 'outer' })))
       t.same(all, Array(6).fill(twice))
-      for (const name of ['outer', 'label', 'triple', 'plus_one']) t.equal(world.models.snapshot.find(name).counters().requests, 6, name)
+      for (const name of ['outer', 'label', 'triple', 'plus_one'])
+        t.equal(world.models.snapshot.find(name).counters().requests, 6, name)
       t.equal(world.engine().counters().requests, 12)
       t.equal(liveWorkers.size, 2 + 1 + 2 + 1, 'of the modules, of the ensembles')
       writeFileSync(join(world.folder, 'triple/1/other.js'), '')

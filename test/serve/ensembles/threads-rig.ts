@@ -1,4 +1,5 @@
-// Ensembles with modules among their steps, on the fakes and on onnxruntime: their repositories, and what is left of them.
+// Ensembles with modules among their steps, on the fakes and on onnxruntime: their repositories, and what is left of
+// them.
 import type { Engine } from '../../../lib/engine.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { Cut } from '../../../lib/base/cancellation.js'
@@ -28,17 +29,29 @@ export function engineFiles(runtime: Runtime, name = 'engine', more = ''): Files
 }
 
 /** A module with inputs and outputs as a line each: `x FP32 [3]`. */
-export function moduleFiles(name: string, code: string, inputs: readonly string[], outputs: readonly string[], more = ''): Files {
+export function moduleFiles(
+  name: string,
+  code: string,
+  inputs: readonly string[],
+  outputs: readonly string[],
+  more = '',
+): Files {
   const tensor = (kind: string, line: string): string => {
     const [of = '', type = '', ...dims] = line.split(' ')
     return `${kind} { name: "${of}" data_type: TYPE_${type} dims: ${dims.join('')} }`
   }
-  const tensors = [...inputs.map((line) => tensor('input', line)), ...outputs.map((line) => tensor('output', line))].join(' ')
+  const tensors = [
+    ...inputs.map((line) => tensor('input', line)),
+    ...outputs.map((line) => tensor('output', line)),
+  ].join(' ')
   const batches = more.includes('max_batch_size') ? '' : 'max_batch_size: 8'
   return { [`${name}/config.pbtxt`]: `backend: "node" ${batches} ${more} ${tensors}`, [`${name}/1/model.js`]: code }
 }
 
-/** Triples bytes as floats, in the memory that it is given; `own`: in memory of its own; `fails`, and so on as the parameter `pre` says. `flag`: a file that is there once it exits. */
+/**
+ * Triples bytes as floats, in the memory that it is given; `own`: in memory of its own; `fails`, and so on as the
+ * parameter `pre` says. `flag`: a file that is there once it exits.
+ */
 export const tripleCode = `
   import { writeFileSync } from 'node:fs'
   import { Tensor } from 'node-tensorrt'
@@ -107,12 +120,23 @@ export interface World {
 }
 
 /** Models that are served, closed with the test. */
-export async function worldOf(t: Teardown, runtime: Runtime, files: Files, more: Partial<ModelsSettings> = {}): Promise<World> {
+export async function worldOf(
+  t: Teardown,
+  runtime: Runtime,
+  files: Files,
+  more: Partial<ModelsSettings> = {},
+): Promise<World> {
   const events: ModelEvent[] = []
   const folder = repository(t, files)
   const engine = runtime.backend === 'cpu' ? ({ backend: 'cpu' } as const) : { tensorrt: runtime.fake?.path, gpus: [0] }
   const models = new Models(
-    settingsOf(folder, { mode: 'explicit', loadModels: ['*'], engine, onEvent: (event) => void events.push(event), ...more }),
+    settingsOf(folder, {
+      mode: 'explicit',
+      loadModels: ['*'],
+      engine,
+      onEvent: (event) => void events.push(event),
+      ...more,
+    }),
   )
   t.teardown(() => models.close())
   await models.start()
@@ -125,7 +149,8 @@ export async function worldOf(t: Teardown, runtime: Runtime, files: Files, more:
     models,
     events,
     folder,
-    ensemble: (name = 'label') => found(name, EnsembleModel as unknown as abstract new (...args: never[]) => EnsembleModel),
+    ensemble: (name = 'label') =>
+      found(name, EnsembleModel as unknown as abstract new (...args: never[]) => EnsembleModel),
     module: (name) => found(name, NodeModel as unknown as abstract new (...args: never[]) => NodeModel),
     engine: (name = 'engine') => found(name, EngineModel),
   }
@@ -137,7 +162,11 @@ export interface Asking extends Partial<Omit<ServableRequest, 'inputs'>> {
 }
 
 /** Rows of three bytes each, as a front-end asks: in a slot, entered, and left at the end. */
-export async function label({ models }: World, pixels: readonly number[], { name = 'label', cut = new Cut(), ...more }: Asking = {}) {
+export async function label(
+  { models }: World,
+  pixels: readonly number[],
+  { name = 'label', cut = new Cut(), ...more }: Asking = {},
+) {
   const servable = models.snapshot.find(name)
   const leave = servable.enter()
   const slot = servable.reserve(pixels.length)

@@ -8,7 +8,16 @@ import { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import { runtimes } from '../../lanes/rig.js'
 import { size } from '../../support/tiers.js'
 import { ensemble } from './rig.js'
-import { engineFiles, label, labelFiles, labelOf, moduleFiles, nothingLeft, type World, worldOf } from './threads-rig.js'
+import {
+  engineFiles,
+  label,
+  labelFiles,
+  labelOf,
+  moduleFiles,
+  nothingLeft,
+  type World,
+  worldOf,
+} from './threads-rig.js'
 
 t.setTimeout(600_000 + size(0, 600_000))
 
@@ -23,7 +32,11 @@ MessagePort.prototype.postMessage = function (this: MessagePort, message: { read
   portsUsed.add(this)
   return postMessage.call(this, message, ...more)
 }
-MessagePort.prototype.on = function (this: MessagePort, name: string, listener: (message: { readonly type: string }) => void) {
+MessagePort.prototype.on = function (
+  this: MessagePort,
+  name: string,
+  listener: (message: { readonly type: string }) => void,
+) {
   const listening = (message: { readonly type: string }): void => {
     received.push(message.type)
     listener(message)
@@ -82,7 +95,9 @@ for (const runtime of runtimes)
       const engine = 'dynamic_batching { preferred_batch_size: [ 2 ] max_queue_delay_microseconds: 60000000 }'
       const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2, engine }))
       const warmed = world.engine().counters().executions
-      const { value, to, from, threads } = await told(() => Promise.all([label(world, [1, 2, 3]), label(world, [4, 5, 6])]))
+      const { value, to, from, threads } = await told(() =>
+        Promise.all([label(world, [1, 2, 3]), label(world, [4, 5, 6])]),
+      )
       t.same(value, [labelOf([1, 2, 3]), labelOf([4, 5, 6])])
       t.same([to, from, threads], [['run', 'run'], ['answer', 'answer'], 2])
       t.same(
@@ -117,7 +132,11 @@ for (const runtime of runtimes)
     })
 
     await t.test('random ensembles of modules, engines and ensembles give what their steps give', async (t) => {
-      const steps = { triple: (v: number) => v * 3, engine: (v: number) => Math.max(0, 2 * v + 1), plus_one: (v: number) => v + 1 }
+      const steps = {
+        triple: (v: number) => v * 3,
+        engine: (v: number) => Math.max(0, 2 * v + 1),
+        plus_one: (v: number) => v + 1,
+      }
       const float = `export default { execute: (requests) => requests.map((request) => {
         const y = request.output('y', request.shapes.x)
         request.inputs.x.data.forEach((value, i) => (y.data[i] = FORMULA))
@@ -127,12 +146,24 @@ for (const runtime of runtimes)
       const kinds = Object.keys(steps) as (keyof typeof steps)[]
       let seed = 7
       const random = (below: number): number => (seed = (seed * 48271) % 2147483647) % below
-      const chains = Array.from({ length: size(6, 40) }, () => Array.from({ length: 2 + random(6) }, () => kinds[random(3)]!))
+      const chains = Array.from({ length: size(6, 40) }, () =>
+        Array.from({ length: 2 + random(6) }, () => kinds[random(3)]!),
+      )
       const chainFiles = chains.map((chain, i) => {
         const inner = random(2) === 0 && i > 0
         const lines = chain.map((kind, at) => `${kind}(x=t${at} -> y=t${at + 1})`)
-        const last = inner ? [`chain_${i - 1}(t0=t${chain.length} -> out=out)`] : [`plus_one(x=t${chain.length} -> y=out)`]
-        return { inner, files: ensemble(`chain_${i}`, { inputs: ['t0 FP32 [3]'], outputs: ['out FP32 [3]'], steps: [...lines, ...last], maxBatch: 8 }) } // prettier-ignore
+        const last = inner
+          ? [`chain_${i - 1}(t0=t${chain.length} -> out=out)`]
+          : [`plus_one(x=t${chain.length} -> y=out)`]
+        return {
+          inner,
+          files: ensemble(`chain_${i}`, {
+            inputs: ['t0 FP32 [3]'],
+            outputs: ['out FP32 [3]'],
+            steps: [...lines, ...last],
+            maxBatch: 8,
+          }),
+        }
       })
       const wantedOf = (i: number, value: number): number => {
         const through = chains[i]!.reduce((v, kind) => Math.fround(steps[kind](v)), value)
@@ -146,9 +177,18 @@ for (const runtime of runtimes)
       })
       for (const [i] of chains.entries()) {
         const values = [random(9), random(9), random(9)]
-        const input = { name: 't0', datatype: 'FP32' as const, shape: [1, 3], bytes: new Uint8Array(Float32Array.from(values).buffer) }
+        const input = {
+          name: 't0',
+          datatype: 'FP32' as const,
+          shape: [1, 3],
+          bytes: new Uint8Array(Float32Array.from(values).buffer),
+        }
         const [answer] = await world.ensemble(`chain_${i}`).infer({ inputs: [input] }, new Cut())
-        t.same([...new Float32Array(answer!.bytes.slice().buffer)], values.map((value) => wantedOf(i, value)), chains[i]!.join(' ')) // prettier-ignore
+        t.same(
+          [...new Float32Array(answer!.bytes.slice().buffer)],
+          values.map((value) => wantedOf(i, value)),
+          chains[i]!.join(' '),
+        )
       }
       await world.models.close()
       t.same(await nothingLeft(), {})
@@ -163,6 +203,8 @@ for (const runtime of runtimes)
       const world = await worldOf(t, runtime, labelFiles(runtime)).finally(() => (EngineModel.prototype.share = share))
       t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]))
       const warnings = world.events.filter(({ what }) => what === 'warning').map(({ text }) => text)
-      t.match(warnings, [/^the steps of ensemble 'label' run in the threads of their models.*: share\(\) needs the addon$/])
+      t.match(warnings, [
+        /^the steps of ensemble 'label' run in the threads of their models.*: share\(\) needs the addon$/,
+      ])
     })
   })

@@ -1,5 +1,11 @@
 // A call over HTTP/2, of which everything can be wrong: its head, the frames of its messages, when it ends.
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
 
 export interface RawCall {
   readonly path: string
@@ -8,7 +14,10 @@ export interface RawCall {
   readonly body: Buffer
   /** Bytes of the body in each frame of HTTP/2. */
   readonly chunk?: number | undefined
-  /** The stream is reset: after so many bytes of the body (all: before its end), at the head of the answer, or at its first bytes. */
+  /**
+   * The stream is reset: after so many bytes of the body (all: before its end), at the head of the answer, or at its
+   * first bytes.
+   */
   readonly reset?: number | 'head' | 'data' | undefined
   /** Trailers end the body. */
   readonly trailers?: OutgoingHttpHeaders | undefined
@@ -72,7 +81,10 @@ export class Connection implements Disposable {
     return this.#session
   }
 
-  /** Sends it, and gives what came until the stream was closed. @throws (as a rejection) where the server neither answers nor ends it */
+  /**
+   * Sends it, and gives what came until the stream was closed. @throws (as a rejection) where the server neither
+   * answers nor ends it
+   */
   call(raw: RawCall): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const stream = this.#open.request(

@@ -15,7 +15,16 @@ const ofNumbers: Readonly<Record<string, (values: ArrayLike<number>) => ArrayBuf
 
 export function bytesOfInput({ datatype, contents }: ModelInferRequest_InferInputTensor): Uint8Array {
   if (contents === undefined) return new Uint8Array()
-  const { boolContents, intContents, int64Contents, uintContents, uint64Contents, fp32Contents, fp64Contents, bytesContents } = contents
+  const {
+    boolContents,
+    intContents,
+    int64Contents,
+    uintContents,
+    uint64Contents,
+    fp32Contents,
+    fp64Contents,
+    bytesContents,
+  } = contents
   if (datatype === 'BOOL') return Uint8Array.from(boolContents, Number)
   if (datatype === 'BYTES') return textBytes(...bytesContents)
   if (datatype === 'INT64') return bytes(BigInt64Array.from(int64Contents))
@@ -25,4 +34,5 @@ export function bytesOfInput({ datatype, contents }: ModelInferRequest_InferInpu
   return made === undefined ? new Uint8Array() : bytes(made)
 }
 
-const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength)
+const bytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength)

@@ -77,7 +77,21 @@ const extremes = [
   -(2n ** 63n),
   2n ** 64n - 1n,
 ]
-const names = ['INPUT0', 'INPUT1', 'OUTPUT0', 'FP32', 'BYTES', 'fp32', '', '\0', 'ü', 'timeout', 'priority', 'classification', 'triton_x']
+const names = [
+  'INPUT0',
+  'INPUT1',
+  'OUTPUT0',
+  'FP32',
+  'BYTES',
+  'fp32',
+  '',
+  '\0',
+  'ü',
+  'timeout',
+  'priority',
+  'classification',
+  'triton_x',
+]
 
 /** A field that has fields is changed within, as often as not. */
 function changeField(field: Field, random: Random, depth: number): void {

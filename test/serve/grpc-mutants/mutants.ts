@@ -40,7 +40,8 @@ const prefix: Mutation = (draft, random) => {
     const changed = Buffer.from(body)
     if (changed.length < 5) return changed
     if (kind === 0) changed[0] = flag
-    else changed.writeUInt32BE(kind === 1 ? length : Math.min(2 ** 32 - 1, Math.max(0, changed.readUInt32BE(1) + by)), 1)
+    else
+      changed.writeUInt32BE(kind === 1 ? length : Math.min(2 ** 32 - 1, Math.max(0, changed.readUInt32BE(1) + by)), 1)
     return changed
   })
 }
@@ -55,7 +56,8 @@ const encoding: Mutation = (draft, random) => {
     const packed = gzipSync(bytes)
     return random.chance(0.4) ? changeBytes(packed, random) : packed
   })
-  if (random.chance(0.9)) draft.damages.unshift((body) => Buffer.concat(unframed(body).map((bytes) => withFlag(framed(bytes)))))
+  if (random.chance(0.9))
+    draft.damages.unshift((body) => Buffer.concat(unframed(body).map((bytes) => withFlag(framed(bytes)))))
 }
 
 function withFlag(frame: Buffer): Buffer {
@@ -94,17 +96,31 @@ const strangeHeaders: readonly (readonly [name: string, value?: string])[] = [
 
 const header: Mutation = (draft, random) => {
   const [name, value] = random.pick(strangeHeaders)
-  if (value === undefined) draft.headers = Object.fromEntries(Object.entries(draft.headers).filter(([each]) => each !== name))
+  if (value === undefined)
+    draft.headers = Object.fromEntries(Object.entries(draft.headers).filter(([each]) => each !== name))
   else draft.headers[name] = value
   draft.isOdd = true
 }
 
 const path: Mutation = (draft, random) => {
-  const paths = ['/', '', '*', '/inference.GRPCInferenceService', '/inference.GRPCInferenceService/', '//', '/v2/health/live', '/%00', '/é']
+  const paths = [
+    '/',
+    '',
+    '*',
+    '/inference.GRPCInferenceService',
+    '/inference.GRPCInferenceService/',
+    '//',
+    '/v2/health/live',
+    '/%00',
+    '/é',
+  ]
   const kind = random.below(3)
   if (kind === 0) draft.path = random.pick(paths)
   else if (kind === 1) draft.path += random.pick(['/', 'x', '?a=1', '%20'])
-  else draft.path = pathOf(random.pick(['ServerLive', 'ModelInfer', 'ModelStreamInfer', 'ModelConfig', 'grpc.health.v1.Health/Check']))
+  else
+    draft.path = pathOf(
+      random.pick(['ServerLive', 'ModelInfer', 'ModelStreamInfer', 'ModelConfig', 'grpc.health.v1.Health/Check']),
+    )
   draft.isOdd = true
 }
 
@@ -126,11 +142,17 @@ const damage: Mutation = (draft, random) => {
 }
 
 const reset: Mutation = (draft, random) => {
-  draft.reset = random.chance(0.6) ? random.below(framed(...draft.messages).length + 1) : random.pick(['head', 'data'] as const)
+  draft.reset = random.chance(0.6)
+    ? random.below(framed(...draft.messages).length + 1)
+    : random.pick(['head', 'data'] as const)
 }
 
 const trailers: Mutation = (draft, random) => {
-  draft.trailers = random.pick([{ 'x-after': '1' }, { 'grpc-status': '0' }, { 'grpc-status': '13', 'grpc-message': 'x' }])
+  draft.trailers = random.pick([
+    { 'x-after': '1' },
+    { 'grpc-status': '0' },
+    { 'grpc-status': '13', 'grpc-message': 'x' },
+  ])
 }
 
 const mutations: readonly { readonly weight: number; readonly mutate: Mutation }[] = [
@@ -152,7 +174,13 @@ export interface Mutant extends RawCall {
 
 /** One of these calls, changed once or twice. */
 export function mutant({ method, messages }: GrpcAsk, random: Random): Mutant {
-  const draft: Draft = { path: pathOf(method), headers: { ...grpcHeaders }, messages: [...messages], damages: [], isOdd: false }
+  const draft: Draft = {
+    path: pathOf(method),
+    headers: { ...grpcHeaders },
+    messages: [...messages],
+    damages: [],
+    isOdd: false,
+  }
   for (let left = random.chance(0.75) ? 1 : 2; left > 0; left--) random.weighted(mutations).mutate(draft, random)
   if (method.endsWith('/Watch')) draft.reset ??= 'data' // it has no end
   const { path, headers, chunk, reset, trailers, isOdd } = draft
@@ -160,12 +188,17 @@ export function mutant({ method, messages }: GrpcAsk, random: Random): Mutant {
   return { path, headers, body, chunk, reset, trailers, isOdd }
 }
 
-const [CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS] = [1, 2, 4, 12, 13, 14, 15]
+const [CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS] = [
+  1, 2, 4, 12, 13, 14, 15,
+]
 
-/** What a client may be told without a fault of its own: it asks for what there is not, or for less time than it takes. */
+/**
+ * What a client may be told without a fault of its own: it asks for what there is not, or for less time than it takes.
+ */
 const meant: Readonly<Record<number, RegExp>> = {
   [DEADLINE_EXCEEDED]: /./,
-  [UNIMPLEMENTED]: /not (?:supported|implemented|served)|does not|unsupported|specification is not|is not allowed|message/i,
+  [UNIMPLEMENTED]:
+    /not (?:supported|implemented|served)|does not|unsupported|specification is not|is not allowed|message/i,
   [UNAVAILABLE]: /Request timeout expired|Exceeds maximum queue size|is not at ready state/,
 }
 
@@ -199,7 +232,8 @@ function wrongResult({ body, headers }: Mutant, answer: RawAnswer): string | und
     if (input === undefined) return `output ${name} of no input`
     if (input.shape.join() !== shape.join()) return `shape ${shape.join()} of ${input.shape.join()}`
     const expected = request.rawInputContents[at] ?? bytesOfInput(input)
-    if (!Buffer.from(expected).equals(response.rawOutputContents[i] ?? Buffer.alloc(0))) return `other bytes for ${name}`
+    if (!Buffer.from(expected).equals(response.rawOutputContents[i] ?? Buffer.alloc(0)))
+      return `other bytes for ${name}`
   }
   return response.id === request.id ? undefined : `id '${response.id}' of '${request.id}'`
 }
@@ -220,7 +254,9 @@ export interface Sources {
 
 export async function recordedSources(): Promise<Sources> {
   const answered = new Set(
-    (await lines<RecordedCall>('calls.jsonl')).filter(({ answers }) => answers[0]?.code === 'OK').map(({ name }) => name),
+    (await lines<RecordedCall>('calls.jsonl'))
+      .filter(({ answers }) => answers[0]?.code === 'OK')
+      .map(({ name }) => name),
   )
   return {
     // loads take time, and what is unloaded answers no more: some of them
@@ -230,7 +266,12 @@ export async function recordedSources(): Promise<Sources> {
 }
 
 /** Sends so many, one after the other. */
-export async function sendMutants(connection: Connection, { all, good }: Sources, count: number, random: Random): Promise<Tally> {
+export async function sendMutants(
+  connection: Connection,
+  { all, good }: Sources,
+  count: number,
+  random: Random,
+): Promise<Tally> {
   const tally: Tally = { codes: new Map(), compared: 0, wrong: [] }
   for (let i = 0; i < count && tally.wrong.length < 20; i++) {
     const sent = mutant(random.pick(random.chance(0.5) ? good : all), random)
@@ -239,7 +280,8 @@ export async function sendMutants(connection: Connection, { all, good }: Sources
       tally.wrong.push(`mutant ${String(i)}: ${answer}\n${described(sent)}`)
       continue
     }
-    const code = answer.code ?? (answer.status !== undefined && answer.status !== 200 ? `HTTP ${String(answer.status)}` : 'none')
+    const code =
+      answer.code ?? (answer.status !== undefined && answer.status !== 200 ? `HTTP ${String(answer.status)}` : 'none')
     tally.codes.set(code, (tally.codes.get(code) ?? 0) + 1)
     if (code === 0 && sent.path === pathOf('ModelInfer')) tally.compared++
     const wrong = wrongWith(sent, answer)

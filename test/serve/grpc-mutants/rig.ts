@@ -1,4 +1,5 @@
-// A front-end of gRPC over the recorded models, made of the same parts as `serve()`, so that a test sees what is held, too.
+// A front-end of gRPC over the recorded models, made of the same parts as `serve()`, so that a test sees what is held,
+// too.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -25,7 +26,9 @@ export interface Rig extends AsyncDisposable {
 /** Batches wait for a moment only, and requests as long as a busy machine takes. */
 const quick = recorded.map((model) => ({
   ...model,
-  config: model.config.replace(/(?<=queue_delay_microseconds: )\d+/, '500').replace(/(?<=default_timeout_microseconds: )\d+/, '60000000'),
+  config: model.config
+    .replace(/(?<=queue_delay_microseconds: )\d+/, '500')
+    .replace(/(?<=default_timeout_microseconds: )\d+/, '60000000'),
 }))
 
 export async function startRecorded(t: Test): Promise<Rig> {
@@ -34,11 +37,14 @@ export async function startRecorded(t: Test): Promise<Rig> {
   for (const model of quick) await writeServed(repository, model)
   const [opened, counts]: [LoadedVersion[], FrontEndCounts] = [[], new FrontEndCounts()]
   const loadModels = quick.filter(({ loaded }) => loaded).map(({ name }) => name)
-  const models = new Models(settingsOf(repository, { exitOnError: false, autoComplete: false, loadModels }), async (load) => {
-    const version = await loadVersion(load)
-    opened.push(version)
-    return version
-  })
+  const models = new Models(
+    settingsOf(repository, { exitOnError: false, autoComplete: false, loadModels }),
+    async (load) => {
+      const version = await loadVersion(load)
+      opened.push(version)
+      return version
+    },
+  )
   const front = await GrpcFrontEnd.listen({
     models,
     address: '127.0.0.1',

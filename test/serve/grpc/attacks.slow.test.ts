@@ -5,7 +5,18 @@ import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
 import { certain } from '../../support/waiting.js'
-import { failureOf, frame, inferPath, nothingLeft, oneInput, rawHeaders, rawSession, startRig, statusOf, streamPath } from './rig.js'
+import {
+  failureOf,
+  frame,
+  inferPath,
+  nothingLeft,
+  oneInput,
+  rawHeaders,
+  rawSession,
+  startRig,
+  statusOf,
+  streamPath,
+} from './rig.js'
 
 const bytes = encodeInferRequest(oneInput('fp32', [1, 2])).toBytes()
 
@@ -61,25 +72,32 @@ t.test('messages of two bytes for each thing that is kept of them', async (t) =>
   for (const [what, bomb] of Object.entries(bombs))
     t.strictSame(await failureOf(rig.client.ask(inferPath, bomb)), ['INVALID_ARGUMENT', text], what)
   for (const method of [inferenceMethods.serverLive, inferenceMethods.repositoryModelLoad, healthMethods.check])
-    t.strictSame(await failureOf(rig.client.ask(pathOf(method), many(0x7a, 0))), ['INVALID_ARGUMENT', text], method.name)
+    t.strictSame(
+      await failureOf(rig.client.ask(pathOf(method), many(0x7a, 0))),
+      ['INVALID_ARGUMENT', text],
+      method.name,
+    )
   t.ok(await nothingLeft(rig))
 })
 
-t.test('a stream whose client reads nothing: what it is answered counts, and its messages stay where they are', async (t) => {
-  await using rig = await startRig()
-  const session = await rawSession(rig.port)
-  const stream = session.request(rawHeaders(streamPath)).on('error', () => {})
-  const long = 'm'.repeat(100_000)
-  stream.write(frame(encodeInferRequest(oneInput(long, [1])).toBytes()))
-  await certain(() => rig.records.length === 1 && rig.front.bytesInFlight > 100_000)
-  const message = frame(encodeInferRequest(oneInput('held', [1])).toBytes())
-  stream.write(Buffer.concat(new Array<Buffer>(3000).fill(message)))
-  await certain(() => rig.front.inFlight === 1024)
-  await rig.client.infer(oneInput('fp32', [1, 2]))
-  t.equal(rig.front.inFlight, 1024)
-  session.destroy()
-  t.ok(await nothingLeft(rig))
-})
+t.test(
+  'a stream whose client reads nothing: what it is answered counts, and its messages stay where they are',
+  async (t) => {
+    await using rig = await startRig()
+    const session = await rawSession(rig.port)
+    const stream = session.request(rawHeaders(streamPath)).on('error', () => {})
+    const long = 'm'.repeat(100_000)
+    stream.write(frame(encodeInferRequest(oneInput(long, [1])).toBytes()))
+    await certain(() => rig.records.length === 1 && rig.front.bytesInFlight > 100_000)
+    const message = frame(encodeInferRequest(oneInput('held', [1])).toBytes())
+    stream.write(Buffer.concat(new Array<Buffer>(3000).fill(message)))
+    await certain(() => rig.front.inFlight === 1024)
+    await rig.client.infer(oneInput('fp32', [1, 2]))
+    t.equal(rig.front.inFlight, 1024)
+    session.destroy()
+    t.ok(await nothingLeft(rig))
+  },
+)
 
 t.test('a stream whose client reads late gets every answer', async (t) => {
   await using rig = await startRig()

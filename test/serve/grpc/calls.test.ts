@@ -55,7 +55,10 @@ t.test('the repository', async (t) => {
   await client.plain(rpcs.repositoryModelLoad, { modelName: 'later' })
   const config = { parameterChoice: { case: 'stringParam' as const, value: '{}' } }
   const file = { parameterChoice: { case: 'bytesParam' as const, value: Uint8Array.of(1, 2) } }
-  await client.plain(rpcs.repositoryModelLoad, { modelName: 'later', parameters: { config, 'file:1/model.onnx': file } })
+  await client.plain(rpcs.repositoryModelLoad, {
+    modelName: 'later',
+    parameters: { config, 'file:1/model.onnx': file },
+  })
   t.match(control.loads, [{ name: 'later' }, { name: 'later', parameters: { config: '{}' } }])
   t.strictSame(
     [...(control.loads[1]?.parameters?.files ?? [])].map(([path, bytes]) => [path, [...bytes]]),
@@ -70,7 +73,11 @@ t.test('the repository', async (t) => {
   ])
   const { repositoryModelLoad: load, repositoryModelUnload: unload } = rpcs
   const faults: readonly (readonly [Promise<unknown>, string, string])[] = [
-    [client.plain(load, { modelName: 'nothing' }), 'NOT_FOUND', "failed to load 'nothing', failed to poll from model repository"],
+    [
+      client.plain(load, { modelName: 'nothing' }),
+      'NOT_FOUND',
+      "failed to load 'nothing', failed to poll from model repository",
+    ],
     [
       client.plain(load, { parameters: { config: file } }),
       'INVALID_ARGUMENT',
@@ -101,14 +108,25 @@ t.test('an inference: tensors, names, versions, classes, and what goes to the mo
   await using rig = await startRig()
   const { client, control } = rig
   const answer = await client.infer(oneInput('versions', [1, 2, 3], { id: 'seven', modelVersion: '2' }))
-  t.match(answer, { modelName: 'versions', modelVersion: '2', id: 'seven', outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [3] }] })
+  t.match(answer, {
+    modelName: 'versions',
+    modelVersion: '2',
+    id: 'seven',
+    outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [3] }],
+  })
   t.strictSame(answer.rawOutputContents, [floats(1, 2, 3)])
   t.equal((await client.infer(oneInput('versions', [1]))).modelVersion, '10')
   t.equal((await client.infer(oneInput('fp32', []))).rawOutputContents[0]?.length, 0)
 
-  const two = request('two', [{ shape: [1, 3] }, { datatype: 'INT32', shape: [1, 3] }], [floats(1, 2, 3), Buffer.alloc(12, 1)])
+  const two = request(
+    'two',
+    [{ shape: [1, 3] }, { datatype: 'INT32', shape: [1, 3] }],
+    [floats(1, 2, 3), Buffer.alloc(12, 1)],
+  )
   t.equal((await client.infer(two)).outputs.length, 2)
-  t.match((await client.infer({ ...two, outputs: [{ name: 'OUTPUT1' }] })).outputs, [{ name: 'OUTPUT1', datatype: 'INT32' }])
+  t.match((await client.infer({ ...two, outputs: [{ name: 'OUTPUT1' }] })).outputs, [
+    { name: 'OUTPUT1', datatype: 'INT32' },
+  ])
 
   const classification = parameters({ classification: { kind: 'int64', value: 2n } })
   const classes = request('classes', [{ shape: [1, 4] }], [floats(1, 9, 3, 4)], {
@@ -152,12 +170,22 @@ t.test('contents of every type, in lists that are packed and in those that are n
     ['bool', 'BOOL', { bool: [true, false, true] }, Buffer.from([1, 0, 1])],
     ['int8', 'INT8', { int: [-128, 127, 0] }, Buffer.from([128, 127, 0])],
     ['int16', 'INT16', { int: [-32768, 32767, 1] }, Buffer.from(Int16Array.of(-32768, 32767, 1).buffer)],
-    ['int32', 'INT32', { int: [-(2 ** 31), 2 ** 31 - 1, 7] }, Buffer.from(Int32Array.of(-(2 ** 31), 2 ** 31 - 1, 7).buffer)],
+    [
+      'int32',
+      'INT32',
+      { int: [-(2 ** 31), 2 ** 31 - 1, 7] },
+      Buffer.from(Int32Array.of(-(2 ** 31), 2 ** 31 - 1, 7).buffer),
+    ],
     ['int64', 'INT64', { int64: [-1n, 2n ** 62n, 0n] }, Buffer.from(BigInt64Array.of(-1n, 2n ** 62n, 0n).buffer)],
     ['uint8', 'UINT8', { uint: [0, 255, 3] }, Buffer.from([0, 255, 3])],
     ['uint16', 'UINT16', { uint: [0, 65535, 3] }, Buffer.from(Uint16Array.of(0, 65535, 3).buffer)],
     ['uint32', 'UINT32', { uint: [0, 2 ** 32 - 1, 3] }, Buffer.from(Uint32Array.of(0, 2 ** 32 - 1, 3).buffer)],
-    ['uint64', 'UINT64', { uint64: [0n, 2n ** 64n - 1n, 3n] }, Buffer.from(BigUint64Array.of(0n, 2n ** 64n - 1n, 3n).buffer)],
+    [
+      'uint64',
+      'UINT64',
+      { uint64: [0n, 2n ** 64n - 1n, 3n] },
+      Buffer.from(BigUint64Array.of(0n, 2n ** 64n - 1n, 3n).buffer),
+    ],
     ['fp32', 'FP32', { fp32: [1.5, -0, Infinity] }, floats(1.5, -0, Infinity)],
     ['fp64', 'FP64', { fp64: [1.5, -0, 1e300] }, Buffer.from(Float64Array.of(1.5, -0, 1e300).buffer)],
     [
@@ -172,7 +200,34 @@ t.test('contents of every type, in lists that are packed and in those that are n
     t.strictSame(answer.rawOutputContents, [bytes], model)
   }
   // 4 of 1.0 and 2.0, each with a tag of its own, as no encoder of today writes them
-  const unpacked = Buffer.from([10, 4, ...Buffer.from('fp32'), 42, 32, 10, 6, ...Buffer.from('INPUT0'), 18, 4, ...Buffer.from('FP32'), 26, 1, 2, 42, 10, 53, 0, 0, 128, 63, 53, 0, 0, 0, 64]) // prettier-ignore
+  const unpacked = Buffer.from([
+    10,
+    4,
+    ...Buffer.from('fp32'),
+    42,
+    32,
+    10,
+    6,
+    ...Buffer.from('INPUT0'),
+    18,
+    4,
+    ...Buffer.from('FP32'),
+    26,
+    1,
+    2,
+    42,
+    10,
+    53,
+    0,
+    0,
+    128,
+    63,
+    53,
+    0,
+    0,
+    0,
+    64,
+  ])
   unpacked[7] = unpacked.length - 8
   t.equal(decodeInferRequest(unpacked).inputs.length, 1)
   t.ok((await client.ask(pathOf(rpcs.modelInfer), unpacked)).includes(floats(1, 2)))
@@ -184,9 +239,15 @@ t.test('what is not served is UNIMPLEMENTED, by name', async (t) => {
   for (const method of methods.filter(({ name }) => /Memory|Trace|Log/.test(name))) {
     const [code, text] = await failureOf(rig.client.ask(pathOf(method), Buffer.alloc(0)))
     t.equal(code, 'UNIMPLEMENTED', method.name)
-    t.match(text, /^(system shared memory is|CUDA shared memory is|trace settings are|log settings are) not supported by this server$/)
+    t.match(
+      text,
+      /^(system shared memory is|CUDA shared memory is|trace settings are|log settings are) not supported by this server$/,
+    )
   }
-  t.equal((await failureOf(rig.client.ask('/inference.GRPCInferenceService/Nothing', Buffer.alloc(0))))[0], 'UNIMPLEMENTED')
+  t.equal(
+    (await failureOf(rig.client.ask('/inference.GRPCInferenceService/Nothing', Buffer.alloc(0))))[0],
+    'UNIMPLEMENTED',
+  )
   t.ok(await nothingLeft(rig))
 })
 
@@ -198,7 +259,10 @@ t.test('the health service: the server, a model, what is none', async (t) => {
   t.equal(await check('inference.GRPCInferenceService'), 1)
   t.equal(await check('fp32'), 1)
   t.equal(await check('later'), 2, 'a model that is not loaded')
-  t.strictSame(await failureOf(check('nobody')), ['NOT_FOUND', "unknown service 'nobody': it may be '' or the name of a model"])
+  t.strictSame(await failureOf(check('nobody')), [
+    'NOT_FOUND',
+    "unknown service 'nobody': it may be '' or the name of a model",
+  ])
   control.ready = false
   t.equal(await check(''), 2)
 })

@@ -105,7 +105,8 @@ t.test('deadlines of more milliseconds than 31 bits have are in the future', asy
   await certain(() => rig.held.waiting.length === timeouts.length)
   await new Promise((resolve) => setTimeout(resolve, 20))
   rig.held.goOn()
-  for (const [i, status] of (await Promise.all(statuses)).entries()) t.strictSame(status, ['0', 'OK'], timeouts[i] ?? '')
+  for (const [i, status] of (await Promise.all(statuses)).entries())
+    t.strictSame(status, ['0', 'OK'], timeouts[i] ?? '')
 })
 
 t.test('half a message, and bytes that are too many for one call', async (t) => {
@@ -133,7 +134,10 @@ t.test('half a message, and bytes that are too many for one call', async (t) => 
 t.test('the timeout of a request, which its model has', async (t) => {
   await using rig = await startRig()
   const timeout = parameters({ timeout: { kind: 'int64', value: 20_000n } })
-  t.strictSame(await failureOf(rig.client.infer({ ...asked, parameters: timeout })), ['UNAVAILABLE', 'Request timeout expired'])
+  t.strictSame(await failureOf(rig.client.infer({ ...asked, parameters: timeout })), [
+    'UNAVAILABLE',
+    'Request timeout expired',
+  ])
   t.ok(await nothingLeft(rig))
 })
 
@@ -143,7 +147,10 @@ t.test('a message above the limit, also once it is decompressed', async (t) => {
   t.equal((await client.infer(oneInput('fp32', new Array<number>(200).fill(1)))).rawOutputContents[0]?.length, 800)
   const [code, told] = await failureOf(client.infer(oneInput('fp32', new Array<number>(300).fill(1))))
   t.equal(code, 'RESOURCE_EXHAUSTED')
-  t.match(told, /^Received message larger than max \(\d+ vs 1000\)\. Use --http-max-input-size to increase the limit\.$/)
+  t.match(
+    told,
+    /^Received message larger than max \(\d+ vs 1000\)\. Use --http-max-input-size to increase the limit\.$/,
+  )
   const zipped = new Client(rig.port, { 'grpc.default_compression_algorithm': compressionAlgorithms.gzip })
   t.teardown(() => zipped.close())
   t.equal((await zipped.infer(oneInput('fp32', new Array<number>(200).fill(1)))).rawOutputContents[0]?.length, 800)
@@ -161,7 +168,10 @@ t.test('what others hold: RESOURCE_EXHAUSTED, for whole messages and for half on
   await certain(() => held.waiting.length === 1)
   const large = oneInput('fp32', new Array<number>(500).fill(1))
   const [code, told] = await failureOf(client.infer(large))
-  t.strictSame([code, told], ['RESOURCE_EXHAUSTED', 'More than 4000 bytes of requests and answers are under way: try again later'])
+  t.strictSame(
+    [code, told],
+    ['RESOURCE_EXHAUSTED', 'More than 4000 bytes of requests and answers are under way: try again later'],
+  )
   const stream = client.stream()
   stream.send({ ...large, id: 'seven' })
   await stream.count(1) // a message or a status

@@ -1,10 +1,23 @@
-// What is wrong with a request is told by code and text: those of HTTP for the same fault, and Triton's where HTTP has no such thing.
+// What is wrong with a request is told by code and text: those of HTTP for the same fault, and Triton's where HTTP has
+// no such thing.
 import t from 'tap'
 import { inferenceMethods as rpcs } from '../../../lib/kserve/methods.js'
 import type { InferParameter } from '../../../lib/kserve/infer-parameters.js'
 import type { NewInferRequest } from '../../../lib/kserve/infer-request.js'
 import { binary, ask as askHttp, errorOf, startRig as startHttp } from '../http/rig.js'
-import { failureOf, floats, frame, inferPath, nothingLeft, oneInput, parameters, rawHeaders, rawSession, request, startRig } from './rig.js'
+import {
+  failureOf,
+  floats,
+  frame,
+  inferPath,
+  nothingLeft,
+  oneInput,
+  parameters,
+  rawHeaders,
+  rawSession,
+  request,
+  startRig,
+} from './rig.js'
 
 /** Inputs and raw tensors of a fault that both protocols can have. */
 interface Both {
@@ -33,7 +46,11 @@ const both: Readonly<Record<string, Both>> = {
   'fewer bytes than elements': { model: 'fp32', inputs: [x([3])], raw: [floats(1, 2)] },
   'too many rows': { model: 'batched', inputs: [x([5, 4])], raw: [Buffer.alloc(80)] },
   'no rows': { model: 'batched', inputs: [x([0, 4])], raw: [Buffer.alloc(0)] },
-  'rows that differ': { model: 'two', inputs: [x([1, 3]), x([2, 3], 'INT32', 'INPUT1')], raw: [Buffer.alloc(12), Buffer.alloc(24)] },
+  'rows that differ': {
+    model: 'two',
+    inputs: [x([1, 3]), x([2, 3], 'INT32', 'INPUT1')],
+    raw: [Buffer.alloc(12), Buffer.alloc(24)],
+  },
   'no shape for a batch': { model: 'batched', inputs: [x([])], raw: [floats(1)] },
   'too many elements': { model: 'matrix', inputs: [x([2 ** 40, 2 ** 40])], raw: [floats(1)] },
   'a text without its length': { model: 'bytes', inputs: [x([1], 'BYTES')], raw: [Buffer.from([1, 2])] },
@@ -41,7 +58,12 @@ const both: Readonly<Record<string, Both>> = {
   'too many texts': { model: 'bytes', inputs: [x([1], 'BYTES')], raw: [Buffer.alloc(8)] },
 }
 
-const codes: Readonly<Record<number, string>> = { 400: 'INVALID_ARGUMENT', 404: 'NOT_FOUND', 501: 'UNIMPLEMENTED', 503: 'UNAVAILABLE' }
+const codes: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  404: 'NOT_FOUND',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+}
 
 t.test('a fault that HTTP has, too, has its text and the code that is its status', async (t) => {
   await using rig = await startRig()
@@ -132,7 +154,9 @@ t.test('bytes that are no message', async (t) => {
     t.equal(code, 'INVALID_ARGUMENT')
     t.match(told, /^The message /)
   }
-  const [code] = await failureOf(client.ask(`/inference.GRPCInferenceService/${rpcs.modelReady.name}`, Uint8Array.of(0x0a, 9)))
+  const [code] = await failureOf(
+    client.ask(`/inference.GRPCInferenceService/${rpcs.modelReady.name}`, Uint8Array.of(0x0a, 9)),
+  )
   t.equal(code, 'INVALID_ARGUMENT')
   t.match(rig.records.at(-1), { model: '', version: undefined, fault: 'INVALID_ARG' })
   t.ok(await nothingLeft(rig))
@@ -155,7 +179,9 @@ t.test('what the library finds is told as a fault of the client, too', async (t)
   const told = (headers: Readonly<Record<string, string>>, body: Buffer) =>
     new Promise<unknown>((resolve) => {
       const stream = session.request(rawHeaders(inferPath, headers))
-      stream.on('error', () => {}).on('response', (found) => found['grpc-status'] !== undefined && resolve(found['grpc-status']))
+      stream
+        .on('error', () => {})
+        .on('response', (found) => found['grpc-status'] !== undefined && resolve(found['grpc-status']))
       stream.on('trailers', (found) => resolve(found['grpc-status']))
       stream.end(body)
     })

@@ -44,7 +44,9 @@ t.test('the same bytes as of short ones, in a thread but for lists that are copi
 t.test('in a stream, too', async (t) => {
   await using rig = await startRig()
   const stream = rig.client.stream()
-  stream.send(request('int8', [{ datatype: 'INT8', shape: [count], contents: { int: numbers } }], undefined, { id: 'long' }))
+  stream.send(
+    request('int8', [{ datatype: 'INT8', shape: [count], contents: { int: numbers } }], undefined, { id: 'long' }),
+  )
   t.match((await stream.count(1))[0], { errorMessage: '', inferResponse: { id: 'long' } })
   stream.call.end()
   t.equal((await stream.ended()).code, 0)
@@ -70,9 +72,21 @@ t.test('their faults have the texts of short ones', async (t) => {
     t.match(told, text, what)
   }
   t.equal(seen.tasks, 4)
-  t.equal((await failureOf(rig.client.infer(request('int8', [{ datatype: 'INT8', shape, contents: { int: numbers }, parameters: shared }]))))[0], 'UNIMPLEMENTED') // prettier-ignore
+  t.equal(
+    (
+      await failureOf(
+        rig.client.infer(
+          request('int8', [{ datatype: 'INT8', shape, contents: { int: numbers }, parameters: shared }]),
+        ),
+      )
+    )[0],
+    'UNIMPLEMENTED',
+  )
   const both = request('int8', [{ datatype: 'INT8', shape, contents: { int } }], [Buffer.alloc(1)])
-  t.match((await failureOf(rig.client.infer(both)))[1], /^contents field must not be specified when using raw_input_contents/)
+  t.match(
+    (await failureOf(rig.client.infer(both)))[1],
+    /^contents field must not be specified when using raw_input_contents/,
+  )
   const damaged = encodeInferRequest(request('int8', [])).toBytes()
   const writer = new Writer()
   const input = writer.open(5)
@@ -90,7 +104,9 @@ t.test('their faults have the texts of short ones', async (t) => {
 t.test('what they become counts as in flight', async (t) => {
   const budget = new Budget(4 * count)
   await using rig = await startRig({ budget })
-  const large = request('int64', [{ datatype: 'INT64', shape: [count], contents: { int64: new Array<bigint>(count).fill(1n) } }])
+  const large = request('int64', [
+    { datatype: 'INT64', shape: [count], contents: { int64: new Array<bigint>(count).fill(1n) } },
+  ])
   t.equal((await failureOf(rig.client.infer(large)))[0], 'RESOURCE_EXHAUSTED', 'eight bytes of each byte')
   t.ok(await nothingLeft(rig))
   t.equal(budget.used, 0)

@@ -5,7 +5,11 @@ import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/prot
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { InferRecord } from '../../../lib/serve/front/options.js'
 import { encodeInferRequest, type NewInferInput, type NewInferRequest } from '../../../lib/kserve/infer-request.js'
-import { decodeInferResponse, decodeStreamInferResponse, type InferResponse } from '../../../lib/kserve/infer-response.js'
+import {
+  decodeInferResponse,
+  decodeStreamInferResponse,
+  type InferResponse,
+} from '../../../lib/kserve/infer-response.js'
 import type { InferParameter, InferParameters } from '../../../lib/kserve/infer-parameters.js'
 import { inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { GrpcFrontEnd } from '../../../lib/serve/grpc/server.js'
@@ -47,7 +51,14 @@ const duration = { count: 2, ns: 3_000_000_000_000 }
 
 function statisticsOf({ name, version }: { readonly name: string; readonly version: string }) {
   const compute = { compute_input: duration, compute_infer: duration, compute_output: duration }
-  const inferences = { ...compute, success: duration, fail: duration, queue: duration, cache_hit: duration, cache_miss: duration }
+  const inferences = {
+    ...compute,
+    success: duration,
+    fail: duration,
+    queue: duration,
+    cache_hit: duration,
+    cache_miss: duration,
+  }
   const counts = { last_inference: 1e13, inference_count: 7, execution_count: 5 }
   return {
     name,
@@ -64,7 +75,9 @@ function statisticsOf({ name, version }: { readonly name: string; readonly versi
 export async function nothingLeft({ front, control }: Rig): Promise<boolean> {
   await certain(
     () =>
-      front.inFlight === 0 && front.bytesInFlight === 0 && control.servables.every(({ slots, entered }) => slots === 0 && entered === 0),
+      front.inFlight === 0 &&
+      front.bytesInFlight === 0 &&
+      control.servables.every(({ slots, entered }) => slots === 0 && entered === 0),
   )
   return true
 }
@@ -110,8 +123,14 @@ export class Client {
   ): { readonly call: grpc.ClientUnaryCall; readonly answer: Promise<Buffer> } {
     let call!: grpc.ClientUnaryCall
     const answer = new Promise<Buffer>((resolve, reject) => {
-      call = this.raw.makeUnaryRequest(path, same, same, Buffer.from(bytes), metadataOf(options), callOptions(options), (error, reply) =>
-        error ? reject(error) : resolve(reply!),
+      call = this.raw.makeUnaryRequest(
+        path,
+        same,
+        same,
+        Buffer.from(bytes),
+        metadataOf(options),
+        callOptions(options),
+        (error, reply) => (error ? reject(error) : resolve(reply!)),
       )
     })
     answer.catch(() => {}) // who cancels it may not look at it
@@ -124,12 +143,20 @@ export class Client {
 
   /** A call whose messages are those of @bufbuild/protobuf. */
   async plain<I extends DescMessage, O extends DescMessage>(
-    method: { readonly input: I; readonly output: O; readonly name: string; readonly parent: { readonly typeName: string } },
+    method: {
+      readonly input: I
+      readonly output: O
+      readonly name: string
+      readonly parent: { readonly typeName: string }
+    },
     message: MessageInitShape<I> = {} as MessageInitShape<I>,
     options?: CallOptions,
   ): Promise<MessageShape<O>> {
     const path = `/${method.parent.typeName}/${method.name}`
-    return fromBinary(method.output, await this.ask(path, toBinary(method.input, create(method.input, message)), options))
+    return fromBinary(
+      method.output,
+      await this.ask(path, toBinary(method.input, create(method.input, message)), options),
+    )
   }
 
   async infer(request: NewInferRequest, options?: CallOptions): Promise<InferResponse> {
@@ -238,7 +265,8 @@ export const rawHeaders = (path: string, more: Readonly<Record<string, string>> 
 export async function statusOf(call: ClientHttp2Stream): Promise<readonly [code: string, text: string]> {
   return new Promise((resolve) => {
     const read = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers['grpc-status'] !== undefined) resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
+      if (headers['grpc-status'] !== undefined)
+        resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
     }
     call.on('response', read).on('trailers', read).resume()
   })

@@ -21,7 +21,8 @@ function repository(t: { testdir(content: Record<string, string>): string }): st
   return folder
 }
 
-const rows = (...values: number[]) => request('identity', [{ name: 'x', shape: [values.length / 4, 4] }], [floats(...values)])
+const rows = (...values: number[]) =>
+  request('identity', [{ name: 'x', shape: [values.length / 4, 4] }], [floats(...values)])
 
 function clientOf(t: { teardown(done: () => void): void }, server: Server): Client {
   const client = new Client(server.addresses.grpc!.port)
@@ -30,7 +31,13 @@ function clientOf(t: { teardown(done: () => void): void }, server: Server): Clie
 }
 
 t.test('both protocols answer from one server, and count together', async (t) => {
-  await using server = await serve({ modelRepository: repository(t), http: place, grpc: place, metrics: place, id: 'me' })
+  await using server = await serve({
+    modelRepository: repository(t),
+    http: place,
+    grpc: place,
+    metrics: place,
+    id: 'me',
+  })
   t.match(server.addresses.grpc?.url, /^grpc:\/\/127\.0\.0\.1:\d+$/)
   const client = clientOf(t, server)
   const answer = await client.infer(rows(1, 2, 3, 4, 5, 6, 7, 8))
@@ -42,7 +49,13 @@ t.test('both protocols answer from one server, and count together', async (t) =>
   t.equal((await failureOf(client.infer(request('identity', []))))[0], 'INVALID_ARGUMENT')
 
   t.match((await client.plain(rpcs.modelStatistics, { name: 'identity' })).modelStats, [
-    { name: 'identity', version: '1', inferenceCount: 3n, executionCount: 2n, inferenceStats: { success: { count: 2n } } },
+    {
+      name: 'identity',
+      version: '1',
+      inferenceCount: 3n,
+      executionCount: 2n,
+      inferenceStats: { success: { count: 2n } },
+    },
   ])
   t.match((await client.plain(rpcs.modelConfig, { name: 'identity' })).config, {
     name: 'identity',
@@ -69,8 +82,15 @@ t.test('without HTTP: models come and go, and who watches is told', async (t) =>
   const client = clientOf(t, server)
   const told: number[] = []
   const same = (bytes: Buffer): Buffer => bytes
-  const watch = client.raw.makeServerStreamRequest(pathOf(healthMethods.watch), same, same, Buffer.from([10, 4, ...Buffer.from('relu')]))
-  watch.on('data', (bytes: Buffer) => told.push(fromBinary(healthMethods.watch.output, bytes).status)).on('error', () => {})
+  const watch = client.raw.makeServerStreamRequest(
+    pathOf(healthMethods.watch),
+    same,
+    same,
+    Buffer.from([10, 4, ...Buffer.from('relu')]),
+  )
+  watch
+    .on('data', (bytes: Buffer) => told.push(fromBinary(healthMethods.watch.output, bytes).status))
+    .on('error', () => {})
   await certain(() => told.length === 1)
   t.equal((await client.plain(rpcs.modelReady, { name: 'relu' })).ready, false)
   await client.plain(rpcs.repositoryModelLoad, { modelName: 'relu' })
@@ -80,10 +100,15 @@ t.test('without HTTP: models come and go, and who watches is told', async (t) =>
   await certain(() => told.length === 3)
   t.strictSame(told, [2, 1, 2])
   const bytes = { parameterChoice: { case: 'bytesParam' as const, value: Uint8Array.of(1) } }
-  t.strictSame(await failureOf(client.plain(rpcs.repositoryModelLoad, { modelName: 'relu', parameters: { 'file:1/model.onnx': bytes } })), [
-    'UNIMPLEMENTED',
-    'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
-  ])
+  t.strictSame(
+    await failureOf(
+      client.plain(rpcs.repositoryModelLoad, { modelName: 'relu', parameters: { 'file:1/model.onnx': bytes } }),
+    ),
+    [
+      'UNIMPLEMENTED',
+      'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
+    ],
+  )
   t.strictSame(await server.drain(), { left: 0 })
 })
 
@@ -122,7 +147,8 @@ t.test('what is wrong with its place or its options is told before anything is l
     ],
     [7 as unknown as true, { code: 'ERR_TRT_INVALID_ARGUMENT', message: /grpc/ }],
   ]
-  for (const [options, error] of cases) await t.rejects(serve({ modelRepository: folder, http: place, grpc: options }), error)
+  for (const [options, error] of cases)
+    await t.rejects(serve({ modelRepository: folder, http: place, grpc: options }), error)
 })
 
 t.test('TLS, with and without certificates of clients', async (t) => {
@@ -138,9 +164,17 @@ t.test('TLS, with and without certificates of clients', async (t) => {
   const root = file('root.pem', certificates.client.cert)
   const pem = (text: string): Buffer => Buffer.from(text)
   const trusting = grpc.credentials.createSsl(pem(certificates.server.cert))
-  const known = grpc.credentials.createSsl(pem(certificates.server.cert), pem(certificates.client.key), pem(certificates.client.cert))
+  const known = grpc.credentials.createSsl(
+    pem(certificates.server.cert),
+    pem(certificates.client.key),
+    pem(certificates.client.cert),
+  )
   const ready = async (server: Server, credentials: grpc.ChannelCredentials): Promise<boolean> => {
-    const client = new Client(server.addresses.grpc!.port, { 'grpc.ssl_target_name_override': 'localhost' }, credentials)
+    const client = new Client(
+      server.addresses.grpc!.port,
+      { 'grpc.ssl_target_name_override': 'localhost' },
+      credentials,
+    )
     t.teardown(() => client.close())
     return (await client.plain(rpcs.serverReady, {}, { deadlineMs: 20_000 })).ready
   }
@@ -150,7 +184,11 @@ t.test('TLS, with and without certificates of clients', async (t) => {
     t.equal(await ready(server, trusting), true)
     t.equal((await failureOf(ready(server, grpc.credentials.createInsecure())))[0], 'UNAVAILABLE')
   }
-  await using server = await serve({ modelRepository: folder, http: false, grpc: { ...place, tls: { cert, key, root, mutual: true } } })
+  await using server = await serve({
+    modelRepository: folder,
+    http: false,
+    grpc: { ...place, tls: { cert, key, root, mutual: true } },
+  })
   t.equal(await ready(server, known), true)
   t.equal((await failureOf(ready(server, trusting)))[0], 'UNAVAILABLE')
 })

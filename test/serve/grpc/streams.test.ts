@@ -24,10 +24,16 @@ t.test('answers come as they are ready, each with its id and the mark of the las
   const stream = rig.client.stream()
   stream.send(oneInput('held', [1], { id: 'slow' }))
   stream.send(
-    oneInput('fp32', [2], { id: 'fast', parameters: parameters({ triton_enable_empty_final_response: { kind: 'bool', value: true } }) }),
+    oneInput('fp32', [2], {
+      id: 'fast',
+      parameters: parameters({ triton_enable_empty_final_response: { kind: 'bool', value: true } }),
+    }),
   )
   const [first] = await stream.count(1)
-  t.match(first, { errorMessage: '', inferResponse: { id: 'fast', modelName: 'fp32', modelVersion: '1', outputs: [{ name: 'OUTPUT0' }] } })
+  t.match(first, {
+    errorMessage: '',
+    inferResponse: { id: 'fast', modelName: 'fp32', modelVersion: '1', outputs: [{ name: 'OUTPUT0' }] },
+  })
   t.strictSame(first?.inferResponse?.rawOutputContents, [floats(2)])
   t.same(first?.inferResponse?.parameters, parameters({ triton_final_response: { kind: 'bool', value: true } }))
   rig.held.goOn()
@@ -43,11 +49,17 @@ t.test('a failure is a message, and the stream goes on', async (t) => {
   const stream = rig.client.stream()
   stream.send(oneInput('nobody', [1], { id: 'a' }))
   stream.call.write(Buffer.from([0x0a, 9]))
-  stream.send({ ...oneInput('held', [1], { id: 'b' }), parameters: parameters({ timeout: { kind: 'int64', value: 10_000n } }) })
+  stream.send({
+    ...oneInput('held', [1], { id: 'b' }),
+    parameters: parameters({ timeout: { kind: 'int64', value: 10_000n } }),
+  })
   await stream.count(3)
   stream.send(oneInput('fp32', [1], { id: 'c' }))
   const [unknown, none, late, good] = await stream.count(4)
-  t.match(unknown, { errorMessage: "Request for unknown model: 'nobody' is not found", inferResponse: { id: 'a', modelName: '' } })
+  t.match(unknown, {
+    errorMessage: "Request for unknown model: 'nobody' is not found",
+    inferResponse: { id: 'a', modelName: '' },
+  })
   t.match(none, { errorMessage: /^The message /, inferResponse: { id: '' } })
   t.match(late, { errorMessage: 'Request timeout expired', inferResponse: { id: 'b', modelName: 'held' } })
   t.ok(late?.inferResponse?.parameters.has('triton_final_response'))
@@ -63,7 +75,10 @@ t.test('with the header triton_grpc_error the first failure ends it', async (t) 
   stream.send(oneInput('held', [1]))
   await certain(() => rig.held.waiting.length === 1)
   stream.send(oneInput('nobody', [1]))
-  t.match(await stream.ended(), { code: grpc.status.NOT_FOUND, details: "Request for unknown model: 'nobody' is not found" })
+  t.match(await stream.ended(), {
+    code: grpc.status.NOT_FOUND,
+    details: "Request for unknown model: 'nobody' is not found",
+  })
   t.ok(await nothingLeft(rig))
 })
 
@@ -160,10 +175,14 @@ t.test('answers are compressed for who takes it, if the server is told so', asyn
     await using rig = await startRig({ compression })
     const session = await rawSession(rig.port)
     for (const path of [inferPath, streamPath]) {
-      const stream = session.request(rawHeaders(path, accepted === undefined ? {} : { 'grpc-accept-encoding': accepted }))
+      const stream = session.request(
+        rawHeaders(path, accepted === undefined ? {} : { 'grpc-accept-encoding': accepted }),
+      )
       const chunks: Buffer[] = []
       let found: unknown
-      stream.on('response', (headers) => (found = headers['grpc-encoding'])).on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream
+        .on('response', (headers) => (found = headers['grpc-encoding']))
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.end(asked)
       await new Promise((resolve) => stream.on('close', resolve))
       const body = Buffer.concat(chunks)
@@ -190,7 +209,10 @@ t.test('a restricted API wants its header', async (t) => {
   const refused = ['UNAVAILABLE', "This protocol is restricted, expecting header 'triton-grpc-protocol-key'"]
   const headers = { 'triton-grpc-protocol-key': 'secret' }
   t.strictSame(await failureOf(client.infer(oneInput('fp32', [1]))), refused)
-  t.strictSame(await failureOf(client.infer(oneInput('fp32', [1]), { headers: { 'triton-grpc-protocol-key': 'x' } })), refused)
+  t.strictSame(
+    await failureOf(client.infer(oneInput('fp32', [1]), { headers: { 'triton-grpc-protocol-key': 'x' } })),
+    refused,
+  )
   t.strictSame(await failureOf(client.plain(rpcs.serverLive)), refused)
   t.equal((await client.infer(oneInput('fp32', [1]), { headers })).modelName, 'fp32')
   t.equal((await client.plain(rpcs.serverLive, {}, { headers })).live, true)

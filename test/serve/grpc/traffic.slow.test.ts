@@ -21,7 +21,11 @@ t.test('a thousand streams on one connection', async (t) => {
   const wrong = streams.filter(({ messages, status }, i) => {
     const code: number = i % 4 === 0 ? 1 : 0
     const count = i % 4 === 2 ? 2 : 1
-    return Number(status?.code) !== code || messages.length !== count || messages.some(({ inferResponse }) => inferResponse?.id !== `${i}`)
+    return (
+      Number(status?.code) !== code ||
+      messages.length !== count ||
+      messages.some(({ inferResponse }) => inferResponse?.id !== `${i}`)
+    )
   })
   t.equal(wrong.length, 0)
   t.ok(await nothingLeft(rig))
@@ -54,7 +58,10 @@ t.test('calls and streams that are answered, cancelled, late or wrong: each has 
         : 'another answer in the stream'
     }
     if (kind === 2) {
-      const { call, answer } = client.start('/inference.GRPCInferenceService/ModelInfer', new Uint8Array(random.below(100)))
+      const { call, answer } = client.start(
+        '/inference.GRPCInferenceService/ModelInfer',
+        new Uint8Array(random.below(100)),
+      )
       if (random.chance(0.5)) setImmediate(() => call.cancel())
       const [code] = await failureOf(answer)
       return ['CANCELLED', 'INVALID_ARGUMENT', 'NOT_FOUND'].includes(code) ? '' : code
@@ -67,7 +74,9 @@ t.test('calls and streams that are answered, cancelled, late or wrong: each has 
     const deadline = random.chance(0.2) ? { deadlineMs: 1 + random.below(20) } : {}
     try {
       const answer = await client.infer(oneInput(model, values, { id: `${i}` }), deadline)
-      return answer.id === `${i}` && Buffer.from(answer.rawOutputContents[0] ?? []).equals(floats(...values)) ? '' : 'another answer'
+      return answer.id === `${i}` && Buffer.from(answer.rawOutputContents[0] ?? []).equals(floats(...values))
+        ? ''
+        : 'another answer'
     } catch (error) {
       return 'deadlineMs' in deadline && (error as { code: number }).code === 4 ? '' : String(error)
     }

@@ -4,7 +4,18 @@ import { FrameProgress, Unfinished } from '../../../lib/serve/grpc/unfinished.js
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { certain } from '../../support/waiting.js'
-import { failureOf, frame, inferPath, nothingLeft, oneInput, rawHeaders, rawSession, startRig, statusOf, streamPath } from './rig.js'
+import {
+  failureOf,
+  frame,
+  inferPath,
+  nothingLeft,
+  oneInput,
+  rawHeaders,
+  rawSession,
+  startRig,
+  statusOf,
+  streamPath,
+} from './rig.js'
 
 const bytes = frame(encodeInferRequest(oneInput('fp32', [1, 2])).toBytes())
 
@@ -14,11 +25,19 @@ t.test('a request that is not whole in time, wherever its client stopped', async
   t.teardown(() => session.destroy())
   const check = bytes.subarray(0, 3)
   const cases = [0, 1, 5, bytes.length - 1, bytes.length].map((end) => [inferPath, bytes.subarray(0, end)] as const)
-  for (const [path, part] of [...cases, [pathOf(healthMethods.watch), check], [pathOf(inferenceMethods.serverLive), check]] as const) {
+  for (const [path, part] of [
+    ...cases,
+    [pathOf(healthMethods.watch), check],
+    [pathOf(inferenceMethods.serverLive), check],
+  ] as const) {
     const stream = session.request(rawHeaders(path)).on('error', () => {})
     const closed = new Promise((resolve) => stream.once('close', resolve))
     if (part.length > 0) stream.write(part)
-    t.strictSame(await statusOf(stream), ['4', 'The request was not complete within 50 ms'], `${part.length} bytes to ${path}`)
+    t.strictSame(
+      await statusOf(stream),
+      ['4', 'The request was not complete within 50 ms'],
+      `${part.length} bytes to ${path}`,
+    )
     await closed
     t.equal(stream.rstCode, 0, 'the stream is closed, so that nothing keeps its bytes')
   }
@@ -26,26 +45,37 @@ t.test('a request that is not whole in time, wherever its client stopped', async
   t.equal(rig.records.length, 0, 'none of them was begun')
 })
 
-t.test('a message of a stream that is not whole in time ends the stream; silence between messages does not', async (t) => {
-  await using rig = await startRig({ messageTimeoutMs: 50 })
-  const session = await rawSession(rig.port)
-  t.teardown(() => session.destroy())
-  const silent = rig.client.stream()
-  silent.send(oneInput('fp32', [1], { id: 'first' }))
-  await silent.count(1)
-  for (const part of [bytes.subarray(0, 4), bytes.subarray(0, 20), Buffer.concat([bytes, bytes.subarray(0, 9)])]) {
-    const stream = session.request(rawHeaders(streamPath)).on('error', () => {})
-    const closed = new Promise((resolve) => stream.once('close', resolve))
-    stream.write(part)
-    t.strictSame(await statusOf(stream), ['4', 'A message of the stream was not complete within 50 ms'], `${part.length} bytes`)
-    await closed
-  }
-  silent.send(oneInput('fp32', [2], { id: 'second' }))
-  t.match((await silent.count(2))[1], { errorMessage: '', inferResponse: { id: 'second' } }, 'the one that was silent meanwhile goes on')
-  silent.call.end()
-  t.equal((await silent.ended()).code, 0)
-  t.ok(await nothingLeft(rig))
-})
+t.test(
+  'a message of a stream that is not whole in time ends the stream; silence between messages does not',
+  async (t) => {
+    await using rig = await startRig({ messageTimeoutMs: 50 })
+    const session = await rawSession(rig.port)
+    t.teardown(() => session.destroy())
+    const silent = rig.client.stream()
+    silent.send(oneInput('fp32', [1], { id: 'first' }))
+    await silent.count(1)
+    for (const part of [bytes.subarray(0, 4), bytes.subarray(0, 20), Buffer.concat([bytes, bytes.subarray(0, 9)])]) {
+      const stream = session.request(rawHeaders(streamPath)).on('error', () => {})
+      const closed = new Promise((resolve) => stream.once('close', resolve))
+      stream.write(part)
+      t.strictSame(
+        await statusOf(stream),
+        ['4', 'A message of the stream was not complete within 50 ms'],
+        `${part.length} bytes`,
+      )
+      await closed
+    }
+    silent.send(oneInput('fp32', [2], { id: 'second' }))
+    t.match(
+      (await silent.count(2))[1],
+      { errorMessage: '', inferResponse: { id: 'second' } },
+      'the one that was silent meanwhile goes on',
+    )
+    silent.call.end()
+    t.equal((await silent.ended()).code, 0)
+    t.ok(await nothingLeft(rig))
+  },
+)
 
 t.test('a deadline that is over before all has come: nothing keeps the half that did', async (t) => {
   await using rig = await startRig()
@@ -107,8 +137,10 @@ t.test('where messages end, however their bytes are cut', (t) => {
     for (let at = 0; at < stream.length; at += size) {
       const next = Math.min(at + size, stream.length)
       const hasEnded = progress.take(stream.subarray(at, next))
-      if (hasEnded !== ends.some((end) => end > at && end <= next)) t.fail(`${size} bytes at once, at ${at}: ${hasEnded}`)
-      if (progress.isWithin === ends.includes(next)) t.fail(`${size} bytes at once, until ${next}: ${progress.isWithin}`)
+      if (hasEnded !== ends.some((end) => end > at && end <= next))
+        t.fail(`${size} bytes at once, at ${at}: ${hasEnded}`)
+      if (progress.isWithin === ends.includes(next))
+        t.fail(`${size} bytes at once, until ${next}: ${progress.isWithin}`)
     }
   }
   t.pass('all sizes')

@@ -1,4 +1,5 @@
-// A body is copied once: into memory of the engine, which the core takes as it is, and which the next request of its size gets again.
+// A body is copied once: into memory of the engine, which the core takes as it is, and which the next request of its
+// size gets again.
 import t from 'tap'
 import { Engine } from '../../../lib/engine.js'
 import { Random } from '../../support/random.js'
@@ -41,31 +42,37 @@ const inputOf = (name: string, datatype: keyof typeof sizes, shape: readonly num
   parameters: { binary_data_size: shape.reduce((product, dim) => product * dim, sizes[datatype]) },
 })
 
-await t.test('requests of 602 KB over eight connections: no slot after the first few, and no copy in the core', async (t) => {
-  asked.length = 0
-  const picture = [1, 3, 224, 224]
-  await using server = await startReal(repository(t, { 'm/1/model.onnx': identity('float32', [1, 3, 224, 224]) }))
-  const random = new Random(26)
-  const tensors = Array.from({ length: 8 }, () => Float32Array.from({ length: 3 * 224 * 224 }, () => random.around()))
-  const messages = tensors.map((tensor) =>
-    bytesOf(binary('m', { inputs: [inputOf('x', 'FP32', picture)], ...asBytes }, [new Uint8Array(tensor.buffer)])),
-  )
-  let [wrong, left] = [0, size(1000, 10_000)]
-  const count = left
-  const connection = async (which: number): Promise<void> => {
-    using wire = new Wire(server.port)
-    while (left-- > 0) {
-      wire.write(messages[which] as Buffer)
-      const reply = await wire.reply()
-      if (reply.status !== 200 || !partsOf(reply).tensors.equals(new Uint8Array(tensors[which]!.buffer))) wrong++
+await t.test(
+  'requests of 602 KB over eight connections: no slot after the first few, and no copy in the core',
+  async (t) => {
+    asked.length = 0
+    const picture = [1, 3, 224, 224]
+    await using server = await startReal(repository(t, { 'm/1/model.onnx': identity('float32', [1, 3, 224, 224]) }))
+    const random = new Random(26)
+    const tensors = Array.from({ length: 8 }, () => Float32Array.from({ length: 3 * 224 * 224 }, () => random.around()))
+    const messages = tensors.map((tensor) =>
+      bytesOf(binary('m', { inputs: [inputOf('x', 'FP32', picture)], ...asBytes }, [new Uint8Array(tensor.buffer)])),
+    )
+    let [wrong, left] = [0, size(1000, 10_000)]
+    const count = left
+    const connection = async (which: number): Promise<void> => {
+      using wire = new Wire(server.port)
+      while (left-- > 0) {
+        wire.write(messages[which] as Buffer)
+        const reply = await wire.reply()
+        if (reply.status !== 200 || !partsOf(reply).tensors.equals(new Uint8Array(tensors[which]!.buffer))) wrong++
+      }
     }
-  }
-  await Promise.all(tensors.map((_, which) => connection(which)))
-  t.equal(wrong, 0)
-  t.ok(asked.length >= 1 && asked.length <= 8, `${asked.length} slots of ${asked[0]?.bytes} bytes: no more than connections`)
-  t.same(since(asked), { completed: count, bytesCopied: 0 })
-  await idle(server)
-})
+    await Promise.all(tensors.map((_, which) => connection(which)))
+    t.equal(wrong, 0)
+    t.ok(
+      asked.length >= 1 && asked.length <= 8,
+      `${asked.length} slots of ${asked[0]?.bytes} bytes: no more than connections`,
+    )
+    t.same(since(asked), { completed: count, bytesCopied: 0 })
+    await idle(server)
+  },
+)
 
 await t.test('bodies whose tensors begin at any byte, in any pieces, and of any size', async (t) => {
   asked.length = 0
@@ -74,7 +81,11 @@ await t.test('bodies whose tensors begin at any byte, in any pieces, and of any 
   using wire = new Wire(server.port)
   for (let i = 0; i < 60; i++) {
     const tensor = Float32Array.from({ length: 1 + random.below(2000) }, () => random.around())
-    const head = { padding: 'x'.repeat(random.below(9)), inputs: [inputOf('x', 'FP32', [1, tensor.length])], ...asBytes }
+    const head = {
+      padding: 'x'.repeat(random.below(9)),
+      inputs: [inputOf('x', 'FP32', [1, tensor.length])],
+      ...asBytes,
+    }
     const chunked = random.chance(0.5) ? { chunked: 1 + random.below(3000) } : {}
     wire.write(bytesOf(binary('m', head, [new Uint8Array(tensor.buffer)], chunked)))
     if (!partsOf(await wire.reply()).tensors.equals(new Uint8Array(tensor.buffer))) t.fail('a wrong answer')

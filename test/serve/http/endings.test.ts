@@ -1,4 +1,5 @@
-// What ends while others are under way: clients behind another request on their connection, answers that are still read, loads; and memory within the limit.
+// What ends while others are under way: clients behind another request on their connection, answers that are still
+// read, loads; and memory within the limit.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
@@ -15,7 +16,9 @@ await t.test('a client that leaves with requests behind each other on its connec
   const folder = repository(t)
   putIdentity(folder, 'm', { maxBatchSize: 64, config: 'dynamic_batching { max_queue_delay_microseconds: 60000000 }' })
   await using server = await startReal(folder)
-  const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 1000], parameters: { binary_data_size: 4000 } }] }
+  const head = {
+    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 1000], parameters: { binary_data_size: 4000 } }],
+  }
   const request = bytesOf(binary('m', head, [new Uint8Array(4000)]))
   for (let round = 0; round < 4; round++) {
     const wire = new Wire(server.port)
@@ -34,7 +37,11 @@ for (const encoding of ['identity', 'gzip']) {
   await t.test(`an answer (${encoding}) that its client still reads is whole, though the server drains`, async (t) => {
     const folder = repository(t)
     putIdentity(folder, 'm', { maxBatchSize: 0 })
-    await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, engine: { backend: 'cpu' } })
+    await using server = await serve({
+      modelRepository: folder,
+      http: { port: 0, address: '127.0.0.1' },
+      engine: { backend: 'cpu' },
+    })
     const bytes = 16 * 2 ** 20
     const random = new Random(7)
     const tensor = Uint32Array.from({ length: bytes / 4 }, () => random.below(2 ** 32))
@@ -45,7 +52,9 @@ for (const encoding of ['identity', 'gzip']) {
     const socket = connect({ port: server.addresses.http!.port, host: '127.0.0.1' })
     let [got, drained] = [0, false]
     socket.on('data', (chunk) => (got += chunk.length))
-    socket.write(bytesOf(binary('m', head, [new Uint8Array(tensor.buffer)], { headers: { 'accept-encoding': encoding } })))
+    socket.write(
+      bytesOf(binary('m', head, [new Uint8Array(tensor.buffer)], { headers: { 'accept-encoding': encoding } })),
+    )
     await certain(() => got > 0)
     socket.pause()
     const drain = server.drain({ timeoutMs: 60_000 }).then((result) => {
@@ -80,7 +89,9 @@ await t.test('a load is under way until it is answered', async (t) => {
 await t.test('a body whose length nobody told takes no more memory than it may', async (t) => {
   await using rig = await startRig({ limits: { maxInputBytes: 2 ** 20 } })
   const claiming = (bytes: number): Promise<any> => {
-    const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }] }
+    const head = {
+      inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }],
+    }
     return ask(rig.port, binary('fp32', head, [new Uint8Array(16)], { chunked: 100 }))
   }
   for (const bytes of [2 ** 21, 2 ** 33, 4 * 2 ** 50]) {

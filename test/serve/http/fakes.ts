@@ -75,7 +75,11 @@ export class FakeServable implements Servable {
     this.cuts.push(cut)
     if (this.#work !== undefined) return this.#work(request.inputs, cut)
     const inputs = [...this.inputs.keys()].flatMap((name) => request.inputs.find((input) => input.name === name) ?? [])
-    const all = inputs.map((input) => ({ ...input, name: input.name.replace('INPUT', 'OUTPUT'), bytes: input.bytes.slice() }))
+    const all = inputs.map((input) => ({
+      ...input,
+      name: input.name.replace('INPUT', 'OUTPUT'),
+      bytes: input.bytes.slice(),
+    }))
     return request.outputs === undefined ? all : all.filter(({ name }) => request.outputs?.includes(name))
   }
 
@@ -102,7 +106,13 @@ export class Held {
   readonly work = (inputs: readonly WireTensor[], cut: Cut): Promise<readonly WireTensor[]> =>
     new Promise((resolve, reject) => {
       this.waiting.push(() =>
-        resolve(inputs.map((input) => ({ ...input, name: input.name.replace('INPUT', 'OUTPUT'), bytes: input.bytes.slice() }))),
+        resolve(
+          inputs.map((input) => ({
+            ...input,
+            name: input.name.replace('INPUT', 'OUTPUT'),
+            bytes: input.bytes.slice(),
+          })),
+        ),
       )
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason, whatever it is
       cut.onCut(() => reject(cut.reason))
@@ -149,7 +159,8 @@ export class FakeControl implements ModelControl {
   }
 
   async load(name: string, parameters?: LoadParameters): Promise<void> {
-    if (name === 'nothing') throw new Fault('NOT_FOUND', "failed to load 'nothing', failed to poll from model repository")
+    if (name === 'nothing')
+      throw new Fault('NOT_FOUND', "failed to load 'nothing', failed to poll from model repository")
     this.loads.push({ name, parameters })
   }
 
@@ -158,7 +169,9 @@ export class FakeControl implements ModelControl {
   }
 }
 
-/** One for each data type, of one dimension of any size; and those that the tests of shapes, classes and waiting need. */
+/**
+ * One for each data type, of one dimension of any size; and those that the tests of shapes, classes and waiting need.
+ */
 export function fakeModels(): { readonly control: FakeControl; readonly held: Held } {
   const held = new Held()
   const one = (datatype: Datatype, ...dims: number[]): readonly Port[] => [{ datatype, dims }]
@@ -170,7 +183,11 @@ export function fakeModels(): { readonly control: FakeControl; readonly held: He
       new FakeServable('two', { ports: [...one('FP32', 3), ...one('INT32', 3)], maxBatchSize: 8 }),
       new FakeServable('matrix', { ports: one('FP32', -1, -1) }),
       new FakeServable('fixed', { ports: one('FP32', 2, 2) }),
-      new FakeServable('classes', { ports: one('FP32', 4), maxBatchSize: 4, labels: ['apple', 'pickle', 'banana', 'cherry'] }),
+      new FakeServable('classes', {
+        ports: one('FP32', 4),
+        maxBatchSize: 4,
+        labels: ['apple', 'pickle', 'banana', 'cherry'],
+      }),
       new FakeServable('flags', { ports: one('BOOL', 4), maxBatchSize: 4 }),
       new FakeServable('small', { ports: one('INT8', 4), labels: ['one', 'two'] }),
       new FakeServable('versions', { ports: one('FP32', -1), version: '1' }),

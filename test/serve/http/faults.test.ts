@@ -1,4 +1,5 @@
-// What a client gets wrong: refused before the model runs, with the status of a client's fault and the text that Triton has for it.
+// What a client gets wrong: refused before the model runs, with the status of a client's fault and the text that Triton
+// has for it.
 import t from 'tap'
 import { certain } from '../../support/waiting.js'
 import { ask, binary, errorOf, inferJson, input, jsonOf, nothingLeft, type Reply, startRig } from './rig.js'
@@ -43,7 +44,11 @@ t.test('L0_http: faults of JSON, with the byte at which it ends', async (t) => {
   ]
   for (const [body, text] of faults) {
     const reply = await inferJson(port, 'fp32', body)
-    t.same([reply.status, reply.headers['content-type'], errorOf(reply).slice(0, text.length)], [400, 'application/json', text], body)
+    t.same(
+      [reply.status, reply.headers['content-type'], errorOf(reply).slice(0, text.length)],
+      [400, 'application/json', text],
+      body,
+    )
   }
   const latin = await ask(port, { path: '/v2/models/fp32/infer', body: Buffer.from('{"id":"\xff"}', 'latin1') })
   t.match(errorOf(latin), `${parse} Invalid encoding in string.`)
@@ -62,25 +67,45 @@ t.test('faults of what JSON says', async (t) => {
     ['fp32', with0({ shape: 2 }), "Unable to parse 'shape': attempt to access JSON non-array as array"],
     ['fp32', with0({ shape: [-2] }), `Unable to parse 'shape': ${nonUnsigned}`],
     ['fp32', with0({ shape: [2.5] }), `Unable to parse 'shape': ${nonUnsigned}`],
-    ['fp32', '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2.0],"data":[1,2]}]}', `Unable to parse 'shape': ${nonUnsigned}`],
+    [
+      'fp32',
+      '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[2.0],"data":[1,2]}]}',
+      `Unable to parse 'shape': ${nonUnsigned}`,
+    ],
     ['fp32', with0({ data: {} }), "Unable to parse 'data': attempt to access JSON non-array as array"],
     ['fp32', with0({ data: [1] }), "Unable to parse 'data': Shape does not match true shape of 'data' field"],
     ['fp32', with0({ data: [1, 2, 3] }), "Unable to parse 'data': Shape does not match true shape of 'data' field"],
     ['fp32', with0({ data: [1, 'x'] }), "Unable to parse 'data': attempt to access JSON non-number as double"],
-    ['fp32', with0({ parameters: { binary_data_size: -8 }, data: undefined }), `Unable to parse 'binary_data_size': ${nonUnsigned}`],
+    [
+      'fp32',
+      with0({ parameters: { binary_data_size: -8 }, data: undefined }),
+      `Unable to parse 'binary_data_size': ${nonUnsigned}`,
+    ],
     ['fp32', { inputs, id: 7 }, "Unable to parse 'id': attempt to access JSON non-string as string"],
     ['fp32', { inputs, outputs: {} }, "Unable to parse 'outputs': attempt to access JSON non-array as array"],
-    ['fp32', { inputs, outputs: ['OUTPUT0'] }, "Unable to parse 'name': attempt to access non-existing object member 'name'"],
+    [
+      'fp32',
+      { inputs, outputs: ['OUTPUT0'] },
+      "Unable to parse 'name': attempt to access non-existing object member 'name'",
+    ],
     ['fp32', { inputs, parameters: 7 }, 'failed to get request params.: attempt to get members for non-object'],
     ['fp32', { inputs, parameters: { priority: '1' } }, `Unable to parse 'priority': ${nonUnsigned}`],
     ['fp32', { inputs, parameters: { timeout: 1.5 } }, `Unable to parse 'timeout': ${nonUnsigned}`],
-    ['fp32', { inputs, parameters: { sequence_end: 1 } }, "Unable to parse 'sequence_end': attempt to access JSON non-boolean as boolean"],
+    [
+      'fp32',
+      { inputs, parameters: { sequence_end: 1 } },
+      "Unable to parse 'sequence_end': attempt to access JSON non-boolean as boolean",
+    ],
     [
       'fp32',
       { inputs, parameters: { triton_enable_empty_final_response: true } },
       "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
     ],
-    ['fp32', { inputs, parameters: { mine: [] } }, "parameter 'mine' has invalid type. It should be either 'int', 'bool', or 'string'."],
+    [
+      'fp32',
+      { inputs, parameters: { mine: [] } },
+      "parameter 'mine' has invalid type. It should be either 'int', 'bool', or 'string'.",
+    ],
     ['fp32', { inputs, outputs: [{ name: 'x' }] }, "unexpected inference output 'x' for model 'fp32'"],
     [
       'fp32',
@@ -94,8 +119,16 @@ t.test('faults of what JSON says', async (t) => {
       { inputs: [{ name: 'INPUT1', datatype: 'INT32', shape: [1, 3], data: [1, 2, 3] }] },
       "[request id: <id_unknown>] expected 2 inputs but got 1 inputs for model 'two'. Got input(s) ['INPUT1'], but missing required input(s) ['INPUT0']. Please provide all required input(s).",
     ],
-    ['fp64', { inputs }, "[request id: <id_unknown>] inference input 'INPUT0' data-type is 'FP32', but model 'fp64' expects 'FP64'"],
-    ['fixed', { inputs }, "[request id: <id_unknown>] unexpected shape for input 'INPUT0' for model 'fixed'. Expected [2,2], got [2]. "],
+    [
+      'fp64',
+      { inputs },
+      "[request id: <id_unknown>] inference input 'INPUT0' data-type is 'FP32', but model 'fp64' expects 'FP64'",
+    ],
+    [
+      'fixed',
+      { inputs },
+      "[request id: <id_unknown>] unexpected shape for input 'INPUT0' for model 'fixed'. Expected [2,2], got [2]. ",
+    ],
     [
       'batched',
       { inputs },
@@ -163,30 +196,52 @@ t.test('sizes of binary tensors, against the shape and against the body', async 
     return ask(port, { ...message, ...(chunked !== undefined && { chunked }) })
   }
   const total = JSON.stringify(head(8)).length + 8
-  t.equal(errorOf(await length(String(total + 1))), `inference header size should be in range (0, ${total}), got: ${total + 1}`)
-  t.equal(errorOf(await length(String(total + 1), 9)), `inference header size should be in range (0, ${total}), got: ${total + 1}`)
+  t.equal(
+    errorOf(await length(String(total + 1))),
+    `inference header size should be in range (0, ${total}), got: ${total + 1}`,
+  )
+  t.equal(
+    errorOf(await length(String(total + 1), 9)),
+    `inference header size should be in range (0, ${total}), got: ${total + 1}`,
+  )
   t.equal(errorOf(await length('-1')), `inference header size should be in range (0, ${total}), got: -1`)
-  t.match(errorOf(await length('18446744073709551616', 5)), /^inference header size should be in range .* got: 18446744073709551616$/)
+  t.match(
+    errorOf(await length('18446744073709551616', 5)),
+    /^inference header size should be in range .* got: 18446744073709551616$/,
+  )
   t.equal(errorOf(await length('x')), 'Unable to parse Inference-Header-Content-Length, got: x')
   t.match(errorOf(await length(String(total - 9))), /^failed to parse the request JSON buffer/)
   const untold = await ask(port, {
     path: '/v2/models/fp32/infer',
     body: Buffer.concat([Buffer.from(JSON.stringify(head(8))), new Uint8Array(8)]),
   })
-  t.match(errorOf(untold), /must not be followed by other values.*Inference-Header-Content-Length says how long the JSON is/)
+  t.match(
+    errorOf(untold),
+    /must not be followed by other values.*Inference-Header-Content-Length says how long the JSON is/,
+  )
   const shared = await inferJson(port, 'fp32', with0({ data: undefined, parameters: { shared_memory_region: 'r' } }))
-  t.same([shared.status, errorOf(shared)], [501, 'shared memory is not supported: send tensors in the body of the request'])
+  t.same(
+    [shared.status, errorOf(shared)],
+    [501, 'shared memory is not supported: send tensors in the body of the request'],
+  )
   t.ok(await nothingLeft(rig))
 })
 
 t.test('texts that are not as many as the shape says', async (t) => {
   const send = (shape: number, ...texts: string[]): Promise<Reply> => {
-    const bytes = Buffer.concat(texts.map((text) => Buffer.from(`${String.fromCharCode(text.length)}\0\0\0${text}`, 'latin1')))
-    const head = { inputs: [{ name: 'INPUT0', datatype: 'BYTES', shape: [shape], parameters: { binary_data_size: bytes.length } }] }
+    const bytes = Buffer.concat(
+      texts.map((text) => Buffer.from(`${String.fromCharCode(text.length)}\0\0\0${text}`, 'latin1')),
+    )
+    const head = {
+      inputs: [{ name: 'INPUT0', datatype: 'BYTES', shape: [shape], parameters: { binary_data_size: bytes.length } }],
+    }
     return ask(port, binary('bytes', head, [bytes]))
   }
   t.equal((await send(2, 'a', 'bc')).status, 200)
-  t.match(errorOf(await send(3, 'a', 'bc')), /expected 3 string elements for inference input 'INPUT0' for model 'bytes', got 2/)
+  t.match(
+    errorOf(await send(3, 'a', 'bc')),
+    /expected 3 string elements for inference input 'INPUT0' for model 'bytes', got 2/,
+  )
   t.match(
     errorOf(await send(1, 'a', 'bc')),
     /unexpected number of string elements 2 for inference input 'INPUT0' for model 'bytes', expecting 1/,
@@ -220,7 +275,10 @@ t.test('a batch without rows is refused before the model has it, and counts as r
   const { length } = rig.records
   const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [0, 4], parameters: { binary_data_size: 16 } }] }
   const reply = await ask(port, binary('batched', head, [new Uint8Array(16)]))
-  t.same([reply.status, errorOf(reply)], [400, "[request id: <id_unknown>] inference request batch-size must be >= 1 for 'batched'"])
+  t.same(
+    [reply.status, errorOf(reply)],
+    [400, "[request id: <id_unknown>] inference request batch-size must be >= 1 for 'batched'"],
+  )
   await certain(() => rig.records.length > length)
   t.match(rig.records.at(-1), { status: 400, reachedModel: false, version: '1' })
 })

@@ -2,7 +2,10 @@
 import { create } from '@bufbuild/protobuf'
 import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { ModelConfigSchema, ModelQueuePolicy_TimeoutAction as Action } from '../../../lib/kserve/messages/model_config_pb.js'
+import {
+  ModelConfigSchema,
+  ModelQueuePolicy_TimeoutAction as Action,
+} from '../../../lib/kserve/messages/model_config_pb.js'
 import { timeoutOf } from '../../../lib/serve/front/timeout.js'
 import { Random } from '../../support/random.js'
 import { certain } from '../../support/waiting.js'
@@ -61,11 +64,17 @@ t.test('L0_http: test_json_recursion_depth_limit', async (t) => {
     t.equal((await inferJson(rig.port, 'fp32', nested(99))).status, 200)
     for (const depth of [100, 1000, 10_000]) {
       const reply = await inferJson(rig.port, 'fp32', nested(depth))
-      t.same([reply.status, errorOf(reply)], [400, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (100)"])
+      t.same(
+        [reply.status, errorOf(reply)],
+        [400, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (100)"],
+      )
     }
     for (const open of ['[', '{"a":']) {
       t.equal((await inferJson(rig.port, 'fp32', open.repeat(10_000))).status, 400)
-      t.equal((await ask(rig.port, { path: '/v2/repository/models/later/load', body: open.repeat(10_000) })).status, 400)
+      t.equal(
+        (await ask(rig.port, { path: '/v2/repository/models/later/load', body: open.repeat(10_000) })).status,
+        400,
+      )
     }
     t.ok(await nothingLeft(rig))
   }
@@ -99,7 +108,10 @@ t.test('bytes in flight: 503 before the body is read, and counted until the answ
 t.test('an answer that the client does not read counts as in flight', async (t) => {
   await using rig = await startRig({ limits: { maxInputBytes: 2 ** 26 } })
   const size = 32 * 2 ** 20
-  const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [size / 4], parameters: { binary_data_size: size } }], ...asBytes }
+  const head = {
+    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [size / 4], parameters: { binary_data_size: size } }],
+    ...asBytes,
+  }
   using wire = new Wire(rig.port)
   wire.socket.pause()
   wire.write(bytesOf(binary('fp32', head, [new Uint8Array(size)])))
@@ -135,9 +147,11 @@ t.test('408 for a body of which a byte comes now and then, whatever it is for', 
     { path, body },
     { path, body, chunked: 1000 },
     { path, body: packed, headers: { 'content-encoding': 'gzip' } },
-    binary('fp32', { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [25_000], parameters: { binary_data_size: 100_000 } }] }, [
-      new Uint8Array(100_000),
-    ]),
+    binary(
+      'fp32',
+      { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [25_000], parameters: { binary_data_size: 100_000 } }] },
+      [new Uint8Array(100_000)],
+    ),
     { path: '/v2/repository/models/later/load', body },
   ]) {
     using wire = new Wire(rig.port)
@@ -183,9 +197,11 @@ t.test('L0_request_cancellation: a client that leaves while its request runs', a
 t.test('a client that leaves in the middle of its body', async (t) => {
   await using rig = await startRig()
   const whole = bytesOf(
-    binary('fp32', { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1000], parameters: { binary_data_size: 4000 } }] }, [
-      new Uint8Array(4000),
-    ]),
+    binary(
+      'fp32',
+      { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1000], parameters: { binary_data_size: 4000 } }] },
+      [new Uint8Array(4000)],
+    ),
   )
   const packed = bytesOf({ path, body: gzipSync(heldBody), headers: { 'content-encoding': 'gzip' } })
   for (const part of [whole.subarray(0, 120), whole.subarray(0, 1000), packed.subarray(0, -5)]) {
@@ -248,7 +264,9 @@ t.test('L0_client_timeout: a timeout that passes ends the request where it runs'
 
 t.test('whose timeout counts: that of the request, unless the queue policy says otherwise', (t) => {
   const config = (policy: object, more: object = {}): any =>
-    create(ModelConfigSchema, { schedulingChoice: { case: 'dynamicBatching', value: { defaultQueuePolicy: policy, ...more } } } as never)
+    create(ModelConfigSchema, {
+      schedulingChoice: { case: 'dynamicBatching', value: { defaultQueuePolicy: policy, ...more } },
+    } as never)
   t.equal(timeoutOf(create(ModelConfigSchema), 0, 0), undefined)
   t.equal(timeoutOf(create(ModelConfigSchema), 0, 1500), 1.5)
   t.equal(timeoutOf(create(ModelConfigSchema), 0, Number.MAX_SAFE_INTEGER), 2 ** 31 - 1)

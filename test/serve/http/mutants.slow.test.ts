@@ -1,4 +1,5 @@
-// Mutants of the recorded requests: no crash, no 5xx for a fault of the client, and each that is answered with 200 computed what a direct infer() does.
+// Mutants of the recorded requests: no crash, no 5xx for a fault of the client, and each that is answered with 200
+// computed what a direct infer() does.
 import t from 'tap'
 import { size } from '../../support/tiers.js'
 import { startRecorded, testMutants } from './mutants.js'

@@ -18,19 +18,27 @@ import { mutant } from './real/mutations.js'
 import { handles, idle, type RealServer, startReal } from './real/server.js'
 import { errorOf, get, type Reply } from './rig.js'
 
-/** Requests to be changed: all, for texts too, whose models ours refuses; and those that a Triton answered with tensors. */
+/**
+ * Requests to be changed: all, for texts too, whose models ours refuses; and those that a Triton answered with tensors.
+ */
 export interface Sources {
   readonly all: readonly Ask[]
   readonly good: readonly Ask[]
 }
 
 export async function recordedSources(): Promise<Sources> {
-  const answered = new Set((await recordedAnswers()).filter(({ answers }) => answers[0]?.status === 200).map(({ name }) => name))
-  const isGood = ({ name, path }: Ask): boolean => answered.has(name) && path.endsWith('/infer') && !path.includes('/bytes/')
+  const answered = new Set(
+    (await recordedAnswers()).filter(({ answers }) => answers[0]?.status === 200).map(({ name }) => name),
+  )
+  const isGood = ({ name, path }: Ask): boolean =>
+    answered.has(name) && path.endsWith('/infer') && !path.includes('/bytes/')
   return { all: [...asks, ...fatalAsks], good: asks.filter(isGood) }
 }
 
-/** What a client may be told with a 5xx without a fault of the server: it asks for what there is not, or for less time than it takes. */
+/**
+ * What a client may be told with a 5xx without a fault of the server: it asks for what there is not, or for less time
+ * than it takes.
+ */
 const meant: Readonly<Record<number, RegExp>> = {
   501: /^$|not supported|Unsupported compression type|file override is not allowed|not served yet/,
   503: /^$|Request timeout expired|is not at ready state/,
@@ -58,14 +66,20 @@ export async function sendMutants(server: RealServer, count: number, seed: numbe
 
 async function sendOne(server: RealServer, bytes: Buffer, tally: Tally): Promise<string | undefined> {
   const request = framed(bytes)
-  const { reply, wasSlow } = await exchange(server.port, bytes, { isWhole: request.isWhole, isHead: request.method === 'HEAD' })
+  const { reply, wasSlow } = await exchange(server.port, bytes, {
+    isWhole: request.isWhole,
+    isHead: request.method === 'HEAD',
+  })
   const status = reply?.status ?? 'closed'
   tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1)
   if (wasSlow) tally.slow++
   if (reply === undefined)
-    return request.isWhole && !wasSlow && !mayBeClosed(request) ? 'the connection was ended without an answer' : undefined
+    return request.isWhole && !wasSlow && !mayBeClosed(request)
+      ? 'the connection was ended without an answer'
+      : undefined
   const isText = request.method !== 'HEAD'
-  if (reply.status >= 500 && !meant[reply.status]?.test(isText ? errorOf(reply) : '')) return `${reply.status} ${reply.body.toString()}`
+  if (reply.status >= 500 && !meant[reply.status]?.test(isText ? errorOf(reply) : ''))
+    return `${reply.status} ${reply.body.toString()}`
   if (reply.status === 200 && isInference(reply)) return await wrongAnswer(server, request, reply, tally)
   return undefined
 }
@@ -79,7 +93,12 @@ function isInference({ headers, body }: Reply): boolean {
   return headers['content-encoding'] !== undefined || body.subarray(0, 200).includes('"model_version"')
 }
 
-async function wrongAnswer({ models }: RealServer, request: Framed, reply: Reply, tally: Tally): Promise<string | undefined> {
+async function wrongAnswer(
+  { models }: RealServer,
+  request: Framed,
+  reply: Reply,
+  tally: Tally,
+): Promise<string | undefined> {
   const wanted = modelOf(request)
   if (wanted === undefined) return `200 for the path ${request.path}`
   const servable = models.snapshot.find(wanted.name, wanted.version)
@@ -90,7 +109,9 @@ async function wrongAnswer({ models }: RealServer, request: Framed, reply: Reply
 
 /** Batches wait for a moment only, and requests as long as a busy machine takes. */
 function withOtherTimes(config: string): string {
-  return config.replace(/(?<=queue_delay_microseconds: )\d+/, '500').replace(/(?<=default_timeout_microseconds: )\d+/, '60000000')
+  return config
+    .replace(/(?<=queue_delay_microseconds: )\d+/, '500')
+    .replace(/(?<=default_timeout_microseconds: )\d+/, '60000000')
 }
 
 /** A server with the recorded models. */
@@ -112,7 +133,9 @@ export async function testMutants(t: Test, server: RealServer, count: number, se
   const before = handles()
   const tally = await sendMutants(server, count, seed, await recordedSources())
   t.same(tally.wrong, [])
-  t.comment(`${JSON.stringify([...tally.statuses])}, ${tally.compared} compared, ${tally.slow} answered only after the client had ended`)
+  t.comment(
+    `${JSON.stringify([...tally.statuses])}, ${tally.compared} compared, ${tally.slow} answered only after the client had ended`,
+  )
   t.ok(tally.compared > count / 10, 'some are as good as before')
   t.ok((tally.statuses.get(400) ?? 0) > count / 10)
   await idle(server)

@@ -42,10 +42,10 @@ t.test('on the way in', async (t) => {
     t.equal(reply.status, 400, `${datatype} ${number}`)
     t.match(errorOf(reply), text)
   }
-  t.same(jsonOf(await inferJson(port, 'int64', asText('INT64', '9007199254740991,-9007199254740991'))).outputs[0].data, [
-    2 ** 53 - 1,
-    1 - 2 ** 53,
-  ])
+  t.same(
+    jsonOf(await inferJson(port, 'int64', asText('INT64', '9007199254740991,-9007199254740991'))).outputs[0].data,
+    [2 ** 53 - 1, 1 - 2 ** 53],
+  )
   t.same(
     jsonOf(await inferJson(port, 'fp32', asText('FP32', '3.4028235e38,1e-45,1E2,0.1'))).outputs[0].data,
     [3.4028234663852886e38, 1.401298464324817e-45, 100, 0.10000000149011612],
@@ -63,12 +63,19 @@ t.test('fractions in one tensor, whole numbers in another, and both in texts', a
 
 t.test('on the way out', async (t) => {
   const shown = async (datatype: string, bytes: Uint8Array, count: number): Promise<string> => {
-    const head = { inputs: [{ name: 'INPUT0', datatype, shape: [count], parameters: { binary_data_size: bytes.length } }] }
+    const head = {
+      inputs: [{ name: 'INPUT0', datatype, shape: [count], parameters: { binary_data_size: bytes.length } }],
+    }
     const reply = await ask(port, binary(datatype.toLowerCase(), head, [bytes]))
-    return reply.status === 200 ? (/"data":\[([^\]]*)\]/.exec(reply.body.toString())?.[1] ?? '') : `${reply.status} ${errorOf(reply)}`
+    return reply.status === 200
+      ? (/"data":\[([^\]]*)\]/.exec(reply.body.toString())?.[1] ?? '')
+      : `${reply.status} ${errorOf(reply)}`
   }
   const of = (array: ArrayBufferView): Uint8Array => new Uint8Array(array.buffer)
-  t.equal(await shown('INT64', of(BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n)), 2), '-9223372036854775808,9223372036854775807')
+  t.equal(
+    await shown('INT64', of(BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n)), 2),
+    '-9223372036854775808,9223372036854775807',
+  )
   t.equal(await shown('UINT64', of(BigUint64Array.of(2n ** 64n - 1n)), 1), '18446744073709551615')
   t.equal(await shown('FP64', of(Float64Array.of(0.1, -0, 5e-324)), 3), '0.1,-0.0,5e-324')
   t.equal(await shown('FP32', of(Float32Array.of(-0, 0.1)), 2), '-0.0,0.10000000149011612')

@@ -20,7 +20,9 @@ for (const way of ['load', 'unload'] as const) {
     await certain(() => server.front.inFlight === 1 && server.opened[0]?.slots.inUse === 1)
     write(folder, { 'm/1/model.onnx': plus(3) })
     await (way === 'load' ? server.models.load('m') : server.models.unload('m'))
-    const again = await inferJson(server.port, 'm', { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }] })
+    const again = await inferJson(server.port, 'm', {
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }],
+    })
     t.same([again.status, valuesOf(again)], way === 'load' ? [200, [4, 5, 6, 7]] : [404, undefined])
     wire.write(bytes.subarray(-5))
     const reply = await wire.reply()

@@ -35,7 +35,9 @@ export async function startRig(options: Partial<HttpOptions> = {}): Promise<Rig>
 export async function nothingLeft({ front, control }: Rig): Promise<boolean> {
   await certain(
     () =>
-      front.inFlight === 0 && front.bytesInFlight === 0 && control.servables.every(({ slots, entered }) => slots === 0 && entered === 0),
+      front.inFlight === 0 &&
+      front.bytesInFlight === 0 &&
+      control.servables.every(({ slots, entered }) => slots === 0 && entered === 0),
   )
   return true
 }
@@ -137,12 +139,26 @@ export const jsonOf = ({ body }: Reply): any => JSON.parse(body.toString())
 export const errorOf = (reply: Reply): string => jsonOf(reply).error
 
 /** Sends JSON, as an object or as text. */
-export function inferJson(port: number, model: string, body: unknown, headers: Message['headers'] = {}): Promise<Reply> {
-  return ask(port, { path: `/v2/models/${model}/infer`, headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
+export function inferJson(
+  port: number,
+  model: string,
+  body: unknown,
+  headers: Message['headers'] = {},
+): Promise<Reply> {
+  return ask(port, {
+    path: `/v2/models/${model}/infer`,
+    headers,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
 }
 
 /** JSON and tensors after it. */
-export function binary(model: string, head: unknown, tensors: readonly Uint8Array[], more: Partial<Message> = {}): Message {
+export function binary(
+  model: string,
+  head: unknown,
+  tensors: readonly Uint8Array[],
+  more: Partial<Message> = {},
+): Message {
   const json = Buffer.from(JSON.stringify(head))
   const headers = { 'Inference-Header-Content-Length': json.length, ...more.headers }
   return { path: `/v2/models/${model}/infer`, body: Buffer.concat([json, ...tensors]), ...more, headers }

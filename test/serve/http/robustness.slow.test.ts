@@ -1,4 +1,5 @@
-// Bytes that come in any pieces, bodies that end early, and requests that were changed at random: never a crash, nor a fault of the server, and nothing is kept.
+// Bytes that come in any pieces, bodies that end early, and requests that were changed at random: never a crash, nor a
+// fault of the server, and nothing is kept.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { Random } from '../../support/random.js'
@@ -7,7 +8,10 @@ import { certain } from '../../support/waiting.js'
 import { ask, binary, bytesOf, get, input, type Message, nothingLeft, partsOf, startRig, Wire } from './rig.js'
 
 const asBytes = { parameters: { binary_data_output: true } }
-const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [3], parameters: { binary_data_size: 12 } }], ...asBytes }
+const head = {
+  inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [3], parameters: { binary_data_size: 12 } }],
+  ...asBytes,
+}
 const floats = new Uint8Array(Float32Array.of(1, -2.5, 3e7).buffer)
 const asJson = JSON.stringify({ id: 'é', inputs: [input('FP32', [1, -2.5, 3e7])], ...asBytes })
 const path = '/v2/models/fp32/infer'
@@ -108,11 +112,17 @@ const more: readonly Message[] = [
   ),
   {
     path: '/v2/models/int64/infer',
-    body: JSON.stringify({ inputs: [input('INT64', [1, -9, 2 ** 50])], parameters: { priority: 1, timeout: 60_000_000 } }),
+    body: JSON.stringify({
+      inputs: [input('INT64', [1, -9, 2 ** 50])],
+      parameters: { priority: 1, timeout: 60_000_000 },
+    }),
   },
   {
     path: '/v2/models/bytes/infer',
-    body: JSON.stringify({ inputs: [input('BYTES', ['a', 'ü', ''])], outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }] }),
+    body: JSON.stringify({
+      inputs: [input('BYTES', ['a', 'ü', ''])],
+      outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }],
+    }),
   },
   {
     path: '/v2/models/classes/infer',
@@ -154,7 +164,9 @@ t.test('mutants: what is answered with 200 is what the model got', async (t) => 
     const reply = await wire.reply()
     statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1)
     if (reply.status >= 500)
-      t.fail(`${reply.status} ${reply.body.toString()} to ${Buffer.from(message.body as Uint8Array).toString('latin1')}`)
+      t.fail(
+        `${reply.status} ${reply.body.toString()} to ${Buffer.from(message.body as Uint8Array).toString('latin1')}`,
+      )
     if (reply.status === 200 && message.path.endsWith('/infer')) checkOutputs(t, rig, message, reply)
   }
   t.comment(JSON.stringify([...statuses]))
@@ -177,8 +189,10 @@ function checkOutputs(
     const bytes = output.parameters?.binary_data_size as number | undefined
     if (bytes === undefined) continue
     const got = request?.inputs.find(({ name }) => name === output.name.replace('OUTPUT', 'INPUT'))
-    if (!tensors.subarray(at, at + bytes).equals(got?.bytes ?? Buffer.alloc(0))) t.fail(`a wrong answer: ${reply.body.toString('latin1')}`)
-    if (output.datatype !== 'BYTES' && output.shape.join() !== got?.shape.join()) t.fail(`a wrong shape: ${output.shape}`)
+    if (!tensors.subarray(at, at + bytes).equals(got?.bytes ?? Buffer.alloc(0)))
+      t.fail(`a wrong answer: ${reply.body.toString('latin1')}`)
+    if (output.datatype !== 'BYTES' && output.shape.join() !== got?.shape.join())
+      t.fail(`a wrong shape: ${output.shape}`)
     at += bytes
   }
 }

@@ -12,8 +12,16 @@ t.test('health, in bodies that suit clients of KServe', async (t) => {
   t.same(await json('/v2/health/live'), [200, 'application/json', { live: true }])
   t.same(await json('/v2/health/ready'), [200, 'application/json', { live: true, ready: true }])
   t.same(await json('/v2/models/fp32/ready'), [200, 'application/json', { name: 'fp32', ready: true }])
-  t.same(await json('/v2/models/versions/versions/2/ready'), [200, 'application/json', { name: 'versions', ready: true }])
-  t.same(await json('/v2/models/versions/versions/02/ready'), [200, 'application/json', { name: 'versions', ready: true }])
+  t.same(await json('/v2/models/versions/versions/2/ready'), [
+    200,
+    'application/json',
+    { name: 'versions', ready: true },
+  ])
+  t.same(await json('/v2/models/versions/versions/02/ready'), [
+    200,
+    'application/json',
+    { name: 'versions', ready: true },
+  ])
   for (const path of ['nothing', 'fp32/versions/2', 'fp32/versions/0'])
     t.same(await json(`/v2/models/${path}/ready`), [400, 'application/json', { error: 'Model version not ready' }])
   rig.control.ready = false
@@ -68,7 +76,10 @@ t.test('metadata, config and statistics', async (t) => {
   t.same(await refused('/v2/models/nothing/config'), [404, "Request for unknown model: 'nothing' is not found"])
   t.same(await refused('/v2/models/fp32/versions/2'), [404, "Request for unknown model: 'fp32' version 2 is not found"])
   t.same(await refused('/v2/models/nothing/stats'), [400, "requested model 'nothing' is not available"])
-  t.same(await refused('/v2/models/fp32/versions/2/stats'), [400, "requested model version is not available for model 'fp32'"])
+  t.same(await refused('/v2/models/fp32/versions/2/stats'), [
+    400,
+    "requested model version is not available for model 'fp32'",
+  ])
   t.match(await refused('/v2/models/fp32/versions/99999999999999999999'), [
     400,
     /failed to get model version from specified version string/,
@@ -88,7 +99,12 @@ t.test('what is no endpoint, another method, and what is not supported', async (
     '/v2/models/fp32/',
     '/v2/models/fp32/other',
   ]
-  for (const path of [...paths, '/v2/models/fp32/versions/x', '/v2/models/fp32/versions/x/infer', '/v2/models/fp32/versions/-1/ready']) {
+  for (const path of [
+    ...paths,
+    '/v2/models/fp32/versions/x',
+    '/v2/models/fp32/versions/x/infer',
+    '/v2/models/fp32/versions/-1/ready',
+  ]) {
     const reply = await get(rig.port, path)
     t.same([reply.status, jsonOf(reply)], [404, { error: 'Not Found' }], path)
   }
@@ -137,7 +153,9 @@ t.test('the repository: index, load and unload', async (t) => {
   t.same(jsonOf(await post('index', { ready: true })).at(-1), { name: 'held', version: '1', state: 'READY' })
   const loaded = await post('models/later/load')
   t.same([loaded.status, loaded.body.length, loads.at(-1)], [200, 0, { name: 'later', parameters: {} }])
-  await post('models/later/load', { parameters: { config: '{}', 'file:1/model.onnx': Buffer.from('some bytes').toString('base64') } })
+  await post('models/later/load', {
+    parameters: { config: '{}', 'file:1/model.onnx': Buffer.from('some bytes').toString('base64') },
+  })
   t.equal(loads.at(-1)?.parameters?.config, '{}')
   t.same(Buffer.from(loads.at(-1)?.parameters?.files?.get('1/model.onnx') ?? []).toString(), 'some bytes')
   t.equal((await post('models/fp32/unload')).status, 200)
@@ -160,7 +178,12 @@ t.test('the repository: index, load and unload', async (t) => {
       400,
       "unexpected load parameter 'other': it may be 'config' or 'file:<version>/<name>'",
     ],
-    ['models/later/load', { parameters: { 'file:1/model.onnx': 'no base64!' } }, 400, "'file:1/model.onnx' is no base64"],
+    [
+      'models/later/load',
+      { parameters: { 'file:1/model.onnx': 'no base64!' } },
+      400,
+      "'file:1/model.onnx' is no base64",
+    ],
     [
       'models/later/unload',
       { parameters: { unload_dependents: 1 } },
@@ -208,8 +231,18 @@ t.test('restricted endpoints want their header', async (t) => {
 
 t.test('a wrong Content-Type is no reason to refuse', async (t) => {
   await using rig = await startRig()
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'no type', ';;', 'application/json; charset=latin1'])
-    t.equal((await inferJson(rig.port, 'fp32', { inputs: [input('FP32', [1])] }, { 'content-type': type })).status, 200, type)
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'no type',
+    ';;',
+    'application/json; charset=latin1',
+  ])
+    t.equal(
+      (await inferJson(rig.port, 'fp32', { inputs: [input('FP32', [1])] }, { 'content-type': type })).status,
+      200,
+      type,
+    )
 })
 
 t.test('a port that is taken', async (t) => {

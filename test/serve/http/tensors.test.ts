@@ -38,16 +38,26 @@ t.test('JSON and bytes, both ways', async (t) => {
     const head = { inputs: [bytesInput(datatype, [data.length], bytes.length)] }
     const shown = { model_name: model, model_version: '1', outputs: [{ ...output, data }] }
     const sized = { ...shown, outputs: [{ ...output, parameters: { binary_data_size: bytes.length } }] }
-    t.same(jsonOf(await inferJson(port, model, { inputs: [input(datatype, data)] })), shown, `${datatype}: JSON to JSON`)
+    t.same(
+      jsonOf(await inferJson(port, model, { inputs: [input(datatype, data)] })),
+      shown,
+      `${datatype}: JSON to JSON`,
+    )
     t.same(jsonOf(await ask(port, binary(model, head, [bytes]))), shown, `${datatype}: bytes to JSON`)
     const reply = await ask(port, binary(model, { ...head, ...asBytes }, [bytes]))
     t.equal(reply.headers['content-type'], 'application/octet-stream')
     t.same(partsOf(reply), { json: sized, tensors: bytes }, `${datatype}: bytes to bytes`)
-    t.same(partsOf(await inferJson(port, model, { inputs: [input(datatype, data)], ...asBytes })), { json: sized, tensors: bytes })
+    t.same(partsOf(await inferJson(port, model, { inputs: [input(datatype, data)], ...asBytes })), {
+      json: sized,
+      tensors: bytes,
+    })
   }
   for (const datatype of ['FP16', 'BF16']) {
     const bytes = Buffer.from('003c00c0', 'hex')
-    const reply = await ask(port, binary(datatype.toLowerCase(), { inputs: [bytesInput(datatype, [2], 4)], ...asBytes }, [bytes]))
+    const reply = await ask(
+      port,
+      binary(datatype.toLowerCase(), { inputs: [bytesInput(datatype, [2], 4)], ...asBytes }, [bytes]),
+    )
     t.same(partsOf(reply).tensors, bytes, datatype)
   }
   t.ok(await nothingLeft(rig))
@@ -75,7 +85,11 @@ t.test('nested data, tensors without elements, and an id', async (t) => {
   t.same(jsonOf(empty).outputs, [{ name: 'OUTPUT0', datatype: 'FP32', shape: [0], data: [] }])
   const emptyBytes = await ask(port, binary('fp32', { inputs: [bytesInput('FP32', [0], 0)], ...asBytes }, []))
   t.same(
-    [emptyBytes.headers['content-type'], emptyBytes.headers['inference-header-content-length'], jsonOf(emptyBytes).outputs[0].parameters],
+    [
+      emptyBytes.headers['content-type'],
+      emptyBytes.headers['inference-header-content-length'],
+      jsonOf(emptyBytes).outputs[0].parameters,
+    ],
     ['application/json', undefined, { binary_data_size: 0 }],
   )
 })
@@ -93,9 +107,15 @@ t.test('outputs that are asked for, each in its form', async (t) => {
   ])
   t.same(new Float32Array(new Uint8Array(tensors).buffer), Float32Array.of(1, 2, 3))
   const one = jsonOf(await inferJson(port, 'two', { inputs, outputs: [{ name: 'OUTPUT1' }], ...asBytes }))
-  t.same(one.outputs, [{ name: 'OUTPUT1', datatype: 'INT32', shape: [1, 3], data: [4, 5, 6] }], 'that of an output goes before that of all')
+  t.same(
+    one.outputs,
+    [{ name: 'OUTPUT1', datatype: 'INT32', shape: [1, 3], data: [4, 5, 6] }],
+    'that of an output goes before that of all',
+  )
   t.equal(partsOf(await inferJson(port, 'two', { inputs, outputs: [], ...asBytes })).tensors.length, 24, 'none is all')
-  const mixed = binary('two', { inputs: [inputs[0], bytesInput('INT32', [1, 3], 12, 'INPUT1')] }, [new Uint8Array(12).fill(1)])
+  const mixed = binary('two', { inputs: [inputs[0], bytesInput('INT32', [1, 3], 12, 'INPUT1')] }, [
+    new Uint8Array(12).fill(1),
+  ])
   t.same(jsonOf(await ask(port, mixed)).outputs[1].data, [0x01010101, 0x01010101, 0x01010101])
   const places = rig.control.servables
     .find(({ name }) => name === 'two')
@@ -114,8 +134,14 @@ t.test('L0_http: raw binary', async (t) => {
     t.same([any.json.outputs[0].shape, any.tensors], [[4], bytes])
     t.same(partsOf(await send('batched', bytes, chunked)).json.outputs[0].shape, [1, 4], 'a batch of one')
     const texts = [
-      ['two', /Raw request must only have 1 input \(found 1\) to be deduced but got 2 inputs in 'two' model configuration/],
-      ['matrix', /The shape of the raw input 'INPUT0' can not be deduced because there are more than one variable-sized dimension/],
+      [
+        'two',
+        /Raw request must only have 1 input \(found 1\) to be deduced but got 2 inputs in 'two' model configuration/,
+      ],
+      [
+        'matrix',
+        /The shape of the raw input 'INPUT0' can not be deduced because there are more than one variable-sized dimension/,
+      ],
       ['bytes', /For BYTE datatype raw input 'INPUT0', the model must have input shape \[1\]/],
       ['uint64', undefined],
       ['fixed', undefined],
@@ -161,18 +187,25 @@ t.test('compressed bodies and answers, and bodies in chunks', async (t) => {
   ] as const) {
     const reply = await ask(port, { ...plain, headers: { ...plain.headers, 'accept-encoding': accepts } })
     t.equal(reply.headers['content-encoding'], sent, accepts)
-    const unpacked = sent === 'gzip' ? gunzipSync(reply.body) : sent === 'deflate' ? inflateSync(reply.body) : reply.body
+    const unpacked =
+      sent === 'gzip' ? gunzipSync(reply.body) : sent === 'deflate' ? inflateSync(reply.body) : reply.body
     t.same(partsOf({ ...reply, body: unpacked }).tensors, bytes, accepts)
   }
   const unknown = await ask(port, { ...plain, headers: { ...plain.headers, 'content-encoding': 'br' } })
-  t.same([unknown.status, errorOf(unknown), unknown.headers['accept-encoding']], [501, 'Unsupported compression type', 'gzip, deflate'])
+  t.same(
+    [unknown.status, errorOf(unknown), unknown.headers['accept-encoding']],
+    [501, 'Unsupported compression type', 'gzip, deflate'],
+  )
   t.ok(await nothingLeft(rig))
 })
 
 t.test('classification', async (t) => {
   const rows = { name: 'INPUT0', datatype: 'FP32', shape: [2, 4], data: [0.1, 0.5, 0.2, 0.5, 4, 3, 2, 1] }
   const classes = async (model: string, inputs: unknown, classification: unknown, more = {}): Promise<any> =>
-    inferJson(port, model, { inputs: [inputs], outputs: [{ name: 'OUTPUT0', parameters: { classification, ...more } }] })
+    inferJson(port, model, {
+      inputs: [inputs],
+      outputs: [{ name: 'OUTPUT0', parameters: { classification, ...more } }],
+    })
   t.same(jsonOf(await classes('classes', rows, 2)).outputs, [
     {
       name: 'OUTPUT0',
@@ -186,20 +219,30 @@ t.test('classification', async (t) => {
   t.equal(tensors.toString('latin1'), '\x11\0\0\x000.500000:1:pickle\x10\0\0\x004.000000:0:apple')
   t.same(jsonOf(await classes('classes', rows, 9)).outputs[0].shape, [2, 4], 'more than there are')
   t.same(jsonOf(await classes('classes', rows, 0)).outputs[0].datatype, 'FP32', 'none')
-  t.same(jsonOf(await classes('small', { name: 'INPUT0', datatype: 'INT8', shape: [4], data: [5, -1, 5, 7] }, 3)).outputs[0], {
-    name: 'OUTPUT0',
-    datatype: 'BYTES',
-    shape: [3],
-    data: ['7:3', '5:0:one', '5:2'],
-  })
+  t.same(
+    jsonOf(await classes('small', { name: 'INPUT0', datatype: 'INT8', shape: [4], data: [5, -1, 5, 7] }, 3)).outputs[0],
+    {
+      name: 'OUTPUT0',
+      datatype: 'BYTES',
+      shape: [3],
+      data: ['7:3', '5:0:one', '5:2'],
+    },
+  )
   const big = jsonOf(await classes('fp64', input('FP64', [1e22, -0.0000001]), 2))
   t.same(big.outputs[0].data, ['10000000000000000000000.000000:0', '-0.000000:1'])
-  const flags = await classes('flags', { name: 'INPUT0', datatype: 'BOOL', shape: [1, 4], data: [true, false, true, true] }, 1)
+  const flags = await classes(
+    'flags',
+    { name: 'INPUT0', datatype: 'BOOL', shape: [1, 4], data: [true, false, true, true] },
+    1,
+  )
   t.same([flags.status, errorOf(flags)], [400, "class result not available for output due to unsupported type 'BOOL'"])
   for (const wrong of [-1, 1.5, '2', true, null]) {
     const reply = await classes('classes', rows, wrong)
     t.equal(reply.status, 400)
-    t.equal(errorOf(reply), "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer")
+    t.equal(
+      errorOf(reply),
+      "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    )
   }
 })
 

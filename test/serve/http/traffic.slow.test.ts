@@ -1,4 +1,5 @@
-// Random traffic over several connections: each answer has the values that it has to have, and afterwards all sums are those of what was sent.
+// Random traffic over several connections: each answer has the values that it has to have, and afterwards all sums are
+// those of what was sent.
 import t, { type Test } from 'tap'
 import type { Statistics } from '../../../lib/serve/public-types.js'
 import { expand } from '../../support/models.js'
@@ -85,7 +86,11 @@ async function checkSums(t: Test, server: RealServer, model: Model, of: Seen): P
   t.comment(`${model}: ${JSON.stringify(of)}, ${JSON.stringify(failures)}`)
   const records = server.records.filter((record) => record.model === model)
   const answered = (status: number): number => records.filter((record) => record.status === status).length
-  t.equal(records.length, of.good + of.refused + of.failed + of.full + of.late + of.left, `${model}: a record of each request`)
+  t.equal(
+    records.length,
+    of.good + of.refused + of.failed + of.full + of.late + of.left,
+    `${model}: a record of each request`,
+  )
   t.same([answered(400), answered(500)], [of.refused, of.failed])
   // those who left may have been answered before, or found the queue full
   const early = { good: answered(200) - of.good, full: answered(503) - of.full - of.late }
@@ -120,7 +125,9 @@ async function shownBy(server: RealServer, model: Model): Promise<unknown> {
     const start = `nv_inference_${name}{model="${model}",version="1"${more}} `
     return Number(lines.find((line) => line.startsWith(start))?.slice(start.length))
   }
-  const reasons = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'].map((reason) => metric('request_failure', `,reason="${reason}"`))
+  const reasons = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'].map((reason) =>
+    metric('request_failure', `,reason="${reason}"`),
+  )
   return {
     success: stats?.inference_stats.success.count,
     failed: stats?.inference_stats.fail.count,
@@ -142,7 +149,8 @@ await t.test('random requests over twelve connections', async (t) => {
     for (const model of ['sum', 'spread'] as const) {
       await allCounted(server, model)
       await checkSums(t, server, model, traffic.seen[model])
-      for (const kind of ['good', 'refused', 'late', 'left'] as const) t.ok(traffic.seen[model][kind] > 0, `${model}: some are ${kind}`)
+      for (const kind of ['good', 'refused', 'late', 'left'] as const)
+        t.ok(traffic.seen[model][kind] > 0, `${model}: some are ${kind}`)
     }
     t.ok(traffic.seen.sum.full > 0 && traffic.seen.spread.failed > 0)
   }

@@ -41,7 +41,10 @@ export async function ask(models: Models, truth: Truth, seen: Seen, isOver: () =
       const slot = servable.reserve(16)
       try {
         slot.bytes.set(wire('x', [1, 2, 3, 4], [1, 4]).bytes)
-        const answer = await servable.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes: slot.bytes }] }, never())
+        const answer = await servable.infer(
+          { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes: slot.bytes }] },
+          never(),
+        )
         check(answer[0] === undefined ? [] : floats(answer[0]), truth, seen)
       } finally {
         slot.release()
@@ -79,7 +82,9 @@ export async function cycle(
   await certain(() => seen.answered > before || seen.wrong.length > 0)
   write(
     folder,
-    random.chance(0.5) ? { 'm/1/model.onnx': 'broken' } : { 'm/config.pbtxt': 'max_batch_size: 4 input { name: "x" dims: [ 5 ] }' },
+    random.chance(0.5)
+      ? { 'm/1/model.onnx': 'broken' }
+      : { 'm/config.pbtxt': 'max_batch_size: 4 input { name: "x" dims: [ 5 ] }' },
   )
   await models.load('m').then(
     () => seen.wrong.push('what is broken was loaded'),

@@ -11,7 +11,8 @@ import { floats, loadOnly, never, onCpu, repository, wire } from './folders.js'
 
 const live = (): unknown => loadAddon().cpuLive()
 const before = live()
-const kindOf = async (call: () => Promise<unknown>): Promise<unknown> => ((await failureOf(call)) as { kind?: unknown }).kind
+const kindOf = async (call: () => Promise<unknown>): Promise<unknown> =>
+  ((await failureOf(call)) as { kind?: unknown }).kind
 
 await t.test('what a model without a configuration is, and what it answers', async (t) => {
   const model = await loadOnly(repository(t, { 'sums/7/model.onnx': twoInTwoOut() }))
@@ -55,14 +56,20 @@ await t.test('a slot of its engine is not copied, whatever else is', async (t) =
     // prettier-ignore
     const bytes = slot.bytes.subarray(first, first + 16)
     bytes.set(wire('x', values, [1, 4]).bytes)
-    t.same((await model.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes }] }, never())).map(floats), [values])
+    t.same(
+      (await model.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes }] }, never())).map(floats),
+      [values],
+    )
   }
   t.equal(model.slots.inUse, 1)
   slot.release()
   t.same([model.slots.inUse, model.slots.kept], [0, 4096])
   const odd = new Uint8Array(17)
   odd.set(wire('x', [1, 2, 3, 4], [1, 4]).bytes, 1)
-  const [copied] = await model.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes: odd.subarray(1) }] }, never())
+  const [copied] = await model.infer(
+    { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], bytes: odd.subarray(1) }] },
+    never(),
+  )
   t.same(copied && floats(copied), [1, 2, 3, 4], 'bytes at an odd place')
   await model.close()
 })
@@ -72,8 +79,14 @@ await t.test('faults of requests are faults of the client, and none of the serve
   const message = async (inputs: readonly WireTensor[]): Promise<string> =>
     (await failureOf(() => model.infer({ inputs }, never()))).message
   t.match(await message([]), "expected 1 inputs but got 0 inputs for model 'm'")
-  t.match(await message([wire('x', [1, 2, 3], [1, 3])]), "unexpected shape for input 'x' for model 'm'. Expected [-1,4], got [1,3]")
-  t.match(await message([wire('x', new Array<number>(20).fill(0), [5, 4])]), "inference request batch-size must be <= 4 for 'm'")
+  t.match(
+    await message([wire('x', [1, 2, 3], [1, 3])]),
+    "unexpected shape for input 'x' for model 'm'. Expected [-1,4], got [1,3]",
+  )
+  t.match(
+    await message([wire('x', new Array<number>(20).fill(0), [5, 4])]),
+    "inference request batch-size must be <= 4 for 'm'",
+  )
   t.equal(await kindOf(() => model.infer({ inputs: [] }, never())), 'INVALID_ARG')
   t.equal(model.counters().requests, 0)
   await model.close()
@@ -94,7 +107,9 @@ await t.test('L0_infer_reshape: reshape of inputs and outputs', async (t) => {
   const config = `max_batch_size: 8
     input { name: "x" data_type: TYPE_FP32 dims: [ 1, 4 ] reshape { shape: [ 4 ] } }
     output { name: "y" data_type: TYPE_FP32 dims: [ 4, 1 ] reshape { shape: [ 4 ] } }`
-  const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))
+  const model = await loadOnly(
+    repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }),
+  )
   const [y] = await model.infer({ inputs: [wire('x', [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4])] }, never())
   t.same([y?.shape, y && floats(y)], [[2, 4, 1], [1, 2, 3, 4, 5, 6, 7, 8]]) // prettier-ignore
   await model.close()
@@ -102,7 +117,21 @@ await t.test('L0_infer_reshape: reshape of inputs and outputs', async (t) => {
 
 await t.test('each data type that the wire has numbers of', async (t) => {
   const ports = (
-    ['bool', 'uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64', 'float16', 'float32', 'float64', 'bfloat16'] as const
+    [
+      'bool',
+      'uint8',
+      'uint16',
+      'uint32',
+      'uint64',
+      'int8',
+      'int16',
+      'int32',
+      'int64',
+      'float16',
+      'float32',
+      'float64',
+      'bfloat16',
+    ] as const
   ).map((dtype) => ({ name: dtype, dtype, shape: [2] }))
   const model = await loadOnly(repository(t, { 'm/1/model.onnx': identities(ports) }))
   const sizes = {
@@ -141,15 +170,23 @@ await t.test('labels of an output; the counters of several groups are one sum', 
     output { name: "y" data_type: TYPE_FP32 dims: [ 4 ] label_filename: "labels.txt" }
     max_batch_size: 8
     instance_group [ { kind: KIND_CPU count: 1 }, { kind: KIND_CPU count: 2 } ]`
-  const files = { 'm/config.pbtxt': config, 'm/labels.txt': 'cat\ndog\n', 'm/1/model.onnx': identity('float32', ['N', 4]) }
+  const files = {
+    'm/config.pbtxt': config,
+    'm/labels.txt': 'cat\ndog\n',
+    'm/1/model.onnx': identity('float32', ['N', 4]),
+  }
   const model = await loadOnly(repository(t, files))
   t.same(model.outputs.get('y')?.labels, ['cat', 'dog'])
   const x = [wire('x', [1, 2, 3, 4], [1, 4])]
   await Promise.all(Array.from({ length: 20 }, () => model.infer({ inputs: x }, never())))
   const { requests, rows, executions, batchSizes } = model.counters()
   t.same([requests, rows], [20, 20])
-  const sum = (of: (size: (typeof batchSizes)[number]) => number): number => batchSizes.reduce((all, size) => all + of(size), 0)
-  t.same([sum((size) => size.requests), sum((size) => size.executions), sum((size) => size.executions * size.rows)], [20, executions, 20])
+  const sum = (of: (size: (typeof batchSizes)[number]) => number): number =>
+    batchSizes.reduce((all, size) => all + of(size), 0)
+  t.same(
+    [sum((size) => size.requests), sum((size) => size.executions), sum((size) => size.executions * size.rows)],
+    [20, executions, 20],
+  )
   await model.close()
 })
 
@@ -158,7 +195,8 @@ await t.test('without dynamic batching rows are counted, too, and each request r
   const folder = repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) })
   const model = await loadOnly(folder, { ...onCpu, autoComplete: false })
   t.equal(model.config.schedulingChoice.case, undefined)
-  const infer = (rows: number) => model.infer({ inputs: [wire('x', new Array<number>(rows * 4).fill(1), [rows, 4])] }, never())
+  const infer = (rows: number) =>
+    model.infer({ inputs: [wire('x', new Array<number>(rows * 4).fill(1), [rows, 4])] }, never())
   await Promise.all([4, 1, 4, 8].map(infer))
   const { requests, rows, executions, batchSizes } = model.counters()
   t.same([requests, rows, executions], [4, 17, 4])
@@ -175,13 +213,21 @@ await t.test('without dynamic batching rows are counted, too, and each request r
 })
 
 await t.test('L0_batcher: requests merge up to max_batch_size', async (t) => {
-  const config = 'max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 60000000 } instance_group { kind: KIND_CPU count: 1 }'
-  const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))
+  const config =
+    'max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 60000000 } instance_group { kind: KIND_CPU count: 1 }'
+  const model = await loadOnly(
+    repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }),
+  )
   const rows = [1, 1, 2]
   const answers = await Promise.all(
-    rows.map((count, i) => model.infer({ inputs: [wire('x', new Array<number>(4 * count).fill(i), [count, 4])] }, never())),
+    rows.map((count, i) =>
+      model.infer({ inputs: [wire('x', new Array<number>(4 * count).fill(i), [count, 4])] }, never()),
+    ),
   )
-  t.same(answers.map(([y]) => y && floats(y)), rows.map((count, i) => new Array<number>(4 * count).fill(i))) // prettier-ignore
+  t.same(
+    answers.map(([y]) => y && floats(y)),
+    rows.map((count, i) => new Array<number>(4 * count).fill(i)),
+  )
   t.same(
     model.counters().batchSizes.map(({ rows, executions, requests }) => [rows, executions, requests]),
     [[4, 1, 3]],
@@ -192,12 +238,17 @@ await t.test('L0_batcher: requests merge up to max_batch_size', async (t) => {
 await t.test('L0_model_queue: limits of the queue, in Triton’s words', async (t) => {
   const config = `max_batch_size: 4 instance_group { kind: KIND_CPU count: 1 }
     dynamic_batching { max_queue_delay_microseconds: 60000000 default_queue_policy { max_queue_size: 1 allow_timeout_override: true } }`
-  const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))
+  const model = await loadOnly(
+    repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }),
+  )
   const inputs = [wire('x', [1, 2, 3, 4], [1, 4])]
   const cut = new Cut()
   const waiting = failureOf(() => model.infer({ inputs }, cut))
   const refused = await failureOf(() => model.infer({ inputs, id: 'late' }, never()))
-  t.same([(refused as { kind?: unknown }).kind, refused.message], ['UNAVAILABLE', '[request id: late] Exceeds maximum queue size'])
+  t.same(
+    [(refused as { kind?: unknown }).kind, refused.message],
+    ['UNAVAILABLE', '[request id: late] Exceeds maximum queue size'],
+  )
   cut.happen(new Fault('CANCELLED', 'it has waited'))
   t.equal((await waiting).message, 'it has waited')
   const expired = await failureOf(() => model.infer({ inputs, timeoutUs: 1000 }, never()))
@@ -207,19 +258,25 @@ await t.test('L0_model_queue: limits of the queue, in Triton’s words', async (
   await model.close()
 })
 
-await t.test('a client that leaves takes its request along; the slot comes back once the lane has let go', async (t) => {
-  const model = await loadOnly(repository(t, { 'm/1/model.onnx': slow(256, 40) }))
-  const slot = model.reserve(4 * 256 * 256)
-  slot.bytes.fill(0)
-  const cut = new Cut()
-  const gone = new Error('the client has left')
-  const left = t.rejects(model.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [256, 256], bytes: slot.bytes }] }, cut), gone)
-  cut.happen(gone)
-  slot.release()
-  await left
-  await model.close()
-  t.same([model.slots.inUse, model.inFlight], [0, 0])
-})
+await t.test(
+  'a client that leaves takes its request along; the slot comes back once the lane has let go',
+  async (t) => {
+    const model = await loadOnly(repository(t, { 'm/1/model.onnx': slow(256, 40) }))
+    const slot = model.reserve(4 * 256 * 256)
+    slot.bytes.fill(0)
+    const cut = new Cut()
+    const gone = new Error('the client has left')
+    const left = t.rejects(
+      model.infer({ inputs: [{ name: 'x', datatype: 'FP32', shape: [256, 256], bytes: slot.bytes }] }, cut),
+      gone,
+    )
+    cut.happen(gone)
+    slot.release()
+    await left
+    await model.close()
+    t.same([model.slots.inUse, model.inFlight], [0, 0])
+  },
+)
 
 await t.test('a request ends on the version that it began with; close() waits for it', async (t) => {
   const model: EngineModel = await loadOnly(repository(t, { 'm/1/model.onnx': identity('float32', ['N', 4]) }))
@@ -267,10 +324,20 @@ await t.test('warm-up', async (t) => {
     t.same([model.counters().requests, model.lastInference], [0, 0], data)
     await model.close()
   }
-  const failure = async (...given: Parameters<typeof load>): Promise<string> => (await failureOf(() => load(...given))).message
-  t.match(await failure(sample('zero_data: true', '[ 3 ]')), /failed to run warmup sample 'first': .*unexpected shape for input 'x'/)
-  t.match(await failure(sample('zero_data: true', '[ 4 ]', 'q')), /failed to run warmup sample 'first': unexpected inference input 'q'/)
-  t.match(await failure(sample('zero_data: true', '[ -1 ]')), /expects all variable-size dimensions are specified for input 'x'/)
+  const failure = async (...given: Parameters<typeof load>): Promise<string> =>
+    (await failureOf(() => load(...given))).message
+  t.match(
+    await failure(sample('zero_data: true', '[ 3 ]')),
+    /failed to run warmup sample 'first': .*unexpected shape for input 'x'/,
+  )
+  t.match(
+    await failure(sample('zero_data: true', '[ 4 ]', 'q')),
+    /failed to run warmup sample 'first': unexpected inference input 'q'/,
+  )
+  t.match(
+    await failure(sample('zero_data: true', '[ -1 ]')),
+    /expects all variable-size dimensions are specified for input 'x'/,
+  )
   t.match(await failure(sample('')), /to have input_data_type set/)
   t.match(await failure(sample('input_data_file: "x.raw"')), /x\.raw/)
   t.match(await failure(sample('input_data_file: "../../x"')), /within the folder warmup/)

@@ -32,7 +32,11 @@ export function repository(t: { teardown(end: () => unknown): unknown }, files: 
 export const onCpu: ModelSettings = { autoComplete: true, engine: { backend: 'cpu' } }
 
 /** The only model of a repository, in its highest version. */
-export async function loadOnly(folder: string, settings = onCpu, signal: AbortSignal = new AbortController().signal): Promise<EngineModel> {
+export async function loadOnly(
+  folder: string,
+  settings = onCpu,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<EngineModel> {
   const { models } = await scanRepositories([folder])
   const [found] = models.values()
   if (found === undefined) throw new Error('the repository is empty')
@@ -46,8 +50,15 @@ export function wire(
   shape: readonly number[],
   datatype: Exclude<Datatype, 'BYTES'> = 'FP32',
 ): WireTensor {
-  const arrays = { FP32: Float32Array, FP64: Float64Array, INT32: Int32Array, UINT8: Uint8Array, INT8: Int8Array } as const
-  if (datatype === 'INT64') return { name, datatype, shape, bytes: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer) }
+  const arrays = {
+    FP32: Float32Array,
+    FP64: Float64Array,
+    INT32: Int32Array,
+    UINT8: Uint8Array,
+    INT8: Int8Array,
+  } as const
+  if (datatype === 'INT64')
+    return { name, datatype, shape, bytes: new Uint8Array(BigInt64Array.from(values.map(BigInt)).buffer) }
   const array = arrays[datatype as keyof typeof arrays].from(values as number[])
   return { name, datatype, shape, bytes: new Uint8Array(array.buffer) }
 }

@@ -17,7 +17,9 @@ const message = async (call: () => unknown): Promise<string> => (await failureOf
 const kind = async (call: () => unknown): Promise<unknown> => ((await failureOf(call)) as { kind?: unknown }).kind
 
 await t.test('none: all models, once, each in its latest version; no load and unload', async (t) => {
-  const { models, loads, events } = rig(repository(t, { ...model('a', '1', '10', '9'), ...model('b', '3') }), { mode: 'none' })
+  const { models, loads, events } = rig(repository(t, { ...model('a', '1', '10', '9'), ...model('b', '3') }), {
+    mode: 'none',
+  })
   t.notOk(models.isReady(), 'it has not started')
   await models.start()
   t.ok(models.isReady())
@@ -92,7 +94,8 @@ await t.test('names that nobody has: 404, and nothing is left of them', async (t
   t.equal(await message(() => models.load('b')), "failed to load 'b', failed to poll from model repository")
   t.equal(await kind(() => models.unload('b')), 'NOT_FOUND')
   await models.unload('a')
-  for (const name of ['', ' ', '..', 'a/b', '../a']) t.equal(await kind(() => models.load(name)), 'INVALID_ARG', JSON.stringify(name))
+  for (const name of ['', ' ', '..', 'a/b', '../a'])
+    t.equal(await kind(() => models.load(name)), 'INVALID_ARG', JSON.stringify(name))
   t.same(lines(models.index(false)), ['a'])
   t.ok(models.isReady())
   await models.close()
@@ -100,7 +103,10 @@ await t.test('names that nobody has: 404, and nothing is left of them', async (t
 })
 
 await t.test('version_policy', async (t) => {
-  const folder = repository(t, { ...model('a', '1', '2', '3'), 'a/config.pbtxt': 'version_policy { specific { versions: [ 1, 3 ] } }' })
+  const folder = repository(t, {
+    ...model('a', '1', '2', '3'),
+    'a/config.pbtxt': 'version_policy { specific { versions: [ 1, 3 ] } }',
+  })
   const { models } = rig(folder)
   await models.start()
   await models.load('a')
@@ -109,38 +115,44 @@ await t.test('version_policy', async (t) => {
   await models.load('a')
   t.same(lines(models.index(false)), ['a 1 UNAVAILABLE unloaded', 'a 2 READY', 'a 3 READY'])
   write(folder, { 'a/config.pbtxt': 'version_policy { specific { versions: [ 8 ] } }' })
-  const text = "load failed for model 'a': at least one version must be available under the version policy of model 'a'\n"
+  const text =
+    "load failed for model 'a': at least one version must be available under the version policy of model 'a'\n"
   t.equal(await message(() => models.load('a')), text)
   t.same(models.snapshot.versions('a'), ['2', '3'])
   await models.close()
 })
 
-await t.test('test_model_reload_fail: a failed load leaves the old one at work, and its reason in the index', async (t) => {
-  const folder = repository(t, model('a', '1'))
-  const { models, loads, events } = rig(folder)
-  await models.start()
-  await models.load('a')
-  const before = models.snapshot.find('a')
-  write(folder, model('a', '2'))
-  loads.failing.add('a:2')
-  const text = 'version 2 is at UNAVAILABLE state: a:2 is broken;'
-  t.equal(await message(() => models.load('a')), `load failed for model 'a': ${text}\n`)
-  t.equal(models.snapshot.find('a'), before)
-  t.same(lines(models.index(false)), [`a 1 READY ${text}`, 'a 2 UNAVAILABLE a:2 is broken'])
-  t.ok(models.isReady())
-  t.same(events.at(-1)?.text, `load failed for model 'a': ${text}`)
-  write(folder, { 'a/config.pbtxt': 'nonsense' })
-  t.match(await message(() => models.load('a')), /load failed for model 'a': .*config\.pbtxt/)
-  t.equal(models.snapshot.find('a'), before)
-  remove(folder, 'a/config.pbtxt')
-  loads.failing.clear()
-  await models.load('a')
-  t.same(lines(models.index(false)), ['a 1 UNAVAILABLE unloaded', 'a 2 READY'])
-  await models.close()
-})
+await t.test(
+  'test_model_reload_fail: a failed load leaves the old one at work, and its reason in the index',
+  async (t) => {
+    const folder = repository(t, model('a', '1'))
+    const { models, loads, events } = rig(folder)
+    await models.start()
+    await models.load('a')
+    const before = models.snapshot.find('a')
+    write(folder, model('a', '2'))
+    loads.failing.add('a:2')
+    const text = 'version 2 is at UNAVAILABLE state: a:2 is broken;'
+    t.equal(await message(() => models.load('a')), `load failed for model 'a': ${text}\n`)
+    t.equal(models.snapshot.find('a'), before)
+    t.same(lines(models.index(false)), [`a 1 READY ${text}`, 'a 2 UNAVAILABLE a:2 is broken'])
+    t.ok(models.isReady())
+    t.same(events.at(-1)?.text, `load failed for model 'a': ${text}`)
+    write(folder, { 'a/config.pbtxt': 'nonsense' })
+    t.match(await message(() => models.load('a')), /load failed for model 'a': .*config\.pbtxt/)
+    t.equal(models.snapshot.find('a'), before)
+    remove(folder, 'a/config.pbtxt')
+    loads.failing.clear()
+    await models.load('a')
+    t.same(lines(models.index(false)), ['a 1 UNAVAILABLE unloaded', 'a 2 READY'])
+    await models.close()
+  },
+)
 
 await t.test('of several versions all are taken, or none', async (t) => {
-  const { models, loads } = rig(repository(t, { ...model('a', '1', '2'), 'a/config.pbtxt': 'version_policy { all {} }' }))
+  const { models, loads } = rig(
+    repository(t, { ...model('a', '1', '2'), 'a/config.pbtxt': 'version_policy { all {} }' }),
+  )
   await models.start()
   loads.failing.add('a:1')
   await failureOf(() => models.load('a'))
@@ -352,18 +364,21 @@ await t.test('poll: a change counts once two looks in a row saw the same', async
   await models.close()
 })
 
-await t.test('poll: a folder that is no model keeps the server from being ready only as long as it is there', async (t) => {
-  const folder = repository(t, { ...model('a', '1'), 'b/config.pbtxt': '' })
-  const { models } = rig(folder, { mode: 'poll', exitOnError: false })
-  await models.start()
-  t.notOk(models.isReady())
-  remove(folder, 'b')
-  await models.poll()
-  await models.poll()
-  t.ok(models.isReady())
-  t.same(lines(models.index(false)), ['a 1 READY'])
-  await models.close()
-})
+await t.test(
+  'poll: a folder that is no model keeps the server from being ready only as long as it is there',
+  async (t) => {
+    const folder = repository(t, { ...model('a', '1'), 'b/config.pbtxt': '' })
+    const { models } = rig(folder, { mode: 'poll', exitOnError: false })
+    await models.start()
+    t.notOk(models.isReady())
+    remove(folder, 'b')
+    await models.poll()
+    await models.poll()
+    t.ok(models.isReady())
+    t.same(lines(models.index(false)), ['a 1 READY'])
+    await models.close()
+  },
+)
 
 await t.test('a start that is given up loads nothing', async (t) => {
   const { models, loads, events } = rig(repository(t, model('a', '1')), { mode: 'none' })
@@ -424,7 +439,10 @@ await t.test('test_file_override: refused unless allowed; files go when the mode
   const folder = repository(t, model('a', '1'))
   const { models, loads } = rig(folder, { allowFileOverride: true })
   await models.start()
-  t.equal(await message(() => models.load('a', { files })), "Load parameter 'config' must be specified for model file override")
+  t.equal(
+    await message(() => models.load('a', { files })),
+    "Load parameter 'config' must be specified for model file override",
+  )
   await models.load('a', { config, files })
   t.same(models.snapshot.versions('a'), ['7'], 'in place of all that the folder has')
   await models.load('b', { config, files })
@@ -455,7 +473,11 @@ await t.test('test_file_override_security: names beyond the folder of a version'
   ] // prettier-ignore
   for (const name of names) {
     const files = new Map([['1/model.onnx', Buffer.from(onnx)], [name, Buffer.from('x')]]) // prettier-ignore
-    t.equal(await kind(() => models.load('a', { config: '{}', files })), 'INVALID_ARG', JSON.stringify(name.slice(0, 20)))
+    t.equal(
+      await kind(() => models.load('a', { config: '{}', files })),
+      'INVALID_ARG',
+      JSON.stringify(name.slice(0, 20)),
+    )
   }
   t.same(loads.begun, [])
   await models.close()

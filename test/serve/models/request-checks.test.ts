@@ -1,4 +1,5 @@
-// Whether a request suits a model. The cases are those of Triton's suites that they are named after; the texts are Triton's.
+// Whether a request suits a model. The cases are those of Triton's suites that they are named after; the texts are
+// Triton's.
 import t, { type Test } from 'tap'
 import { checkRequest, type RequestRules, type TensorRule } from '../../../lib/serve/models/request-checks.js'
 import { clientShape, modelShape } from '../../../lib/serve/models/shapes.js'
@@ -21,7 +22,12 @@ const rules = (maxBatch: number, inputs: readonly TensorRule[], outputs = [rule(
   outputs: new Map(outputs.map((each) => [each.name, each])),
 })
 
-const tensor = (name: string, shape: readonly number[], datatype: Exclude<Datatype, 'BYTES'> = 'FP32', bytes?: number): WireTensor => ({
+const tensor = (
+  name: string,
+  shape: readonly number[],
+  datatype: Exclude<Datatype, 'BYTES'> = 'FP32',
+  bytes?: number,
+): WireTensor => ({
   name,
   datatype,
   shape,
@@ -42,7 +48,11 @@ await t.test('what suits it, in the order of the config', (t) => {
   t.equal(rows, 2)
   t.same(inputs.map(({ tensor: { name } }) => name), ['A', 'B']) // prettier-ignore
   t.equal(checkRequest(rules(0, [rule('A', [])]), { inputs: [tensor('A', [])] }).rows, 1, 'L0_scalar_io: a scalar')
-  t.equal(checkRequest(rules(0, [rule('A', [-1])]), { inputs: [tensor('A', [0])] }).rows, 1, 'L0_infer_zero: no elements')
+  t.equal(
+    checkRequest(rules(0, [rule('A', [-1])]), { inputs: [tensor('A', [0])] }).rows,
+    1,
+    'L0_infer_zero: no elements',
+  )
   t.end()
 })
 
@@ -70,10 +80,30 @@ await t.test('L0_input_validation: names and numbers of inputs', (t) => {
 })
 
 await t.test('L0_client_nobatch: the rows of a batch', (t) => {
-  refused(t, two, { inputs: [tensor('A', []), b] }, `${who}input 'A' has no shape but model requires batch dimension for 'M'`)
-  refused(t, two, { inputs: [a, tensor('B', [1, 3])] }, `${who}input 'B' batch size does not match other inputs for 'M'`)
-  refused(t, two, { inputs: [tensor('A', [5, 2, 1]), tensor('B', [5, 3])] }, `${who}inference request batch-size must be <= 4 for 'M'`)
-  refused(t, two, { inputs: [tensor('A', [0, 2, 1]), tensor('B', [0, 3])] }, `${who}inference request batch-size must be >= 1 for 'M'`)
+  refused(
+    t,
+    two,
+    { inputs: [tensor('A', []), b] },
+    `${who}input 'A' has no shape but model requires batch dimension for 'M'`,
+  )
+  refused(
+    t,
+    two,
+    { inputs: [a, tensor('B', [1, 3])] },
+    `${who}input 'B' batch size does not match other inputs for 'M'`,
+  )
+  refused(
+    t,
+    two,
+    { inputs: [tensor('A', [5, 2, 1]), tensor('B', [5, 3])] },
+    `${who}inference request batch-size must be <= 4 for 'M'`,
+  )
+  refused(
+    t,
+    two,
+    { inputs: [tensor('A', [0, 2, 1]), tensor('B', [0, 3])] },
+    `${who}inference request batch-size must be >= 1 for 'M'`,
+  )
   t.end()
 })
 
@@ -99,7 +129,12 @@ await t.test('L0_input_validation: data types, shapes and bytes', (t) => {
     refused(t, two, { inputs: [tensor('A', shape, 'FP32', 16), b] }, text)
   }
   const single = rules(0, [rule('A', [2])])
-  refused(t, single, { inputs: [tensor('A', [1, 2])] }, `${who}unexpected shape for input 'A' for model 'M'. Expected [2], got [1,2]. `)
+  refused(
+    t,
+    single,
+    { inputs: [tensor('A', [1, 2])] },
+    `${who}unexpected shape for input 'A' for model 'M'. Expected [2], got [1,2]. `,
+  )
   refused(
     t,
     single,
@@ -127,6 +162,8 @@ await t.test('L0_infer_reshape: variable sizes keep their order, rows stay', (t)
 await t.test('L0_trt_shape_tensors: a shape tensor has no rows', (t) => {
   const of = rules(8, [rule('A', [2]), rule('S', [3], { datatype: 'INT32', isShapeTensor: true })])
   t.equal(checkRequest(of, { inputs: [tensor('S', [3], 'INT32'), tensor('A', [5, 2])] }).rows, 5)
-  t.throws(() => checkRequest(of, { inputs: [tensor('S', [5, 3], 'INT32'), tensor('A', [5, 2])] }), { code: 'ERR_TRT_SERVER' })
+  t.throws(() => checkRequest(of, { inputs: [tensor('S', [5, 3], 'INT32'), tensor('A', [5, 2])] }), {
+    code: 'ERR_TRT_SERVER',
+  })
   t.end()
 })

@@ -24,7 +24,22 @@ class Spied implements SlotMemory {
 }
 
 await t.test('blocks have at least the bytes of a slot, and at most a quarter more beyond the smallest', (t) => {
-  for (const bytes of [0, 1, 4095, 4096, 4097, 5120, 5121, 8192, 8193, 602_112, 2 ** 20, 2 ** 20 + 1, 2 ** 26, 2 ** 32 + 1]) {
+  for (const bytes of [
+    0,
+    1,
+    4095,
+    4096,
+    4097,
+    5120,
+    5121,
+    8192,
+    8193,
+    602_112,
+    2 ** 20,
+    2 ** 20 + 1,
+    2 ** 26,
+    2 ** 32 + 1,
+  ]) {
     const size = blockSize(bytes)
     t.ok(size >= bytes && size % 64 === 0, `${bytes}`)
     if (bytes >= 4096) t.ok(size <= bytes * 1.25, `${bytes} → ${size}`)

@@ -98,7 +98,9 @@ export class Loads {
   }
 
   get open(): string[] {
-    return this.loaded.filter(({ closed }) => !closed).map(({ name, version, number }) => `${name}:${version} ${number}`)
+    return this.loaded
+      .filter(({ closed }) => !closed)
+      .map(({ name, version, number }) => `${name}:${version} ${number}`)
   }
 }
 

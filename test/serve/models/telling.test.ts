@@ -15,7 +15,9 @@ function teller(events: readonly ModelEvent[]): () => readonly string[] {
   return () => {
     const fresh = events.slice(at).filter(({ what }) => what !== 'loading' && what !== 'unloading')
     at = events.length
-    return fresh.map(({ what, model, version, text }) => [what, model, version, text].filter((part) => part !== undefined).join(' '))
+    return fresh.map(({ what, model, version, text }) =>
+      [what, model, version, text].filter((part) => part !== undefined).join(' '),
+    )
   }
 }
 
@@ -34,13 +36,21 @@ await t.test('each load has its line, whatever becomes of it', async (t) => {
   await models.load('a')
   t.same(told(), ['loaded a'], 'nothing was to be done')
   await failed('none', "failed none failed to load 'none', failed to poll from model repository")
-  await failed('empty', `failed empty load failed for model 'empty': at least one version must be available under the version policy of model 'empty': ${join(folder, 'empty')} needs`) // prettier-ignore
+  await failed(
+    'empty',
+    `failed empty load failed for model 'empty': at least one version must be available under the version policy of model 'empty': ${join(folder, 'empty')} needs`,
+  )
   await failed('..', "warning .. refused to load: invalid model name '..'")
 
   write(folder, { 'a/1/model.onnx': `${onnx}!` })
   loads.failing.add('a:1')
   const again = 'warning a 1 failed to load, tried again: a:1 is broken'
-  await failed('a', again, again, "failed a load failed for model 'a': version 1 is at UNAVAILABLE state: a:1 is broken;")
+  await failed(
+    'a',
+    again,
+    again,
+    "failed a load failed for model 'a': version 1 is at UNAVAILABLE state: a:1 is broken;",
+  )
   write(folder, { 'b/1/model.onnx': onnx })
   mkdirSync(join(folder, 'b', 'config.pbtxt'))
   await failed('b', `failed b load failed for model 'b': ${join(folder, 'b', 'config.pbtxt')} is a folder`)
@@ -55,7 +65,10 @@ await t.test('what cannot be loaded at the start is in the index with its reason
   await models.start()
   const [{ name, state, reason } = {}] = models.index(false)
   t.same([name, state], ['empty', 'UNAVAILABLE'])
-  t.match(reason, /^at least one version must be available .* empty needs a folder such as 1 with model.plan, model.onnx or model.js$/)
+  t.match(
+    reason,
+    /^at least one version must be available .* empty needs a folder such as 1 with model.plan, model.onnx or model.js$/,
+  )
   await models.close()
 })
 
@@ -85,7 +98,9 @@ await t.test('poll: a folder that is no model any more is told of once', async (
   t.same(told(), ['loaded a'])
   remove(folder, 'a/1')
   await models.poll()
-  t.match(told(), [`failed a at least one version must be available under the version policy of model 'a': ${join(folder, 'a')} needs`])
+  t.match(told(), [
+    `failed a at least one version must be available under the version policy of model 'a': ${join(folder, 'a')} needs`,
+  ])
   await models.poll()
   t.same(told(), [])
   t.equal(models.snapshot.find('a').version, '1')
@@ -109,9 +124,12 @@ await t.test('a repository that is away: the log has its path, the client has no
 
 await t.test('fields without effect are told of at each load, once', async (t) => {
   const config = 'optimization { gather_kernel_buffer_threshold: 4 } instance_group { rate_limiter { priority: 2 } }'
-  const { models, loads, events } = rig(repository(t, { 'a/1/model.onnx': onnx, 'a/2/model.onnx': onnx, 'a/config.pbtxt': config }), {
-    retries: 1,
-  })
+  const { models, loads, events } = rig(
+    repository(t, { 'a/1/model.onnx': onnx, 'a/2/model.onnx': onnx, 'a/config.pbtxt': config }),
+    {
+      retries: 1,
+    },
+  )
   const told = teller(events)
   await models.start()
   const without = [
@@ -121,7 +139,9 @@ await t.test('fields without effect are told of at each load, once', async (t) =
   await models.load('a')
   t.match([...told()].sort(), ['loaded a', ...without].sort())
   loads.failing.add('a:2')
-  await failureOf(() => models.load('a', { config: JSON.stringify({ optimization: { gather_kernel_buffer_threshold: 4 } }) }))
+  await failureOf(() =>
+    models.load('a', { config: JSON.stringify({ optimization: { gather_kernel_buffer_threshold: 4 } }) }),
+  )
   t.equal(told().filter((line) => line.includes('has no effect')).length, 1, 'not for each try')
   await models.close()
 })

@@ -15,16 +15,26 @@ driver.set({ devices: 2 })
 const [family] = families
 const { control } = family
 const warnings: string[] = []
-const onGpu: ModelSettings = { autoComplete: true, engine: { tensorrt: family.path }, onWarning: (text) => void warnings.push(text) }
+const onGpu: ModelSettings = {
+  autoComplete: true,
+  engine: { tensorrt: family.path },
+  onWarning: (text) => void warnings.push(text),
+}
 const plan = (spec: Spec): Uint8Array => fakePlan({ ...spec, version: family.version })
 const load = (folder: string, gpus?: readonly number[]): Promise<EngineModel> =>
   loadOnly(folder, { ...onGpu, engine: { ...onGpu.engine, gpus } })
-const withConfig = (config: string, spec: Spec = rowsPlan()): Files => ({ 'm/config.pbtxt': config, 'm/1/model.plan': plan(spec) })
+const withConfig = (config: string, spec: Spec = rowsPlan()): Files => ({
+  'm/config.pbtxt': config,
+  'm/1/model.plan': plan(spec),
+})
 const row = (value: number): ReturnType<typeof wire> => wire('x', [value, value, value], [1, 3])
 
 await t.test('a plan without a configuration: batches as its profile has them', async (t) => {
   const model = await load(repository(t, { 'm/1/model.plan': plan(rowsPlan(3, 16)) }))
-  t.same([model.platform, model.config.maxBatchSize, model.config.schedulingChoice.case], ['tensorrt_plan', 16, 'dynamicBatching'])
+  t.same(
+    [model.platform, model.config.maxBatchSize, model.config.schedulingChoice.case],
+    ['tensorrt_plan', 16, 'dynamicBatching'],
+  )
   t.same([model.inputs.get('x')?.shape, model.outputs.get('y')?.shape], [[-1, 3], [-1, 3]]) // prettier-ignore
   const slot = model.reserve(12)
   slot.bytes.set(row(2).bytes)
@@ -118,8 +128,13 @@ await t.test('#8629: without profile in the configuration the best of all is tak
   const one = await load(repository(t, withConfig('instance_group { profile: "0" }', spec)))
   t.equal(one.config.maxBatchSize, 4)
   await one.close()
-  const three = rowsPlan(3, 4, { profiles: [1, 2, 3].map((most) => ({ dims: { x: range([1, 3], [1, 3], [most, 3]) } })) })
-  t.match((await failureOf(() => load(repository(t, withConfig('instance_group { profile: ["0", "2"] }', three))))).message, /not served/)
+  const three = rowsPlan(3, 4, {
+    profiles: [1, 2, 3].map((most) => ({ dims: { x: range([1, 3], [1, 3], [most, 3]) } })),
+  })
+  t.match(
+    (await failureOf(() => load(repository(t, withConfig('instance_group { profile: ["0", "2"] }', three))))).message,
+    /not served/,
+  )
   t.same(leftovers(), {})
 })
 
@@ -145,7 +160,8 @@ await t.test('priorities: a level that the model has not is its default one', as
   const config = `max_batch_size: 8 instance_group { count: 1 }
     dynamic_batching { priority_levels: 3 default_priority_level: 2 priority_queue_policy { key: 1 value { max_queue_size: 1 } } }`
   const model = await load(repository(t, withConfig(config)))
-  for (const priority of [0, 1, 2, 3, 4, 2 ** 32]) t.equal((await model.infer({ inputs: [row(1)], priority }, never())).length, 1)
+  for (const priority of [0, 1, 2, 3, 4, 2 ** 32])
+    t.equal((await model.infer({ inputs: [row(1)], priority }, never())).length, 1)
   await model.close()
   t.same(leftovers(), {})
 })
@@ -160,7 +176,10 @@ await t.test('model.onnx is built, for the sizes of the configuration', async (t
   t.same(y && floats(y), [0, 0, 1])
   await model.close()
   const open = { 'm/config.pbtxt': 'backend: "tensorrt"', 'm/1/model.onnx': reluModel(['N', 'M']) }
-  t.match((await failureOf(() => load(repository(t, open)))).message, /Expected dims without -1 for input 'x' of model 'm'/)
+  t.match(
+    (await failureOf(() => load(repository(t, open)))).message,
+    /Expected dims without -1 for input 'x' of model 'm'/,
+  )
   t.same(leftovers(), {})
 })
 

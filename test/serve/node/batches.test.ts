@@ -75,8 +75,12 @@ const code = `
   }`
 
 /** How many were together, in which instance, and the request's own number. */
-const told = async (model: NodeModel, number: number, more: Partial<ServableRequest> = {}, cut = new Cut()): Promise<unknown> =>
-  (await ask(model, [number, 0, 0, 0], more, cut)).map((y) => floats(y).slice(0, 3))[0]
+const told = async (
+  model: NodeModel,
+  number: number,
+  more: Partial<ServableRequest> = {},
+  cut = new Cut(),
+): Promise<unknown> => (await ask(model, [number, 0, 0, 0], more, cut)).map((y) => floats(y).slice(0, 3))[0]
 
 /** A request that an instance is at work with until the result is called. */
 async function held(model: NodeModel): Promise<() => Promise<void>> {
@@ -126,19 +130,22 @@ t.test('without batches each comes alone, to whichever instance has nothing to d
   t.same(await Promise.all([told(model, 1), told(model, 2)]), [[1, 0, 1], [1, 1, 2]]) // prettier-ignore
 })
 
-t.test('concurrency: so many calls of execute are under way in an instance, and the next waits for one of them', async (t) => {
-  const several = code.replace('export default {', 'export default { concurrency: 2,')
-  const { model } = await load(t, { code: several, config: 'max_batch_size: 3' })
-  const release = await held(model)
-  t.same(await told(model, 1), [1, 0, 1], 'beside one that has not ended')
-  const other = await held(model)
-  const waiting = [2, 3].map((number) => told(model, number))
-  await certain(() => model.pending === 2)
-  await release()
-  t.same(await Promise.all(waiting), [[2, 0, 2], [2, 0, 3]]) // prettier-ignore
-  await other()
-  t.match(model.counters(), { executions: 2, rows: 3, failures: { cancelledRunning: 2 } })
-})
+t.test(
+  'concurrency: so many calls of execute are under way in an instance, and the next waits for one of them',
+  async (t) => {
+    const several = code.replace('export default {', 'export default { concurrency: 2,')
+    const { model } = await load(t, { code: several, config: 'max_batch_size: 3' })
+    const release = await held(model)
+    t.same(await told(model, 1), [1, 0, 1], 'beside one that has not ended')
+    const other = await held(model)
+    const waiting = [2, 3].map((number) => told(model, number))
+    await certain(() => model.pending === 2)
+    await release()
+    t.same(await Promise.all(waiting), [[2, 0, 2], [2, 0, 3]]) // prettier-ignore
+    await other()
+    t.match(model.counters(), { executions: 2, rows: 3, failures: { cancelledRunning: 2 } })
+  },
+)
 
 t.test('concurrency: two instances share the work evenly', async (t) => {
   const several = code.replace('export default {', 'export default { concurrency: 2,')
@@ -155,7 +162,10 @@ t.test('a queue has the length and the patience that its policy gives it', async
   const release = await held(model)
   const waiting = [1, 2].map((number) => faultOf(told(model, number)))
   t.same(await faultOf(told(model, 3, { id: '3' })), ['UNAVAILABLE', '[request id: 3] Exceeds maximum queue size'])
-  t.same(await Promise.all(waiting), [['UNAVAILABLE', 'Request timeout expired'], ['UNAVAILABLE', 'Request timeout expired']]) // prettier-ignore
+  t.same(await Promise.all(waiting), [
+    ['UNAVAILABLE', 'Request timeout expired'],
+    ['UNAVAILABLE', 'Request timeout expired'],
+  ])
   await release()
   const { rejected, queueTimeout } = model.counters().failures
   t.same([rejected, queueTimeout, model.pending], [1, 2, 0])
@@ -180,7 +190,11 @@ t.test('a request may shorten its wait where nothing forbids it, and DELAY lets 
 
 t.test('requests of one turn of the event loop leave together', async (t) => {
   const { model } = await load(t, { code, config: 'max_batch_size: 8' })
-  t.same(await Promise.all([1, 2, 3].map((number) => told(model, number))), [[3, 0, 1], [3, 0, 2], [3, 0, 3]]) // prettier-ignore
+  t.same(await Promise.all([1, 2, 3].map((number) => told(model, number))), [
+    [3, 0, 1],
+    [3, 0, 2],
+    [3, 0, 3],
+  ])
 })
 
 t.test('model_warmup runs in each instance, and does not count', async (t) => {

@@ -1,4 +1,5 @@
-// A model in JavaScript whose instances die one after the other, behind a server: what it says of it, and how it comes back.
+// A model in JavaScript whose instances die one after the other, behind a server: what it says of it, and how it comes
+// back.
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -41,38 +42,46 @@ async function started(folder: string, more: Partial<Parameters<typeof serve>[0]
   return { server, lines, get, infer }
 }
 
-await t.test('three deaths in a minute: the index, health and metadata say so, and a load brings it back', async (t) => {
-  const folder = repository(t, {
-    'm/config.pbtxt': configOf(),
-    'm/1/model.js': bad,
-    ...ensemble('e', { inputs: ['x FP32 [4]'], outputs: ['z FP32 [4]'], steps: ['m(x=x -> y=z)'], maxBatch: 0 }),
-  })
-  const { server, lines, get, infer } = await started(folder, { modelControlMode: 'explicit', loadModel: ['m', 'e'] })
-  t.teardown(() => server.close())
-  t.same([(await infer('e', 1))[0], (await get('health/ready'))[0]], [200, 200])
-  for (let i = 0; i < 3; i++) t.equal((await infer('m', -1))[0], 500)
-  await certain(() => server.index().every(({ state }) => state === 'UNAVAILABLE')) // the ensemble's threads end first
-  const index = server.index()
-  t.match(index, [
-    { name: 'e', version: '1', state: 'UNAVAILABLE', reason: /'m'.*answers no more requests/s },
-    { name: 'm', version: '1', state: 'UNAVAILABLE', reason: text },
-  ])
-  t.same([(await get('health/ready'))[0], (await get('models/m/ready'))[0], (await get('models/m/versions/1/ready'))[0]], [400, 400, 400])
-  const said = { error: /^Request for unknown model: 'm' version 1 is not at ready state: model 'm' answers no more requests/ }
-  for (const path of ['models/m', 'models/m/versions/1']) t.match((await get(path))[1], said)
-  t.match(await infer('m', 1), [503, said])
-  t.match(await infer('e', 1), [404, { error: /'e' has no available versions/ }])
-  t.match(
-    lines.filter(({ level, msg }) => level === 'error' && msg !== 'inference failed'),
-    [{ model: 'm', version: '1', error: text, msg: 'a model answers no more requests' }],
-  )
-  await server.load('m')
-  t.same(
-    server.index().map(({ state }) => state),
-    ['READY', 'READY'],
-  )
-  t.same([(await infer('m', 1))[0], (await infer('e', 1))[0], (await get('health/ready'))[0]], [200, 200, 200])
-})
+await t.test(
+  'three deaths in a minute: the index, health and metadata say so, and a load brings it back',
+  async (t) => {
+    const folder = repository(t, {
+      'm/config.pbtxt': configOf(),
+      'm/1/model.js': bad,
+      ...ensemble('e', { inputs: ['x FP32 [4]'], outputs: ['z FP32 [4]'], steps: ['m(x=x -> y=z)'], maxBatch: 0 }),
+    })
+    const { server, lines, get, infer } = await started(folder, { modelControlMode: 'explicit', loadModel: ['m', 'e'] })
+    t.teardown(() => server.close())
+    t.same([(await infer('e', 1))[0], (await get('health/ready'))[0]], [200, 200])
+    for (let i = 0; i < 3; i++) t.equal((await infer('m', -1))[0], 500)
+    await certain(() => server.index().every(({ state }) => state === 'UNAVAILABLE')) // the ensemble's threads end first
+    const index = server.index()
+    t.match(index, [
+      { name: 'e', version: '1', state: 'UNAVAILABLE', reason: /'m'.*answers no more requests/s },
+      { name: 'm', version: '1', state: 'UNAVAILABLE', reason: text },
+    ])
+    t.same(
+      [(await get('health/ready'))[0], (await get('models/m/ready'))[0], (await get('models/m/versions/1/ready'))[0]],
+      [400, 400, 400],
+    )
+    const said = {
+      error: /^Request for unknown model: 'm' version 1 is not at ready state: model 'm' answers no more requests/,
+    }
+    for (const path of ['models/m', 'models/m/versions/1']) t.match((await get(path))[1], said)
+    t.match(await infer('m', 1), [503, said])
+    t.match(await infer('e', 1), [404, { error: /'e' has no available versions/ }])
+    t.match(
+      lines.filter(({ level, msg }) => level === 'error' && msg !== 'inference failed'),
+      [{ model: 'm', version: '1', error: text, msg: 'a model answers no more requests' }],
+    )
+    await server.load('m')
+    t.same(
+      server.index().map(({ state }) => state),
+      ['READY', 'READY'],
+    )
+    t.same([(await infer('m', 1))[0], (await infer('e', 1))[0], (await get('health/ready'))[0]], [200, 200, 200])
+  },
+)
 
 await t.test('one version of two that is broken leaves the other', async (t) => {
   const policy = 'version_policy: { all {} }'
@@ -88,23 +97,30 @@ await t.test('one version of two that is broken leaves the other', async (t) => 
   t.match(await infer('m', -1), [200, { model_version: '1' }])
 })
 
-await t.test('lines of a module are lines of the log, with who wrote them; a thread that does not end is ended in time', async (t) => {
-  const code = `export default {
+await t.test(
+  'lines of a module are lines of the log, with who wrote them; a thread that does not end is ended in time',
+  async (t) => {
+    const code = `export default {
     load: ({ instance }) => instance === 1 && console.error('loaded'),
     async execute(requests) { await new Promise(() => {}) },
     unload: () => new Promise(() => setInterval(() => {}, 1000)),
   }`
-  const folder = repository(t, { 'm/config.pbtxt': configOf('instance_group [ { count: 2 kind: KIND_CPU } ]'), 'm/1/model.js': code })
-  const { server, lines } = await started(folder, { exitTimeoutSecs: 1 })
-  t.match(
-    lines.filter(({ msg }) => msg === 'loaded'),
-    [{ level: 'info', model: 'm', version: '1', instance: 1, stream: 'stderr' }],
-  )
-  await server.close()
-  const ended = lines.filter(({ msg }) => String(msg).startsWith('unload() of instance'))
-  t.equal(ended.length, 2)
-  for (const { msg } of ended) t.ok(Number(/has not ended within (\d+) ms/.exec(String(msg))?.[1]) <= 1000, String(msg))
-})
+    const folder = repository(t, {
+      'm/config.pbtxt': configOf('instance_group [ { count: 2 kind: KIND_CPU } ]'),
+      'm/1/model.js': code,
+    })
+    const { server, lines } = await started(folder, { exitTimeoutSecs: 1 })
+    t.match(
+      lines.filter(({ msg }) => msg === 'loaded'),
+      [{ level: 'info', model: 'm', version: '1', instance: 1, stream: 'stderr' }],
+    )
+    await server.close()
+    const ended = lines.filter(({ msg }) => String(msg).startsWith('unload() of instance'))
+    t.equal(ended.length, 2)
+    for (const { msg } of ended)
+      t.ok(Number(/has not ended within (\d+) ms/.exec(String(msg))?.[1]) <= 1000, String(msg))
+  },
+)
 
 await t.test('paths of this machine are for the log alone, wherever links lead', async (t) => {
   const outside = repository(t, {
@@ -115,7 +131,11 @@ await t.test('paths of this machine are for the log alone, wherever links lead',
   const folder = repository(t, { 'n/config.pbtxt': configOf(), 'n/1/model.js': copy('') })
   symlinkSync(join(outside, 'm'), join(folder, 'm'))
   symlinkSync(join(outside, 'two'), join(folder, 'n/2'))
-  const { server, lines } = await started(folder, { modelControlMode: 'explicit', loadModel: ['*'], exitOnError: false })
+  const { server, lines } = await started(folder, {
+    modelControlMode: 'explicit',
+    loadModel: ['*'],
+    exitOnError: false,
+  })
   t.teardown(() => server.close())
   t.same(
     server.index().map(({ reason }) => reason),

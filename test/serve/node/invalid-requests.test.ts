@@ -1,4 +1,5 @@
-// A module that says that the request is at fault: what clients get, and how it is counted; of models alone, and as steps of ensembles.
+// A module that says that the request is at fault: what clients get, and how it is counted; of models alone, and as
+// steps of ensembles.
 import t from 'tap'
 import { GrpcClient } from '../../../lib/client/index.js'
 import { Tensor } from '../../../lib/index.js'
@@ -28,8 +29,12 @@ const code = `
   export default { execute: (requests) => requests.map(({ inputs: { x }, parameters: { what = x.data[0] < 0 ? 'invalid' : 'good' } }) => ways[what](x)) }`
 
 await t.test('given in place of outputs, or thrown of one request', async (t) => {
-  const { model } = await load(t, { code, config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }' })
-  const told = (what: string): Promise<readonly [string, string]> => faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } }))
+  const { model } = await load(t, {
+    code,
+    config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }',
+  })
+  const told = (what: string): Promise<readonly [string, string]> =>
+    faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } }))
   const asked = ['invalid', 'copy', 'path', 'empty', 'error', 'picture', 'proxy'].map(told)
   const good = ask(model, [1, 2, 3, 4])
   t.same(await Promise.all(asked), [
@@ -49,7 +54,10 @@ await t.test('given in place of outputs, or thrown of one request', async (t) =>
 })
 
 await t.test('thrown of several requests it is not said of which', async (t) => {
-  const { model } = await load(t, { code, config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }' })
+  const { model } = await load(t, {
+    code,
+    config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }',
+  })
   const both = ['throw', 'good'].map((what) => faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } })))
   const text =
     "execute() of model 'm' failed: it threw an InvalidRequestError for 2 requests at once, and is to give it in place of the outputs of the one that is at fault: x is below 0"
@@ -60,7 +68,8 @@ await t.test('thrown of several requests it is not said of which', async (t) => 
 t.test('what is one', (t) => {
   const error = new InvalidRequestError('no', { cause: 1 })
   t.same([error.name, error.message, error.cause, error instanceof Error], ['InvalidRequestError', 'no', 1, true])
-  for (const other of [undefined, null, 'no', new Error('no'), { name: 'InvalidRequestError' }]) t.notOk(isInvalidRequest(other))
+  for (const other of [undefined, null, 'no', new Error('no'), { name: 'InvalidRequestError' }])
+    t.notOk(isInvalidRequest(other))
   t.ok(isInvalidRequest(error))
   t.same(Object.keys(error), ['name'])
   t.end()
@@ -110,7 +119,9 @@ await t.test(
       ],
     )
     const metrics = await (await fetch(server.addresses.metrics?.url ?? '')).text()
-    const failures = metrics.split('\n').filter((line) => line.startsWith('nv_inference_request_failure') && !line.endsWith(' 0'))
+    const failures = metrics
+      .split('\n')
+      .filter((line) => line.startsWith('nv_inference_request_failure') && !line.endsWith(' 0'))
     t.same(
       failures.map((line) => line.replace(/.*model="(.)".*reason="(\w+)".* (\d+)$/, '$1 $2 $3')),
       ['e OTHER 2', 'm OTHER 4'],

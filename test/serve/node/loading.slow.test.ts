@@ -65,7 +65,8 @@ await t.test('types are stripped where Node does that, and refused where it does
     ])
 })
 
-const packages = 'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ] output [ { name: "found" data_type: TYPE_STRING dims: [ -1 ] } ]'
+const packages =
+  'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ] output [ { name: "found" data_type: TYPE_STRING dims: [ -1 ] } ]'
 
 await t.test('packages are found from this one: itself, and sharp', async (t) => {
   const code = `
@@ -87,7 +88,11 @@ await t.test('packages are found from this one: itself, and sharp', async (t) =>
 
 await t.test('CommonJS requires them, too', async (t) => {
   const code = `const sharp = require('sharp'); module.exports = { execute: () => [{ found: [typeof sharp] }] }`
-  const { model } = await load(t, { code, config: `${packages} default_model_filename: "src/main.cjs"`, file: 'src/main.cjs' })
+  const { model } = await load(t, {
+    code,
+    config: `${packages} default_model_filename: "src/main.cjs"`,
+    file: 'src/main.cjs',
+  })
   t.same((await ask(model, [1, 2, 3, 4])).map(textsOf), [['function']])
   const missing = await faultOf(
     load(t, { code: `require('no-such-package')`, file: 'model.cjs', config: 'default_model_filename: "model.cjs"' }),

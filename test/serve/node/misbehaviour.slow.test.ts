@@ -1,4 +1,5 @@
-// Modules that do what they should not: the requests that they had fail, with a text that says what, and nothing else does.
+// Modules that do what they should not: the requests that they had fail, with a text that says what, and nothing else
+// does.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -30,7 +31,8 @@ const code = `
 
 const asked = (model: NodeModel, what: string, cut = new Cut()): ReturnType<typeof ask> =>
   ask(model, [1, 2, 3, 4], { parameters: { what } }, cut)
-const isGood = async (model: NodeModel): Promise<boolean> => (await asked(model, 'good')).map(floats).join() === '1,2,3,4'
+const isGood = async (model: NodeModel): Promise<boolean> =>
+  (await asked(model, 'good')).map(floats).join() === '1,2,3,4'
 
 for (const [what, text] of Object.entries({
   exit: /^instance 0 of model 'm' has ended: the module called process\.exit\(3\)$/,
@@ -55,7 +57,10 @@ for (const [what, text] of Object.entries({
   })
 
 await t.test('three deaths in a minute, and the model is not available', async (t) => {
-  const { model, failures, warnings } = await load(t, { code, config: 'instance_group [ { kind: KIND_CPU count: 2 } ]' })
+  const { model, failures, warnings } = await load(t, {
+    code,
+    config: 'instance_group [ { kind: KIND_CPU count: 2 } ]',
+  })
   t.equal(model.failure, undefined)
   const patient = new Cut()
   const under = faultOf(asked(model, 'patient', patient))
@@ -90,12 +95,17 @@ await t.test('one that cannot be loaded again is not tried for ever', async (t) 
   const { model, failures } = await load(t, { code: once })
   t.match(await faultOf(asked(model, 'good')), ['INTERNAL', /process\.exit\(0\)/])
   await certain(() => failures.length > 0)
-  t.match(model.failure, /ended 3 times within a minute, the last time: load\(\) of model 'm' failed: the licence is over$/)
+  t.match(
+    model.failure,
+    /ended 3 times within a minute, the last time: load\(\) of model 'm' failed: the licence is over$/,
+  )
   t.ok(await noThreadLeft())
 })
 
 await t.test('an unload() that throws is told', async (t) => {
-  const { model, warnings } = await load(t, { code: 'export default { execute() {}, unload() { throw new Error("stuck") } }' })
+  const { model, warnings } = await load(t, {
+    code: 'export default { execute() {}, unload() { throw new Error("stuck") } }',
+  })
   await model.close()
   t.same(warnings, ["unload() of model 'm' failed: stuck"])
 })
@@ -146,7 +156,12 @@ await t.test('a timeout answers, and the thread is ended when the model is close
     const { cancelledRunning, cancelledWaiting } = model.counters().failures
     t.same([cancelledRunning, cancelledWaiting, model.pending, model.inFlight], [1, 1, 0, 0])
     await model.close()
-    t.match(warnings, what === 'loop' ? [/^unload\(\) of instance 0 of model 'm' has not ended within \d+ ms, and its thread was$/] : [])
+    t.match(
+      warnings,
+      what === 'loop'
+        ? [/^unload\(\) of instance 0 of model 'm' has not ended within \d+ ms, and its thread was$/]
+        : [],
+    )
     t.same(output, what === 'loop' ? [] : ['stdout: unloaded'])
   }
 })
@@ -176,7 +191,12 @@ await t.test('requests under way have the time that a close gives them', async (
 })
 
 await t.test('a program ends though nobody closes its models', async (t) => {
-  t.same(await runNode([fileURLToPath(new URL('./unclosed.js', import.meta.url))]), { code: 0, signal: null, stdout: '1\n', stderr: '' })
+  t.same(await runNode([fileURLToPath(new URL('./unclosed.js', import.meta.url))]), {
+    code: 0,
+    signal: null,
+    stdout: '1\n',
+    stderr: '',
+  })
 })
 
 await t.test('no thread is left', async (t) => {

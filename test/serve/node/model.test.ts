@@ -53,7 +53,11 @@ await t.test('what load() and execute() are given', async (t) => {
       },
       async unload() { console.error('b%se', 'y'); process.stdout.write('no line feed') },
     }`
-  const { model, output } = await load(t, { code, config: 'parameters { key: "path" value { string_value: "a/b" } }', file: 'model.mjs' })
+  const { model, output } = await load(t, {
+    code,
+    config: 'parameters { key: "path" value { string_value: "a/b" } }',
+    file: 'model.mjs',
+  })
   const [y] = await ask(model, [1, 2, 3, 4], { id: '7', parameters: { temperature: 0.5 } })
   t.same(floats(y!), [1, 2, 3, 4])
   await model.close()
@@ -103,7 +107,10 @@ await t.test('texts go both ways, also in CommonJS', async (t) => {
     { ...half, bytes: half.bytes.subarray(0, 9) },
   ]
   for (const input of wrong)
-    t.match(await faultOf(model.infer({ inputs: [input] }, new Cut())), ['INVALID_ARG', /string elements for inference input 'words'/])
+    t.match(await faultOf(model.infer({ inputs: [input] }, new Cut())), [
+      'INVALID_ARG',
+      /string elements for inference input 'words'/,
+    ])
 })
 
 await t.test('slots go to the module and come back, and what it gives of its own is copied', async (t) => {
@@ -165,8 +172,12 @@ await t.test('clients do not see where the model is on this machine', async (t) 
       },
     }`
   const { model } = await load(t, { code })
-  const told = async (what: string): Promise<unknown> => (await faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } })))[1]
-  t.equal(await told('throw'), "execute() of model 'm' failed: ENOENT: no such file or directory, open 'm/1/labels.txt'")
+  const told = async (what: string): Promise<unknown> =>
+    (await faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } })))[1]
+  t.equal(
+    await told('throw'),
+    "execute() of model 'm' failed: ENOENT: no such file or directory, open 'm/1/labels.txt'",
+  )
   t.equal(await told('error'), 'see m/1/model.js')
   t.equal(await told('die'), "instance 0 of model 'm' has ended: uncaught no m/1")
 })
@@ -191,7 +202,10 @@ await t.test('an answer that the config forbids fails its request alone, with bo
     export default { execute: (requests) => requests.map((request) => {
       try { return answers[request.parameters.what](request) } catch (error) { return error }
     }) }`
-  const { model } = await load(t, { code, config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }' })
+  const { model } = await load(t, {
+    code,
+    config: 'max_batch_size: 16 dynamic_batching { max_queue_delay_microseconds: 1000 }',
+  })
   const told: Record<string, RegExp> = {
     error: /^no cat in it$/,
     missing: /^execute\(\) of model 'm' gave no output 'y', which the config has: it gave none$/,
@@ -267,7 +281,10 @@ await t.test('a batch is one message to the thread, and one back', async (t) => 
 await t.test('requests that do not suit the config do not come to the module', async (t) => {
   const { model } = await load(t, { code: double, config: 'max_batch_size: 2' })
   t.match(await faultOf(ask(model, Array<number>(12).fill(0))), ['INVALID_ARG', /batch-size must be <= 2 for 'm'/])
-  t.match(await faultOf(ask(model, [1, 2, 3, 4], { outputs: ['z'] })), ['INVALID_ARG', /unexpected inference output 'z'/])
+  t.match(await faultOf(ask(model, [1, 2, 3, 4], { outputs: ['z'] })), [
+    'INVALID_ARG',
+    /unexpected inference output 'z'/,
+  ])
   t.equal(model.counters().executions, 0)
 })
 

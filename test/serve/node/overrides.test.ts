@@ -11,16 +11,30 @@ import { configOf, x } from './rig.js'
 const json = (config: object): string => JSON.stringify(config)
 
 t.test('files and configs of JavaScript are refused, others are not', (t) => {
-  for (const file of ['1/model.js', '1/model.mjs', '1/model.ts', '1/model.cjs', '1/src/a.MTS', '1/package.json', '1/addon.node'])
+  for (const file of [
+    '1/model.js',
+    '1/model.mjs',
+    '1/model.ts',
+    '1/model.cjs',
+    '1/src/a.MTS',
+    '1/package.json',
+    '1/addon.node',
+  ])
     t.throws(
       () => refuseModuleFiles('m', ['1/model.onnx', file], json({ backend: 'onnxruntime' })),
       failure(
         'ERR_TRT_SERVER',
-        new RegExp(`^file:${file.replaceAll('.', '\\.')} of model 'm' is a module of JavaScript, which never comes with a load`),
+        new RegExp(
+          `^file:${file.replaceAll('.', '\\.')} of model 'm' is a module of JavaScript, which never comes with a load`,
+        ),
       ),
       file,
     )
-  for (const config of [{ backend: 'node' }, { backend: 'node', default_model_filename: 'a.bin' }, { default_model_filename: 'model.js' }])
+  for (const config of [
+    { backend: 'node' },
+    { backend: 'node', default_model_filename: 'a.bin' },
+    { default_model_filename: 'model.js' },
+  ])
     t.throws(
       () => refuseModuleFiles('m', ['1/a.bin'], json(config)),
       failure('ERR_TRT_SERVER', /^the config of model 'm' is for JavaScript/),
@@ -32,7 +46,8 @@ t.test('files and configs of JavaScript are refused, others are not', (t) => {
 
 t.test('names of packages are told from paths and URLs', (t) => {
   for (const name of ['sharp', '@scope/name/path', 'node-tensorrt/vision', 'a.b']) t.ok(isBare(name), name)
-  for (const name of ['./a', '../a', '/a', '.', '..', 'node:fs', 'file:///a', 'data:text/javascript,1', '#own']) t.notOk(isBare(name), name)
+  for (const name of ['./a', '../a', '/a', '.', '..', 'node:fs', 'file:///a', 'data:text/javascript,1', '#own'])
+    t.notOk(isBare(name), name)
   t.end()
 })
 
@@ -54,21 +69,34 @@ await t.test('the config of a load has no other file of the folder run as a modu
   t.teardown(() => models.close())
   const tensor = (name: string): object => ({ name, data_type: 'TYPE_FP32', dims: [4] })
   const config = (more: object): string => json({ input: [tensor('x')], output: [tensor('y')], ...more })
-  const first = async (name: string): Promise<number | undefined> => (await ask(models, name, [x([0, 0, 0, 0])]))['y']?.[0]
+  const first = async (name: string): Promise<number | undefined> =>
+    (await ask(models, name, [x([0, 0, 0, 0])]))['y']?.[0]
   const node = { backend: 'node' }
   const refused: readonly (readonly [name: string, more: object, text: RegExp])[] = [
-    ['m', { ...node, default_model_filename: 'other.js' }, /has model 'm' run other\.js as JavaScript, where its own runs own\.js: put/],
+    [
+      'm',
+      { ...node, default_model_filename: 'other.js' },
+      /has model 'm' run other\.js as JavaScript, where its own runs own\.js: put/,
+    ],
     ['m', { ...node, default_model_filename: 'model.js' }, /run model\.js as JavaScript, where its own runs own\.js/],
     ['m', { default_model_filename: 'model.js' }, /run model\.js as JavaScript/],
     ['plain', { ...node, default_model_filename: '../1/other.js' }, /within the folder of a version/],
-    ['onnx', { ...node, default_model_filename: 'tool.js' }, /run tool\.js as JavaScript, where its own is for onnxruntime/],
+    [
+      'onnx',
+      { ...node, default_model_filename: 'tool.js' },
+      /run tool\.js as JavaScript, where its own is for onnxruntime/,
+    ],
     ['onnx', node, /run model\.js as JavaScript, where its own is for onnxruntime/],
   ]
   for (const [name, more, text] of refused) {
     const { message } = await failureOf(() => models.load(name, { config: config(more) }))
     t.match(message, text)
   }
-  t.same([await first('m'), await first('plain'), models.snapshot.find('onnx').platform], [1, 4, 'onnxruntime_onnx'], 'they go on')
+  t.same(
+    [await first('m'), await first('plain'), models.snapshot.find('onnx').platform],
+    [1, 4, 'onnxruntime_onnx'],
+    'they go on',
+  )
   await models.load('m', { config: config({ ...node, default_model_filename: 'own.js', metric_tags: { a: 'b' } }) })
   await models.load('plain', { config: config({ ...node, metric_tags: { a: 'b' } }) })
   t.same([await first('m'), await first('plain')], [1, 4])

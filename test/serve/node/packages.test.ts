@@ -18,7 +18,8 @@ for (const [how, head] of [
       if (!(inputs.x instanceof Tensor)) return new Error('the Tensor of another copy')
       return { y: new Tensor('float32', Float32Array.from(inputs.x.data, (v) => 2 * v), [4]) }
     }) }`
-    const code = how === 'import' ? `${head}\nexport default defineModel(${model})` : `${head}\nmodule.exports = ${model}`
+    const code =
+      how === 'import' ? `${head}\nexport default defineModel(${model})` : `${head}\nmodule.exports = ${model}`
     const loaded = await load(t, {
       code,
       file: how === 'import' ? 'model.mjs' : 'model.cjs',
@@ -35,19 +36,22 @@ function withParts(files: Readonly<Record<string, string>>): Record<string, stri
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [`m/${path}`, text]))
 }
 
-await t.test('an ES module below a package.json of CommonJS, as npm init writes it, with a file beside it', async (t) => {
-  const code = `import { doubled } from './doubled.js'
+await t.test(
+  'an ES module below a package.json of CommonJS, as npm init writes it, with a file beside it',
+  async (t) => {
+    const code = `import { doubled } from './doubled.js'
 export default { execute: (requests) => requests.map(({ inputs }) => ({ y: doubled(inputs.x) })) }`
-  const more = {
-    'm/package.json': '{ "type": "commonjs" }',
-    'm/1/doubled.js': `import { Tensor } from 'node-tensorrt'
+    const more = {
+      'm/package.json': '{ "type": "commonjs" }',
+      'm/1/doubled.js': `import { Tensor } from 'node-tensorrt'
 export const doubled = (x) => new Tensor('float32', Float32Array.from(x.data, (v) => 2 * v), [4])`,
-  }
-  const loaded = await load(t, { code, more })
-  const [y] = await ask(loaded.model, [1, 2, 3, 4])
-  t.same(floats(y!), [2, 4, 6, 8])
-  t.same(loaded.output, [], 'Node warns of nothing')
-})
+    }
+    const loaded = await load(t, { code, more })
+    const [y] = await ask(loaded.model, [1, 2, 3, 4])
+    t.same(floats(y!), [2, 4, 6, 8])
+    t.same(loaded.output, [], 'Node warns of nothing')
+  },
+)
 
 await t.test('a module of CommonJS there stays one', async (t) => {
   const code = 'module.exports = { execute: (requests) => requests.map(({ inputs }) => ({ y: inputs.x })) }'

@@ -35,7 +35,12 @@ await t.test('in the log, and not over the wire', async (t) => {
   })
   const lines: Record<string, unknown>[] = []
   const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
-  await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, log, exitOnError: false })
+  await using server = await serve({
+    modelRepository: folder,
+    http: { port: 0, address: '127.0.0.1' },
+    log,
+    exitOnError: false,
+  })
   const url = `${server.addresses.http?.url ?? ''}/v2`
   const asked = async (
     model: string,
@@ -43,7 +48,10 @@ await t.test('in the log, and not over the wire', async (t) => {
   ): Promise<{ readonly text: string; readonly logged: Record<string, unknown> | undefined }> => {
     lines.length = 0
     const inputs = [{ name: 'x', datatype: 'FP32', shape: [4], data: [1, 2, 3, 4] }]
-    const reply = await fetch(`${url}/models/${model}/infer`, { method: 'POST', body: JSON.stringify({ inputs, parameters: { what } }) })
+    const reply = await fetch(`${url}/models/${model}/infer`, {
+      method: 'POST',
+      body: JSON.stringify({ inputs, parameters: { what } }),
+    })
     t.equal(reply.status, 500)
     const text = ((await reply.json()) as { error: string }).error
     t.notMatch(text, /:\d+:\d+/)
@@ -53,7 +61,10 @@ await t.test('in the log, and not over the wire', async (t) => {
     lines.filter(({ msg }) => msg === 'a model cannot be loaded'),
     [{ model: 'broken', at: /^Object\.load \(broken\/1\/model\.js:4:11\)$|^load \(broken\/1\/model\.js:4:11\)$/ }],
   )
-  t.match(server.index().find(({ name }) => name === 'broken')?.reason, /load\(\) of model 'broken' failed: no licence$/)
+  t.match(
+    server.index().find(({ name }) => name === 'broken')?.reason,
+    /load\(\) of model 'broken' failed: no licence$/,
+  )
   for (const [model, before] of [
     ['m', ''],
     ['e', "in ensemble 'e', "],
@@ -68,7 +79,8 @@ await t.test('in the log, and not over the wire', async (t) => {
     t.match(given.logged, { at: /m\/1\/model\.js:6:16/ })
     const odd = await asked(model, 'odd')
     t.match([odd.text, odd.logged?.['at']], [`${before}an odd stack`, undefined])
-    for (const { logged } of [thrown, helped, given]) t.notOk(String(logged?.['at']).includes(folder), 'with the names of models')
+    for (const { logged } of [thrown, helped, given])
+      t.notOk(String(logged?.['at']).includes(folder), 'with the names of models')
   }
   const died = await asked('m', 'dies')
   t.equal(died.text, "instance 0 of model 'm' has ended: uncaught too late")

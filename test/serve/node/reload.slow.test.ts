@@ -1,4 +1,5 @@
-// Modules that are replaced while clients ask: no request is lost, none is answered by a module that was not there, and nothing of the old ones is left.
+// Modules that are replaced while clients ask: no request is lost, none is answered by a module that was not there, and
+// nothing of the old ones is left.
 import t from 'tap'
 import { Models } from '../../../lib/serve/models/manager.js'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'

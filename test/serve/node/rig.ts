@@ -14,7 +14,8 @@ import { type Files, repository, wire } from '../models/folders.js'
 type Teardown = Parameters<typeof repository>[0]
 
 /** x and y of four floats. */
-export const four = 'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ] output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]'
+export const four =
+  'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ] output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]'
 
 /** `backend: "node"` and what the text adds; x and y unless it has an input. */
 export function configOf(text = ''): string {
@@ -31,7 +32,11 @@ export interface Written {
   readonly more?: Files
 }
 
-export function writeModel(t: Teardown, { code, config = '', file = 'model.js', more = {} }: Written, name = 'm'): string {
+export function writeModel(
+  t: Teardown,
+  { code, config = '', file = 'model.js', more = {} }: Written,
+  name = 'm',
+): string {
   return repository(t, { [`${name}/config.pbtxt`]: configOf(config), [`${name}/1/${file}`]: code, ...more })
 }
 

@@ -29,7 +29,13 @@ function refusal(given: Given): string {
 t.test("the table has Triton's flags, each once, and ours are marked", (t) => {
   const names = flagRules.map(({ name }) => name)
   t.equal(new Set(names).size, names.length)
-  t.strictSame(flagRules.filter(({ isOurs }) => isOurs !== true).map(({ name }) => name).sort(), [...tritonFlags].sort()) // prettier-ignore
+  t.strictSame(
+    flagRules
+      .filter(({ isOurs }) => isOurs !== true)
+      .map(({ name }) => name)
+      .sort(),
+    [...tritonFlags].sort(),
+  )
   t.strictSame(
     flagRules.filter(({ isOurs }) => isOurs).map(({ name }) => name),
     ['allow-file-override', 'max-inflight-bytes', 'tensorrt'],
@@ -39,7 +45,12 @@ t.test("the table has Triton's flags, each once, and ours are marked", (t) => {
 })
 
 /** What TLS needs. */
-const tls: Given = { 'grpc-use-ssl': 'true', 'grpc-server-cert': '/cert', 'grpc-server-key': '/key', 'grpc-root-cert': '/root' }
+const tls: Given = {
+  'grpc-use-ssl': 'true',
+  'grpc-server-cert': '/cert',
+  'grpc-server-key': '/key',
+  'grpc-root-cert': '/root',
+}
 
 /** A value that is not what is taken without the flag. */
 const others: Given = {
@@ -110,9 +121,16 @@ t.test('a flag that is used changes what the server is told, and gives no note',
 
 t.test('what is taken without a flag is what the table says', (t) => {
   for (const { name, fallback } of flagRules.filter(({ use }) => use === 'used'))
-    if (fallback !== undefined && fallback !== 'that of HTTP') t.strictSame(settings({ [name]: fallback }), settings({}), name)
+    if (fallback !== undefined && fallback !== 'that of HTTP')
+      t.strictSame(settings({ [name]: fallback }), settings({}), name)
   const { http, grpc, metrics, log } = settings({})
-  t.match(grpc, { port: 8001, address: '0.0.0.0', maxInputSize: 64 * 2 ** 20, compressionLevel: 'none', tls: undefined })
+  t.match(grpc, {
+    port: 8001,
+    address: '0.0.0.0',
+    maxInputSize: 64 * 2 ** 20,
+    compressionLevel: 'none',
+    tls: undefined,
+  })
   t.match(http, { port: 8000, address: '0.0.0.0', maxInputSize: 64 * 2 ** 20 })
   t.match(metrics, { port: 8002, address: '0.0.0.0', counterLatencies: true, cpu: true })
   t.match(log, { info: true, warning: true, error: true, verbose: 0 })
@@ -140,7 +158,8 @@ t.test('a flag that is refused says what to do instead, and may ask for nothing'
     const { name, value, accepted, about, choices } = rule
     const asking = value === 'boolean' ? 'true' : value === 'text' ? (choices?.at(-1) ?? 'x') : '1'
     t.equal(refusal({ [name]: asking }), `--${name} is refused: ${about}`)
-    if (accepted !== undefined) t.strictSame(read({ [name]: accepted }).ignored, [], `${name} with a value that asks for nothing`)
+    if (accepted !== undefined)
+      t.strictSame(read({ [name]: accepted }).ignored, [], `${name} with a value that asks for nothing`)
   }
   t.end()
 })
@@ -172,14 +191,20 @@ t.test('values are checked by their kind', (t) => {
     [{ 'grpc-restricted-protocol': 'heath:a=b' }, /^Expected one of health, metadata.* for --grpc-restricted-protocol/],
     [{ 'grpc-infer-response-compression-level': 'much' }, /^Expected one of none, low, medium, high for --grpc-infer/],
     [{ 'grpc-use-ssl': 'true' }, /^--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key$/],
-    [{ 'grpc-use-ssl-mutual': 'true', 'grpc-server-cert': 'c', 'grpc-server-key': 'k' }, /^--grpc-use-ssl-mutual needs --grpc-root-cert$/],
+    [
+      { 'grpc-use-ssl-mutual': 'true', 'grpc-server-cert': 'c', 'grpc-server-key': 'k' },
+      /^--grpc-use-ssl-mutual needs --grpc-root-cert$/,
+    ],
     [{ 'grpc-keepalive-time': '0' }, /from 1 to 2147483647 for --grpc-keepalive-time/],
     [{ 'no-such': '1' }, /^unknown flag --no-such/],
   ]
   for (const [given, message] of cases) t.match(refusal(given), message, JSON.stringify(given))
   t.equal(read({ 'log-verbose': 'true' }).options.log instanceof Object, true)
   t.equal(settings({ 'log-verbose': 'true' }).log?.verbose, 1)
-  t.match(settings({ 'http-address': '[::1]', 'metrics-address': '[::]' }), { http: { address: '::1' }, metrics: { address: '::' } })
+  t.match(settings({ 'http-address': '[::1]', 'metrics-address': '[::]' }), {
+    http: { address: '::1' },
+    metrics: { address: '::' },
+  })
   t.equal(settings({ 'http-port': ['1', '2'] }).http?.port, 2, 'the last one counts')
   t.end()
 })
@@ -209,7 +234,10 @@ t.test('what does not go together is told by checkedServeOptions', (t) => {
     message: 'The server cannot listen to HTTP requests and gRPC requests at the same address and port 0.0.0.0:9',
   })
   t.doesNotThrow(() => settings({ 'http-port': '0', 'grpc-port': '0', 'metrics-port': '0' }))
-  t.throws(() => settings({ 'grpc-restricted-protocol': ['health:a=b', 'health:c=d'] }), /each API in one restriction for grpc.restricted/)
+  t.throws(
+    () => settings({ 'grpc-restricted-protocol': ['health:a=b', 'health:c=d'] }),
+    /each API in one restriction for grpc.restricted/,
+  )
   t.throws(() => settings({ 'http-restricted-api': ['health:a=b', 'health:c=d'] }), /each API in one restriction/)
   t.strictSame(settings({ 'http-restricted-api': ['health,trace:a=b', 'inference:c=d=e'] }).http?.restricted, [
     { apis: ['health', 'trace'], key: 'a', value: 'b' },

@@ -6,8 +6,13 @@ const of = (name: string, version = '1') => ({ name, version })
 
 t.test('refused requests are counted, and the time of failures that an engine has counted', (t) => {
   const counts = new FrontEndCounts()
-  const end = (model: string, fault: string | undefined, reachedModel: boolean, version: string | undefined = '1', hasResult = false) =>
-    counts.onInfer({ model, version, fault, reachedModel, hasResult, durationNs: 10 })
+  const end = (
+    model: string,
+    fault: string | undefined,
+    reachedModel: boolean,
+    version: string | undefined = '1',
+    hasResult = false,
+  ) => counts.onInfer({ model, version, fault, reachedModel, hasResult, durationNs: 10 })
   end('a', undefined, true)
   end('a', 'INVALID_ARG', false)
   end('a', 'INVALID_ARG', false)
@@ -15,7 +20,14 @@ t.test('refused requests are counted, and the time of failures that an engine ha
   end('a', 'INVALID_ARG', false, '2')
   end('ab', 'INVALID_ARG', false)
   end('a', 'INVALID_ARG', true, '1', true) // NaN that was to be JSON: the engine has it as a success
-  counts.onInfer({ model: 'made up', version: undefined, fault: 'NOT_FOUND', reachedModel: false, hasResult: false, durationNs: 10 })
+  counts.onInfer({
+    model: 'made up',
+    version: undefined,
+    fault: 'NOT_FOUND',
+    reachedModel: false,
+    hasResult: false,
+    durationNs: 10,
+  })
   t.strictSame([counts.refused(of('a')), counts.failedNs(of('a'))], [2, 10])
   t.strictSame([counts.refused(of('a', '2')), counts.failedNs(of('a', '2'))], [1, 0])
   t.strictSame([counts.refused(of('made up')), counts.failedNs(of('b'))], [0, 0])

@@ -18,7 +18,10 @@ export function halfRequest(url: string): Half {
   const asked = request(`${url}/v2/models/identity/infer`, { method: 'POST', headers })
   const answered = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
     asked.on('error', reject)
-    asked.on('response', (response) => void text(response).then((found) => resolve({ status: response.statusCode, body: found }), reject))
+    asked.on(
+      'response',
+      (response) => void text(response).then((found) => resolve({ status: response.statusCode, body: found }), reject),
+    )
   })
   answered.catch(() => {}) // who drops it does not want to know
   // Node answers so in the moment in which it hands the request on

@@ -58,7 +58,10 @@ t.test('lines are appended to a file, which is there at once', (t) => {
   const [before, ...after] = readFileSync(file, 'utf8').trim().split('\n')
   t.equal(before, 'before')
   t.strictSame(texts(after.map((text) => JSON.parse(text) as Record<string, unknown>)), ['i', 'w', 'e'])
-  t.throws(() => lines({ file: join(file, 'no') }, allLevels), { code: 'ERR_TRT_FILE', message: /^Cannot write the log .*: ENOTDIR/ })
+  t.throws(() => lines({ file: join(file, 'no') }, allLevels), {
+    code: 'ERR_TRT_FILE',
+    message: /^Cannot write the log .*: ENOTDIR/,
+  })
   t.notOk(existsSync(join(file, 'no')))
   t.end()
 })

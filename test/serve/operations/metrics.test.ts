@@ -9,7 +9,11 @@ const prom = await loadPromClient()
 
 async function scraped(servables: readonly Servable[], settings: Partial<MetricsSettings> = {}): Promise<string[]> {
   const source = { servables, loadSeconds: () => 1.5, refused: () => 7 }
-  const { body, contentType } = await new Metrics(prom, source, { counterLatencies: true, cpu: false, ...settings }).text()
+  const { body, contentType } = await new Metrics(prom, source, {
+    counterLatencies: true,
+    cpu: false,
+    ...settings,
+  }).text()
   t.equal(contentType, 'text/plain; version=0.0.4; charset=utf-8')
   return body.split('\n').filter((line) => line !== '')
 }

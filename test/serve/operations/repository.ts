@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { oneNode } from '../../support/models.js'
 
 /** A model of one node below a repository: rows of four numbers, on the CPU. */
-export function addOneNode(repository: string, name: string, { op = 'Identity', version = '1', config = '' } = {}): void {
+export function addOneNode(
+  repository: string,
+  name: string,
+  { op = 'Identity', version = '1', config = '' } = {},
+): void {
   const folder = join(repository, name, version)
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'model.onnx'), oneNode(op, ['n', 4]))

@@ -15,7 +15,11 @@ function repository(t: { testdir(content: Record<string, string>): string }): st
   return folder
 }
 
-async function ask(server: Server, path: string, body?: unknown): Promise<{ readonly status: number; readonly json: unknown }> {
+async function ask(
+  server: Server,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly json: unknown }> {
   const answer = await fetch(`${server.addresses.http?.url}${path}`, {
     ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
   })
@@ -23,7 +27,9 @@ async function ask(server: Server, path: string, body?: unknown): Promise<{ read
   return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) }
 }
 
-const request = (data: readonly number[]): object => ({ inputs: [{ name: 'x', shape: [data.length / 4, 4], datatype: 'FP32', data }] })
+const request = (data: readonly number[]): object => ({
+  inputs: [{ name: 'x', shape: [data.length / 4, 4], datatype: 'FP32', data }],
+})
 
 t.test('a repository is served, and its statistics and metrics are the traffic', async (t) => {
   await using server = await serve({ modelRepository: repository(t), http: place, metrics: place, id: 'me' })
@@ -70,7 +76,12 @@ t.test('explicit: models come and go by name', async (t) => {
   const folder = repository(t)
   addOneNode(folder, 'relu', { op: 'Relu' })
   addBroken(folder, 'broken')
-  await using server = await serve({ modelRepository: folder, http: place, modelControlMode: 'explicit', loadModel: ['identity'] })
+  await using server = await serve({
+    modelRepository: folder,
+    http: place,
+    modelControlMode: 'explicit',
+    loadModel: ['identity'],
+  })
   t.strictSame(
     server.index().map(({ name, state }) => [name, state]),
     [
@@ -80,7 +91,9 @@ t.test('explicit: models come and go by name', async (t) => {
     ],
   )
   await server.load('relu')
-  t.match(await ask(server, '/v2/models/relu/infer', request([-1, 2, -3, 4])), { json: { outputs: [{ data: [0, 2, 0, 4] }] } })
+  t.match(await ask(server, '/v2/models/relu/infer', request([-1, 2, -3, 4])), {
+    json: { outputs: [{ data: [0, 2, 0, 4] }] },
+  })
   await t.rejects(server.load('broken'), { code: 'ERR_TRT_SERVER' })
   await t.rejects(server.load('none'), { code: 'ERR_TRT_SERVER' })
   await server.unload('relu', { dependents: true })
@@ -98,7 +111,10 @@ t.test('what is wrong with its place is told before anything is loaded, and leav
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
   const cases: readonly (readonly [Partial<ServeOptions>, { code: string; message: RegExp }])[] = [
-    [{ modelRepository: join(folder, 'none') }, { code: 'ERR_TRT_FILE', message: /^Cannot read the model repository .*ENOENT/ }],
+    [
+      { modelRepository: join(folder, 'none') },
+      { code: 'ERR_TRT_FILE', message: /^Cannot read the model repository .*ENOENT/ },
+    ],
     [{ modelRepository: [folder, join(folder, 'file')] }, { code: 'ERR_TRT_FILE', message: /is no folder$/ }],
     [
       { http: { ...place, port } },
@@ -107,7 +123,8 @@ t.test('what is wrong with its place is told before anything is loaded, and leav
     [{ metrics: { ...place, port } }, { code: 'ERR_TRT_SERVER', message: /for metrics: .*EADDRINUSE/ }],
     [{ http: { ...place, address: '203.0.113.1' } }, { code: 'ERR_TRT_SERVER', message: /for HTTP: .*EADDRNOTAVAIL/ }],
   ]
-  for (const [options, error] of cases) await t.rejects(serve({ modelRepository: folder, http: place, ...options }), error)
+  for (const [options, error] of cases)
+    await t.rejects(serve({ modelRepository: folder, http: place, ...options }), error)
 })
 
 t.test('a model that cannot be loaded ends the start, or is in the index', async (t) => {
@@ -120,7 +137,12 @@ t.test('a model that cannot be loaded ends the start, or is in the index', async
     { name: 'identity', state: 'READY' },
   ])
   t.equal((await ask(server, '/v2/health/ready')).status, 400, 'every model that should be ready is not')
-  await using lenient = await serve({ modelRepository: folder, http: place, exitOnError: false, strictReadiness: false })
+  await using lenient = await serve({
+    modelRepository: folder,
+    http: place,
+    exitOnError: false,
+    strictReadiness: false,
+  })
   t.equal((await ask(lenient, '/v2/health/ready')).status, 200)
 })
 
@@ -150,7 +172,12 @@ t.test('drain: what is under way ends, and nothing new begins', async (t) => {
   await server.close()
   await server.close()
   const told = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
-  t.match(told, ['the server listens', 'a model is loaded', 'the server is started', 'the server takes no requests any more'])
+  t.match(told, [
+    'the server listens',
+    'a model is loaded',
+    'the server is started',
+    'the server takes no requests any more',
+  ])
   t.equal(told.at(-1), 'the server is closed')
 })
 
@@ -186,8 +213,15 @@ t.test('options are checked', async (t) => {
     [{ modelRepository: '/x', engine: { gpus: [-1] } }, /for engine.gpus\[0\]/],
     [{ modelRepository: '/x', engine: { hostCode: 1 } }, /for hostCode/],
     [{ modelRepository: '/x', signal: {} }, /for signal/],
-    [{ modelRepository: '/x', http: { restricted: [{ apis: ['x'], key: 'a', value: 'b' }] } }, /for http.restricted\[0\].apis/],
+    [
+      { modelRepository: '/x', http: { restricted: [{ apis: ['x'], key: 'a', value: 'b' }] } },
+      /for http.restricted\[0\].apis/,
+    ],
   ]
   for (const [options, message] of cases)
-    await t.rejects(serve(options as ServeOptions), { code: 'ERR_TRT_INVALID_ARGUMENT', message }, JSON.stringify(options))
+    await t.rejects(
+      serve(options as ServeOptions),
+      { code: 'ERR_TRT_INVALID_ARGUMENT', message },
+      JSON.stringify(options),
+    )
 })

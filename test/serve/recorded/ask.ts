@@ -35,7 +35,11 @@ export async function answersTo(ask: Ask, port: number): Promise<readonly Answer
 }
 
 /** All of them one after the other, but for groups; calls `take` in their order. */
-export async function askAll(asks: readonly Ask[], port: number, take: (ask: Ask, answers: readonly Answer[]) => void): Promise<void> {
+export async function askAll(
+  asks: readonly Ask[],
+  port: number,
+  take: (ask: Ask, answers: readonly Answer[]) => void,
+): Promise<void> {
   for (let from = 0; from < asks.length;) {
     const group = asks[from]?.group
     let to = from + 1
@@ -100,7 +104,8 @@ function parsed(body: string): { json?: unknown; text?: string } {
 function isExact(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isExact)
   if (Object.is(value, -0)) return false
-  if (typeof value === 'number') return !Number.isInteger(value) || Math.abs(value) <= Number.MAX_SAFE_INTEGER || Math.abs(value) > 2 ** 64
+  if (typeof value === 'number')
+    return !Number.isInteger(value) || Math.abs(value) <= Number.MAX_SAFE_INTEGER || Math.abs(value) > 2 ** 64
   return typeof value !== 'object' || value === null || Object.values(value).every(isExact)
 }
 
@@ -125,7 +130,10 @@ const placeOfNewer = / \(line \d+ column \d+\)/u
 const ofTheMoment = new Set(['ns', 'last_inference'])
 
 /** What is kept of a request and its answers: the body as text where it is UTF-8, else in base64. */
-export function recordOf({ name, method, path, headers, body, together }: Ask, answers: readonly Answer[]): RecordedAsk {
+export function recordOf(
+  { name, method, path, headers, body, together }: Ask,
+  answers: readonly Answer[],
+): RecordedAsk {
   const asText = body.toString('utf8')
   const isText = Buffer.from(asText).equals(body)
   return {

@@ -65,7 +65,8 @@ export async function lines<T>(file: string): Promise<readonly T[]> {
 }
 
 /**
- * What ours has in place of theirs. Of an error where there was none, or the other way round, it is the status and all of ours.
+ * What ours has in place of theirs. Of an error where there was none, or the other way round, it is the status and all
+ * of ours.
  *
  * @param isMeantType whether this difference of content types is one that counts everywhere
  */
@@ -94,13 +95,18 @@ export function differenceOf(theirs: unknown, ours: unknown, place = ''): Differ
     return { [place]: ours === undefined ? 'absent' : ours }
   const names = new Set([...left.keys(), ...right.keys()])
   const below = (name: string) => (place === '' ? name : `${place}.${name}`)
-  return Object.assign({}, ...[...names].map((name) => differenceOf(left.get(name), right.get(name), below(name)))) as Difference
+  return Object.assign(
+    {},
+    ...[...names].map((name) => differenceOf(left.get(name), right.get(name), below(name))),
+  ) as Difference
 }
 
 /** Of several answers, each by a name before its places. */
 export function named(differences: readonly (readonly [string, Difference])[]): Difference {
   const entries = differences.flatMap(([name, difference]) =>
-    Object.entries(difference).map(([place, value]) => [[name, place].filter((part) => part !== '').join('.'), value] as const),
+    Object.entries(difference).map(
+      ([place, value]) => [[name, place].filter((part) => part !== '').join('.'), value] as const,
+    ),
   )
   return Object.fromEntries(entries)
 }

@@ -27,7 +27,15 @@ function config(name: string, more = '', parts: Parts = {}): RecordedModel {
     parts.instances ?? 'instance_group [ { kind: KIND_CPU } ]',
     more,
   ]
-  return { name, config: `${text.filter((line) => line !== '').join('\n')}\n`, ports, maxBatchSize: batch, versions, files, loaded: false }
+  return {
+    name,
+    config: `${text.filter((line) => line !== '').join('\n')}\n`,
+    ports,
+    maxBatchSize: batch,
+    versions,
+    files,
+    loaded: false,
+  }
 }
 
 /** The whole text, where its form is what it is about. */
@@ -41,7 +49,8 @@ const made = (fields: string, name = 'OUTPUT0') => `output [ { name: "${name}" $
 /** Input and output with these fields. */
 const both = (fields: string): Parts => ({ input: tensors(fields), output: made(fields) })
 const instances = (fields: string): Parts => ({ instances: `instance_group [ { ${fields} } ]` })
-const reshaped = (from: string, to: string) => both(`data_type: TYPE_FP32 dims: [ ${from} ] reshape { shape: [ ${to} ] }`)
+const reshaped = (from: string, to: string) =>
+  both(`data_type: TYPE_FP32 dims: [ ${from} ] reshape { shape: [ ${to} ] }`)
 const ports = (dims: readonly number[], reshape?: readonly number[]): readonly Port[] => [
   { datatype: 'FP32', dims, ...(reshape && { reshape }) },
 ]
@@ -108,14 +117,21 @@ const tensorFields: readonly RecordedModel[] = [
   config('output_none', '', { output: '' }),
   config('input_unnamed', '', { input: 'input [ { data_type: TYPE_FP32 dims: [ 4 ] } ]' }),
   config('output_unnamed', '', { output: 'output [ { data_type: TYPE_FP32 dims: [ 4 ] } ]' }),
-  config('input_twice', '', { input: `${tensors('data_type: TYPE_FP32 dims: [ 4 ]')}\n${tensors('data_type: TYPE_FP32 dims: [ 4 ]')}` }),
-  config('output_twice', '', { output: `${made('data_type: TYPE_FP32 dims: [ 4 ]')}\n${made('data_type: TYPE_FP32 dims: [ 4 ]')}` }),
+  config('input_twice', '', {
+    input: `${tensors('data_type: TYPE_FP32 dims: [ 4 ]')}\n${tensors('data_type: TYPE_FP32 dims: [ 4 ]')}`,
+  }),
+  config('output_twice', '', {
+    output: `${made('data_type: TYPE_FP32 dims: [ 4 ]')}\n${made('data_type: TYPE_FP32 dims: [ 4 ]')}`,
+  }),
   config('type_none', '', { input: tensors('dims: [ 4 ]') }),
   config('type_none_of_output', '', { output: made('dims: [ 4 ]') }),
   config('type_invalid', '', both('data_type: TYPE_INVALID dims: [ 4 ]')),
   config('type_unknown', '', both('data_type: TYPE_FP8 dims: [ 4 ]')),
   config('type_number', '', both('data_type: 11 dims: [ 4 ]')),
-  config('type_string', '', { ...both('data_type: TYPE_STRING dims: [ 4 ]'), ports: [{ datatype: 'BYTES', dims: [4] }] }),
+  config('type_string', '', {
+    ...both('data_type: TYPE_STRING dims: [ 4 ]'),
+    ports: [{ datatype: 'BYTES', dims: [4] }],
+  }),
   config('type_bf16', '', { ...both('data_type: TYPE_BF16 dims: [ 4 ]'), ports: [{ datatype: 'BF16', dims: [4] }] }),
   config('format_nchw', '', {
     input: tensors('data_type: TYPE_FP32 format: FORMAT_NCHW dims: [ 3, 4, 4 ]'),
@@ -138,8 +154,14 @@ const tensorFields: readonly RecordedModel[] = [
   }),
   config('labels_missing', '', { output: made('data_type: TYPE_FP32 dims: [ 4 ] label_filename: "labels.txt"') }),
   config('labels_outside', '', { output: made('data_type: TYPE_FP32 dims: [ 4 ] label_filename: "../labels.txt"') }),
-  config('batch_input', 'batch_input [ { kind: BATCH_ELEMENT_COUNT target_name: "COUNT" data_type: TYPE_INT32 source_input: "INPUT0" } ]'),
-  config('batch_output', 'batch_output [ { target_name: "OUTPUT0" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "INPUT0" } ]'),
+  config(
+    'batch_input',
+    'batch_input [ { kind: BATCH_ELEMENT_COUNT target_name: "COUNT" data_type: TYPE_INT32 source_input: "INPUT0" } ]',
+  ),
+  config(
+    'batch_output',
+    'batch_output [ { target_name: "OUTPUT0" kind: BATCH_SCATTER_WITH_INPUT_SHAPE source_input: "INPUT0" } ]',
+  ),
 ]
 
 const optimization = (name: string, fields: string) => config(name, `optimization { ${fields} }`)
@@ -187,7 +209,10 @@ const schedulers: readonly RecordedModel[] = [
     'policy_beyond_levels',
     'priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 3 value { max_queue_size: 3 } }',
   ),
-  batching('policy_0', 'priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 0 value { max_queue_size: 3 } }'),
+  batching(
+    'policy_0',
+    'priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 0 value { max_queue_size: 3 } }',
+  ),
   batching('policy_without_levels', 'priority_queue_policy { key: 1 value { max_queue_size: 3 } }'),
   config(
     'sequences',
@@ -222,14 +247,18 @@ const placed: readonly RecordedModel[] = [
   config('instances_unknown', '', instances('kind: KIND_TPU')),
   config('instances_named', '', instances('name: "mine" kind: KIND_CPU count: 2')),
   config('instances_two', '', { instances: 'instance_group [ { kind: KIND_CPU }, { kind: KIND_CPU count: 2 } ]' }),
-  config('instances_same_name', '', { instances: 'instance_group [ { name: "a" kind: KIND_CPU }, { name: "a" kind: KIND_CPU } ]' }),
+  config('instances_same_name', '', {
+    instances: 'instance_group [ { name: "a" kind: KIND_CPU }, { name: "a" kind: KIND_CPU } ]',
+  }),
   config('profile', '', instances('kind: KIND_CPU profile: [ "0" ]')),
   config('passive', '', instances('kind: KIND_CPU passive: true')),
   config('host_policy', '', instances('kind: KIND_CPU host_policy: "policy_0"')),
   config(
     'limiter',
     '',
-    instances('kind: KIND_CPU rate_limiter { resources [ { name: "R1" count: 4 }, { name: "R2" global: true count: 2 } ] priority: 2 }'),
+    instances(
+      'kind: KIND_CPU rate_limiter { resources [ { name: "R1" count: 4 }, { name: "R2" global: true count: 2 } ] priority: 2 }',
+    ),
   ),
   config('secondary', '', instances('kind: KIND_CPU secondary_devices [ { kind: KIND_NVDLA device_id: 0 } ]')),
   config('plan', '', { backend: 'platform: "tensorrt_plan"' }),
@@ -241,9 +270,15 @@ const warmup = (name: string, fields: string) => config(name, `model_warmup [ { 
 
 const rest: readonly RecordedModel[] = [
   config('metric_tags', 'metric_tags { key: "team" value: "vision" }'),
-  config('parameters', 'parameters { key: "a" value { string_value: "1" } } parameters [ { key: "b" value: { string_value: "x" } } ]'),
+  config(
+    'parameters',
+    'parameters { key: "a" value { string_value: "1" } } parameters [ { key: "b" value: { string_value: "x" } } ]',
+  ),
   config('parameter_without_value', 'parameters { key: "a" }'),
-  warmup('warmup_zero', 'name: "zeros" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] zero_data: true } }'),
+  warmup(
+    'warmup_zero',
+    'name: "zeros" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] zero_data: true } }',
+  ),
   warmup(
     'warmup_random',
     'name: "random" batch_size: 8 count: 2 inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] random_data: true } }',
@@ -268,9 +303,15 @@ const rest: readonly RecordedModel[] = [
     'warmup_unknown_input',
     'name: "input" batch_size: 1 inputs { key: "INPUT9" value { data_type: TYPE_FP32 dims: [ 4 ] zero_data: true } }',
   ),
-  warmup('warmup_without_data', 'name: "none" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] } }'),
+  warmup(
+    'warmup_without_data',
+    'name: "none" batch_size: 1 inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] } }',
+  ),
   warmup('warmup_without_inputs', 'name: "none" batch_size: 1'),
-  warmup('warmup_batch_0', 'name: "zero" inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] zero_data: true } }'),
+  warmup(
+    'warmup_batch_0',
+    'name: "zero" inputs { key: "INPUT0" value { data_type: TYPE_FP32 dims: [ 4 ] zero_data: true } }',
+  ),
   config('operations', 'model_operations { op_library_filename: "x.so" }'),
   config('agents', 'model_repository_agents { agents [ { name: "checksum" parameters { key: "a" value: "b" } } ] }'),
   config(
@@ -322,7 +363,10 @@ export const configs: readonly RecordedModel[] = [
 ]
 
 /** The answer to its load, and of `/config` where it loaded; it is unloaded then. */
-export async function configAnswer({ name }: RecordedModel, port: number): Promise<{ readonly load: Answer; readonly config?: Answer }> {
+export async function configAnswer(
+  { name }: RecordedModel,
+  port: number,
+): Promise<{ readonly load: Answer; readonly config?: Answer }> {
   const [load] = await answersTo(post('load', `/v2/repository/models/${name}/load`), port)
   if (load === undefined) throw new Error(`no answer to the load of ${name}`)
   if (load.status !== 200) return { load }

@@ -1,4 +1,5 @@
-// The models of the record for ours: ONNX Identity of each input; of strings, which are no Tensor, a model in JavaScript that does the same; ensembles as they are.
+// The models of the record for ours: ONNX Identity of each input; of strings, which are no Tensor, a model in
+// JavaScript that does the same; ensembles as they are.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GraphBuilder, writeModel } from '../../../lib/onnx/index.js'
@@ -14,7 +15,8 @@ export async function writeServed(repository: string, model: RecordedModel): Pro
   for (const version of model.versions) await mkdir(join(folder, version), { recursive: true })
   const config = isServed(model) ? model.config : model.config.replace('"onnxruntime"', '"node"')
   const content = contentOf(model)
-  const versions = content === undefined ? [] : model.versions.map((version) => [join(version, content[0]), content[1]] as const)
+  const versions =
+    content === undefined ? [] : model.versions.map((version) => [join(version, content[0]), content[1]] as const)
   for (const [file, content] of [...Object.entries(model.files), ['config.pbtxt', config] as const, ...versions]) {
     await mkdir(dirname(join(folder, file)), { recursive: true })
     await writeFile(join(folder, file), content)

@@ -37,18 +37,21 @@ export async function writeFound(): Promise<void> {
   const folder = process.env['RECORDED_DIFFERENCES']
   if (folder === undefined) return
   await mkdir(folder, { recursive: true })
-  for (const [what, differing] of Object.entries(found)) await writeFile(join(folder, `${what}.json`), JSON.stringify(differing, null, 1))
+  for (const [what, differing] of Object.entries(found))
+    await writeFile(join(folder, `${what}.json`), JSON.stringify(differing, null, 1))
 }
 
 /**
- * A second for what is rejected after a tenth of one in the record, and a minute until its batch leaves: on a busy machine a full batch is taken before, and a
- * request that waits alone is rejected before.
+ * A second for what is rejected after a tenth of one in the record, and a minute until its batch leaves: on a busy
+ * machine a full batch is taken before, and a request that waits alone is rejected before.
  */
 const patient = (model: RecordedModel): RecordedModel =>
   model.name === 'rejects'
     ? {
         ...model,
-        config: model.config.replace('timeout_microseconds: 100000 ', 'timeout_microseconds: 1000000 ').replace('1500000', '60000000'),
+        config: model.config
+          .replace('timeout_microseconds: 100000 ', 'timeout_microseconds: 1000000 ')
+          .replace('1500000', '60000000'),
       }
     : model
 
@@ -111,23 +114,34 @@ export function add(differing: Record<string, Difference>, name: string, differe
 export function compare(t: Test, what: string, differing: Record<string, Difference>, meant: readonly Meant[]): void {
   found[what] = differing
   const listed = Object.assign({}, ...meant.map(({ ours }) => ours)) as Record<string, Difference>
-  t.equal(Object.keys(listed).length, meant.flatMap(({ ours }) => Object.keys(ours)).length, `${what}: each is listed once`)
+  t.equal(
+    Object.keys(listed).length,
+    meant.flatMap(({ ours }) => Object.keys(ours)).length,
+    `${what}: each is listed once`,
+  )
   for (const name of new Set([...Object.keys(differing), ...Object.keys(listed)])) {
     if (differing[name] === undefined) t.fail(`${what}: '${name}' does not differ any more: take it off the list`)
-    else if (listed[name] === undefined) t.fail(`${what}: '${name}' differs, and is not listed: ${JSON.stringify(differing[name])}`)
+    else if (listed[name] === undefined)
+      t.fail(`${what}: '${name}' differs, and is not listed: ${JSON.stringify(differing[name])}`)
     else t.same(differing[name], listed[name], `${what}: '${name}' differs as listed`)
   }
 }
 
 /** Sends all these requests, and compares what comes with the record in that file. */
-export async function requestDifferences(t: Test, file: string, asks: readonly Ask[], port: number): Promise<Record<string, Difference>> {
+export async function requestDifferences(
+  t: Test,
+  file: string,
+  asks: readonly Ask[],
+  port: number,
+): Promise<Record<string, Difference>> {
   const records = new Map((await lines<RecordedAsk>(file)).map((record) => [record.name, record]))
   t.same([...records.keys()].sort(), asks.map(({ name }) => name).sort(), 'the record is of these requests')
   const differing: Record<string, Difference> = {}
   await askAll(asks, port, (ask, answers) => {
     const { answers: theirs = [], ...asked } = records.get(ask.name) ?? {}
     const { answers: ours, ...asking } = recordOf(ask, answers)
-    if (JSON.stringify(asked) !== JSON.stringify(asking)) t.fail(`the record of '${ask.name}' is of another request: record it anew`)
+    if (JSON.stringify(asked) !== JSON.stringify(asking))
+      t.fail(`the record of '${ask.name}' is of another request: record it anew`)
     const each = ours.map((answer, i) => [ours.length > 1 ? String(i) : '', difference(theirs[i], answer)] as const)
     add(differing, ask.name, named(each))
   })

@@ -1,4 +1,5 @@
-// The models that the recorded requests are for: `config.pbtxt` for a real Triton and for ours, and what an ONNX model for ours needs to have.
+// The models that the recorded requests are for: `config.pbtxt` for a real Triton and for ours, and what an ONNX model
+// for ours needs to have.
 import { type Datatype, datatypes } from '../../../lib/kserve/tensor.js'
 
 export interface Port {
@@ -64,13 +65,24 @@ export const models: readonly RecordedModel[] = [
   model('two', [...one('FP32', 3), ...one('INT32', 3)], { maxBatchSize: 8 }),
   model('matrix', one('FP32', -1, -1)),
   model('fixed', one('FP32', 2, 2)),
-  model('classes', one('FP32', 4), { maxBatchSize: 4, output: 'label_filename: "labels.txt" ', files: { 'labels.txt': labels } }),
-  model('flags', one('BOOL', 4), { maxBatchSize: 4, output: 'label_filename: "labels.txt" ', files: { 'labels.txt': labels } }),
+  model('classes', one('FP32', 4), {
+    maxBatchSize: 4,
+    output: 'label_filename: "labels.txt" ',
+    files: { 'labels.txt': labels },
+  }),
+  model('flags', one('BOOL', 4), {
+    maxBatchSize: 4,
+    output: 'label_filename: "labels.txt" ',
+    files: { 'labels.txt': labels },
+  }),
   model('small', one('INT8', 4), { output: 'label_filename: "labels.txt" ', files: { 'labels.txt': 'one\ntwo\n' } }),
   model('reshaped', [{ datatype: 'FP32', dims: [4], reshape: [2, 2] }], { maxBatchSize: 4 }),
   model('scalar', [{ datatype: 'FP32', dims: [1], reshape: [] }], { maxBatchSize: 4 }),
   model('versions', one('FP32', -1), { versions: ['1', '2', '10'], more: 'version_policy { all {} }' }),
-  model('chosen', one('FP32', -1), { versions: ['1', '2', '3'], more: 'version_policy { specific { versions: [ 1, 3 ] } }' }),
+  model('chosen', one('FP32', -1), {
+    versions: ['1', '2', '3'],
+    more: 'version_policy { specific { versions: [ 1, 3 ] } }',
+  }),
   model('newest', one('FP32', -1), { versions: ['2', '9', '10', '011', 'x'] }),
   model('full', one('FP32', 4), {
     maxBatchSize: 4,
@@ -92,7 +104,10 @@ export const models: readonly RecordedModel[] = [
     maxBatchSize: 4,
     more: `dynamic_batching { ${waiting} default_queue_policy { allow_timeout_override: true } }`,
   }),
-  model('levels', one('FP32', 4), { maxBatchSize: 4, more: 'dynamic_batching { priority_levels: 2 default_priority_level: 2 }' }),
+  model('levels', one('FP32', 4), {
+    maxBatchSize: 4,
+    more: 'dynamic_batching { priority_levels: 2 default_priority_level: 2 }',
+  }),
   model('gathers', one('FP32', 4), {
     maxBatchSize: 4,
     more: `dynamic_batching { max_queue_delay_microseconds: 30000000 preferred_batch_size: [ 4 ] }`,

@@ -18,14 +18,22 @@ const found: readonly (readonly [files: Files, backend: string, platform: string
   [{ '1/model.onnx': '', '1/model.plan': '' }, 'tensorrt', 'tensorrt_plan', 'model.plan'],
   [{ '1/model.plan': '', '2/model.onnx': '' }, 'onnxruntime', 'onnxruntime_onnx', 'model.onnx'],
   [{ '1/model.onnx': '', 'config.pbtxt': 'backend: "tensorrt"' }, 'tensorrt', 'tensorrt_plan', 'model.onnx'],
-  [{ '1/net.plan': '', 'config.pbtxt': 'backend: "tensorrt" default_model_filename: "net.plan"' }, 'tensorrt', 'tensorrt_plan', 'net.plan'],
+  [
+    { '1/net.plan': '', 'config.pbtxt': 'backend: "tensorrt" default_model_filename: "net.plan"' },
+    'tensorrt',
+    'tensorrt_plan',
+    'net.plan',
+  ],
   [{ '1/': '', 'config.pbtxt': 'platform: "onnxruntime_onnx"' }, 'onnxruntime', 'onnxruntime_onnx', 'model.onnx'],
 ]
 
 for (const [files, backend, platform, file] of found)
   t.test(`the backend of ${JSON.stringify(files)}`, async (t) => {
     const config = await readModelConfig(await modelFolder(t, files))
-    t.strictSame([config.name, config.backend, config.platform, config.defaultModelFilename], ['m', backend, platform, file])
+    t.strictSame(
+      [config.name, config.backend, config.platform, config.defaultModelFilename],
+      ['m', backend, platform, file],
+    )
     t.strictSame(modelFileOf(config), { file, runtime: backend })
   })
 
@@ -46,20 +54,44 @@ const refused: readonly (readonly [what: string, files: Files, message: RegExp])
     { '1/model.plan': '', 'config.pbtxt': 'cc_model_filenames { key: "8.6" value: "a.plan" }' },
     /^cc_model_filenames of model 'm' is not served: .*/,
   ],
-  ['a text that is wrong', { '1/model.onnx': '', 'config.pbtxt': '\nname: m' }, /^Cannot read m\/config\.pbtxt, line 2: /],
+  [
+    'a text that is wrong',
+    { '1/model.onnx': '', 'config.pbtxt': '\nname: m' },
+    /^Cannot read m\/config\.pbtxt, line 2: /,
+  ],
   ['a folder in place of config.pbtxt', { '1/model.onnx': '', 'config.pbtxt/': '' }, /config\.pbtxt is a folder/],
-  ['no file of a model', { '1/': '' }, /^Could not determine backend for model 'm' with no backend in model configuration/],
+  [
+    'no file of a model',
+    { '1/': '' },
+    /^Could not determine backend for model 'm' with no backend in model configuration/,
+  ],
   ['a model in Python', { '1/model.py': '' }, /^backend: "python" of model 'm' is not served.*JavaScript/],
   ['a model of PyTorch', { '1/model.pt': '' }, /^backend: "pytorch" of model 'm' is not served.*ONNX/],
-  ['a library of a batching strategy', { '1/model.onnx': '', '1/batchstrategy.so': '' }, /^batchstrategy\.so of model 'm' is not served/],
-  ['the same in the folder of the model', { '1/model.onnx': '', 'batchstrategy.so': '' }, /^batchstrategy\.so of model 'm' is not served/],
-  ['a negative batch', { '1/model.onnx': '', 'config.pbtxt': 'max_batch_size: -1' }, /^'max_batch_size' must be non-negative value for m$/],
+  [
+    'a library of a batching strategy',
+    { '1/model.onnx': '', '1/batchstrategy.so': '' },
+    /^batchstrategy\.so of model 'm' is not served/,
+  ],
+  [
+    'the same in the folder of the model',
+    { '1/model.onnx': '', 'batchstrategy.so': '' },
+    /^batchstrategy\.so of model 'm' is not served/,
+  ],
+  [
+    'a negative batch',
+    { '1/model.onnx': '', 'config.pbtxt': 'max_batch_size: -1' },
+    /^'max_batch_size' must be non-negative value for m$/,
+  ],
   [
     'a size of zero',
     { '1/model.onnx': '', 'config.pbtxt': 'input { name: "x" dims: 0 }' },
     /^model input 'x' dimension must be integer >= 1/,
   ],
-  ['sequences', { '1/model.onnx': '', 'config.pbtxt': 'sequence_batching { }' }, /^sequence_batching of model 'm' is not served/],
+  [
+    'sequences',
+    { '1/model.onnx': '', 'config.pbtxt': 'sequence_batching { }' },
+    /^sequence_batching of model 'm' is not served/,
+  ],
 ]
 
 for (const [what, files, message] of refused)
@@ -69,7 +101,10 @@ for (const [what, files, message] of refused)
 
 t.test('without auto-complete there has to be a config.pbtxt', async (t) => {
   const folder = await modelFolder(t, { '1/model.onnx': '' })
-  await t.rejects(readModelConfig(folder, { autoComplete: false }), failure('ERR_TRT_FILE', /^Cannot read .*config\.pbtxt: ENOENT/))
+  await t.rejects(
+    readModelConfig(folder, { autoComplete: false }),
+    failure('ERR_TRT_FILE', /^Cannot read .*config\.pbtxt: ENOENT/),
+  )
 })
 
 t.test('the config of a load is prepared by the folder, too', async (t) => {
@@ -99,11 +134,19 @@ t.test('version_policy chooses among the versions that are there', (t) => {
 })
 
 t.test('labels are the lines of a file of an output', async (t) => {
-  const folder = await modelFolder(t, { '1/model.onnx': '', 'a.txt': 'cat\ndog\n\nlast', 'sub/b.txt': 'one\r\ntwo\r\n', 'empty.txt': '' })
+  const folder = await modelFolder(t, {
+    '1/model.onnx': '',
+    'a.txt': 'cat\ndog\n\nlast',
+    'sub/b.txt': 'one\r\ntwo\r\n',
+    'empty.txt': '',
+  })
   const output = (name: string, file: string): string => `output { name: "${name}" label_filename: "${file}" }`
   const labels = await readLabels(
     folder,
-    readConfigText(`${output('a', 'a.txt')} ${output('b', 'sub/b.txt')} ${output('c', '')} ${output('d', 'empty.txt')}`, 'm'),
+    readConfigText(
+      `${output('a', 'a.txt')} ${output('b', 'sub/b.txt')} ${output('c', '')} ${output('d', 'empty.txt')}`,
+      'm',
+    ),
   )
   t.strictSame(
     [...labels],
@@ -123,5 +166,8 @@ t.test('labels are the lines of a file of an output', async (t) => {
     failure('ERR_TRT_FILE', /^Cannot read .*none\.txt: ENOENT/),
   )
   mkdirSync(join(folder.path, 'folder.txt'))
-  await t.rejects(readLabels(folder, readConfigText(output('a', 'folder.txt'), 'm')), failure('ERR_TRT_FILE', /is a folder/))
+  await t.rejects(
+    readLabels(folder, readConfigText(output('a', 'folder.txt'), 'm')),
+    failure('ERR_TRT_FILE', /is a folder/),
+  )
 })

@@ -23,8 +23,15 @@ export function repository(t: { teardown(end: () => unknown): unknown }, files: 
 }
 
 /** The only model of a repository. */
-export async function modelFolder(t: { teardown(end: () => unknown): unknown }, files: Files, name = 'm'): Promise<ModelFolder> {
-  const folder = repository(t, Object.fromEntries(Object.entries(files).map(([path, text]) => [`${name}/${path}`, text])))
+export async function modelFolder(
+  t: { teardown(end: () => unknown): unknown },
+  files: Files,
+  name = 'm',
+): Promise<ModelFolder> {
+  const folder = repository(
+    t,
+    Object.fromEntries(Object.entries(files).map(([path, text]) => [`${name}/${path}`, text])),
+  )
   const model = (await scanRepositories([folder])).models.get(name)
   if (model === undefined) throw new Error(`${name} is no model`)
   return model

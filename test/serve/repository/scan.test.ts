@@ -44,7 +44,13 @@ t.test('versions are whole numbers without leading zeros, in the order of number
     '99999999999999999999',
   ]
   const folder = repository(t, { ...Object.fromEntries(names.map((name) => [`m/${name}/`, ''])), 'm/2': 'a file' })
-  t.strictSame((await scanRepositories([folder])).models.get('m')?.versions, ['0', '1', '9', '10', '9223372036854775807'])
+  t.strictSame((await scanRepositories([folder])).models.get('m')?.versions, [
+    '0',
+    '1',
+    '9',
+    '10',
+    '9223372036854775807',
+  ])
 })
 
 t.test('a folder without versions is a problem that says what it needs', async (t) => {
@@ -84,7 +90,10 @@ t.test('folders by links are models, and links in circles end', async (t) => {
   symlinkSync('gone', join(folder, 'm', '2'))
   symlinkSync(join(folder, 'm'), join(folder, 'again'))
   const { models } = await scanRepositories([folder])
-  t.strictSame([...models].map(([name, { versions }]) => [name, versions]).sort(), [['again', ['1']], ['m', ['1']]]) // prettier-ignore
+  t.strictSame([...models].map(([name, { versions }]) => [name, versions]).sort(), [
+    ['again', ['1']],
+    ['m', ['1']],
+  ])
 })
 
 t.test('the fingerprint is that of all files: their names, sizes and times', async (t) => {
@@ -137,7 +146,7 @@ t.test('one model alone is looked at, in all repositories, and the others stay a
   const found = await scanModel([first, second], 'a')
   t.strictSame([[...found.models.keys()], found.problems.size], [['a'], 0])
   const { models, problems } = withModel(before, 'a', found)
-  t.strictSame([models.get('a')?.versions, models.get('b')?.versions, [...problems.keys()]], [['1', '2'], ['1'], ['d']]) // prettier-ignore
+  t.strictSame([models.get('a')?.versions, models.get('b')?.versions, [...problems.keys()]], [['1', '2'], ['1'], ['d']])
   t.equal(found.models.get('a')?.fingerprint, (await scanRepositories([first])).models.get('a')?.fingerprint)
 
   write(second, { 'a/1/': '' })

@@ -1,5 +1,5 @@
-// L0_batcher over HTTP: exact sizes of batches, by `batch_stats`. Requests come one after the other while the device stands still, and leave when it goes on; a delay
-// of a minute says that a batch leaves for its size alone.
+// L0_batcher over HTTP: exact sizes of batches, by `batch_stats`. Requests come one after the other while the device
+// stands still, and leave when it goes on; a delay of a minute says that a batch leaves for its size alone.
 import t from 'tap'
 import { range } from '../../support/values.js'
 import { certain } from '../../support/waiting.js'
@@ -28,7 +28,8 @@ await t.test('L0_batcher', async (t) => {
     t.same(await server.sizes('other'), { 1: 1, 3: 1 })
   })
 
-  // beyond the largest preferred size Triton's batches leave at once, ours after the delay, since more may come up to max_batch_size
+  // beyond the largest preferred size Triton's batches leave at once, ours after the delay, since more may come up to
+  // max_batch_size
   await t.test('test_static_batch_gt_max_preferred: after the delay', async (t) => {
     await server.load('more', batched(8, `${preferred} ${moment}`))
     t.same(statuses(await server.inferAll('more', [7])), [200])
@@ -132,38 +133,46 @@ await t.test('L0_batcher', async (t) => {
     )
   })
 
-  await t.test('test_multi_same_output0, test_multi_different_outputs, test_multi_different_output_order', async (t) => {
-    const spec: Spec = {
-      inputs: [{ name: 'x', shape: [-1, 3] }],
-      outputs: ['a', 'b'].map((name) => ({ name, shape: [-1, 3] })),
-      ops: ['a', 'b'].map((output, i) => ({ type: 'scale', inputs: ['x'], output, attributes: { scale: i + 2, offset: 0 } })),
-      profiles: [{ dims: { x: range([1, 3], [4, 3], [8, 3]) } }],
-    }
-    await server.load('outputs', batched(8, moment), spec)
-    const wanted = [['a'], ['b'], ['a', 'b'], ['b', 'a'], undefined]
-    const [sizes, replies] = await server.held('outputs', 8, async () => {
-      const all = wanted.map((names, i) =>
-        server.ask('POST', '/v2/models/outputs/infer', {
-          inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 3], data: [i, i, i] }],
-          ...(names && { outputs: names.map((name) => ({ name })) }),
-        }),
-      )
-      await server.untilWaiting('outputs', wanted.length)
-      return all
-    })
-    t.same(sizes, { 5: 1 }, 'what is asked for does not keep them apart')
-    for (const [i, { json }] of replies.entries())
-      for (const { name, data } of json.outputs)
-        t.same(
-          data,
-          [i, i, i].map((value) => value * (name === 'a' ? 2 : 3)),
+  await t.test(
+    'test_multi_same_output0, test_multi_different_outputs, test_multi_different_output_order',
+    async (t) => {
+      const spec: Spec = {
+        inputs: [{ name: 'x', shape: [-1, 3] }],
+        outputs: ['a', 'b'].map((name) => ({ name, shape: [-1, 3] })),
+        ops: ['a', 'b'].map((output, i) => ({
+          type: 'scale',
+          inputs: ['x'],
+          output,
+          attributes: { scale: i + 2, offset: 0 },
+        })),
+        profiles: [{ dims: { x: range([1, 3], [4, 3], [8, 3]) } }],
+      }
+      await server.load('outputs', batched(8, moment), spec)
+      const wanted = [['a'], ['b'], ['a', 'b'], ['b', 'a'], undefined]
+      const [sizes, replies] = await server.held('outputs', 8, async () => {
+        const all = wanted.map((names, i) =>
+          server.ask('POST', '/v2/models/outputs/infer', {
+            inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 3], data: [i, i, i] }],
+            ...(names && { outputs: names.map((name) => ({ name })) }),
+          }),
         )
-    t.same(
-      replies.map(({ json }) => json.outputs.map(({ name }: { name: string }) => name)),
-      [['a'], ['b'], ['a', 'b'], ['a', 'b'], ['a', 'b']],
-      'in the order of the configuration',
-    )
-  })
+        await server.untilWaiting('outputs', wanted.length)
+        return all
+      })
+      t.same(sizes, { 5: 1 }, 'what is asked for does not keep them apart')
+      for (const [i, { json }] of replies.entries())
+        for (const { name, data } of json.outputs)
+          t.same(
+            data,
+            [i, i, i].map((value) => value * (name === 'a' ? 2 : 3)),
+          )
+      t.same(
+        replies.map(({ json }) => json.outputs.map(({ name }: { name: string }) => name)),
+        [['a'], ['b'], ['a', 'b'], ['a', 'b'], ['a', 'b']],
+        'in the order of the configuration',
+      )
+    },
+  )
 
   await t.test('test_multi_batch_preserve_ordering', async (t) => {
     for (const isKept of [true, false]) {
@@ -193,7 +202,8 @@ await t.test('L0_batcher', async (t) => {
       else await looks(() => answered().length > 0)
       driver.set({ advance: 2 * long })
       driver.set({ clock: 'real', computeMs: 0 })
-      for (const { json } of await Promise.all(all.map(({ reply }) => reply))) t.same(json.outputs[0].data, wantedRows(8))
+      for (const { json } of await Promise.all(all.map(({ reply }) => reply)))
+        t.same(json.outputs[0].data, wantedRows(8))
       t.equal(answered().indexOf(`${name}0`) === 0, isKept, answered().join(' '))
     }
   })

@@ -1,5 +1,5 @@
-// L0_lifecycle: loads, replacements, failed loads and unloads over HTTP, under eight connections: no request is lost, none is answered by a model that was never
-// ready, and engines, lanes and descriptors are back at their start.
+// L0_lifecycle: loads, replacements, failed loads and unloads over HTTP, under eight connections: no request is lost,
+// none is answered by a model that was never ready, and engines, lanes and descriptors are back at their start.
 import { readdirSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -34,7 +34,9 @@ class Client implements Disposable {
 
   async post(path: string, body?: unknown): Promise<Answer> {
     const sent = request({ host: '127.0.0.1', port: this.#port, method: 'POST', path, agent: this.#agent })
-    const response = new Promise<IncomingMessage>((resolve, reject) => sent.once('response', resolve).once('error', reject))
+    const response = new Promise<IncomingMessage>((resolve, reject) =>
+      sent.once('response', resolve).once('error', reject),
+    )
     sent.end(body === undefined ? '' : JSON.stringify(body))
     const found = await text(await response)
     return { status: (await response).statusCode ?? 0, json: found === '' ? {} : (JSON.parse(found) as Answer['json']) }
@@ -46,7 +48,13 @@ class Client implements Disposable {
 }
 
 /** Asks one request after the other, until it is told to end. */
-async function askAll(client: Client, truth: Truth, seen: Seen, isOver: () => boolean, onAnswer: () => void): Promise<void> {
+async function askAll(
+  client: Client,
+  truth: Truth,
+  seen: Seen,
+  isOver: () => boolean,
+  onAnswer: () => void,
+): Promise<void> {
   const body = { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }] }
   while (!isOver()) {
     const { steady } = truth
@@ -68,42 +76,54 @@ function control(client: Client): Parameters<typeof cycle>[0] {
   return { load: (name) => post(name, 'load'), unload: (name) => post(name, 'unload') }
 }
 
-await t.test('test_model_availability_on_reload, test_model_reload_fail, test_concurrent_same_model_load_unload_stress', async (t) => {
-  const folder = repository(t)
-  const options = { modelRepository: folder, modelControlMode: 'explicit', engine: { backend: 'cpu' } } as const
-  const cycles = size(200, 5000)
-  const truth: Truth = { ready: new Set(), steady: false }
-  const seen: Seen = { answered: 0, absent: 0, wrong: [] }
-  const random = new Random(2611)
-  const before = live()
-  let open = 0
-  {
-    await using server = await serve({ ...options, http: { port: 0, address: '127.0.0.1' } })
-    const port = server.addresses.http?.port ?? 0
-    using operator = new Client(port)
-    const clients = Array.from({ length: connections }, () => new Client(port))
-    let over = false
-    const connected = new Set<Client>()
-    const asking = clients.map((client) => askAll(client, truth, seen, () => over, () => connected.add(client))) // prettier-ignore
-    const models = control(operator)
-    for (let i = 1; i <= cycles && seen.wrong.length === 0; i++) {
-      await cycle(models, folder, truth, i, random, seen)
-      if (i > 1) continue
-      await certain(() => connected.size === connections)
-      open = descriptors()
+await t.test(
+  'test_model_availability_on_reload, test_model_reload_fail, test_concurrent_same_model_load_unload_stress',
+  async (t) => {
+    const folder = repository(t)
+    const options = { modelRepository: folder, modelControlMode: 'explicit', engine: { backend: 'cpu' } } as const
+    const cycles = size(200, 5000)
+    const truth: Truth = { ready: new Set(), steady: false }
+    const seen: Seen = { answered: 0, absent: 0, wrong: [] }
+    const random = new Random(2611)
+    const before = live()
+    let open = 0
+    {
+      await using server = await serve({ ...options, http: { port: 0, address: '127.0.0.1' } })
+      const port = server.addresses.http?.port ?? 0
+      using operator = new Client(port)
+      const clients = Array.from({ length: connections }, () => new Client(port))
+      let over = false
+      const connected = new Set<Client>()
+      const asking = clients.map((client) =>
+        askAll(
+          client,
+          truth,
+          seen,
+          () => over,
+          () => connected.add(client),
+        ),
+      )
+      const models = control(operator)
+      for (let i = 1; i <= cycles && seen.wrong.length === 0; i++) {
+        await cycle(models, folder, truth, i, random, seen)
+        if (i > 1) continue
+        await certain(() => connected.size === connections)
+        open = descriptors()
+      }
+      // no more than after the first cycle, once those of the loads are closed
+      await certain(() => descriptors() <= open)
+      over = true
+      await Promise.all(asking)
+      for (const client of clients) client[Symbol.dispose]()
+      await server.unload('m')
+      await certain(() => JSON.stringify(live()) === JSON.stringify(before))
+      await certain(() => server.index()[0]?.state === 'UNAVAILABLE')
+      t.same(server.index(), [{ name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' }])
+      t.same(await server.drain(), { left: 0 })
     }
-    await certain(() => descriptors() <= open) // no more than after the first cycle, once those of the loads are closed
-    over = true
-    await Promise.all(asking)
-    for (const client of clients) client[Symbol.dispose]()
-    await server.unload('m')
-    await certain(() => JSON.stringify(live()) === JSON.stringify(before))
-    await certain(() => server.index()[0]?.state === 'UNAVAILABLE')
-    t.same(server.index(), [{ name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' }])
-    t.same(await server.drain(), { left: 0 })
-  }
-  t.same(seen.wrong, [])
-  t.equal(truth.ready.size, cycles)
-  t.ok(seen.answered >= cycles)
-  t.same(live(), before)
-})
+    t.same(seen.wrong, [])
+    t.equal(truth.ready.size, cycles)
+    t.ok(seen.answered >= cycles)
+    t.same(live(), before)
+  },
+)

@@ -1,4 +1,5 @@
-// L0_lifecycle, L0_model_update, L0_warmup and L0_infer (versions) over HTTP, on onnxruntime. The models add a number, so that an answer says which it is of.
+// L0_lifecycle, L0_model_update, L0_warmup and L0_infer (versions) over HTTP, on onnxruntime. The models add a number,
+// so that an answer says which it is of.
 import { connect } from 'node:net'
 import t from 'tap'
 import { identity } from '../../support/models.js'
@@ -24,7 +25,10 @@ const post = (server: Serving, to: string, parameters?: unknown): Promise<Reply>
 const status = async (server: Serving, to: string): Promise<number> => (await server.ask('GET', to).reply).status
 const index = async (server: Serving): Promise<string[]> =>
   (await post(server, '/v2/repository/index')).json.map((each: Record<string, string>) => Object.values(each).join(' '))
-/** The index once nothing in it is on its way: nobody who asks for a load or an unload waits for the end of what was there before. */
+/**
+ * The index once nothing in it is on its way: nobody who asks for a load or an unload waits for the end of what was
+ * there before.
+ */
 async function settledIndex(server: Serving): Promise<string[]> {
   await certain(() => server.server.index().every(({ state }) => state !== 'LOADING' && state !== 'UNLOADING'))
   return index(server)
@@ -33,10 +37,17 @@ async function settledIndex(server: Serving): Promise<string[]> {
 await t.test('test_model_control, test_model_repository_index', async (t) => {
   await using server = await serving(t, { engine })
   server.write({ 'a/1/model.onnx': plus(1), 'b/1/model.onnx': 'no model', 'c/config.pbtxt': '' })
-  t.same(await index(server), ['a', 'b', 'c UNAVAILABLE at least one version must be available under the version policy of model \'c\': c needs a folder such as 1 with model.plan, model.onnx or model.js']) // prettier-ignore
+  t.same(await index(server), [
+    'a',
+    'b',
+    "c UNAVAILABLE at least one version must be available under the version policy of model 'c': c needs a folder such as 1 with model.plan, model.onnx or model.js",
+  ])
   t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a')], [400, '404'])
   t.equal((await post(server, `${path}/a/load`)).status, 200)
-  t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')], [200, '+1', '+1'])
+  t.same(
+    [await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')],
+    [200, '+1', '+1'],
+  )
   t.same([await status(server, '/v2/models/a/versions/7/ready'), await added(server, 'a', '7')], [400, '404'])
   const { status: failed, json } = await post(server, `${path}/b/load`)
   t.same([failed, json.error.startsWith("load failed for model 'b': version 1 is at UNAVAILABLE state: ")], [400, true])
@@ -46,31 +57,38 @@ await t.test('test_model_control, test_model_repository_index', async (t) => {
   t.equal(await status(server, '/v2/health/ready'), 200)
   t.equal((await post(server, `${path}/none/load`)).status, 404)
   t.equal((await post(server, `${path}/a/unload`)).status, 200)
-  t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')], [400, '404', '503'])
+  t.same(
+    [await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')],
+    [400, '404', '503'],
+  )
   t.equal((await settledIndex(server))[0], 'a 1 UNAVAILABLE unloaded')
 })
 
-await t.test('test_model_availability_on_reload, test_model_reload_fail: a request ends on the version that it began with', async (t) => {
-  await using server = await serving(t, { engine })
-  server.write({ 'identity/1/model.onnx': plus(1) })
-  await post(server, `${path}/identity/load`)
-  const half = halfRequest(server.server.addresses.http?.url ?? '')
-  await half.begun
-  server.write({ 'identity/1/model.onnx': plus(2) })
-  t.equal((await post(server, `${path}/identity/load`)).status, 200)
-  t.equal(await added(server, 'identity'), '+2')
-  t.match(JSON.parse((await half.finish()).body), { outputs: [{ data: [2, 3, 4, 5] }] }, 'of the first one')
-  server.write({ 'identity/1/model.onnx': 'broken' })
-  t.equal((await post(server, `${path}/identity/load`)).status, 400)
-  t.equal(await added(server, 'identity'), '+2')
-  t.match(await index(server), [/^identity 1 READY version 1 is at UNAVAILABLE state: /])
-  t.equal(await status(server, '/v2/health/ready'), 200)
-})
+await t.test(
+  'test_model_availability_on_reload, test_model_reload_fail: a request ends on the version that it began with',
+  async (t) => {
+    await using server = await serving(t, { engine })
+    server.write({ 'identity/1/model.onnx': plus(1) })
+    await post(server, `${path}/identity/load`)
+    const half = halfRequest(server.server.addresses.http?.url ?? '')
+    await half.begun
+    server.write({ 'identity/1/model.onnx': plus(2) })
+    t.equal((await post(server, `${path}/identity/load`)).status, 200)
+    t.equal(await added(server, 'identity'), '+2')
+    t.match(JSON.parse((await half.finish()).body), { outputs: [{ data: [2, 3, 4, 5] }] }, 'of the first one')
+    server.write({ 'identity/1/model.onnx': 'broken' })
+    t.equal((await post(server, `${path}/identity/load`)).status, 400)
+    t.equal(await added(server, 'identity'), '+2')
+    t.match(await index(server), [/^identity 1 READY version 1 is at UNAVAILABLE state: /])
+    t.equal(await status(server, '/v2/health/ready'), 200)
+  },
+)
 
 await t.test('test_dynamic_version_load_unload, version policies of L0_infer', async (t) => {
   await using server = await serving(t, { engine })
   server.write({ 'm/config.pbtxt': 'version_policy { all { } }', 'm/1/model.onnx': plus(1), 'm/3/model.onnx': plus(3) })
-  const numbers = async (): Promise<string[]> => Promise.all(['1', '2', '3', undefined].map((version) => added(server, 'm', version)))
+  const numbers = async (): Promise<string[]> =>
+    Promise.all(['1', '2', '3', undefined].map((version) => added(server, 'm', version)))
   await post(server, `${path}/m/load`)
   t.same(await numbers(), ['+1', '404', '+3', '+3'])
   server.write({ 'm/2/model.onnx': plus(2) })
@@ -87,7 +105,8 @@ await t.test('test_config_override, test_file_override, test_file_override_secur
   await using server = await serving(t, { engine, allowFileOverride: true })
   server.write({ 'm/1/model.onnx': plus(1) })
   const config = JSON.stringify({ backend: 'onnxruntime', max_batch_size: 4 })
-  const maxBatch = async (): Promise<number> => (await server.ask('GET', '/v2/models/m/config').reply).json.max_batch_size
+  const maxBatch = async (): Promise<number> =>
+    (await server.ask('GET', '/v2/models/m/config').reply).json.max_batch_size
   t.equal((await post(server, `${path}/m/load`, { config: JSON.stringify({ max_batch_size: 2 }) })).status, 200)
   t.equal(await maxBatch(), 2)
   t.equal((await post(server, `${path}/m/load`)).status, 200)
@@ -96,7 +115,11 @@ await t.test('test_config_override, test_file_override, test_file_override_secur
   t.equal((await post(server, `${path}/m/load`, { config, 'file:7/model.onnx': file })).status, 200)
   t.same([await added(server, 'm'), await added(server, 'm', '7'), await added(server, 'm', '1')], ['+5', '+5', '503'])
   for (const name of ['../x', '/x', '7/../../x', 'x', '7/', '7'])
-    t.equal((await post(server, `${path}/m/load`, { config, 'file:7/model.onnx': file, [`file:${name}`]: file })).status, 400, name)
+    t.equal(
+      (await post(server, `${path}/m/load`, { config, 'file:7/model.onnx': file, [`file:${name}`]: file })).status,
+      400,
+      name,
+    )
   t.equal((await post(server, `${path}/m/load`, { 'file:7/model.onnx': file })).status, 400, 'without a config')
   t.equal(await added(server, 'm'), '+5')
   t.equal((await post(server, `${path}/m/load`)).status, 200)

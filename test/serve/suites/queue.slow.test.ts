@@ -4,13 +4,17 @@ import { holdTimers } from '../../support/timers.js'
 import { certain } from '../../support/waiting.js'
 import { batched, driver, leftovers, type Asked, type Reply, serving, wantedRows } from './rig.js'
 
-const outcomes = (replies: readonly Reply[]): string[] => replies.map(({ status, json }) => `${status} ${json.error ?? 'answered'}`)
+const outcomes = (replies: readonly Reply[]): string[] =>
+  replies.map(({ status, json }) => `${status} ${json.error ?? 'answered'}`)
 const answered = '200 answered'
 const expired = '503 Request timeout expired'
 const full = '503 [request id: <id_unknown>] Exceeds maximum queue size'
 /** Microseconds of a timeout that a test ends. */
 const minutes = 777_000_000
-/** Limits of the level that requests have unless they say so; those that keep the lanes busy have the other, without limits. */
+/**
+ * Limits of the level that requests have unless they say so; those that keep the lanes busy have the other, without
+ * limits.
+ */
 const ofLevel2 = (most: number, policy: string): string =>
   batched(most, `priority_levels: 2 default_priority_level: 2 priority_queue_policy { key: 2 value { ${policy} } }`)
 const settled = (asked: readonly Asked[]): Promise<Reply[]> => Promise.all(asked.map(({ reply }) => reply))
@@ -38,7 +42,10 @@ await t.test('L0_model_queue', async (t) => {
       return []
     })
     t.same(replies, [])
-    t.match(await server.stats('reject'), { inference_count: 8, inference_stats: { success: { count: 2 }, fail: { count: 2 } } })
+    t.match(await server.stats('reject'), {
+      inference_count: 8,
+      inference_stats: { success: { count: 2 }, fail: { count: 2 } },
+    })
     t.equal(await server.metric('nv_inference_request_failure', 'reject', 'REJECTED'), 2)
   })
 
@@ -84,7 +91,8 @@ await t.test('L0_model_queue', async (t) => {
       const order = [levels, 0, 1, usual, 1, levels, levels + 7]
       const [, replies] = await server.held(name, 1, async () => {
         const all: Asked[] = []
-        for (const [i, priority] of order.entries()) all.push(await server.queue(name, 1, { priority, mark: `${name}x${i}`, first: i }))
+        for (const [i, priority] of order.entries())
+          all.push(await server.queue(name, 1, { priority, mark: `${name}x${i}`, first: i }))
         return all
       })
       for (const [i, { json }] of replies.entries()) t.same(json.outputs[0].data, wantedRows(1, i))
@@ -92,7 +100,10 @@ await t.test('L0_model_queue', async (t) => {
       const wanted = [2, 4, 1, 3, 6, 0, 5] // a level that is not there is the default one
       const places = wanted.map((i) => answers.indexOf(`${name}x${i}`))
       t.equal(answers.length, order.length)
-      t.ok(places.every((place, i) => Math.abs(place - i) <= 1), `the two slots of a lane may end in either order: ${answers.join(' ')}`) // prettier-ignore
+      t.ok(
+        places.every((place, i) => Math.abs(place - i) <= 1),
+        `the two slots of a lane may end in either order: ${answers.join(' ')}`,
+      )
     }
   })
 
@@ -101,7 +112,10 @@ await t.test('L0_model_queue', async (t) => {
       priority_queue_policy { key: 2 value { default_timeout_microseconds: 1000 timeout_action: REJECT } }`
     await server.load('policies', batched(4, `priority_levels: 3 default_priority_level: 3 ${policies}`))
     const [sizes, replies] = await server.held('policies', 4, async () => {
-      const waiting = [await server.queue('policies', 1, { priority: 1 }), await server.queue('policies', 1, { priority: 3 })]
+      const waiting = [
+        await server.queue('policies', 1, { priority: 1 }),
+        await server.queue('policies', 1, { priority: 3 }),
+      ]
       const others = [server.infer('policies', 1, { priority: 1 }), server.infer('policies', 1, { priority: 2 })]
       t.same(outcomes(await settled(others)), [full, expired])
       return [...waiting, await server.queue('policies', 1, { priority: 3 })]
@@ -194,7 +208,10 @@ await t.test('L0_request_cancellation: a client that leaves', async (t) => {
     driver.set({ computeMs: 0, clock: 'real' })
     t.same((await other.reply).json.outputs[0].data, wantedRows(1, 9))
     await canceled('both', 1)
-    t.match(await server.stats('both'), { execution_count: 1, inference_stats: { success: { count: 1 }, fail: { count: 1 } } })
+    t.match(await server.stats('both'), {
+      execution_count: 1,
+      inference_stats: { success: { count: 1 }, fail: { count: 1 } },
+    })
   })
 
   await t.test('all of a batch', async (t) => {

@@ -1,5 +1,5 @@
-// A real server over TensorRT's fakes, asked over HTTP alone. The fakes' device stands still when a test says so: what waits then is known, and so are the batches
-// that leave once it goes on.
+// A real server over TensorRT's fakes, asked over HTTP alone. The fakes' device stands still when a test says so: what
+// waits then is known, and so are the batches that leave once it goes on.
 import { Agent, request } from 'node:http'
 import { serve, type Server, type ServeOptions } from '../../../lib/serve/index.js'
 import { fakePlan } from '../../fake/plan.js'
@@ -58,7 +58,8 @@ export class Serving implements AsyncDisposable {
 
   /** How many requests for a model the server has had, by its log. */
   asked(model: string): number {
-    return this.#log.filter((line) => line.includes('"msg":"request"') && line.includes(`/models/${model}/infer`)).length
+    return this.#log.filter((line) => line.includes('"msg":"request"') && line.includes(`/models/${model}/infer`))
+      .length
   }
 
   /** Marks of the requests that were answered, in the order in which the server did. */
@@ -68,7 +69,8 @@ export class Serving implements AsyncDisposable {
 
   /** Until the log has so many lines of requests that ended with a status. */
   async untilLog(text: string, status: number, count = 1): Promise<void> {
-    const lines = (): number => this.#log.filter((line) => line.includes(`"msg":"${text}"`) && line.includes(`"status":${status}`)).length
+    const lines = (): number =>
+      this.#log.filter((line) => line.includes(`"msg":"${text}"`) && line.includes(`"status":${status}`)).length
     await certain(() => lines() >= count)
   }
 
@@ -168,8 +170,8 @@ export class Serving implements AsyncDisposable {
   }
 
   /**
-   * The device stands still, both slots of the model's only lane are taken by full batches of its own, and all that the body asks for waits. Gives the sizes of the
-   * batches that left, without those two; the body gives what it has sent.
+   * The device stands still, both slots of the model's only lane are taken by full batches of its own, and all that the
+   * body asks for waits. Gives the sizes of the batches that left, without those two; the body gives what it has sent.
    */
   async held(
     model: string,
@@ -190,7 +192,10 @@ export class Serving implements AsyncDisposable {
     }
   }
 
-  /** A full batch that a slot of the lane has taken (the second one only takes what is of the first level); the device is to stand still. */
+  /**
+   * A full batch that a slot of the lane has taken (the second one only takes what is of the first level); the device
+   * is to stand still.
+   */
   async taken(model: string, rows: number, options: InferOptions = {}): Promise<Asked> {
     const { enqueues } = driver.stats()
     const asked = this.infer(model, rows, options)
@@ -204,14 +209,21 @@ export class Serving implements AsyncDisposable {
   }
 }
 
-function without(sizes: Readonly<Record<number, number>>, size: number, count: number): Readonly<Record<number, number>> {
+function without(
+  sizes: Readonly<Record<number, number>>,
+  size: number,
+  count: number,
+): Readonly<Record<number, number>> {
   const left = (sizes[size] ?? 0) - count
   const others = Object.entries(sizes).filter(([each]) => Number(each) !== size)
   return Object.fromEntries(left > 0 ? [...others, [size, left]] : others)
 }
 
 /** A server of an empty repository, whose models come by {@link Serving.load}. */
-export async function serving(t: { teardown(end: () => unknown): unknown }, options: Partial<ServeOptions> = {}): Promise<Serving> {
+export async function serving(
+  t: { teardown(end: () => unknown): unknown },
+  options: Partial<ServeOptions> = {},
+): Promise<Serving> {
   const folder = temporaryFolder(t)
   const log: string[] = []
   const server = await serve({

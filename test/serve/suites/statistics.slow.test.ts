@@ -1,4 +1,5 @@
-// L0_server_status and L0_metrics over HTTP: after random requests, with failures and clients that leave among them, the counters are the traffic.
+// L0_server_status and L0_metrics over HTTP: after random requests, with failures and clients that leave among them,
+// the counters are the traffic.
 import t from 'tap'
 import { expand, identity } from '../../support/models.js'
 import { Random } from '../../support/random.js'
@@ -30,7 +31,9 @@ class Traffic {
 
 const identities = (name: string, rows: number, columns = 4): { readonly path: string; readonly body: unknown } => ({
   path: `/v2/models/${name}/infer`,
-  body: { inputs: [{ name: 'x', datatype: 'FP32', shape: [rows, columns], data: new Array<number>(rows * columns).fill(1) }] },
+  body: {
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [rows, columns], data: new Array<number>(rows * columns).fill(1) }],
+  },
 })
 
 /** Its sizes do not go together with its other input: it fails while it runs, or is answered. */
@@ -81,7 +84,8 @@ await t.test('counters are the traffic', async (t) => {
   await using server = await serving(t, { engine: { backend: 'cpu' } })
   const rows = identity('float32', ['N', 4])
   const tensors = 'input { name: "x" data_type: TYPE_FP32 dims: 4 } output { name: "y" data_type: TYPE_FP32 dims: 4 }'
-  const config = (more: string): string => `max_batch_size: 8 instance_group { kind: KIND_CPU count: 1 } ${tensors} ${more}`
+  const config = (more: string): string =>
+    `max_batch_size: 8 instance_group { kind: KIND_CPU count: 1 } ${tensors} ${more}`
   const files = (more: string): { readonly 'config.pbtxt': string; readonly '1/model.onnx': Uint8Array } => ({
     'config.pbtxt': config(more),
     '1/model.onnx': rows,
@@ -90,7 +94,10 @@ await t.test('counters are the traffic', async (t) => {
   await server.loadFiles('plain', files('metric_tags { key: "a" value: "b" }'))
   await server.loadFiles('small', files('dynamic_batching { default_queue_policy { max_queue_size: 1 } }'))
   await server.loadFiles('leaves', files('dynamic_batching { }'))
-  await server.loadFiles('waits', files('dynamic_batching { preferred_batch_size: 8 max_queue_delay_microseconds: 60000000 }'))
+  await server.loadFiles(
+    'waits',
+    files('dynamic_batching { preferred_batch_size: 8 max_queue_delay_microseconds: 60000000 }'),
+  )
   await server.loadFiles('fails', { '1/model.onnx': expand() })
   const traffic = new Traffic()
   await send(server, traffic)
@@ -103,14 +110,23 @@ await t.test('counters are the traffic', async (t) => {
     t.ok(ok > 0)
     t.equal(success.count, ok, `${model}: answered`)
     t.same([queue.count, compute.count], [ok, ok])
-    t.equal(fail.count, traffic.count(model, 503) + traffic.count(model, 500), `${model}: failed in the queue, or while it ran`)
+    t.equal(
+      fail.count,
+      traffic.count(model, 503) + traffic.count(model, 500),
+      `${model}: failed in the queue, or while it ran`,
+    )
     t.equal(stats.inference_count, model === 'fails' ? ok : traffic.rows[model], `${model}: rows`)
-    const sizes: readonly { readonly batch_size: number; readonly compute_infer: { readonly count: number } }[] = stats.batch_stats
+    const sizes: readonly { readonly batch_size: number; readonly compute_infer: { readonly count: number } }[] =
+      stats.batch_stats
     const sum = (of: (rows: number, count: number) => number): number =>
       sizes.reduce((all, { batch_size: rows, compute_infer: { count } }) => all + of(rows, count), 0)
-    t.same([sum((_, count) => count), sum((rows, count) => rows * count)], [stats.execution_count, stats.inference_count])
+    t.same(
+      [sum((_, count) => count), sum((rows, count) => rows * count)],
+      [stats.execution_count, stats.inference_count],
+    )
 
-    const failures = (reason: string): Promise<number> => server.metric('nv_inference_request_failure', model, `reason="${reason}"`)
+    const failures = (reason: string): Promise<number> =>
+      server.metric('nv_inference_request_failure', model, `reason="${reason}"`)
     t.equal(await server.metric('nv_inference_request_success', model), ok)
     t.equal(await server.metric('nv_inference_count', model), stats.inference_count)
     t.equal(await server.metric('nv_inference_exec_count', model), stats.execution_count)
@@ -126,12 +142,17 @@ await t.test('counters are the traffic', async (t) => {
 
   t.same(await server.server.drain(), { left: 0 })
   for (const model of ['leaves', 'waits']) {
-    // nobody waits for who has left: the engine counts what ran for him when its batch has ended, and the log has him when he is given up
+    // nobody waits for who has left: the engine counts what ran for him when its batch has ended, and the log has him
+    // when he is given up
     let found = await countsOf(server, model)
-    for (const end = Date.now() + 60_000; ended(found) !== found.asked && Date.now() < end;) found = await countsOf(server, model)
+    for (const end = Date.now() + 60_000; ended(found) !== found.asked && Date.now() < end;)
+      found = await countsOf(server, model)
     t.equal(ended(found), found.asked, `${model}: each that came counts once, whoever left`)
     t.equal(found.fail, (await countsOf(server, model)).canceled)
-    t.ok(found.success >= traffic.count(model, 200) && found.refused >= traffic.count(model, 400), JSON.stringify(found))
+    t.ok(
+      found.success >= traffic.count(model, 200) && found.refused >= traffic.count(model, 400),
+      JSON.stringify(found),
+    )
     if (model === 'waits') t.match(found, { success: 0, refused: 0, canceled: leaving })
   }
 })
@@ -139,7 +160,8 @@ await t.test('counters are the traffic', async (t) => {
 type Counts = { readonly [what in 'success' | 'fail' | 'refused' | 'canceled' | 'asked']: number }
 
 async function countsOf(server: Serving, model: string): Promise<Counts> {
-  const failed = (reason: string): Promise<number> => server.metric('nv_inference_request_failure', model, `reason="${reason}"`)
+  const failed = (reason: string): Promise<number> =>
+    server.metric('nv_inference_request_failure', model, `reason="${reason}"`)
   const [refused, canceled] = [await failed('OTHER'), await failed('CANCELED')]
   const { success, fail } = server.server.statistics(model).model_stats[0]!.inference_stats
   return { success: success.count, fail: fail.count, refused, canceled, asked: server.asked(model) }

@@ -30,7 +30,8 @@ async function main(): Promise<void> {
   const picked: BigInt64Array = (await engine.infer({ images }, { outputs: ['best'] })).best.data
   const bare: BigInt64Array = (await engine.infer(images, { outputs: ['best'] })).data
   const dtype: 'int64' = engine.outputs.best.dtype
-  for await (const { data } of engine.stream([images], { outputs: ['scores'] })) console.log(data.length satisfies number)
+  for await (const { data } of engine.stream([images], { outputs: ['scores'] }))
+    console.log(data.length satisfies number)
   console.log(score.length, index, picked, bare, dtype, await names(engine))
 
   // one input, one output: a bare tensor in, a bare tensor out

@@ -1,4 +1,15 @@
-import { Builder, capabilities, Engine, EngineCache, type ErrorCode, errorCodes, onLog, Plan, Refitter, TensorRTError } from 'node-tensorrt'
+import {
+  Builder,
+  capabilities,
+  Engine,
+  EngineCache,
+  type ErrorCode,
+  errorCodes,
+  onLog,
+  Plan,
+  Refitter,
+  TensorRTError,
+} from 'node-tensorrt'
 
 async function codeOf(work: () => Promise<unknown>): Promise<ErrorCode | 'none'> {
   try {
@@ -22,7 +33,10 @@ async function main(): Promise<void> {
     await codeOf(() => Engine.load('no-such.onnx')),
     await codeOf(() => Plan.load('no-such.plan')),
     await codeOf(() =>
-      builder.build('no-such.onnx', { signal: AbortSignal.timeout(60_000), onProgress: ({ phase }) => console.log(phase) }),
+      builder.build('no-such.onnx', {
+        signal: AbortSignal.timeout(60_000),
+        onProgress: ({ phase }) => console.log(phase),
+      }),
     ),
   ]
   await builder.close()

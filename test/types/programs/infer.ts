@@ -1,4 +1,11 @@
-import { Engine, type EngineOptions, type OnnxRuntimeOptions, type TensorInfo, type TensorRecord, Tensor } from 'node-tensorrt'
+import {
+  Engine,
+  type EngineOptions,
+  type OnnxRuntimeOptions,
+  type TensorInfo,
+  type TensorRecord,
+  Tensor,
+} from 'node-tensorrt'
 import { GraphBuilder, writeModel } from 'node-tensorrt/onnx'
 
 function model(): Uint8Array {
@@ -10,7 +17,11 @@ function model(): Uint8Array {
 }
 
 async function main(): Promise<void> {
-  const onnxruntime: OnnxRuntimeOptions = { optimization: 'extended', deterministic: false, config: { 'session.disable_prepacking': '1' } }
+  const onnxruntime: OnnxRuntimeOptions = {
+    optimization: 'extended',
+    deterministic: false,
+    config: { 'session.disable_prepacking': '1' },
+  }
   const options: EngineOptions = { backend: 'cpu', threads: 2, onnxruntime }
   const engine: Engine = await Engine.load(model(), options)
   const x = Tensor.from(Float32Array.of(1, -2), [1, 2])

@@ -22,8 +22,19 @@ function model(): Uint8Array {
 
 // what is said here is said by the types alone: without the addon there is no queue, and there are no counters
 const patient: QueuePolicy = { maxQueue: 64, queueTimeoutMs: 250, onQueueTimeout: 'delay' }
-const priorities: Priorities = { levels: 3, default: 2, policies: { 1: { maxQueue: 16, queueTimeoutMs: 0.5 }, 3: patient } }
-const batching: BatchingOptions = { maxBatch: 8, preferred: [4, 8], preserveOrder: true, holdUntil: 2, queue: patient, priorities }
+const priorities: Priorities = {
+  levels: 3,
+  default: 2,
+  policies: { 1: { maxQueue: 16, queueTimeoutMs: 0.5 }, 3: patient },
+}
+const batching: BatchingOptions = {
+  maxBatch: 8,
+  preferred: [4, 8],
+  preserveOrder: true,
+  holdUntil: 2,
+  queue: patient,
+  priorities,
+}
 const options: EngineOptions = { batching, lanes: 2 }
 
 export async function serve(): Promise<EngineCounters> {
@@ -33,17 +44,33 @@ export async function serve(): Promise<EngineCounters> {
   const block: Uint8Array<ArrayBuffer> = engine.allocateBytes(16)
   const x = Tensor.fromBytes('float32', block.subarray(0, 8), [1, 2])
   const y: Tensor<'float32'> = await engine.infer(x, urgent)
-  const { y: same } = await engine.infer({ x }, { ...none, into: { y: Tensor.fromBytes('float32', block.subarray(8), [1, 2]) } })
+  const { y: same } = await engine.infer(
+    { x },
+    { ...none, into: { y: Tensor.fromBytes('float32', block.subarray(8), [1, 2]) } },
+  )
   const stream: StreamOptions = { priority: 3, queueTimeoutMs: 5 }
-  for await (const each of engine.stream([x], { priority: 3, queueTimeoutMs: 5 })) console.log(each.data, stream.priority)
+  for await (const each of engine.stream([x], { priority: 3, queueTimeoutMs: 5 }))
+    console.log(each.data, stream.priority)
   const over: Promise<void> = engine.released(x)
-  await Promise.all([over, engine.released(block), engine.released(new DataView(block.buffer), { signal: AbortSignal.timeout(5) })])
+  await Promise.all([
+    over,
+    engine.released(block),
+    engine.released(new DataView(block.buffer), { signal: AbortSignal.timeout(5) }),
+  ])
   const counters: EngineCounters = engine.counters()
   const failures: FailureCounts = counters.failures
   const sampled: SampledCounters = counters.sampled
   const sizes: readonly BatchSizeCounters[] = counters.batchSizes
-  const kinds: number = failures.rejected + failures.queueTimeout + failures.cancelledWaiting + failures.cancelledRunning + failures.failed
-  console.log(same.data, y.data, kinds, sampled.executions, sizes[0]?.rows, counters.queueNs + counters.inputNs + counters.outputNs)
+  const kinds: number =
+    failures.rejected + failures.queueTimeout + failures.cancelledWaiting + failures.cancelledRunning + failures.failed
+  console.log(
+    same.data,
+    y.data,
+    kinds,
+    sampled.executions,
+    sizes[0]?.rows,
+    counters.queueNs + counters.inputNs + counters.outputNs,
+  )
   return counters
 }
 

@@ -48,7 +48,16 @@ const any: Tensor = Tensor.zeros(some, [1])
 const list: Tensor[] = [floats, longs, half, flags, whole, any, doubles, shorts, pixels, counts, hashes]
 const halves: readonly [Tensor<'float16'>, Uint16Array] = [half, half.data]
 
-console.log(sum(floats), sum(longs), sum(Tensor.from(Uint8Array.of(1, 2))), long, as.length, zeros.size, reshaped.shape, [...back])
+console.log(
+  sum(floats),
+  sum(longs),
+  sum(Tensor.from(Uint8Array.of(1, 2))),
+  long,
+  as.length,
+  zeros.size,
+  reshaped.shape,
+  [...back],
+)
 console.log(sum(doubles), sum(hashes), counts.shape, hash, exact[0], onGpus)
 console.log(describe(floats), describe(5), list.length, bytes.byteLength, clamped.data.constructor.name, halves.length)
 

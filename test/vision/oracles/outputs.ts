@@ -41,7 +41,11 @@ export function retinaFaceOutputs(
   count: number,
 ): [offsets: Tensor<'float32'>, logits: Tensor<'float32'>, points: Tensor<'float32'>] {
   const random = new Random(seed)
-  return [spread(random, [1, count, 4], -2, 2), spread(random, [1, count, 2], -3, 3), spread(random, [1, count, 10], -3, 3)]
+  return [
+    spread(random, [1, count, 4], -2, 2),
+    spread(random, [1, count, 2], -3, 3),
+    spread(random, [1, count, 10], -3, 3),
+  ]
 }
 
 /** Scores, scales, offsets and points of a CenterFace. */
@@ -55,6 +59,9 @@ export function centerFaceOutputs(seed: number, { width, height }: Size): Tensor
     heat.data.map((value) => Math.round(value ** 8 * 4096) / 4096),
     heat.shape,
   )
-  const [scale, offset] = [spread(random, [1, 2, rows, columns], 0, 3), spread(random, [1, 2, rows, columns], -0.5, 0.5)]
+  const [scale, offset] = [
+    spread(random, [1, 2, rows, columns], 0, 3),
+    spread(random, [1, 2, rows, columns], -0.5, 0.5),
+  ]
   return [scores, scale, offset, spread(random, [1, 10, rows, columns], 0, 1)]
 }

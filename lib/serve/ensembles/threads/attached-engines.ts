@@ -19,7 +19,12 @@ export class AttachedEngines {
   readonly #model: number
 
   /** @throws TensorRTError (as a rejection); none of them is left open */
-  static async attach(start: EngineModelStart, model: number, outbox: Outbox, signal: AbortSignal): Promise<AttachedEngines> {
+  static async attach(
+    start: EngineModelStart,
+    model: number,
+    outbox: Outbox,
+    signal: AbortSignal,
+  ): Promise<AttachedEngines> {
     const engines: Busy[] = []
     try {
       for (const { token, device } of start.engines)

@@ -1,4 +1,5 @@
-// The threads of an ensemble as the server has them: a request waits here until a thread has room for it, and is one message there and one back.
+// The threads of an ensemble as the server has them: a request waits here until a thread has room for it, and is one
+// message there and one back.
 import { performance } from 'node:perf_hooks'
 import type { Cut } from '../../../base/cancellation.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
@@ -164,13 +165,17 @@ export class EnsembleThreads {
     }
   }
 
-  /** The thread with the least to do. One that has not taken what it was sent, or does not come back from what nobody waits for, is the last: a module may block it. */
+  /**
+   * The thread with the least to do. One that has not taken what it was sent, or does not come back from what nobody
+   * waits for, is the last: a module may block it.
+   */
   #free(): { readonly thread: Thread; readonly load: Load } | undefined {
     let best: { readonly thread: Thread; readonly load: Load } | undefined
     for (const { worker: thread, number } of this.#instances?.all ?? []) {
       if (thread === undefined) continue
       const load = this.#loadOf(thread, number)
-      if (load.requests < this.#plan.perThread && (best === undefined || weight(load) < weight(best.load))) best = { thread, load }
+      if (load.requests < this.#plan.perThread && (best === undefined || weight(load) < weight(best.load)))
+        best = { thread, load }
     }
     return best
   }

@@ -1,4 +1,5 @@
-// A module in the thread of an ensemble: what waits for it there leaves together, as often at once as the module allows.
+// A module in the thread of an ensemble: what waits for it there leaves together, as often at once as the module
+// allows.
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
 import { type Checkable, checkRequest, type RequestRules, requestText } from '../../models/request-checks.js'
@@ -60,7 +61,12 @@ export class ModuleStep {
    * @param places where its outputs go, by their names
    * @throws Fault (as a rejection), or the reason of the cut
    */
-  async run(request: StepRequest<PlacedValue>, places: ReadonlyMap<string, Place>, memory: RequestMemory, cut: Cut): Promise<Values> {
+  async run(
+    request: StepRequest<PlacedValue>,
+    places: ReadonlyMap<string, Place>,
+    memory: RequestMemory,
+    cut: Cut,
+  ): Promise<Values> {
     const bytes = await Promise.all(request.inputs.map(async ({ value }) => value.onHost()))
     cut.throwIfHappened()
     const inputs = request.inputs.map(({ name, value, shape }, i) => ({
@@ -71,7 +77,10 @@ export class ModuleStep {
     }))
     const { asked, rows } = this.#checked(request, inputs, places, memory)
     return new Promise((resolve, reject) =>
-      this.#ask({ request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject }, request.timeoutUs),
+      this.#ask(
+        { request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject },
+        request.timeoutUs,
+      ),
     )
   }
 
@@ -103,7 +112,8 @@ export class ModuleStep {
   #ask(asked: Asked, timeoutUs: number | undefined): void {
     const { maxQueue = Infinity } = this.#limits
     if (this.#queue.length >= maxQueue) this.#pump()
-    if (this.#queue.length >= maxQueue) return this.#refuse(asked, 'rejected', `${requestText(asked.request.id)}Exceeds maximum queue size`)
+    if (this.#queue.length >= maxQueue)
+      return this.#refuse(asked, 'rejected', `${requestText(asked.request.id)}Exceeds maximum queue size`)
     this.#queue.push(asked)
     asked.cut.onCut(() => this.#onCut(asked))
     const timeout = waitLimit(this.#limits, timeoutUs)

@@ -88,7 +88,9 @@ export class RequestMemory {
 
   #copied(bytes: Uint8Array, target: Tensor | undefined, { output }: Place): Uint8Array {
     const copy =
-      target === undefined ? new Uint8Array(bytes.length) : new Uint8Array(target.data.buffer, target.data.byteOffset, bytes.length)
+      target === undefined
+        ? new Uint8Array(bytes.length)
+        : new Uint8Array(target.data.buffer, target.data.byteOffset, bytes.length)
     copy.set(bytes)
     const placed = this.#placed.get(copy.buffer)
     if (placed?.output === output) placed.isGiven = true
@@ -105,9 +107,10 @@ export class RequestMemory {
   }
 
   /**
-   * Fulfilled when no module is at work for the request any more. Memory of engines is used again then, once no lane reads it; what a module has not given is left
-   * to the collector, since something of that module may still write it.
-   * @param sent what the answer takes along, where there is one: then all steps have ended, and other results of engines go back at once
+   * Fulfilled when no module is at work for the request any more. Memory of engines is used again then, once no lane
+   * reads it; what a module has not given is left to the collector, since something of that module may still write it.
+   * @param sent what the answer takes along, where there is one: then all steps have ended, and other results of
+   * engines go back at once
    */
   async end(sent: ReadonlySet<ArrayBufferLike> | undefined): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)

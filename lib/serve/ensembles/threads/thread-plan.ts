@@ -1,4 +1,5 @@
-// Whether an ensemble runs in threads of its own, and what these are started with: it does where a step, however deep, is a module.
+// Whether an ensemble runs in threads of its own, and what these are started with: it does where a step, however deep,
+// is a module.
 import type { EngineFacts } from '../../models/engine-tensors.js'
 import type { SharedEngine } from '../../models/engine-steps.js'
 import type { RequestRules } from '../../models/request-checks.js'
@@ -70,8 +71,11 @@ export interface ThreadPlan {
 export function threadPlanOf(ensemble: EnsembleVersion): ThreadPlan | undefined {
   const models = modelsOf(ensemble)
   const modules = models.filter(isModule)
-  if (modules.length === 0 || !models.every((model) => isModule(model) || isEngine(model) || isEnsemble(model))) return undefined
-  const limits = [ensemble, ...models.filter(isEnsemble)].map(({ graph }) => graph.mostInFlight).filter((most) => most > 0)
+  if (modules.length === 0 || !models.every((model) => isModule(model) || isEngine(model) || isEnsemble(model)))
+    return undefined
+  const limits = [ensemble, ...models.filter(isEnsemble)]
+    .map(({ graph }) => graph.mostInFlight)
+    .filter((most) => most > 0)
   const count = Math.min(Math.max(...modules.map(({ prepared }) => prepared.count)), ...limits)
   const megabytes = modules.map(({ prepared }) => prepared.maxMemoryMb).filter((limit) => limit !== undefined)
   const startOf = (instance: number) => ({
@@ -106,9 +110,14 @@ function modelsOf({ models }: EnsembleVersion, found = new Set<LoadedVersion>())
   return [...found]
 }
 
-/** What waits for a thread waits for the steps that the ensemble's inputs go to: the shortest limit of theirs that rejects. */
+/**
+ * What waits for a thread waits for the steps that the ensemble's inputs go to: the shortest limit of theirs that
+ * rejects.
+ */
 function queueTimeoutOf({ graph, models }: EnsembleVersion): number | undefined {
-  const first = graph.steps.filter(({ inputs }) => [...inputs.values()].every((tensor) => graph.inputs.includes(tensor)))
+  const first = graph.steps.filter(({ inputs }) =>
+    [...inputs.values()].every((tensor) => graph.inputs.includes(tensor)),
+  )
   const limits = first
     .map(({ index }) => models[index] as LoadedVersion)
     .map((model) => {
@@ -122,22 +131,35 @@ function queueTimeoutOf({ graph, models }: EnsembleVersion): number | undefined 
 const fewest = 4
 const most = 32
 
-/** As many as keep all steps busy: a batch in each of them. What is beyond waits in the server, where nothing ends it. */
+/**
+ * As many as keep all steps busy: a batch in each of them. What is beyond waits in the server, where nothing ends it.
+ */
 function perThread(models: readonly LoadedVersion[]): number {
   const batches = models.filter((model) => !isEnsemble(model)).map(({ config }) => Math.max(2, config.maxBatchSize))
   return Math.min(most, Math.max(fewest, batches.reduce((sum, rows) => sum + rows, 0))) // prettier-ignore
 }
 
-function modelStart(model: LoadedVersion, models: readonly LoadedVersion[], instance: number, threads: number): ModelStart {
+function modelStart(
+  model: LoadedVersion,
+  models: readonly LoadedVersion[],
+  instance: number,
+  threads: number,
+): ModelStart {
   if (isEngine(model)) return { kind: 'engine', facts: model.facts, engines: model.share() }
-  if (isEnsemble(model)) return { kind: 'ensemble', core: coreStart(model, models, instance, threads), devices: model.devices }
+  if (isEnsemble(model))
+    return { kind: 'ensemble', core: coreStart(model, models, instance, threads), devices: model.devices }
   const rules = rulesOf(model.name, model.config, model.inputs, model.outputs)
   const { merging, limits } = (model as ModuleVersion).prepared
   return { kind: 'module', module: models.filter(isModule).indexOf(model as ModuleVersion), rules, merging, limits }
 }
 
 /** Each thread has its part of the requests that may be inside of a step. */
-function coreStart(ensemble: EnsembleVersion, models: readonly LoadedVersion[], instance: number, threads: number): CoreStart {
+function coreStart(
+  ensemble: EnsembleVersion,
+  models: readonly LoadedVersion[],
+  instance: number,
+  threads: number,
+): CoreStart {
   const { graph, rules } = ensemble
   const rest = instance < graph.mostInFlight % threads ? 1 : 0
   return {

@@ -1,4 +1,5 @@
-// The steps of an ensemble in a thread of its own: modules and engines that are there, tied to one request after the other.
+// The steps of an ensemble in a thread of its own: modules and engines that are there, tied to one request after the
+// other.
 import { performance } from 'node:perf_hooks'
 import type { Cut } from '../../../base/cancellation.js'
 import { Turns } from '../../../base/turns.js'
@@ -38,7 +39,12 @@ export class WorkerCore {
    * @param models of each step
    * @param model of this ensemble, where it is a step itself
    */
-  constructor({ graph, rules, mostInFlight }: CoreStart, models: readonly WorkerModel[], model: number, outbox: Outbox) {
+  constructor(
+    { graph, rules, mostInFlight }: CoreStart,
+    models: readonly WorkerModel[],
+    model: number,
+    outbox: Outbox,
+  ) {
     this.rules = rules
     const gates = mostInFlight === 0 ? [] : graph.steps.map(() => new Turns(mostInFlight))
     this.#core = new EnsembleCore(graph, rules, gates)
@@ -75,7 +81,9 @@ export class WorkerCore {
     const engine: EngineStep = {
       devices: model.devices,
       inferPlaced: (request, cut) =>
-        model.kind === 'engine' ? model.engines.infer(request, memory, cut) : model.core.runAsStep(request, memory, cut),
+        model.kind === 'engine'
+          ? model.engines.infer(request, memory, cut)
+          : model.core.runAsStep(request, memory, cut),
     }
     return new EngineRunner(inputs, engine, this.#devices)
   }

@@ -26,7 +26,8 @@ let steps: WorkerSteps | undefined
 
 port.on('message', (order: Order) => {
   if (order.type === 'run') void run(order)
-  else if (order.type === 'cancel') runs.get(order.run)?.happen(new DOMException('nobody waits for this request any more', 'AbortError'))
+  else if (order.type === 'cancel')
+    runs.get(order.run)?.happen(new DOMException('nobody waits for this request any more', 'AbortError'))
   else if (order.type === 'give-up') loading.abort(new DOMException('the load was given up', 'AbortError'))
   else void unload()
 })

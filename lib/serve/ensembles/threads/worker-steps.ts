@@ -36,7 +36,11 @@ export class WorkerSteps {
     const make = async (model: ModelStart, at: number): Promise<WorkerModel> => {
       if (model.kind === 'ensemble') return { kind: 'ensemble', core: coreOf(model.core, at), devices: model.devices }
       if (model.kind === 'module')
-        return { kind: 'module', step: new ModuleStep(runners[model.module] as ModuleRunner, model, at, outbox), devices: [] }
+        return {
+          kind: 'module',
+          step: new ModuleStep(runners[model.module] as ModuleRunner, model, at, outbox),
+          devices: [],
+        }
       const attached = await AttachedEngines.attach(model, at, outbox, signal)
       engines.push(attached)
       return { kind: 'engine', engines: attached, devices: attached.devices }
@@ -53,7 +57,10 @@ export class WorkerSteps {
 
   /** Each is asked to end, whatever the others do. @returns what went wrong */
   async close(): Promise<readonly string[]> {
-    const ends = await Promise.allSettled([...this.#runners.map((runner) => runner.unload()), ...this.#engines.map((each) => each.close())])
+    const ends = await Promise.allSettled([
+      ...this.#runners.map((runner) => runner.unload()),
+      ...this.#engines.map((each) => each.close()),
+    ])
     return ends.flatMap((end) => (end.status === 'rejected' ? [textOf(end.reason)] : []))
   }
 }

@@ -109,15 +109,36 @@ function uncompressed(body: Buffer, encoding = 'identity'): Buffer {
 
 /** The one input of the model, as a batch of one where it has batches. */
 function raw(bytes: Buffer, { inputs, config }: Servable): Decoded {
-  const [{ name, datatype, shape }] = [...inputs.values()] as [{ name: string; datatype: Datatype; shape: readonly number[] }]
+  const [{ name, datatype, shape }] = [...inputs.values()] as [
+    { name: string; datatype: Datatype; shape: readonly number[] },
+  ]
   const whole = shape.map((dim, axis) => (axis === 0 && config.maxBatchSize > 0 ? 1 : dim))
   const known = whole.reduce((product, dim) => (dim < 0 ? product : product * dim), sizes[datatype] ?? NaN)
   const inputShape = whole.map((dim) => (dim < 0 ? bytes.length / known : dim))
-  return { id: '', inputs: [{ name, datatype, shape: inputShape, bytes: new Uint8Array(bytes) }], outputs: undefined, isBinary: true }
+  return {
+    id: '',
+    inputs: [{ name, datatype, shape: inputShape, bytes: new Uint8Array(bytes) }],
+    outputs: undefined,
+    isBinary: true,
+  }
 }
 
 const sizes: { readonly [datatype in Datatype]?: number } = {
-  ...{ BOOL: 1, UINT8: 1, INT8: 1, UINT16: 2, INT16: 2, FP16: 2, BF16: 2, UINT32: 4, INT32: 4, FP32: 4, UINT64: 8, INT64: 8, FP64: 8 },
+  ...{
+    BOOL: 1,
+    UINT8: 1,
+    INT8: 1,
+    UINT16: 2,
+    INT16: 2,
+    FP16: 2,
+    BF16: 2,
+    UINT32: 4,
+    INT32: 4,
+    FP32: 4,
+    UINT64: 8,
+    INT64: 8,
+    FP64: 8,
+  },
 }
 
 const ranges: { readonly [datatype in Datatype]?: readonly [least: number, most: number] } = {
@@ -139,7 +160,8 @@ function bytesOf(datatype: Datatype, data: readonly unknown[]): Uint8Array {
 }
 
 function put(view: DataView, at: number, datatype: Datatype, value: unknown): void {
-  if (typeof value !== (datatype === 'BOOL' ? 'boolean' : 'number')) throw new Error(`${String(value)} is no ${datatype}`)
+  if (typeof value !== (datatype === 'BOOL' ? 'boolean' : 'number'))
+    throw new Error(`${String(value)} is no ${datatype}`)
   const number = Number(value)
   const [least, most] = ranges[datatype] ?? [-Infinity, Infinity]
   const isTooLarge = !Number.isFinite(datatype === 'FP32' ? Math.fround(number) : number)

@@ -3,13 +3,19 @@ import { connect } from 'node:net'
 import type { Reply } from '../rig.js'
 import { unchunked } from './decoded.js'
 
-/** What came back; nothing where the connection ended without an answer. `wasSlow`: the server had nothing to say until the client had ended its side. */
+/**
+ * What came back; nothing where the connection ended without an answer. `wasSlow`: the server had nothing to say until
+ * the client had ended its side.
+ */
 export interface Outcome {
   readonly reply: Reply | undefined
   readonly wasSlow: boolean
 }
 
-/** After so many milliseconds without an answer the client says that it sends no more: the server then has to answer, or to end the connection. */
+/**
+ * After so many milliseconds without an answer the client says that it sends no more: the server then has to answer, or
+ * to end the connection.
+ */
 const patience = 1000
 /** Then it is a fault of the server. */
 const end = 60_000

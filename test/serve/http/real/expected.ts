@@ -33,7 +33,12 @@ export async function wrongWith(reply: Reply, servable: Servable, request: Decod
   if (shown.model_name !== servable.name || shown.model_version !== servable.version)
     return `it is of ${shown.model_name} ${shown.model_version}`
   if (shown.outputs.length !== direct.length) return `there are ${shown.outputs.length} outputs of ${direct.length}`
-  return wrongOutput({ shown: shown.outputs, texts: dataTexts(text), tensors: body.subarray(length) }, direct, servable, request)
+  return wrongOutput(
+    { shown: shown.outputs, texts: dataTexts(text), tensors: body.subarray(length) },
+    direct,
+    servable,
+    request,
+  )
 }
 
 export function unpacked({ headers, body }: Reply): Buffer {
@@ -42,9 +47,14 @@ export function unpacked({ headers, body }: Reply): Buffer {
   return encoding === 'deflate' ? inflateSync(body) : body
 }
 
-/** Elements of each `data` as they are written: JSON.parse would change large whole numbers. Quotes within texts are escaped, so none looks like it. */
+/**
+ * Elements of each `data` as they are written: JSON.parse would change large whole numbers. Quotes within texts are
+ * escaped, so none looks like it.
+ */
 function dataTexts(text: string): readonly (readonly string[])[] {
-  return [...text.matchAll(/[,{]"data":\[([^\]]*)\]/g)].map(([, elements = '']) => (elements === '' ? [] : elements.split(',')))
+  return [...text.matchAll(/[,{]"data":\[([^\]]*)\]/g)].map(([, elements = '']) =>
+    elements === '' ? [] : elements.split(','),
+  )
 }
 
 interface Parts {
@@ -64,7 +74,11 @@ function wrongOutput(
     const output = shown[i] as ShownOutput
     const wanted: WantedOutput | undefined = request.outputs?.find(({ name }) => name === tensor.name)
     const expected = wanted === undefined || wanted.classes === 0 ? tensor : classesOf(tensor, servable, wanted.classes)
-    if (output.name !== tensor.name || output.datatype !== expected.datatype || output.shape.join() !== expected.shape.join())
+    if (
+      output.name !== tensor.name ||
+      output.datatype !== expected.datatype ||
+      output.shape.join() !== expected.shape.join()
+    )
       return `output ${i} is ${JSON.stringify(output).slice(0, 200)}, where ${expected.datatype} [${expected.shape.join()}] was computed`
     if (wanted?.isBinary ?? request.isBinary) {
       const bytes = tensors.subarray(binaryAt, (binaryAt += output.parameters?.binary_data_size ?? NaN))
@@ -89,7 +103,14 @@ function isElement(text: string, element: string | number | bigint | boolean): b
 function elementsOf(datatype: Datatype, bytes: Uint8Array): readonly (string | number | bigint | boolean)[] {
   const { buffer } = new Uint8Array(bytes)
   const arrays = {
-    ...{ UINT8: Uint8Array, INT8: Int8Array, UINT16: Uint16Array, INT16: Int16Array, UINT32: Uint32Array, INT32: Int32Array },
+    ...{
+      UINT8: Uint8Array,
+      INT8: Int8Array,
+      UINT16: Uint16Array,
+      INT16: Int16Array,
+      UINT32: Uint32Array,
+      INT32: Int32Array,
+    },
   } as const
   if (datatype === 'BOOL') return Array.from(bytes, (byte) => byte !== 0)
   if (datatype === 'FP32') return [...new Float32Array(buffer)]
@@ -115,15 +136,22 @@ function classesOf(tensor: WireTensor, { config, outputs }: Servable, most: numb
   const all = elementsOf(tensor.datatype, tensor.bytes) as readonly (number | bigint)[]
   const perRow = all.length / Math.max(rows, 1)
   const count = Math.min(most, perRow)
-  const texts = Array.from({ length: rows }, (_, row) => all.slice(row * perRow, (row + 1) * perRow)).flatMap((values) => {
-    const order = [...values.keys()].sort((a, b) => below(values[b]!, values[a]!) || a - b)
-    return order
-      .slice(0, count)
-      .map((index) => `${decimal(values[index]!)}:${index}${labels?.[index] === undefined ? '' : `:${labels[index]}`}`)
-  })
+  const texts = Array.from({ length: rows }, (_, row) => all.slice(row * perRow, (row + 1) * perRow)).flatMap(
+    (values) => {
+      const order = [...values.keys()].sort((a, b) => below(values[b]!, values[a]!) || a - b)
+      return order
+        .slice(0, count)
+        .map(
+          (index) => `${decimal(values[index]!)}:${index}${labels?.[index] === undefined ? '' : `:${labels[index]}`}`,
+        )
+    },
+  )
   const bytes = Buffer.concat(
     texts.map((text) =>
-      Buffer.concat([Uint8Array.from(new Uint8Array(Uint32Array.of(Buffer.byteLength(text)).buffer)), Buffer.from(text)]),
+      Buffer.concat([
+        Uint8Array.from(new Uint8Array(Uint32Array.of(Buffer.byteLength(text)).buffer)),
+        Buffer.from(text),
+      ]),
     ),
   )
   return { name: tensor.name, datatype: 'BYTES', shape: isBatch ? [rows, count] : [count], bytes }

@@ -49,7 +49,15 @@ const extremes = [
     '255',
     '256',
   ],
-  ...['2147483647', '2147483648', '4294967295', '4294967296', '9007199254740991', '9007199254740992', '-9007199254740993'],
+  ...[
+    '2147483647',
+    '2147483648',
+    '4294967295',
+    '4294967296',
+    '9007199254740991',
+    '9007199254740992',
+    '-9007199254740993',
+  ],
   ...[
     '9223372036854775807',
     '18446744073709551615',
@@ -178,7 +186,9 @@ function changeList(list: unknown[], random: Random): void {
   else if (kind === 2) list.splice(at, 0, ...structuredClone(list.slice(at, at + 1)))
   else if (kind === 3) list.splice(at, 2, ...list.slice(at, at + 2).reverse())
   else if (list.length > 0)
-    list[Math.min(at, list.length - 1)] = random.chance(0.5) ? otherValue(random) : [list[Math.min(at, list.length - 1)]]
+    list[Math.min(at, list.length - 1)] = random.chance(0.5)
+      ? otherValue(random)
+      : [list[Math.min(at, list.length - 1)]]
 }
 
 function changeObject(object: Record<string, unknown>, random: Random): void {

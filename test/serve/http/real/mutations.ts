@@ -32,7 +32,11 @@ function draftOf({ method, path, headers, body }: Ask): Draft {
   const isTold = told !== undefined && length > 0 && length <= body.length
   const rest = { jsonLength: isTold ? true : told, lengths: [true], chunk: undefined, damages: [] } as const
   const [json, tensors] =
-    told === '0' ? [Buffer.alloc(0), body] : isTold ? [body.subarray(0, length), body.subarray(length)] : [body, Buffer.alloc(0)]
+    told === '0'
+      ? [Buffer.alloc(0), body]
+      : isTold
+        ? [body.subarray(0, length), body.subarray(length)]
+        : [body, Buffer.alloc(0)]
   return { ...rest, lengths: [true], damages: [], method, path, http: 'HTTP/1.1', headers: others, json, tensors }
 }
 
@@ -42,7 +46,9 @@ function bytesOf(draft: Draft): Buffer {
   const lines = [
     ['host', 'x'],
     ...headers,
-    ...(draft.jsonLength === undefined ? [] : [[jsonLength, draft.jsonLength === true ? String(json.length) : draft.jsonLength]]),
+    ...(draft.jsonLength === undefined
+      ? []
+      : [[jsonLength, draft.jsonLength === true ? String(json.length) : draft.jsonLength]]),
     ...(chunk === undefined
       ? lengths.map((length) => ['content-length', length === true ? String(body.length) : length])
       : [['transfer-encoding', 'chunked']]),
@@ -121,15 +127,30 @@ const header: Mutation = ({ headers }, random) => {
   const kind = random.below(4)
   const found = headers[at]
   if (kind === 0 && found !== undefined) headers.splice(at, 1)
-  else if (kind === 1 && found !== undefined) headers.push([random.chance(0.5) ? found[0] : found[0].toUpperCase(), found[1]])
+  else if (kind === 1 && found !== undefined)
+    headers.push([random.chance(0.5) ? found[0] : found[0].toUpperCase(), found[1]])
   else if (kind === 2 && found !== undefined) headers[at] = [found[0], changedText(found[1], random)]
   else headers.splice(at, 0, [...random.pick(strangeHeaders)])
 }
 
 const line: Mutation = (draft, random) => {
-  const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE', 'CONNECT', 'post', 'P', 'QUERY', 'POST ']
+  const methods = [
+    'GET',
+    'HEAD',
+    'PUT',
+    'DELETE',
+    'OPTIONS',
+    'PATCH',
+    'TRACE',
+    'CONNECT',
+    'post',
+    'P',
+    'QUERY',
+    'POST ',
+  ]
   if (random.chance(0.7)) draft.method = random.pick(methods)
-  else draft.http = random.pick(['HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'HTTP/1.10', 'HTTPS/1.1', 'RTSP/1.0', ''])
+  else
+    draft.http = random.pick(['HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'HTTP/1.10', 'HTTPS/1.1', 'RTSP/1.0', ''])
 }
 
 const likelyInPaths = [
@@ -169,7 +190,8 @@ const path: Mutation = (draft, random) => {
   const parts = draft.path.split('/')
   const kind = random.below(6)
   if (kind === 0) parts.splice(random.below(parts.length), 1)
-  else if (kind === 1) parts.splice(random.below(parts.length + 1), 0, random.pick(['versions', '1', 'fp32', 'infer', 'v2', '', '..']))
+  else if (kind === 1)
+    parts.splice(random.below(parts.length + 1), 0, random.pick(['versions', '1', 'fp32', 'infer', 'v2', '', '..']))
   else if (kind === 2) draft.path = changedText(draft.path, random, likelyInPaths)
   else if (kind === 3) draft.path = random.pick(otherPaths)
   else if (kind === 4) draft.path += random.pick(likelyInPaths)
@@ -178,7 +200,11 @@ const path: Mutation = (draft, random) => {
 }
 
 /** A character less, more, another, twice, or in another place. */
-function changedText(text: string, random: Random, likely: readonly string[] = ['0', ' ', ',', '"', 'x', '\t', '=', ';', 'é']): string {
+function changedText(
+  text: string,
+  random: Random,
+  likely: readonly string[] = ['0', ' ', ',', '"', 'x', '\t', '=', ';', 'é'],
+): string {
   const parts = Array.from(text)
   const at = random.below(parts.length + 1)
   const kind = random.below(4)
@@ -195,7 +221,8 @@ const tensors: Mutation = (draft, random) => {
   const at = random.below(tensors.length + 1)
   if (kind === 0) draft.tensors = tensors.subarray(0, at)
   else if (kind === 1) draft.tensors = Buffer.concat([tensors, random.bytes(1 + random.below(20))])
-  else if (kind === 2) draft.tensors = Buffer.concat([tensors.subarray(0, at), random.bytes(1 + random.below(4)), tensors.subarray(at)])
+  else if (kind === 2)
+    draft.tensors = Buffer.concat([tensors.subarray(0, at), random.bytes(1 + random.below(4)), tensors.subarray(at)])
   else if (kind === 3) draft.tensors = Buffer.from(random.bytes(tensors.length))
   else draft.tensors = Buffer.concat([tensors, tensors])
 }
@@ -212,7 +239,8 @@ const encoding: Mutation = (draft, random) => {
   const packed = pack(body)
   const at = random.below(packed.length + 1)
   if (kind === 3) packed[Math.min(at, packed.length - 1)]! ^= 1 << random.below(8)
-  draft.json = kind === 4 ? packed.subarray(0, at) : kind === 5 ? Buffer.concat([packed, random.bytes(random.below(9))]) : packed
+  draft.json =
+    kind === 4 ? packed.subarray(0, at) : kind === 5 ? Buffer.concat([packed, random.bytes(random.below(9))]) : packed
   draft.tensors = Buffer.alloc(0)
 }
 
@@ -222,7 +250,11 @@ const chunks: Mutation = (draft, random) => {
 
 /** Any byte of the whole. */
 const damage: Mutation = ({ damages }, random) => {
-  const [where, what, kind] = [random.next(), random.pick([0, 10, 13, 32, 58, 0x7f, 0xff, random.below(256)]), random.below(4)]
+  const [where, what, kind] = [
+    random.next(),
+    random.pick([0, 10, 13, 32, 58, 0x7f, 0xff, random.below(256)]),
+    random.below(4),
+  ]
   damages.push((bytes) => {
     const at = Math.floor(where * bytes.length)
     const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)]

@@ -1,4 +1,5 @@
-// A front-end over real models on onnxruntime, made of the same parts as `serve()`, so that a test sees slots, engines and records, too.
+// A front-end over real models on onnxruntime, made of the same parts as `serve()`, so that a test sees slots, engines
+// and records, too.
 import { configJson } from '../../../../lib/serve/config/json.js'
 import type { InferRecord } from '../../../../lib/serve/front/options.js'
 import type { HttpOptions } from '../../../../lib/serve/http/options.js'
@@ -32,11 +33,14 @@ export async function startReal(
   options: Partial<HttpOptions> = {},
 ): Promise<RealServer> {
   const [opened, records, counts]: [EngineModel[], InferRecord[], FrontEndCounts] = [[], [], new FrontEndCounts()]
-  const models = new Models(settingsOf(repository, { exitOnError: false, loadModels: ['*'], ...settings }), async (load) => {
-    const model = await EngineModel.load(load)
-    opened.push(model)
-    return model
-  })
+  const models = new Models(
+    settingsOf(repository, { exitOnError: false, loadModels: ['*'], ...settings }),
+    async (load) => {
+      const model = await EngineModel.load(load)
+      opened.push(model)
+      return model
+    },
+  )
   const front = await HttpFrontEnd.listen({
     models,
     address: '127.0.0.1',
@@ -79,12 +83,15 @@ export async function startReal(
 /** Waits until no request, byte, version or slot is held any more; fails where one stays. */
 export async function idle({ front, models, opened }: RealServer): Promise<void> {
   await certain(() => front.inFlight === 0 && front.bytesInFlight === 0 && models.inFlight === 0)
-  await certain(() => opened.every(({ slots, inFlight }) => slots.inUse === 0 && slots.bytesInUse === 0 && inFlight === 0))
+  await certain(() =>
+    opened.every(({ slots, inFlight }) => slots.inUse === 0 && slots.bytesInUse === 0 && inFlight === 0),
+  )
 }
 
 /** Sockets and timers that keep this process alive. */
 export function handles(): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const name of process.getActiveResourcesInfo()) if (/TCP|Timeout/.test(name)) counts[name] = (counts[name] ?? 0) + 1
+  for (const name of process.getActiveResourcesInfo())
+    if (/TCP|Timeout/.test(name)) counts[name] = (counts[name] ?? 0) + 1
   return counts
 }

@@ -26,11 +26,15 @@ interface Input {
   readonly values: readonly number[]
 }
 
-const floats = (random: Random, length: number): number[] => Array.from({ length }, () => Math.fround(random.around() * 1000))
+const floats = (random: Random, length: number): number[] =>
+  Array.from({ length }, () => Math.fround(random.around() * 1000))
 const bytesOf = ({ datatype, values }: Input): Buffer =>
   Buffer.from(datatype === 'FP32' ? Float32Array.from(values).buffer : BigInt64Array.from(values, BigInt).buffer)
 
-/** The model `sum` gives its rows of four plus `plus`; `spread` gives x as often as s says, and fails where the two do not go together. */
+/**
+ * The model `sum` gives its rows of four plus `plus`; `spread` gives x as often as s says, and fails where the two do
+ * not go together.
+ */
 export function planned(random: Random, plus: number): Planned {
   const kind = random.weighted(kinds).kind
   const model = kind === 'failing' || random.chance(0.3) ? 'spread' : 'sum'
@@ -45,8 +49,15 @@ export function planned(random: Random, plus: number): Planned {
           { name: 's', datatype: 'INT64', shape: [1], values: [times] },
         ]
   const timeout = kind === 'timeout' ? { timeout: 1 + random.below(4000) } : {}
-  const expected = model === 'sum' ? Float32Array.from(values, (value) => value + plus) : new Float32Array(times).fill(values[0]!)
-  return { kind, model, rows, expected, ...written(kind === 'wrong' ? wronged(inputs, random) : inputs, timeout, random) }
+  const expected =
+    model === 'sum' ? Float32Array.from(values, (value) => value + plus) : new Float32Array(times).fill(values[0]!)
+  return {
+    kind,
+    model,
+    rows,
+    expected,
+    ...written(kind === 'wrong' ? wronged(inputs, random) : inputs, timeout, random),
+  }
 }
 
 const kinds: readonly { readonly kind: Kind; readonly weight: number }[] = [
@@ -73,13 +84,19 @@ function wronged([first, ...others]: readonly Input[], random: Random): readonly
 }
 
 /** As JSON or as bytes, both ways, compressed or not. */
-function written(inputs: readonly Input[], more: Readonly<Record<string, unknown>>, random: Random): Pick<Planned, 'headers' | 'body'> {
+function written(
+  inputs: readonly Input[],
+  more: Readonly<Record<string, unknown>>,
+  random: Random,
+): Pick<Planned, 'headers' | 'body'> {
   const [isBinary, isBinaryOutput] = [random.chance(0.5), random.chance(0.5)]
   const json = Buffer.from(
     JSON.stringify({
       inputs: inputs.map(({ name, datatype, shape, values }) => ({
         ...{ name, datatype, shape },
-        ...(isBinary ? { parameters: { binary_data_size: values.length * (datatype === 'FP32' ? 4 : 8) } } : { data: values }),
+        ...(isBinary
+          ? { parameters: { binary_data_size: values.length * (datatype === 'FP32' ? 4 : 8) } }
+          : { data: values }),
       })),
       parameters: { ...more, binary_data_output: isBinaryOutput },
     }),
@@ -111,14 +128,21 @@ export class Client implements Disposable {
 
   ask({ model, headers, body }: Planned): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const sent = httpRequest({ port: this.#port, host: '127.0.0.1', agent: this.#agent, ...post(model, headers) }, (reply) => {
-        const chunks: Buffer[] = []
-        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
-        reply.on('end', () =>
-          resolve({ status: reply.statusCode ?? 0, headers: reply.headers as Reply['headers'], body: Buffer.concat(chunks) }),
-        )
-        reply.on('error', reject)
-      })
+      const sent = httpRequest(
+        { port: this.#port, host: '127.0.0.1', agent: this.#agent, ...post(model, headers) },
+        (reply) => {
+          const chunks: Buffer[] = []
+          reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+          reply.on('end', () =>
+            resolve({
+              status: reply.statusCode ?? 0,
+              headers: reply.headers as Reply['headers'],
+              body: Buffer.concat(chunks),
+            }),
+          )
+          reply.on('error', reject)
+        },
+      )
       sent.on('error', reject)
       sent.end(body)
     })
@@ -127,7 +151,10 @@ export class Client implements Disposable {
   /** Sends all of it, and ends the connection after so many milliseconds, whatever has come until then. */
   leave({ model, headers, body }: Planned, after: number): Promise<void> {
     return new Promise((resolve) => {
-      const sent = httpRequest({ port: this.#port, host: '127.0.0.1', agent: false, ...post(model, headers) }, (reply) => reply.resume())
+      const sent = httpRequest(
+        { port: this.#port, host: '127.0.0.1', agent: false, ...post(model, headers) },
+        (reply) => reply.resume(),
+      )
       sent.on('error', () => {})
       sent.on('close', () => resolve())
       sent.end(body, () => void setTimeout(() => sent.destroy(), after))
@@ -151,6 +178,11 @@ export function hasValues(reply: Reply, expected: Float32Array): boolean {
     readonly outputs: readonly { readonly data?: readonly number[] }[]
   }
   const data = outputs[0]?.data
-  const values = data === undefined ? new Float32Array(new Uint8Array(body.subarray(length)).buffer) : Float32Array.from(data)
-  return outputs.length === 1 && values.length === expected.length && values.every((value, i) => Object.is(value, expected[i]))
+  const values =
+    data === undefined ? new Float32Array(new Uint8Array(body.subarray(length)).buffer) : Float32Array.from(data)
+  return (
+    outputs.length === 1 &&
+    values.length === expected.length &&
+    values.every((value, i) => Object.is(value, expected[i]))
+  )
 }

@@ -46,7 +46,10 @@ const raw: readonly Ask[] = [
 ]
 
 const gzip = gzipSync(json)
-const inBytes = JSON.stringify({ inputs: [input('FP32', [2], [1, 2])], outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }] })
+const inBytes = JSON.stringify({
+  inputs: [input('FP32', [2], [1, 2])],
+  outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }],
+})
 
 const compressed: readonly Ask[] = [
   infer('gzip', 'fp32', gzip, { 'Content-Encoding': 'gzip' }),
@@ -55,7 +58,9 @@ const compressed: readonly Ask[] = [
   infer('gzip, as GZIP', 'fp32', gzip, { 'Content-Encoding': 'GZIP' }),
   infer('gzip, of bytes', 'fp32', gzipSync(whole), { 'Content-Encoding': 'gzip', [length]: String(head.length) }),
   infer('gzip, raw', 'fp32', gzipSync(floats(1, 2)), { 'Content-Encoding': 'gzip', [length]: '0' }),
-  infer('gzip, corrupt', 'fp32', Buffer.concat([gzip.subarray(0, 12), Buffer.alloc(20, 7)]), { 'Content-Encoding': 'gzip' }),
+  infer('gzip, corrupt', 'fp32', Buffer.concat([gzip.subarray(0, 12), Buffer.alloc(20, 7)]), {
+    'Content-Encoding': 'gzip',
+  }),
   infer('gzip, cut off', 'fp32', gzip.subarray(0, -6), { 'Content-Encoding': 'gzip' }),
   infer('gzip, that is none', 'fp32', json, { 'Content-Encoding': 'gzip' }),
   infer('gzip, of nothing', 'fp32', gzipSync(''), { 'Content-Encoding': 'gzip' }),
@@ -65,9 +70,19 @@ const compressed: readonly Ask[] = [
   infer('br', 'fp32', json, { 'Content-Encoding': 'br' }),
   infer('identity', 'fp32', json, { 'Content-Encoding': 'identity' }),
   infer('gzip twice', 'fp32', gzipSync(gzip), { 'Content-Encoding': 'gzip, gzip' }),
-  ...['gzip', 'deflate', 'gzip, deflate', 'deflate, gzip', 'br', '*', 'identity', 'gzip;q=0', 'deflate;q=1, gzip;q=0.5', 'GZIP', ''].map(
-    (accepted) => infer(`accepts "${accepted}"`, 'fp32', json, { 'Accept-Encoding': accepted }),
-  ),
+  ...[
+    'gzip',
+    'deflate',
+    'gzip, deflate',
+    'deflate, gzip',
+    'br',
+    '*',
+    'identity',
+    'gzip;q=0',
+    'deflate;q=1, gzip;q=0.5',
+    'GZIP',
+    '',
+  ].map((accepted) => infer(`accepts "${accepted}"`, 'fp32', json, { 'Accept-Encoding': accepted })),
   infer('accepts gzip of bytes', 'fp32', inBytes, { 'Accept-Encoding': 'gzip' }),
   infer('accepts deflate of bytes', 'fp32', inBytes, { 'Accept-Encoding': 'deflate' }),
   infer('accepts gzip of an error', 'fp32', '{}', { 'Accept-Encoding': 'gzip' }),
@@ -80,11 +95,17 @@ const others: readonly Ask[] = [
     'Transfer-Encoding': 'chunked',
     [length]: String(head.length),
   }),
-  ...['text/plain', 'application/octet-stream', 'application/x-www-form-urlencoded', 'x', 'application/json; charset=utf-8'].map((type) =>
-    infer(`content type ${type}`, 'fp32', json, { 'Content-Type': type }),
-  ),
+  ...[
+    'text/plain',
+    'application/octet-stream',
+    'application/x-www-form-urlencoded',
+    'x',
+    'application/json; charset=utf-8',
+  ].map((type) => infer(`content type ${type}`, 'fp32', json, { 'Content-Type': type })),
   infer('accepts text alone', 'fp32', json, { Accept: 'text/html' }),
-  binary('a type that does not go with bytes', 'fp32', { inputs: [inputOf('FP32', [1], 4)] }, floats(1), { 'Content-Type': 'text/plain' }),
+  binary('a type that does not go with bytes', 'fp32', { inputs: [inputOf('FP32', [1], 4)] }, floats(1), {
+    'Content-Type': 'text/plain',
+  }),
 ]
 
 export const bodyAsks: readonly Ask[] = [...lengths, ...raw, ...compressed, ...others]

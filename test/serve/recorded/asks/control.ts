@@ -2,8 +2,10 @@
 import type { Ask } from '../ask.js'
 import { get, infer, input, post, type Json } from './make.js'
 
-const load = (name: string, model: string, body: Json | string = '') => post(name, `/v2/repository/models/${model}/load`, body)
-const unload = (name: string, model: string, body: Json | string = '') => post(name, `/v2/repository/models/${model}/unload`, body)
+const load = (name: string, model: string, body: Json | string = '') =>
+  post(name, `/v2/repository/models/${model}/load`, body)
+const unload = (name: string, model: string, body: Json | string = '') =>
+  post(name, `/v2/repository/models/${model}/unload`, body)
 const index = (name: string, body: Json | string = '') => post(name, '/v2/repository/index', body)
 const good = { inputs: [input('FP32', [2], [1, 2])] }
 

@@ -19,13 +19,19 @@ const json: readonly Ask[] = [
   infer('a key twice', 'fp32', '{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1],"shape":[2],"data":[1]}]}'),
   infer('depth of 90', 'fp32', { inputs: [good], extra: JSON.parse('['.repeat(88) + ']'.repeat(88)) as unknown }),
   infer('depth of 200', 'fp32', { inputs: [good], extra: JSON.parse('['.repeat(200) + ']'.repeat(200)) as unknown }),
-  infer('data of a depth of 150', 'fp32', { inputs: [input('FP32', [1], JSON.parse('['.repeat(150) + '1' + ']'.repeat(150)))] }),
+  infer('data of a depth of 150', 'fp32', {
+    inputs: [input('FP32', [1], JSON.parse('['.repeat(150) + '1' + ']'.repeat(150)))],
+  }),
   infer('members that nobody knows', 'fp32', { inputs: [{ ...good, color: 'red' }], color: 1 }),
   infer('a byte order mark', 'fp32', `\uFEFF${JSON.stringify({ inputs: [good] })}`),
   infer(
     'not UTF-8',
     'fp32',
-    Buffer.concat([Buffer.from('{"id":"'), Buffer.of(0xff, 0xfe), Buffer.from(`","inputs":[${JSON.stringify(good)}]}`)]),
+    Buffer.concat([
+      Buffer.from('{"id":"'),
+      Buffer.of(0xff, 0xfe),
+      Buffer.from(`","inputs":[${JSON.stringify(good)}]}`),
+    ]),
   ),
 ]
 

@@ -22,7 +22,14 @@ const forms: readonly Ask[] = [
   wants('an output twice, in two forms', output({ binary_data: true }), { name: 'OUTPUT0' }),
   wants('an output in shared memory', output({ shared_memory_region: 'r', shared_memory_byte_size: 8 })),
   infer('an input in shared memory', 'fp32', {
-    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [2], parameters: { shared_memory_region: 'r', shared_memory_byte_size: 8 } }],
+    inputs: [
+      {
+        name: 'INPUT0',
+        datatype: 'FP32',
+        shape: [2],
+        parameters: { shared_memory_region: 'r', shared_memory_byte_size: 8 },
+      },
+    ],
   }),
   infer('all in bytes', 'two', { ...pair, parameters: { binary_data_output: true } }),
   infer('all in bytes but one', 'two', {
@@ -59,10 +66,15 @@ const classification: readonly Ask[] = [
   classes('classification of whole numbers', 3, 'small', { inputs: [input('INT8', [4], [5, -1, 5, 7])] }),
   classes('classification of BOOL', 2, 'flags', { inputs: [input('BOOL', [1, 4], [true, false, true, false])] }),
   classes('classification of half precision', 2, 'fp16', { inputs: [input('FP16', [2], [1, 2])] }),
-  classes('classification of INT64', 2, 'int64', { inputs: [input('INT64', [3], [-9007199254740991, 9007199254740991, 0])] }),
+  classes('classification of INT64', 2, 'int64', {
+    inputs: [input('INT64', [3], [-9007199254740991, 9007199254740991, 0])],
+  }),
   classes('classification of UINT64', 1, 'uint64', { inputs: [input('UINT64', [2], [1, 9007199254740991])] }),
   classes('classification of FP64', 2, 'fp64', { inputs: [input('FP64', [3], [1e300, 0.1, -1e-9])] }),
-  infer('classification in bytes', 'classes', { ...scores, outputs: [output({ classification: 2, binary_data: true })] }),
+  infer('classification in bytes', 'classes', {
+    ...scores,
+    outputs: [output({ classification: 2, binary_data: true })],
+  }),
   infer('classification, all in bytes', 'classes', {
     ...scores,
     parameters: { binary_data_output: true },
@@ -73,7 +85,10 @@ const classification: readonly Ask[] = [
 
 const asked = (name: string, parameters: unknown, model = 'fp32'): Ask => infer(name, model, { ...given, parameters })
 const level = (priority: unknown): Ask =>
-  infer(`priority: ${JSON.stringify(priority)}`, 'levels', { inputs: [input('FP32', [1, 4], [1, 2, 3, 4])], parameters: { priority } })
+  infer(`priority: ${JSON.stringify(priority)}`, 'levels', {
+    inputs: [input('FP32', [1, 4], [1, 2, 3, 4])],
+    parameters: { priority },
+  })
 
 const parameters: readonly Ask[] = [
   ...[0, 1, 2, 3, -1, 1.5, '1', true, null].map(level),

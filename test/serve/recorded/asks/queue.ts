@@ -17,6 +17,11 @@ export const queueAsks: readonly Ask[] = [
   infer('wants to wait as long as it takes', 'shortens', { ...rows, parameters: { timeout: 0 } }),
   infer('wants to wait less, which nobody allows', 'rejects', { ...rows, parameters: { timeout: 1 } }),
   { ...infer('four become a batch', 'gathers', row), together: 4 },
-  { ...infer('two of two rows become a batch', 'gathers', { inputs: [input('FP32', [2, 4], Array<number>(8).fill(3))] }), together: 2 },
+  {
+    ...infer('two of two rows become a batch', 'gathers', {
+      inputs: [input('FP32', [2, 4], Array<number>(8).fill(3))],
+    }),
+    together: 2,
+  },
   infer('more than a batch', 'gathers', { inputs: [input('FP32', [5, 4], Array<number>(20).fill(3))] }),
 ]

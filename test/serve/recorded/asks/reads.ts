@@ -32,20 +32,78 @@ const server: readonly Ask[] = [
 ]
 
 const ready: readonly Ask[] = [
-  ...['fp32/ready', 'fp32/versions/1/ready', 'fp32/versions/2/ready', 'nothing/ready', 'later/ready', 'nothing/versions/1/ready'],
-  ...['fp32/versions/x/ready', 'fp32/versions/-1/ready', 'fp32/versions/01/ready', 'fp32/versions//ready', 'fp32/versions/0/ready'],
-  ...['versions/ready', 'versions/versions/2/ready', 'chosen/versions/2/ready', 'chosen/versions/3/ready', 'newest/versions/10/ready'],
-  ...['newest/versions/9/ready', 'fp32/versions/99999999999999999999/ready', 'fp32/versions/1/2/ready', 'fp%33%32/ready'],
+  ...[
+    'fp32/ready',
+    'fp32/versions/1/ready',
+    'fp32/versions/2/ready',
+    'nothing/ready',
+    'later/ready',
+    'nothing/versions/1/ready',
+  ],
+  ...[
+    'fp32/versions/x/ready',
+    'fp32/versions/-1/ready',
+    'fp32/versions/01/ready',
+    'fp32/versions//ready',
+    'fp32/versions/0/ready',
+  ],
+  ...[
+    'versions/ready',
+    'versions/versions/2/ready',
+    'chosen/versions/2/ready',
+    'chosen/versions/3/ready',
+    'newest/versions/10/ready',
+  ],
+  ...[
+    'newest/versions/9/ready',
+    'fp32/versions/99999999999999999999/ready',
+    'fp32/versions/1/2/ready',
+    'fp%33%32/ready',
+  ],
 ].map((rest) => get(`/v2/models/${rest}`))
 
 const metadata: readonly Ask[] = [
-  ...['batched', 'two', 'reshaped', 'scalar', 'classes', 'matrix', 'versions', 'versions/versions/2', 'chosen', 'newest', 'levels'],
-  ...['nothing', 'later', 'fp32/versions/2', 'fp32/versions/x', 'chosen/versions/2', 'fp32/versions', 'fp32/versions/', 'fp32/nothing'],
+  ...[
+    'batched',
+    'two',
+    'reshaped',
+    'scalar',
+    'classes',
+    'matrix',
+    'versions',
+    'versions/versions/2',
+    'chosen',
+    'newest',
+    'levels',
+  ],
+  ...[
+    'nothing',
+    'later',
+    'fp32/versions/2',
+    'fp32/versions/x',
+    'chosen/versions/2',
+    'fp32/versions',
+    'fp32/versions/',
+    'fp32/nothing',
+  ],
   ...['fp32/versions/1/nothing', 'fp32/', '%66p32', 'not%2Fa%2Fmodel', 'a%20b', 'nothing%22quoted'],
 ].map((rest) => get(`/v2/models/${rest}`))
 
 const config: readonly Ask[] = [
-  ...['batched', 'two', 'reshaped', 'scalar', 'classes', 'versions', 'chosen', 'full', 'delays', 'levels', 'bytes', 'versions/versions/2'],
+  ...[
+    'batched',
+    'two',
+    'reshaped',
+    'scalar',
+    'classes',
+    'versions',
+    'chosen',
+    'full',
+    'delays',
+    'levels',
+    'bytes',
+    'versions/versions/2',
+  ],
   ...['nothing', 'later', 'fp32/versions/2', 'fp32/versions/x'],
 ].map((rest) => get(`/v2/models/${rest}/config`))
 
@@ -68,7 +126,11 @@ const methods: readonly Ask[] = [
 const absent: readonly Ask[] = [
   get('/v2/systemsharedmemory/status'),
   get('/v2/systemsharedmemory/region/r/status'),
-  post('system shared memory register', '/v2/systemsharedmemory/region/r/register', { key: '/none', offset: 0, byte_size: 8 }),
+  post('system shared memory register', '/v2/systemsharedmemory/region/r/register', {
+    key: '/none',
+    offset: 0,
+    byte_size: 8,
+  }),
   post('system shared memory unregister', '/v2/systemsharedmemory/region/r/unregister'),
   post('system shared memory unregister all', '/v2/systemsharedmemory/unregister'),
   get('/v2/cudasharedmemory/status'),

@@ -19,5 +19,10 @@ const names = [
   'versions',
 ]
 
-/** Of models whose counters no refused value decides; all of them at the beginning: `/v2/models/stats` is among what is read. */
-export const statisticsAsks: readonly Ask[] = [...names, 'versions/versions/2'].map((name) => get(`/v2/models/${name}/stats`))
+/**
+ * Of models whose counters no refused value decides; all of them at the beginning: `/v2/models/stats` is among what is
+ * read.
+ */
+export const statisticsAsks: readonly Ask[] = [...names, 'versions/versions/2'].map((name) =>
+  get(`/v2/models/${name}/stats`),
+)

@@ -52,7 +52,12 @@ function ofType(datatype: Datatype): readonly Ask[] {
     infer(`${datatype}: JSON to bytes`, name, { ...given, ...inBytes }),
     binary(`${datatype}: bytes to JSON`, name, sent, bytes),
     binary(`${datatype}: bytes to bytes`, name, { ...sent, ...inBytes }, bytes),
-    binary(`${datatype}: a byte too few`, name, { inputs: [inputOf(datatype, [3], bytes.length - 1)] }, bytes.subarray(1)),
+    binary(
+      `${datatype}: a byte too few`,
+      name,
+      { inputs: [inputOf(datatype, [3], bytes.length - 1)] },
+      bytes.subarray(1),
+    ),
     infer(`${datatype}: no elements`, name, empty),
   ]
 }
@@ -74,7 +79,16 @@ export const typeAsks: readonly Ask[] = [
   ...strange('INT16', 32768),
   ...strange('UINT32', 4294967296, -1),
   ...strange('INT32', 2147483648, 1.5, '"1"', 'true'),
-  ...strange('INT64', '9007199254740993', '9223372036854775807', '9223372036854775808', '-9223372036854775809', 1.5, '1e3', '"1"'),
+  ...strange(
+    'INT64',
+    '9007199254740993',
+    '9223372036854775807',
+    '9223372036854775808',
+    '-9223372036854775809',
+    1.5,
+    '1e3',
+    '"1"',
+  ),
   ...strange('UINT64', '9007199254740993', '18446744073709551615', '18446744073709551616', -1),
   ...strange('FP32', 1, '1e39', '-1e39', '1e-50', 'NaN', 'Infinity', '"1"', 'true', 'null', '[1]', '{}'),
   ...strange('FP64', 1, '1e400', '0.1', '-0.0', 'nan'),
@@ -86,10 +100,17 @@ export const typeAsks: readonly Ask[] = [
     bytesOf(Float32Array.of(NaN, Infinity, -Infinity)),
   ),
   binary('FP64: NaN to JSON', 'fp64', { inputs: [inputOf('FP64', [1], 8)] }, bytesOf(Float64Array.of(NaN))),
-  binary('FP32: NaN to bytes', 'fp32', { inputs: [inputOf('FP32', [1], 4)], ...inBytes }, bytesOf(Float32Array.of(NaN))),
+  binary(
+    'FP32: NaN to bytes',
+    'fp32',
+    { inputs: [inputOf('FP32', [1], 4)], ...inBytes },
+    bytesOf(Float32Array.of(NaN)),
+  ),
   binary('BOOL: a byte of 2', 'bool', { inputs: [inputOf('BOOL', [1], 1)] }, Buffer.of(2)),
   binary('BYTES: a length beyond the end', 'bytes', { inputs: [inputOf('BYTES', [1], 5)] }, Buffer.of(9, 0, 0, 0, 65)),
   binary('BYTES: fewer elements', 'bytes', { inputs: [inputOf('BYTES', [2], 5)] }, textBytes('a')),
   binary('BYTES: more elements', 'bytes', { inputs: [inputOf('BYTES', [1], 10)] }, textBytes('a', 'b')),
-  ...typed.map((datatype) => infer(`FP32 for ${datatype}`, datatype.toLowerCase(), { inputs: [input('FP32', [1], [1])] })),
+  ...typed.map((datatype) =>
+    infer(`FP32 for ${datatype}`, datatype.toLowerCase(), { inputs: [input('FP32', [1], [1])] }),
+  ),
 ].filter(({ name }) => name !== 'FP32 for FP32')

@@ -35,7 +35,15 @@ export function stepOf([model, inputs, outputs]: Step): string {
 }
 
 export function ensemble(name: string, steps: readonly Step[], parts: EnsembleParts = {}): RecordedModel {
-  const { batch = 0, inputs = ['IN FP32 -1'], outputs = ['OUT FP32 -1'], more = '', versions = ['1'], files = {}, loaded = true } = parts
+  const {
+    batch = 0,
+    inputs = ['IN FP32 -1'],
+    outputs = ['OUT FP32 -1'],
+    more = '',
+    versions = ['1'],
+    files = {},
+    loaded = true,
+  } = parts
   const text = [
     'platform: "ensemble"',
     `max_batch_size: ${String(batch)}`,

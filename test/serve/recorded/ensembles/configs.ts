@@ -30,7 +30,11 @@ const steps: readonly RecordedModel[] = [
   one('version_minus_2', ['fp32/-2', 'INPUT0=IN', 'OUTPUT0=OUT']),
   one('version_2', ['versions/2', 'INPUT0=IN', 'OUTPUT0=OUT']),
   text('namespace', 'model_version: -1', 'model_version: -1 model_namespace: "x"'),
-  of('same_model_thrice', [['fp32', 'INPUT0=IN', 'OUTPUT0=A'], ['fp32', 'INPUT0=A', 'OUTPUT0=B'], ['fp32', 'INPUT0=B', 'OUTPUT0=OUT']]), // prettier-ignore
+  of('same_model_thrice', [
+    ['fp32', 'INPUT0=IN', 'OUTPUT0=A'],
+    ['fp32', 'INPUT0=A', 'OUTPUT0=B'],
+    ['fp32', 'INPUT0=B', 'OUTPUT0=OUT'],
+  ]),
   of('backwards', [second, first]),
 ]
 
@@ -63,7 +67,10 @@ const graphs: readonly RecordedModel[] = [
   one('input_that_a_step_gives', ['fp32', 'INPUT0=IN', 'OUTPUT0=IN']),
   of('input_that_a_step_gives_too', [whole, ['fp32', 'INPUT0=OUT', 'OUTPUT0=IN']]),
   of('cycle_of_one', [['join', 'INPUT0=IN INPUT1=MID', 'OUTPUT0=OUT OUTPUT1=MID']]),
-  of('cycle_of_two', [['join', 'INPUT0=IN INPUT1=B', 'OUTPUT0=A OUTPUT1=OUT'], ['fp32', 'INPUT0=A', 'OUTPUT0=B']]), // prettier-ignore
+  of('cycle_of_two', [
+    ['join', 'INPUT0=IN INPUT1=B', 'OUTPUT0=A OUTPUT1=OUT'],
+    ['fp32', 'INPUT0=A', 'OUTPUT0=B'],
+  ]),
   of('cycle_beside', [whole, ['fp32', 'INPUT0=A', 'OUTPUT0=B'], ['fp32', 'INPUT0=B', 'OUTPUT0=A']]),
   one('output_is_input', ['fp32', 'INPUT0=IN', 'OUTPUT0=MID'], { outputs: ['IN FP32 -1'] }),
   one('input_twice', whole, { inputs: ['IN FP32 -1', 'IN FP32 -1'] }),
@@ -81,8 +88,19 @@ const fits: readonly RecordedModel[] = [
   of('types_of_steps', [first, ['int32', 'INPUT0=MID', 'OUTPUT0=OUT']], { outputs: ['OUT INT32 -1'] }),
   one('type_of_input', whole, { inputs: ['IN INT32 -1'] }),
   one('type_of_output', whole, { outputs: ['OUT FP64 -1'] }),
-  one('types_of_two_takers', ['two', 'INPUT0=IN INPUT1=IN', 'OUTPUT0=OUT'], { batch: 8, inputs: ['IN FP32 3'], outputs: ['OUT FP32 3'] }),
-  of('shapes_of_steps', [['row', 'INPUT0=IN', 'OUTPUT0=MID'], ['two', 'INPUT0=MID INPUT1=IN1', 'OUTPUT1=OUT']], { batch: 4, inputs: ['IN FP32 4', 'IN1 INT32 3'], outputs: ['OUT INT32 3'] }), // prettier-ignore
+  one('types_of_two_takers', ['two', 'INPUT0=IN INPUT1=IN', 'OUTPUT0=OUT'], {
+    batch: 8,
+    inputs: ['IN FP32 3'],
+    outputs: ['OUT FP32 3'],
+  }),
+  of(
+    'shapes_of_steps',
+    [
+      ['row', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['two', 'INPUT0=MID INPUT1=IN1', 'OUTPUT1=OUT'],
+    ],
+    { batch: 4, inputs: ['IN FP32 4', 'IN1 INT32 3'], outputs: ['OUT INT32 3'] },
+  ),
   of('ranks_of_steps', [first, ['fixed', 'INPUT0=MID', 'OUTPUT0=OUT']], { outputs: ['OUT FP32 2,2'] }),
   one('shape_of_input', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], { ...row, inputs: ['IN FP32 5'] }),
   one('shape_of_output', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], { ...row, outputs: ['OUT FP32 5'] }),
@@ -90,9 +108,22 @@ const fits: readonly RecordedModel[] = [
   one('any_size_of_input', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], { ...row, inputs: ['IN FP32 -1'] }),
   one('fixed_size_of_input', whole, { inputs: ['IN FP32 3'] }),
   one('fixed_size_of_output', whole, { outputs: ['OUT FP32 3'] }),
-  of('sizes_that_meet_by_any', [['fp32', 'INPUT0=IN', 'OUTPUT0=MID'], ['fp32', 'INPUT0=MID', 'OUTPUT0=OUT']], { inputs: ['IN FP32 3'], outputs: ['OUT FP32 4'] }), // prettier-ignore
-  one('reshaped_output', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], { ...row, outputs: ['OUT FP32 2,2 reshape { shape: [ 4 ] }'] }),
-  one('reshaped_input', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], { ...row, inputs: ['IN FP32 2,2 reshape { shape: [ 4 ] }'] }),
+  of(
+    'sizes_that_meet_by_any',
+    [
+      ['fp32', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['fp32', 'INPUT0=MID', 'OUTPUT0=OUT'],
+    ],
+    { inputs: ['IN FP32 3'], outputs: ['OUT FP32 4'] },
+  ),
+  one('reshaped_output', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], {
+    ...row,
+    outputs: ['OUT FP32 2,2 reshape { shape: [ 4 ] }'],
+  }),
+  one('reshaped_input', ['row', 'INPUT0=IN', 'OUTPUT0=OUT'], {
+    ...row,
+    inputs: ['IN FP32 2,2 reshape { shape: [ 4 ] }'],
+  }),
 ]
 
 const batches: readonly RecordedModel[] = [

@@ -15,7 +15,11 @@ export const parts: readonly RecordedModel[] = [
   model('join', [...ports('FP32', -1), ...ports('FP32', -1)]),
   model('two', [...ports('FP32', 3), ...ports('INT32', 3)], { maxBatchSize: 8 }),
   model('fixed', ports('FP32', 2, 2)),
-  model('classes', ports('FP32', 4), { maxBatchSize: 4, output: 'label_filename: "labels.txt" ', files: { 'labels.txt': labels } }),
+  model('classes', ports('FP32', 4), {
+    maxBatchSize: 4,
+    output: 'label_filename: "labels.txt" ',
+    files: { 'labels.txt': labels },
+  }),
   model('versions', ports('FP32', -1), { versions: ['1', '2', '10'], more: 'version_policy { all {} }' }),
   model('rejects', ports('FP32', 4), {
     maxBatchSize: 4,
@@ -33,7 +37,14 @@ const ensembles: readonly RecordedModel[] = [
     ['fp32', 'INPUT0=IN', 'OUTPUT0=MID'],
     ['fp32', 'INPUT0=MID', 'OUTPUT0=OUT'],
   ]),
-  ensemble('rows', [['row', 'INPUT0=IN', 'OUTPUT0=MID'], ['wide', 'INPUT0=MID', 'OUTPUT0=OUT']], row), // prettier-ignore
+  ensemble(
+    'rows',
+    [
+      ['row', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['wide', 'INPUT0=MID', 'OUTPUT0=OUT'],
+    ],
+    row,
+  ),
   ensemble(
     'diamond',
     [
@@ -66,8 +77,23 @@ const ensembles: readonly RecordedModel[] = [
     files: { 'labels.txt': 'one\ntwo\nthree\nfour\n' },
   }),
   ensemble('classified', [['classes', 'INPUT0=IN', 'OUTPUT0=OUT']], row),
-  ensemble('unclassified', [['row', 'INPUT0=IN', 'OUTPUT0=MID'], ['classes', 'INPUT0=MID', 'OUTPUT0=CLASSES'], ['row', 'INPUT0=CLASSES', 'OUTPUT0=OUT']], row), // prettier-ignore
-  ensemble('rejecting', [['row', 'INPUT0=IN', 'OUTPUT0=MID'], ['rejects', 'INPUT0=MID', 'OUTPUT0=OUT']], row), // prettier-ignore
+  ensemble(
+    'unclassified',
+    [
+      ['row', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['classes', 'INPUT0=MID', 'OUTPUT0=CLASSES'],
+      ['row', 'INPUT0=CLASSES', 'OUTPUT0=OUT'],
+    ],
+    row,
+  ),
+  ensemble(
+    'rejecting',
+    [
+      ['row', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['rejects', 'INPUT0=MID', 'OUTPUT0=OUT'],
+    ],
+    row,
+  ),
   ensemble(
     'narrow',
     [
@@ -76,9 +102,23 @@ const ensembles: readonly RecordedModel[] = [
     ],
     { inputs: ['IN FP32 -1'], outputs: ['OUT FP32 2,2'], loaded: false },
   ),
-  ensemble('open', [['row', 'INPUT0=IN', 'OUTPUT0=OUT']], { batch: 4, inputs: ['IN FP32 -1'], outputs: ['OUT FP32 -1'] }),
-  ensemble('numbered', [['fp32', 'INPUT0=IN', 'OUTPUT0=OUT']], { versions: ['1', '3'], more: 'version_policy { all {} }' }),
-  ensemble('lazy', [['late', 'INPUT0=IN', 'OUTPUT0=MID'], ['fp32', 'INPUT0=MID', 'OUTPUT0=OUT']], { loaded: false }), // prettier-ignore
+  ensemble('open', [['row', 'INPUT0=IN', 'OUTPUT0=OUT']], {
+    batch: 4,
+    inputs: ['IN FP32 -1'],
+    outputs: ['OUT FP32 -1'],
+  }),
+  ensemble('numbered', [['fp32', 'INPUT0=IN', 'OUTPUT0=OUT']], {
+    versions: ['1', '3'],
+    more: 'version_policy { all {} }',
+  }),
+  ensemble(
+    'lazy',
+    [
+      ['late', 'INPUT0=IN', 'OUTPUT0=MID'],
+      ['fp32', 'INPUT0=MID', 'OUTPUT0=OUT'],
+    ],
+    { loaded: false },
+  ),
   ensemble('lazier', [['lazy', 'IN=IN', 'OUT=OUT']], { loaded: false }),
   ensemble('hopeless', [['broken', 'INPUT0=IN', 'OUTPUT0=OUT']], { loaded: false }),
   ensemble('missing', [['nothing', 'INPUT0=IN', 'OUTPUT0=OUT']], { loaded: false }),

@@ -4,12 +4,26 @@ import { binary, floats, get, infer, input, inputOf, type Json, post } from '../
 import type { GrpcAsk } from '../grpc/ask.js'
 import * as grpc from '../grpc/asks/make.js'
 
-const of = (shape: readonly number[], data: readonly number[], name = 'IN', datatype = 'FP32'): Json => input(datatype, shape, data, name)
+const of = (shape: readonly number[], data: readonly number[], name = 'IN', datatype = 'FP32'): Json =>
+  input(datatype, shape, data, name)
 const good: Json = { inputs: [of([2], [1, 2])] }
 const row: Json = { inputs: [of([1, 4], [4, 3, 2, 1])] }
 const parted: Json = { inputs: [of([1, 3], [1, 2, 3]), of([1, 3], [4, 5, 6], 'IN1', 'INT32')] }
 
-const names = ['straight', 'chain', 'rows', 'diamond', 'between', 'part', 'nested', 'labelled', 'classified', 'open', 'numbered', 'lazy']
+const names = [
+  'straight',
+  'chain',
+  'rows',
+  'diamond',
+  'between',
+  'part',
+  'nested',
+  'labelled',
+  'classified',
+  'open',
+  'numbered',
+  'lazy',
+]
 
 const reads: readonly Ask[] = [
   post('index at first', '/v2/repository/index'),
@@ -58,7 +72,9 @@ const faults: readonly Ask[] = [
   infer('a wrong type', 'chain', { inputs: [of([2], [1, 2], 'IN', 'INT32')] }),
   infer('a wrong rank', 'chain', { inputs: [of([1, 2], [1, 2])] }),
   infer('a wrong size', 'rows', { inputs: [of([1, 5], [1, 2, 3, 4, 5])] }),
-  infer('batches that differ', 'part', { inputs: [of([1, 3], [1, 2, 3]), of([2, 3], [1, 2, 3, 4, 5, 6], 'IN1', 'INT32')] }),
+  infer('batches that differ', 'part', {
+    inputs: [of([1, 3], [1, 2, 3]), of([2, 3], [1, 2, 3, 4, 5, 6], 'IN1', 'INT32')],
+  }),
   infer('an unknown output', 'chain', { ...good, outputs: [{ name: 'x' }] }),
   infer('what lies between as an output', 'chain', { ...good, outputs: [{ name: 'MID' }] }),
   infer('an output of a step', 'chain', { ...good, outputs: [{ name: 'OUTPUT0' }] }),
@@ -78,13 +94,17 @@ const wishes: readonly Ask[] = [
   infer('a sequence', 'chain', { ...good, parameters: { sequence_id: 7, sequence_start: true, sequence_end: true } }),
 ]
 
-const load = (name: string, model: string, body: Json | string = '') => post(name, `/v2/repository/models/${model}/load`, body)
-const unload = (name: string, model: string, body: Json | string = '') => post(name, `/v2/repository/models/${model}/unload`, body)
+const load = (name: string, model: string, body: Json | string = '') =>
+  post(name, `/v2/repository/models/${model}/load`, body)
+const unload = (name: string, model: string, body: Json | string = '') =>
+  post(name, `/v2/repository/models/${model}/unload`, body)
 const again = (name: string, ask: Ask): Ask => ({ ...ask, name })
 const dependents = { parameters: { unload_dependents: true } }
 
 const control: readonly Ask[] = [
-  ...['chain', 'fp32', 'rows', 'diamond', 'nested', 'rejecting', 'rejects', 'join'].map((name) => get(`/v2/models/${name}/stats`)),
+  ...['chain', 'fp32', 'rows', 'diamond', 'nested', 'rejecting', 'rejects', 'join'].map((name) =>
+    get(`/v2/models/${name}/stats`),
+  ),
   again('before its load', get('/v2/models/lazy/ready')),
   load('load: its step comes too', 'lazy'),
   again('after its load', get('/v2/models/lazy/ready')),
@@ -145,7 +165,10 @@ export const calls: readonly GrpcAsk[] = [
   grpc.infer('rows', 'rows', rowOf),
   grpc.infer('a diamond', 'diamond', given),
   grpc.infer('one output', 'diamond', { ...given, outputs: [{ name: 'MORE' }] }),
-  grpc.infer('classes', 'labelled', { ...rowOf, outputs: [{ name: 'OUT', parameters: { classification: { int64_param: '1' } } }] }),
+  grpc.infer('classes', 'labelled', {
+    ...rowOf,
+    outputs: [{ name: 'OUT', parameters: { classification: { int64_param: '1' } } }],
+  }),
   grpc.infer('parameters', 'chain', { ...given, parameters: { color: { string_param: 'red' } } }),
   grpc.infer('an unknown input', 'chain', { ...given, inputs: [grpc.input('FP32', [2], undefined, 'INPUT0')] }),
   grpc.infer('a wrong type', 'chain', { ...given, inputs: [grpc.input('INT32', [2], undefined, 'IN')] }),

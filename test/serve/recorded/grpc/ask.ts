@@ -1,4 +1,5 @@
-// A call over gRPC, as data; both a real Triton and ours get it, from grpc-js without anything generated: messages are bytes here.
+// A call over gRPC, as data; both a real Triton and ours get it, from grpc-js without anything generated: messages are
+// bytes here.
 import { type DescMessage, fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf'
 import { Client, credentials, Metadata, type ServiceError, status, type StatusObject } from '@grpc/grpc-js'
 import { GRPCInferenceService } from '../../../../lib/kserve/messages/grpc_service_pb.js'
@@ -49,8 +50,13 @@ export interface GrpcClients extends Disposable {
 }
 
 export function connected(port: number): GrpcClients {
-  const options = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1, 'grpc.use_local_subchannel_pool': 1 }
-  const client = (more = {}): Client => new Client(`127.0.0.1:${String(port)}`, credentials.createInsecure(), { ...options, ...more })
+  const options = {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+    'grpc.use_local_subchannel_pool': 1,
+  }
+  const client = (more = {}): Client =>
+    new Client(`127.0.0.1:${String(port)}`, credentials.createInsecure(), { ...options, ...more })
   const clients = { plain: client(), gzip: client({ 'grpc.default_compression_algorithm': 2 }) }
   return {
     ...clients,
@@ -89,7 +95,13 @@ const asIs = (bytes: Buffer): Buffer => bytes
 /** Every method is called as if both sides streamed, so that a call may have no message, or several. */
 async function answerToCall(ask: GrpcAsk, clients: GrpcClients): Promise<GrpcAnswer> {
   const { method, messages, gzip = false, leavesAfter, inTurn = false } = ask
-  const call = (gzip ? clients.gzip : clients.plain).makeBidiStreamRequest(pathOf(method), asIs, asIs, new Metadata(), {})
+  const call = (gzip ? clients.gzip : clients.plain).makeBidiStreamRequest(
+    pathOf(method),
+    asIs,
+    asIs,
+    new Metadata(),
+    {},
+  )
   const came: Buffer[] = []
   const waiting = [...messages]
   const send = (): void => {
@@ -108,11 +120,14 @@ async function answerToCall(ask: GrpcAsk, clients: GrpcClients): Promise<GrpcAns
   return answerOf(method, status[code] ?? String(code), details, came)
 }
 
-export const pathOf = (method: string): string => (method.includes('/') ? `/${method}` : `/${GRPCInferenceService.typeName}/${method}`)
+export const pathOf = (method: string): string =>
+  method.includes('/') ? `/${method}` : `/${GRPCInferenceService.typeName}/${method}`
 
 function answerOf(method: string, code: string, details: string, came: readonly Buffer[]): GrpcAnswer {
   const schema = schemasOf(method)?.output
-  const messages = came.map((bytes) => (schema === undefined ? bytes.toString('base64') : masked(withoutTimes(jsonOf(schema, bytes)))))
+  const messages = came.map((bytes) =>
+    schema === undefined ? bytes.toString('base64') : masked(withoutTimes(jsonOf(schema, bytes))),
+  )
   return {
     code,
     ...(details !== '' && code !== 'OK' && { text: String(masked(details)) }),
@@ -131,19 +146,23 @@ function schemasOf(method: string): Schemas | undefined {
   )
 }
 
-const jsonOf = (schema: DescMessage, bytes: Uint8Array): unknown => toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true })
+const jsonOf = (schema: DescMessage, bytes: Uint8Array): unknown =>
+  toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true })
 
 /** Durations and times, which JSON leaves out where they are 0. */
 function withoutTimes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTimes)
   if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(([name, of]) => typeof of !== 'string' || (name !== 'ns' && name !== 'last_inference'))
+  const kept = Object.entries(value).filter(
+    ([name, of]) => typeof of !== 'string' || (name !== 'ns' && name !== 'last_inference'),
+  )
   return Object.fromEntries(kept.map(([name, of]) => [name, withoutTimes(of)]))
 }
 
 /** By their ids, since the answers of a stream come when they are ready; those of one id as they came. */
 function inOrder(messages: readonly unknown[]): readonly unknown[] {
-  const idOf = (message: unknown): string => (message as { readonly infer_response?: { readonly id?: string } }).infer_response?.id ?? ''
+  const idOf = (message: unknown): string =>
+    (message as { readonly infer_response?: { readonly id?: string } }).infer_response?.id ?? ''
   return messages.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : idOf(a) > idOf(b) ? 1 : 0))
 }
 
@@ -154,7 +173,10 @@ export function messageOf(method: string, json: JsonValue): Buffer {
   return Buffer.from(toBinary(schema.input, fromJson(schema.input, json)))
 }
 
-export function recordOfCall({ name, method, messages, together, gzip }: GrpcAsk, answers: readonly GrpcAnswer[]): RecordedCall {
+export function recordOfCall(
+  { name, method, messages, together, gzip }: GrpcAsk,
+  answers: readonly GrpcAnswer[],
+): RecordedCall {
   return {
     name,
     method,

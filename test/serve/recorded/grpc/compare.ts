@@ -5,15 +5,23 @@ import { add, namedOnes } from '../replay.js'
 import { callAll, type GrpcAnswer, type GrpcAsk, type RecordedCall, recordOfCall } from './ask.js'
 
 /** Makes all these calls, and compares what comes with the record in that file. */
-export async function callDifferences(t: Test, file: string, calls: readonly GrpcAsk[], port: number): Promise<Record<string, Difference>> {
+export async function callDifferences(
+  t: Test,
+  file: string,
+  calls: readonly GrpcAsk[],
+  port: number,
+): Promise<Record<string, Difference>> {
   const records = new Map((await lines<RecordedCall>(file)).map((record) => [record.name, record]))
   t.same([...records.keys()].sort(), calls.map(({ name }) => name).sort(), 'the record is of these calls')
   const differing: Record<string, Difference> = {}
   await callAll(calls, port, (ask, answers) => {
     const { answers: theirs = [], ...asked } = records.get(ask.name) ?? {}
     const { answers: ours, ...asking } = recordOfCall(ask, answers)
-    if (JSON.stringify(asked) !== JSON.stringify(asking)) t.fail(`the record of '${ask.name}' is of another call: record it anew`)
-    const each = ours.map((answer, i) => [ours.length > 1 ? String(i) : '', answerDifference(theirs[i], answer)] as const)
+    if (JSON.stringify(asked) !== JSON.stringify(asking))
+      t.fail(`the record of '${ask.name}' is of another call: record it anew`)
+    const each = ours.map(
+      (answer, i) => [ours.length > 1 ? String(i) : '', answerDifference(theirs[i], answer)] as const,
+    )
     add(differing, ask.name, named(each))
   })
   return differing
@@ -33,7 +41,10 @@ function byModel({ messages, ...rest }: GrpcAnswer): unknown {
 }
 
 function byName(message: unknown): unknown {
-  const { models, model_stats } = message as { readonly models?: readonly object[]; readonly model_stats?: readonly object[] }
+  const { models, model_stats } = message as {
+    readonly models?: readonly object[]
+    readonly model_stats?: readonly object[]
+  }
   const list = models ?? model_stats
   return list === undefined ? message : namedOnes(list)
 }

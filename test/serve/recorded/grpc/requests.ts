@@ -7,4 +7,11 @@ import { readCalls } from './asks/reads.js'
 import { streamCalls } from './asks/streams.js'
 import { typeCalls } from './asks/types.js'
 
-export const calls: readonly GrpcAsk[] = [...readCalls, ...typeCalls, ...faultCalls, ...outputCalls, ...streamCalls, ...controlCalls]
+export const calls: readonly GrpcAsk[] = [
+  ...readCalls,
+  ...typeCalls,
+  ...faultCalls,
+  ...outputCalls,
+  ...streamCalls,
+  ...controlCalls,
+]

@@ -28,7 +28,8 @@ export default defineModel({
         }).then(
           () => ({ pixels }),
           // that it cannot be read is the client's fault, all else is this model's
-          (error) => (error.code === 'ERR_TRT_IMAGE' ? new InvalidRequestError(error.message, { cause: error }) : error),
+          (error) =>
+            error.code === 'ERR_TRT_IMAGE' ? new InvalidRequestError(error.message, { cause: error }) : error,
         )
       }),
     ),

@@ -25,7 +25,8 @@ const inBatches = {
   input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: [-1] }],
   output: [{ name: 'OUTPUT0', data_type: 'TYPE_FP32', dims: [-1] }],
 }
-const configured = (name: string, string_param: string): GrpcAsk => load(name, 'overridden', { config: { string_param } })
+const configured = (name: string, string_param: string): GrpcAsk =>
+  load(name, 'overridden', { config: { string_param } })
 const own = { config: { string_param: config() } }
 
 const loads: readonly GrpcAsk[] = [

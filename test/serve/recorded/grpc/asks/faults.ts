@@ -28,7 +28,10 @@ const shapes: readonly GrpcAsk[] = [
   infer('contents for more elements', 'fp32', { inputs: [input('FP32', [3], contents)] }),
   infer('contents for a negative size', 'fp32', { inputs: [input('FP32', [-1], contents)] }),
   infer('a matrix of any size', 'matrix', { inputs: [input('FP32', [1, 2], contents)] }),
-  infer('a matrix without elements', 'matrix', { inputs: [input('FP32', [0, 3])], raw_input_contents: bytes(Buffer.alloc(0)) }),
+  infer('a matrix without elements', 'matrix', {
+    inputs: [input('FP32', [0, 3])],
+    raw_input_contents: bytes(Buffer.alloc(0)),
+  }),
 ]
 
 const places: readonly GrpcAsk[] = [
@@ -53,7 +56,10 @@ const tensors: readonly GrpcAsk[] = [
     inputs: [input('FP32', [2]), input('FP32', [2], undefined, 'x')],
     raw_input_contents: bytes(two, two),
   }),
-  infer('an input twice', 'fp32', { inputs: [input('FP32', [2]), input('FP32', [2])], raw_input_contents: bytes(two, two) }),
+  infer('an input twice', 'fp32', {
+    inputs: [input('FP32', [2]), input('FP32', [2])],
+    raw_input_contents: bytes(two, two),
+  }),
   infer('two inputs', 'two', { inputs: [a, b], raw_input_contents: bytes(three, three) }),
   infer('two inputs, the other way round', 'two', { inputs: [b, a], raw_input_contents: bytes(three, three) }),
   infer('two inputs of contents', 'two', {
@@ -82,7 +88,10 @@ const tensors: readonly GrpcAsk[] = [
   infer('the datatype is empty', 'fp32', { ...good, inputs: [input('', [2])] }),
   infer('an input in shared memory', 'fp32', {
     inputs: [
-      { ...input('FP32', [2]), parameters: { shared_memory_region: { string_param: 'r' }, shared_memory_byte_size: { int64_param: '8' } } },
+      {
+        ...input('FP32', [2]),
+        parameters: { shared_memory_region: { string_param: 'r' }, shared_memory_byte_size: { int64_param: '8' } },
+      },
     ],
   }),
   infer('binary_data_size of an input', 'fp32', {
@@ -102,8 +111,14 @@ const batches: readonly GrpcAsk[] = [
   infer('more rows than there may be', 'batched', rows(5)),
   infer('no rows', 'batched', rows(0)),
   infer('no batch', 'batched', { inputs: [input('FP32', [4])], raw_input_contents: bytes(Buffer.alloc(16)) }),
-  infer('an empty shape with batches', 'batched', { inputs: [input('FP32', [])], raw_input_contents: bytes(Buffer.alloc(4)) }),
-  infer('rows of a wrong size', 'batched', { inputs: [input('FP32', [1, 5])], raw_input_contents: bytes(Buffer.alloc(20)) }),
+  infer('an empty shape with batches', 'batched', {
+    inputs: [input('FP32', [])],
+    raw_input_contents: bytes(Buffer.alloc(4)),
+  }),
+  infer('rows of a wrong size', 'batched', {
+    inputs: [input('FP32', [1, 5])],
+    raw_input_contents: bytes(Buffer.alloc(20)),
+  }),
   infer('reshaped', 'reshaped', rows(2)),
   infer('a scalar a row', 'scalar', { inputs: [input('FP32', [3, 1])], raw_input_contents: bytes(three) }),
 ]
@@ -140,7 +155,8 @@ const garbled: readonly GrpcAsk[] = [
 
 /** A shape of [1, 2] as two fields, as proto2 has them; readers have to take both. */
 function unpackedShape(): Buffer {
-  const field = (number: number, content: Uint8Array): Buffer => Buffer.concat([Buffer.of(number * 8 + 2, content.length), content])
+  const field = (number: number, content: Uint8Array): Buffer =>
+    Buffer.concat([Buffer.of(number * 8 + 2, content.length), content])
   const tensor = [field(1, Buffer.from('INPUT0')), field(2, Buffer.from('FP32')), Buffer.of(0x18, 1, 0x18, 2)]
   return Buffer.concat([field(1, Buffer.from('matrix')), field(5, Buffer.concat(tensor)), field(7, two)])
 }

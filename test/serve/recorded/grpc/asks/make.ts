@@ -21,7 +21,8 @@ export function request(model: string, body: JsonObject): JsonObject {
   return { model_name, model_version, ...body }
 }
 
-export const infer = (name: string, model: string, body: JsonObject): GrpcAsk => call(name, 'ModelInfer', request(model, body))
+export const infer = (name: string, model: string, body: JsonObject): GrpcAsk =>
+  call(name, 'ModelInfer', request(model, body))
 
 export const stream = (name: string, ...requests: readonly JsonObject[]): GrpcAsk => ({
   name,
@@ -30,7 +31,12 @@ export const stream = (name: string, ...requests: readonly JsonObject[]): GrpcAs
 })
 
 /** An input, whose bytes are among `raw_input_contents`, or with its contents. */
-export const input = (datatype: string, shape: readonly (number | string)[], contents?: JsonObject, name = 'INPUT0'): JsonObject => ({
+export const input = (
+  datatype: string,
+  shape: readonly (number | string)[],
+  contents?: JsonObject,
+  name = 'INPUT0',
+): JsonObject => ({
   name,
   datatype,
   shape: [...shape],

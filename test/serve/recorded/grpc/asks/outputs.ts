@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { GrpcAsk } from '../ask.js'
 import { bytes, floats, good, infer, input } from './make.js'
 
-const wants = (name: string, ...outputs: readonly JsonValue[]): GrpcAsk => infer(name, 'fp32', { ...good, outputs: [...outputs] })
+const wants = (name: string, ...outputs: readonly JsonValue[]): GrpcAsk =>
+  infer(name, 'fp32', { ...good, outputs: [...outputs] })
 const pair: JsonObject = {
   inputs: [input('FP32', [1, 3]), input('INT32', [1, 3], undefined, 'INPUT1')],
   raw_input_contents: bytes(floats(1, 2, 3), Buffer.from(Int32Array.of(4, 5, 6).buffer)),
@@ -33,7 +34,9 @@ const classes = (name: string, classification: JsonValue, model = 'classes', bod
   infer(name, model, { ...body, outputs: [{ name: 'OUTPUT0', parameters: { classification } }] })
 
 const classification: readonly GrpcAsk[] = [
-  ...['1', '2', '5', '0', '-1', '4294967296'].map((count) => classes(`classification: ${count}`, { int64_param: count })),
+  ...['1', '2', '5', '0', '-1', '4294967296'].map((count) =>
+    classes(`classification: ${count}`, { int64_param: count }),
+  ),
   classes('classification: a text', { string_param: '2' }),
   classes('classification: true', { bool_param: true }),
   classes('classification: a real number', { double_param: 2 }),
@@ -50,7 +53,8 @@ const classification: readonly GrpcAsk[] = [
   }),
 ]
 
-const asked = (name: string, parameters: JsonObject, model = 'fp32', body = good): GrpcAsk => infer(name, model, { ...body, parameters })
+const asked = (name: string, parameters: JsonObject, model = 'fp32', body = good): GrpcAsk =>
+  infer(name, model, { ...body, parameters })
 const row: JsonObject = { inputs: [input('FP32', [1, 4])], raw_input_contents: bytes(floats(1, 2, 3, 4)) }
 const priorities: readonly JsonObject[] = [
   ...['0', '1', '2', '3', '-1'].map((int64_param) => ({ int64_param })),
@@ -74,7 +78,11 @@ const sequences: Readonly<Record<string, JsonObject>> = {
   'a negative number': { sequence_id: { int64_param: '-7' } },
   'without a sign': { sequence_id: { uint64_param: '7' } },
   'a truth': { sequence_id: { bool_param: true } },
-  'start and end': { sequence_id: { int64_param: '7' }, sequence_start: { bool_param: true }, sequence_end: { bool_param: true } },
+  'start and end': {
+    sequence_id: { int64_param: '7' },
+    sequence_start: { bool_param: true },
+    sequence_end: { bool_param: true },
+  },
   'start is a number': { sequence_start: { int64_param: '1' } },
   'end is a text': { sequence_end: { string_param: 'x' } },
 }

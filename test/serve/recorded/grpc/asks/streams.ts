@@ -5,8 +5,14 @@ import { bytes, floats, good, input, raw, request, stream } from './make.js'
 
 const of = (id: string, model = 'fp32', body: JsonObject = {}): JsonObject => request(model, { ...good, id, ...body })
 const row: JsonObject = { inputs: [input('FP32', [1, 4])], raw_input_contents: bytes(floats(1, 2, 3, 4)) }
-const last = (bool_param: boolean): JsonObject => ({ parameters: { triton_enable_empty_final_response: { bool_param } } })
-const sequence: JsonObject = { sequence_id: { int64_param: '7' }, sequence_start: { bool_param: true }, sequence_end: { bool_param: true } }
+const last = (bool_param: boolean): JsonObject => ({
+  parameters: { triton_enable_empty_final_response: { bool_param } },
+})
+const sequence: JsonObject = {
+  sequence_id: { int64_param: '7' },
+  sequence_start: { bool_param: true },
+  sequence_end: { bool_param: true },
+}
 
 export const streamCalls: readonly GrpcAsk[] = [
   stream('stream: nothing'),
@@ -14,7 +20,10 @@ export const streamCalls: readonly GrpcAsk[] = [
   stream('stream: one without an id', of('')),
   stream('stream: three', of('1'), of('2'), of('3', 'versions/2')),
   { ...stream('stream: three in turn', of('1'), of('2'), of('3')), inTurn: true },
-  { ...stream('stream: two with one id, in turn', of('1'), of('1', 'fp32', { outputs: [{ name: 'OUTPUT0' }] })), inTurn: true },
+  {
+    ...stream('stream: two with one id, in turn', of('1'), of('1', 'fp32', { outputs: [{ name: 'OUTPUT0' }] })),
+    inTurn: true,
+  },
   stream('stream: two models', of('1', 'batched', row), of('2', 'fp32')),
   stream('stream: an unknown model', of('1', 'nothing')),
   stream('stream: an unknown model among others', of('1'), of('2', 'nothing'), of('3')),
@@ -43,7 +52,10 @@ export const streamCalls: readonly GrpcAsk[] = [
   stream('stream: waits longer than it may', of('1', 'rejects', row)),
   stream('stream: waits longer than it may, with a last answer', of('1', 'rejects', { ...row, ...last(true) })),
   stream('stream: a sequence', of('1', 'fp32', { parameters: sequence })),
-  stream('stream: a priority that is a text', of('1', 'levels', { ...row, parameters: { priority: { string_param: 'x' } } })),
+  stream(
+    'stream: a priority that is a text',
+    of('1', 'levels', { ...row, parameters: { priority: { string_param: 'x' } } }),
+  ),
   stream('stream: an unknown parameter', of('1', 'fp32', { parameters: { color: { string_param: 'red' } } })),
   raw('stream: a message that is none', 'ModelStreamInfer', Buffer.of(0x0a, 0xff)),
   { ...stream('stream: compressed', of('1'), of('2')), gzip: true },

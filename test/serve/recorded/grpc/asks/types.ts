@@ -26,24 +26,36 @@ function ofType(datatype: Datatype): readonly GrpcAsk[] {
   const name = datatype.toLowerCase()
   const { json, bytes: sample } = samples[datatype]
   const field = fields[datatype]
-  const values = datatype === 'BYTES' ? json.map((text) => Buffer.from(String(text)).toString('base64')) : [...(json as JsonValue[])]
+  const values =
+    datatype === 'BYTES' ? json.map((text) => Buffer.from(String(text)).toString('base64')) : [...(json as JsonValue[])]
   return [
     infer(`${datatype}: bytes`, name, { inputs: [input(datatype, [3])], raw_input_contents: bytes(sample) }),
-    infer(`${datatype}: a byte too few`, name, { inputs: [input(datatype, [3])], raw_input_contents: bytes(sample.subarray(1)) }),
-    infer(`${datatype}: no elements`, name, { inputs: [input(datatype, [0])], raw_input_contents: bytes(Buffer.alloc(0)) }),
-    ...(field === undefined ? [] : [infer(`${datatype}: contents`, name, { inputs: [input(datatype, [3], { [field]: values })] })]),
+    infer(`${datatype}: a byte too few`, name, {
+      inputs: [input(datatype, [3])],
+      raw_input_contents: bytes(sample.subarray(1)),
+    }),
+    infer(`${datatype}: no elements`, name, {
+      inputs: [input(datatype, [0])],
+      raw_input_contents: bytes(Buffer.alloc(0)),
+    }),
+    ...(field === undefined
+      ? []
+      : [infer(`${datatype}: contents`, name, { inputs: [input(datatype, [3], { [field]: values })] })]),
     infer(`${datatype}: contents of another type`, name, { inputs: [input(datatype, [1], contentsBeside(datatype))] }),
     infer(`${datatype}: empty contents`, name, { inputs: [input(datatype, [0], {})] }),
   ]
 }
 
-const contentsBeside = (datatype: Datatype): JsonObject => (datatype === 'FP64' ? { fp32_contents: [1] } : { fp64_contents: [1] })
+const contentsBeside = (datatype: Datatype): JsonObject =>
+  datatype === 'FP64' ? { fp32_contents: [1] } : { fp64_contents: [1] }
 
 /** A value that its type has not, though the field has. */
 const strange = (datatype: Datatype, ...values: readonly (string | number)[]): readonly GrpcAsk[] =>
   values.map((value) => {
     const contents = { [fields[datatype] ?? '']: [value] }
-    return infer(`${datatype}: ${String(value)} as contents`, datatype.toLowerCase(), { inputs: [input(datatype, [1], contents)] })
+    return infer(`${datatype}: ${String(value)} as contents`, datatype.toLowerCase(), {
+      inputs: [input(datatype, [1], contents)],
+    })
   })
 
 export const typeCalls: readonly GrpcAsk[] = [
@@ -59,14 +71,23 @@ export const typeCalls: readonly GrpcAsk[] = [
   infer('FP16: uint_contents', 'fp16', { inputs: [input('FP16', [1], { uint_contents: [0x3c00] })] }),
   infer('FP32: NaN', 'fp32', { inputs: [input('FP32', [1])], raw_input_contents: bytes(floats(NaN)) }),
   infer('BOOL: a byte of 2', 'bool', { inputs: [input('BOOL', [1])], raw_input_contents: bytes(Buffer.of(2)) }),
-  infer('BYTES: a length beyond the end', 'bytes', { inputs: [input('BYTES', [1])], raw_input_contents: bytes(Buffer.of(9, 0, 0, 0, 65)) }),
+  infer('BYTES: a length beyond the end', 'bytes', {
+    inputs: [input('BYTES', [1])],
+    raw_input_contents: bytes(Buffer.of(9, 0, 0, 0, 65)),
+  }),
   infer('BYTES: fewer elements', 'bytes', { inputs: [input('BYTES', [2])], raw_input_contents: bytes(textBytes('a')) }),
-  infer('BYTES: more elements', 'bytes', { inputs: [input('BYTES', [1])], raw_input_contents: bytes(textBytes('a', 'b')) }),
+  infer('BYTES: more elements', 'bytes', {
+    inputs: [input('BYTES', [1])],
+    raw_input_contents: bytes(textBytes('a', 'b')),
+  }),
   infer('BYTES: contents that are not UTF-8', 'bytes', { inputs: [input('BYTES', [1], { bytes_contents: ['//4A'] })] }),
   infer('BYTES: fewer contents', 'bytes', { inputs: [input('BYTES', [2], { bytes_contents: ['YQ=='] })] }),
   ...typed
     .filter((datatype) => datatype !== 'FP32')
     .map((datatype) =>
-      infer(`FP32 for ${datatype}`, datatype.toLowerCase(), { inputs: [input('FP32', [1])], raw_input_contents: bytes(floats(1)) }),
+      infer(`FP32 for ${datatype}`, datatype.toLowerCase(), {
+        inputs: [input('FP32', [1])],
+        raw_input_contents: bytes(floats(1)),
+      }),
     ),
 ]
