@@ -59,6 +59,7 @@ export type {
   ValueInfoProto,
 } from './onnx_pb.js'
 export { openSizes, type OpenSizesOptions } from './open-sizes.js'
+export type { ModelMetadata } from './metadata.js'
 export { raiseOpset, whyNotRaised } from './opset.js'
 export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, MeasuredRange, PrecisionOptions, ValueRange } from './precision/options.js'

@@ -1,6 +1,7 @@
 import type { ElementType } from './element-type.js'
 import { elementTypeName } from './element-type.js'
 import { externalFiles } from './external.js'
+import { metadataOf, type ModelMetadata } from './metadata.js'
 import { checkedModel } from './model.js'
 import type { ModelProto, TensorShapeProto, ValueInfoProto } from './onnx_pb.js'
 import { nodesOf } from './walk.js'
@@ -40,6 +41,8 @@ export interface ModelInfo {
     /** Its version; empty where the model does not say. */
     readonly version: string
   }
+  /** What its exporter left in it (`metadata_props`), by keys: ultralytics writes classes, task and sizes there. */
+  readonly metadata: ModelMetadata
   /** The number of all nodes, those inside of other nodes and of functions too. */
   readonly nodeCount: number
   /**
@@ -67,6 +70,7 @@ export function modelInfo(model: ModelProto): ModelInfo {
     domains,
     irVersion: Number(model.irVersion),
     producer: { name: model.producerName, version: model.producerVersion },
+    metadata: metadataOf(model),
     nodeCount: operators.reduce((sum, [, count]) => sum + count, 0),
     operators: Object.fromEntries(operators),
     externalFiles: externalFiles(model),

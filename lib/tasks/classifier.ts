@@ -6,6 +6,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { isNoProbability } from '../vision/decoders/probabilities.js'
 import { type ClassScore, type Picture, topK } from '../vision/index.js'
+import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
 import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
@@ -21,7 +22,7 @@ export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
   readonly output?: ClassifyOutput | undefined
   /**
    * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
-   * `voc`. As many as the model has classes, but for those before `labelOffset`.
+   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model has classes, but for those before `labelOffset`.
    */
   readonly labels?: Labels | undefined
   /** How many classes an answer has, the best ones; default 5. */
@@ -59,11 +60,13 @@ export class Classifier implements AsyncDisposable {
    * says how large its input is; ERR_TRT_CLOSED for an engine that is closed
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
+    const { presetName, options: all } = await describedOptions(model, options, 'Classifier')
     const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(
-      options,
+      all,
       'classify',
       ['output', 'labels', 'top'],
       'Classifier',
+      presetName,
     )
     const output = checkedOutput(split.preset, defined(split.given.output, 'output'))
     const k = split.given.top === undefined ? 5 : checkedWhole(split.given.top, 'top', 1)

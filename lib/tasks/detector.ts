@@ -20,6 +20,7 @@ import { defined } from './classifier.js'
 import type { DetectedFrame, Found } from './found.js'
 import { type BoxDecoder, type DecoderName, decoderNames, decoderOf } from './decoding.js'
 import type { PictureInput } from './input.js'
+import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
 import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
 import { outputsNamed } from './outputs.js'
@@ -46,7 +47,7 @@ export interface DetectorOptions extends LoadOptions<DetectPreset> {
   readonly scoreThreshold?: number | undefined
   /**
    * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
-   * `voc`. As many as the model has classes, where it tells that.
+   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model has classes, where it tells that.
    */
   readonly labels?: Labels | undefined
 }
@@ -145,10 +146,16 @@ export class Detector implements AsyncDisposable {
 }
 
 export const detectorNames = ['output', 'suppress', 'scoreThreshold', 'labels'] as const
+type DetectorName = (typeof detectorNames)[number]
 
 /** @param owner whose options messages speak of */
-export async function openDetector(model: TaskSource, options: unknown, owner: string): Promise<Opened<Found[]>> {
-  const split = splitOptions<DetectPreset, (typeof detectorNames)[number]>(options, 'detect', detectorNames, owner)
+export async function openDetector(
+  model: TaskSource,
+  options: unknown,
+  owner: 'Detector' | 'FaceBlur',
+): Promise<Opened<Found[]>> {
+  const { presetName, options: all } = await describedOptions(model, options, owner)
+  const split = splitOptions<DetectPreset, DetectorName>(all, 'detect', detectorNames, owner, presetName)
   const labels = await checkedLabels(split.given.labels)
   const rules = rulesOf(split.preset, split.given)
   return opened(model, split, (engine, input) => answersOf(engine, input, { ...rules, labels }))

@@ -1,6 +1,7 @@
 import { checkedArray } from '../base/checks.js'
 import { checkedPath, onFile, readText } from '../base/files.js'
 import { expected } from '../errors.js'
+import { imagenet } from './imagenet.js'
 
 /**
  * The names of classes: a list, the name of one that is here, or the path or `file:` URL of a file with a name on each
@@ -38,7 +39,7 @@ export const voc: readonly string[] = Object.freeze(
 )
 
 /** Lists of classes by name. */
-export const labels = Object.freeze({ coco80, coco90, coco91, voc })
+export const labels = Object.freeze({ coco80, coco90, coco91, imagenet, voc })
 
 function withHoles(): string[] {
   const names = [...coco80]

@@ -18,7 +18,10 @@ import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.
  * cannot be given beside an engine that is open already.
  */
 export interface LoadOptions<P> extends EngineOptions {
-  /** The family of the model: a name in {@link presets}, or a preset of your own. */
+  /**
+   * The family of the model: a name in {@link presets}, or a preset of your own. An ONNX model that ultralytics
+   * exported says it itself, in its metadata: detectors, segmenters and classifiers need none.
+   */
   readonly preset?: PresetName | P | undefined
   /**
    * How a picture becomes the model's input; it goes before the preset's. Needed without a preset: `{}` for pixels of 0
@@ -53,6 +56,7 @@ export function splitOptions<P extends Preset, K extends string>(
   task: P['task'],
   names: readonly K[],
   owner: string,
+  presetName?: string,
 ): Split<P, K> {
   const all = readOptions(options, [...names, ...common, ...engineOptionNames], owner) as Partial<
     Record<string, unknown>
@@ -66,7 +70,7 @@ export function splitOptions<P extends Preset, K extends string>(
   return {
     given,
     preset,
-    presetName: typeof all['preset'] === 'string' ? all['preset'] : 'its own',
+    presetName: presetName ?? (typeof all['preset'] === 'string' ? all['preset'] : 'its own'),
     input: mergedSteps(preset?.input, own),
     hasInput: preset !== undefined || own !== undefined,
     hasOwnSize: own?.size !== undefined,

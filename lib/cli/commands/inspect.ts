@@ -113,14 +113,22 @@ async function layersDrawn(
   return await drawLayers(layerInfo, { format })
 }
 
+/** One line of an entry, which may be a list of a thousand names; `--json` has it whole. */
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, ' ')
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}
+
 function modelText(session: Session, found: ModelInspection): string {
   const { inputs, outputs, domains, opset, producer, irVersion, operators, nodeCount, externalFiles, size, tensorrt } =
     found
+  const metadata = Object.entries(found.metadata)
   const others = Object.entries(domains).filter(([domain]) => domain !== 'ai.onnx')
   const { activations, unknown } = size
   const fields = session.fields([
     ['model', `ONNX, graph ${found.name || 'without a name'}`],
     ['made by', `${producer.name} ${producer.version}`.trim() || undefined],
+    ['metadata', metadata.map(([key, value]) => `${key}: ${shortened(value)}`).join('\n') || undefined],
     [
       'operators',
       `opset ${opset}, IR version ${irVersion}${others.map(([domain, version]) => `, ${domain} ${version}`).join('')}`,

@@ -8,6 +8,7 @@ import { action, choice, each, newCommand, numberIn, sizeOf, usageError, whole }
 import { openEngine } from '../run/engine.js'
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
+import { saidText } from '../run/preset.js'
 import { filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
@@ -15,7 +16,7 @@ import { taskNames } from '../run/tasks.js'
 import { runTensors } from '../run/tensors.js'
 import type { Session } from '../session.js'
 
-const examples = `resnet50.onnx cat.jpg --preset imagenet --labels imagenet.txt
+const examples = `resnet50.onnx cat.jpg --preset imagenet --labels imagenet
 yolov8n.onnx photos/ --preset yolov8 --labels coco80 -o drawn/
 centerface.onnx 'photos/*.jpg' --preset centerface --task blur -o blurred/
 model.plan --input images=images.npy -o outputs.npz
@@ -34,7 +35,7 @@ export function command(session: Session): Command {
     .option('--seed <N>', 'another seed gives other numbers', whole(0), 1)
     .option(
       '--preset <NAME>',
-      'how pictures become the input, by the family of models, such as imagenet or yolov8; or a preset in a file of JSON',
+      'how pictures become the input, by the family of models, such as imagenet or yolov8; or a preset in a file of JSON. Models that ultralytics exported say it themselves',
     )
     .addOption(
       choice(
@@ -59,7 +60,7 @@ export function command(session: Session): Command {
       'how many pictures run together at most, where the first dimension of inputs and outputs is open; 1 unless given',
       whole(1),
     )
-    .option('--labels <FILE>', "the classes' names, a line each; or coco80, coco90, coco91, voc")
+    .option('--labels <FILE>', "the classes' names, a line each; or coco80, coco90, coco91, imagenet, voc")
     .option('--top <K>', 'of classify: how many classes; 5 unless given', whole(1))
     .addOption(
       choice(
@@ -94,7 +95,8 @@ export function command(session: Session): Command {
     withForce(withShapeOptions(withEngineOptions(run))),
     session,
     async (given: RunGiven, model: string, files: readonly string[]) => {
-      const job = await jobOf(given, files, usageError(run))
+      const job = await jobOf(given, model, files, usageError(run))
+      if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
       await refuseOutputs(filesOfRun(model, given, job), usageError(run))
       await using engine = await openEngine(model, given, 'task' in job ? job.given : job.pictures, session)
       const {

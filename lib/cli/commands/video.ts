@@ -6,6 +6,7 @@ import { counted } from '../output/format.js'
 import { refuseOutputs, withForce } from '../output/writable.js'
 import { action, choice, newCommand, numberIn, sizeOf, usageError, whole } from '../parsing.js'
 import { openEngine } from '../run/engine.js'
+import { saidText } from '../run/preset.js'
 import type { Session } from '../session.js'
 import { type VideoGiven, videoTasks } from '../video/given.js'
 
@@ -18,9 +19,9 @@ export function command(session: Session): Command {
   const video = newCommand(session, 'video', examples)
     .argument('<videos...>', 'files, patterns of them, or URLs; several go through one engine side by side')
     .requiredOption('--model <FILE>', 'a plan or an ONNX file')
-    .requiredOption(
+    .option(
       '--preset <NAME>',
-      'how frames become the input, by the family of models, such as yolov8 or centerface; or a preset in a file of JSON',
+      'how frames become the input, by the family of models, such as yolov8 or centerface; or a preset in a file of JSON. Models that ultralytics exported say it themselves',
     )
     .addOption(choice('--task <NAME>', "what is done with the frames; the preset's own unless given", videoTasks))
     .option(
@@ -38,6 +39,7 @@ export function command(session: Session): Command {
       const { filesOfVideo, videoJobOf } = await import('../video/job.js')
       const { answerVideos, videoHead, videoRow } = await import('../video/run.js')
       const job = await videoJobOf(given, inputs, refuse)
+      if (job.said !== undefined) session.note(saidText(job.said))
       await refuseOutputs(filesOfVideo(given, job), refuse)
       // before a model is opened, which may take minutes
       await (
@@ -82,7 +84,10 @@ function lanesOf({ lanes, batch, threads }: VideoGiven): number {
 
 function withFinding(command: Command): Command {
   return command
-    .option('--labels <FILE>', "of detect and segment: the classes' names, a line each; or coco80, coco90, coco91, voc")
+    .option(
+      '--labels <FILE>',
+      "of detect and segment: the classes' names, a line each; or coco80, coco90, coco91, imagenet, voc",
+    )
     .option('--threshold <SCORE>', 'what is found has a higher score', numberIn(0, 1))
     .option(
       '--size <SIZE>',

@@ -4,7 +4,7 @@ import { filesOf } from './files.js'
 import type { RunGiven } from './given.js'
 import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
-import { type FoundPreset, presetList, presetOf } from './preset.js'
+import { type FoundPreset, presetList, presetOf, presetOfModel } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
 import type { TaskName } from './tasks.js'
 import type { TensorsJob } from './tensors.js'
@@ -18,8 +18,9 @@ export type Refuse = (message: string) => never
  * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
  * ERR_TRT_FILE
  */
-export async function jobOf(given: RunGiven, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
-  const preset = given.preset === undefined ? undefined : await presetOf(given.preset, refuse)
+export async function jobOf(given: RunGiven, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
+  const said = asksModel(given, paths) ? await presetOfModel(model, given.task) : undefined
+  const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   const task = given.task ?? preset?.task ?? 'tensors'
   refuseForeign(given, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
@@ -35,7 +36,19 @@ export async function jobOf(given: RunGiven, paths: readonly string[], refuse: R
   const files = await filesOf(paths, 'pictures')
   const target = given.output === undefined ? undefined : await targetOf(given.output)
   refuseTarget(task, target, files.length, refuse)
-  return { task, given: { ...given, preset }, files, target }
+  const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
+  return { task, given: { ...given, labels, preset }, files, target, said }
+}
+
+/** Whether pictures are to be looked at, and nothing says how. */
+function asksModel({ preset, task, input, random }: RunGiven, paths: readonly string[]): boolean {
+  const isOfTensors = task === 'tensors' || input !== undefined || random === true
+  return (
+    preset === undefined &&
+    !isOfTensors &&
+    paths.length > 0 &&
+    !paths.some((path) => /\.(npy|npz|json|raw)$/i.test(path))
+  )
 }
 
 const options = {

@@ -7,6 +7,7 @@ import type { EncodableImage, ReadImage, ReadImageOptions } from '../../vision/i
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import { answerLines } from './answer-lines.js'
+import type { SaidPreset } from './preset.js'
 import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
 import { openTask, type TaskGiven, type TaskName, type Worker } from './tasks.js'
 
@@ -15,6 +16,8 @@ export interface PicturesJob {
   readonly given: TaskGiven
   readonly files: readonly string[]
   readonly target: Target | undefined
+  /** What the model said of itself, where no preset was given. */
+  readonly said: SaidPreset | undefined
 }
 
 export interface PictureResult {

@@ -27,6 +27,33 @@ export async function presetOf(given: string, refuse: (message: string) => never
   )
 }
 
+/** What a model says of itself: ultralytics' exports do. */
+export interface SaidPreset extends FoundPreset {
+  readonly labels: readonly string[] | undefined
+  /** The preset's name, for people. */
+  readonly name: string
+}
+
+/**
+ * The preset of a model that says what it is, for `--task` if that is given.
+ * @throws TensorRTError ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT where it is of another task
+ */
+export async function presetOfModel(model: string, task: string | undefined): Promise<SaidPreset | undefined> {
+  const { descriptionOf, presetFor, presetNameOf } = await import('../../tasks/described.js')
+  const description = await descriptionOf(model)
+  if (description === undefined) return undefined
+  const isClassifier = (task ?? description.task) === 'classify'
+  const name = presetNameOf(description, isClassifier ? 'Classifier' : task === 'blur' ? 'FaceBlur' : 'Detector')
+  if (name === undefined) return undefined
+  const preset = presetFor(name, description)
+  return { preset, given: preset, task: preset.task, labels: description.names, name }
+}
+
+/** For people. */
+export function saidText({ name, labels }: SaidPreset): string {
+  return `The model says what it is: preset ${name}${labels === undefined ? '' : `, ${labels.length} classes`}`
+}
+
 async function presetInFile(path: string): Promise<Preset> {
   const text = await onFile('read', path, () => readText(path))
   try {

@@ -16,7 +16,7 @@ export interface TaskGiven {
   readonly size?: InputSize
   /** How many pictures run together at most; 1 unless given. */
   readonly batch?: number
-  readonly labels?: string
+  readonly labels?: string | readonly string[] | undefined
   readonly top?: number
   readonly activation?: 'softmax' | 'sigmoid' | 'none'
   readonly threshold?: number

@@ -12,7 +12,7 @@ export type VideoTask = (typeof videoTasks)[number]
 /** The options of `trt video`, as commander finds them. */
 export interface VideoGiven extends EngineGiven, ShapesGiven, ForceGiven {
   readonly model: string
-  readonly preset: string
+  readonly preset?: string
   readonly task?: VideoTask
   readonly output?: string
   readonly jsonl?: true

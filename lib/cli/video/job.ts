@@ -8,7 +8,7 @@ import { checkedReading } from '../../video/reading/options.js'
 import type { OpenVideoOptions, WriteVideoOptions } from '../../video/index.js'
 import type { Files, Refuse } from '../output/writable.js'
 import { filesOf } from '../run/files.js'
-import { presetOf } from '../run/preset.js'
+import { presetList, presetOf, presetOfModel, type SaidPreset } from '../run/preset.js'
 import { pathsIn, type Target, targetOf } from '../run/target.js'
 import type { TaskGiven } from '../run/tasks.js'
 import { type VideoGiven, type VideoTask, videoTasks } from './given.js'
@@ -30,16 +30,21 @@ export interface VideoJob {
   readonly target: Target | undefined
   readonly reading: OpenVideoOptions
   readonly writing: WriteVideoOptions
+  /** What the model said of itself, where no preset was given. */
+  readonly said: SaidPreset | undefined
 }
 
 /** @throws TensorRTError ERR_TRT_FILE where a video is not there */
 export async function videoJobOf(given: VideoGiven, inputs: readonly string[], refuse: Refuse): Promise<VideoJob> {
-  const preset = await presetOf(given.preset, refuse)
+  const said = given.preset === undefined ? await presetOfModel(given.model, given.task) : undefined
+  const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
+  if (preset === undefined)
+    return refuse(`--preset is needed, how frames become the input; of families there are\n${await presetList()}`)
   const task = given.task ?? (preset.task as VideoTask)
   if (!videoTasks.includes(task))
     refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${preset.task}, the preset's own, is none of them`)
   if (task !== 'blur' && preset.task !== task)
-    refuse(`--task ${task} needs a preset of that task: ${given.preset} is one of ${preset.task}`)
+    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${preset.task}`)
   refuseForeign(given, task, refuse)
   if (given.grow !== undefined && preset.task === 'segment')
     refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
@@ -53,14 +58,15 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
     checkedReading(reading)
     for (const { path } of items) if (path !== undefined) checkedWriting(path, writing)
   }, refuse)
-  return { task, given: { ...given, preset }, items, target, reading, writing }
+  const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
+  return { task, given: { ...given, labels, preset }, items, target, reading, writing, said }
 }
 
 /** What is read, and what is written. */
 export function filesOfVideo(given: VideoGiven, { items, target }: VideoJob): Files {
   const { model, labels, preset, force } = given
   const paths = items.flatMap(({ path }) => path ?? [])
-  const texts = [labels, preset.endsWith('.json') ? preset : undefined]
+  const texts = [labels, preset?.endsWith('.json') ? preset : undefined]
   const read = { models: [model], inputs: [...items.map(({ source }) => source), ...texts], force }
   return target?.kind === 'folder' ? { ...read, folder: target.path, inFolder: paths } : { ...read, outputs: paths }
 }
