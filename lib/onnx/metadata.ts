@@ -42,7 +42,7 @@ export async function metadataOfBytes(bytes: Uint8Array): Promise<ModelMetadata>
 
 async function walk(readAt: ReadAt): Promise<ModelMetadata> {
   const metadataProps = []
-  for (let position = 0; ;) {
+  for (let position = 0, fields = 0; fields < mostFields; fields++) {
     const head = await readAt(position, mostHeadBytes)
     if (head.length === 0) return metadataOf({ metadataProps })
     const reader = new BinaryReader(head)

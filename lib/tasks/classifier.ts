@@ -22,7 +22,8 @@ export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
   readonly output?: ClassifyOutput | undefined
   /**
    * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
-   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model has classes, but for those before `labelOffset`.
+   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model
+   * has classes, but for those before `labelOffset`.
    */
   readonly labels?: Labels | undefined
   /** How many classes an answer has, the best ones; default 5. */

@@ -57,10 +57,13 @@ function listed(text: string | undefined): readonly string[] | undefined {
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
 
 function unescaped(text: string): string {
-  return text.replace(/\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gi, (_, byte?: string, word?: string, sign = '') => {
-    const code = byte ?? word
-    return code === undefined ? (escapes[sign] ?? sign) : String.fromCharCode(Number.parseInt(code, 16))
-  })
+  return text.replace(
+    /\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|(.))/gi,
+    (_, byte?: string, word?: string, sign: string = '') => {
+      const code = byte ?? word
+      return code === undefined ? (escapes[sign] ?? sign) : String.fromCharCode(Number.parseInt(code, 16))
+    },
+  )
 }
 
 /** `[height, width]`, or one number for both. */
@@ -106,7 +109,7 @@ export function presetFor(name: UltralyticsPreset, { size }: Description): Prese
   const preset: Preset = presets[name]
   if (size === undefined) return preset
   const shortSide = preset.task === 'classify' ? { shortSide: Math.min(size.width, size.height) } : {}
-  return { ...preset, input: { ...preset.input, ...shortSide, size } } as Preset
+  return { ...preset, input: { ...preset.input, ...shortSide, size } }
 }
 
 /** Presets of models that have such metadata; what else is called `names` there need not be classes. */

@@ -47,7 +47,8 @@ export interface DetectorOptions extends LoadOptions<DetectPreset> {
   readonly scoreThreshold?: number | undefined
   /**
    * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
-   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model has classes, where it tells that.
+   * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model
+   * has classes, where it tells that.
    */
   readonly labels?: Labels | undefined
 }

@@ -26,7 +26,10 @@ async function fetchCrate({ name, version }: Crate): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`))
   const dependency = `${name} = { version = "=${version.replace(/\+.*/, '')}", default-features = false }`
   try {
-    writeFileSync(join(folder, 'Cargo.toml'), `[package]\nname = "headers"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[dependencies]\n${dependency}\n`)
+    writeFileSync(
+      join(folder, 'Cargo.toml'),
+      `[package]\nname = "headers"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[dependencies]\n${dependency}\n`,
+    )
     writeFileSync(join(folder, 'lib.rs'), '')
     await run('cargo', ['fetch', '--manifest-path', join(folder, 'Cargo.toml')], { timeout: 120_000 })
   } finally {

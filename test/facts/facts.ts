@@ -54,7 +54,10 @@ export function splitSignature(signature: string): [method: string, parameters: 
 }
 
 /** The rows of one interface in one family; the second `~` is the deleting destructor, the first is left out. */
-export function factRows(family: Family, name: string): { index: number; method: string; parameters: string; since: number }[] {
+export function factRows(
+  family: Family,
+  name: string,
+): { index: number; method: string; parameters: string; since: number }[] {
   const rows = vtables[family].interfaces[name] ?? []
   const destructors = rows.filter(([, signature]) => signature === '~').length
   let seen = 0

@@ -1,5 +1,5 @@
-// Vtable indices as the compiler sees them in TensorRT's real headers: a generated C++ program prints, for every row, the
-// index in the pointer to the member. Nothing of the headers is kept.
+// Vtable indices as the compiler sees them in TensorRT's real headers: a generated C++ program prints, for every row,
+// the index in the pointer to the member. Nothing of the headers is kept.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,12 @@ export async function cargoHeaders(): Promise<HeaderSet[] | string> {
   const fetched = await cargoCrate(crate)
   if (typeof fetched === 'string') return fetched
   const folder = join(fetched.folder, inCrate)
-  const names: Record<string, string> = { 'TRT-Enterprise-11.4': 'trt11', 'TRT-RTX-1.5': 'rtx1.5', 'TRT-RTX-1.6': 'rtx1.6', 'TRT-RTX-1.7': 'rtx1.7' }
+  const names: Record<string, string> = {
+    'TRT-Enterprise-11.4': 'trt11',
+    'TRT-RTX-1.5': 'rtx1.5',
+    'TRT-RTX-1.6': 'rtx1.6',
+    'TRT-RTX-1.7': 'rtx1.7',
+  }
   return Object.entries(names)
     .filter(([name]) => existsSync(join(folder, name, 'NvInfer.h')))
     .map(([name, family]) => ({ family, folder: join(folder, name), include: [folder] }))
@@ -47,12 +52,22 @@ export async function namedHeaders(argv: readonly string[] = process.argv): Prom
   const major = await define(folder, 'MAJOR')
   const minor = await define(folder, 'MINOR')
   const rtx = existsSync(join(folder, 'NvInferVersion.h')) && major < 10
-  return [{ family: rtx ? `rtx${major}.${minor}` : `trt${major}`, folder, include: [crateInRegistry(crate)].filter((found) => found !== undefined).map((found) => join(found, inCrate)) }]
+  return [
+    {
+      family: rtx ? `rtx${major}.${minor}` : `trt${major}`,
+      folder,
+      include: [crateInRegistry(crate)].filter((found) => found !== undefined).map((found) => join(found, inCrate)),
+    },
+  ]
 }
 
 async function define(folder: string, part: 'MAJOR' | 'MINOR'): Promise<number> {
   // The macro may refer to another one, so the preprocessor says what it is.
-  const { stdout } = await run('sh', ['-c', `printf '#include "NvInferVersion.h"\\nNV_TENSORRT_${part}\\n' | c++ -E -P -x c++ -I "$0" -`, folder])
+  const { stdout } = await run('sh', [
+    '-c',
+    `printf '#include "NvInferVersion.h"\\nNV_TENSORRT_${part}\\n' | c++ -E -P -x c++ -I "$0" -`,
+    folder,
+  ])
   return Number(stdout.trim().split('\n').pop())
 }
 
@@ -135,15 +150,27 @@ export async function indexesFromHeaders(set: HeaderSet, rows: readonly Row[]): 
       }
       write(`int main() { ${left.map((index) => `row${index}();`).join(' ')} }`)
       writeFileSync(source, lines.join('\n'))
-      const flags = ['-std=c++17', '-O0', '-w', '-fmax-errors=0', '-fno-diagnostics-show-caret', '-I', set.folder, ...set.include.flatMap((dir) => ['-I', dir])]
+      const flags = [
+        '-std=c++17',
+        '-O0',
+        '-w',
+        '-fmax-errors=0',
+        '-fno-diagnostics-show-caret',
+        '-I',
+        set.folder,
+        ...set.include.flatMap((dir) => ['-I', dir]),
+      ]
       const errors = await run('c++', [...flags, source, '-o', binary], { maxBuffer: 1 << 28 }).then(
         () => '',
         (error: unknown) => (error as { stderr?: string }).stderr ?? String(error),
       )
       if (!errors) break
-      const bad = new Set([...errors.matchAll(/rows\.cc:(\d+):\d+: error/g)].map((match) => places.get(Number(match[1]))))
+      const bad = new Set(
+        [...errors.matchAll(/rows\.cc:(\d+):\d+: error/g)].map((match) => places.get(Number(match[1]))),
+      )
       const next = left.filter((index) => !bad.has(index))
-      if (attempt > 4 || next.length === left.length) throw new Error(`the headers in ${set.folder} do not compile: ${errors.slice(0, 2000)}`)
+      if (attempt > 4 || next.length === left.length)
+        throw new Error(`the headers in ${set.folder} do not compile: ${errors.slice(0, 2000)}`)
       left = next
     }
     const { stdout } = await run(binary)

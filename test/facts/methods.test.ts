@@ -1,7 +1,25 @@
 // The addon's table of methods and enumerations against the facts, and both against real headers where they are found.
 import t from 'tap'
-import { enums, factRows, families, minor, normalize, vtables, type EnumRow, type Family, type MethodRow } from './facts.js'
-import { cargoHeaders, haveCompiler, headerMinor, indexesFromHeaders, namedHeaders, type HeaderSet, type Row } from './headers.js'
+import {
+  enums,
+  factRows,
+  families,
+  minor,
+  normalize,
+  vtables,
+  type EnumRow,
+  type Family,
+  type MethodRow,
+} from './facts.js'
+import {
+  cargoHeaders,
+  haveCompiler,
+  headerMinor,
+  indexesFromHeaders,
+  namedHeaders,
+  type HeaderSet,
+  type Row,
+} from './headers.js'
 
 interface Tables {
   methodTable(): MethodRow[]
@@ -39,7 +57,7 @@ t.test('the facts agree with themselves', (t) => {
 })
 
 t.test('every method of the addon stands in the facts, in every family that has it', { skip }, (t) => {
-  if (!addon) return void t.fail(trouble), t.end()
+  if (!addon) return (void t.fail(trouble), t.end())
   const rows = addon.methodTable()
   t.ok(rows.length > 50, `${rows.length} rows`)
   const problems: string[] = []
@@ -47,18 +65,24 @@ t.test('every method of the addon stands in the facts, in every family that has 
     const label = `${row.interface}::${row.method}(${row.parameters})`
     for (const family of families) {
       const facts = factRows(family, row.interface)
-      const fact = facts.find((each) => each.method === row.method && normalize(each.parameters) === normalize(row.parameters))
+      const fact = facts.find(
+        (each) => each.method === row.method && normalize(each.parameters) === normalize(row.parameters),
+      )
       const slot = row.slots[family]
       if (!fact && !slot) continue
       if (!fact || !slot) {
-        problems.push(`${label} in ${family}: the facts have ${fact ? fact.index : 'nothing'}, the addon has ${slot ? slot.index : 'nothing'}`)
+        problems.push(
+          `${label} in ${family}: the facts have ${fact ? fact.index : 'nothing'}, the addon has ${slot ? slot.index : 'nothing'}`,
+        )
         continue
       }
-      if (slot.index !== fact.index) problems.push(`${label} in ${family}: index ${slot.index}, the facts say ${fact.index}`)
+      if (slot.index !== fact.index)
+        problems.push(`${label} in ${family}: index ${slot.index}, the facts say ${fact.index}`)
       const first = minor(vtables[family].versions[0] ?? '0.0')
       // Since the family's first version may be written as 0.
       const since = (value: number) => (value <= first ? first : value)
-      if (since(slot.since) !== since(fact.since)) problems.push(`${label} in ${family}: since ${slot.since}, the facts say ${fact.since}`)
+      if (since(slot.since) !== since(fact.since))
+        problems.push(`${label} in ${family}: since ${slot.since}, the facts say ${fact.since}`)
     }
     if (!families.some((family) => row.slots[family])) problems.push(`${label} is in no family`)
   }
@@ -67,7 +91,7 @@ t.test('every method of the addon stands in the facts, in every family that has 
 })
 
 t.test('every enumeration value of the addon stands in the facts', { skip }, (t) => {
-  if (!addon) return void t.fail(trouble), t.end()
+  if (!addon) return (void t.fail(trouble), t.end())
   const rows = addon.enumTable()
   t.ok(rows.length > 10, `${rows.length} rows`)
   const problems: string[] = []
@@ -77,9 +101,13 @@ t.test('every enumeration value of the addon stands in the facts', { skip }, (t)
       const value = row.values[family]
       if (!fact && !value) continue
       const label = `${row.enum}::${row.name} in ${family}`
-      if (!fact || !value) problems.push(`${label}: the facts have ${fact ? fact[0] : 'nothing'}, the addon has ${value ? value.number : 'nothing'}`)
+      if (!fact || !value)
+        problems.push(
+          `${label}: the facts have ${fact ? fact[0] : 'nothing'}, the addon has ${value ? value.number : 'nothing'}`,
+        )
       else if (value.number !== fact[0]) problems.push(`${label}: ${value.number}, the facts say ${fact[0]}`)
-      else if (Math.max(value.since, minor(vtables[family].versions[0] ?? '0.0')) !== minor(fact[1])) problems.push(`${label}: since ${value.since}, the facts say ${minor(fact[1])}`)
+      else if (Math.max(value.since, minor(vtables[family].versions[0] ?? '0.0')) !== minor(fact[1]))
+        problems.push(`${label}: since ${value.since}, the facts say ${minor(fact[1])}`)
     }
   }
   t.same(problems, [], `${rows.length} values compared`)
@@ -125,7 +153,11 @@ async function compare(t: Tap, set: HeaderSet, returns: Returns['returns']): Pro
       if (!type || fact.since > version || fact.method === '~') continue
       const overloaded = factRows(family, name).filter((each) => each.method === fact.method).length > 1
       if (overloaded && !methods[`${fact.method}(${fact.parameters})`]) continue
-      rows.push({ interface: name, ...fact, kind: kindOf(typeof type === 'string' ? type : (type[family] ?? type['trt11'] ?? '')) })
+      rows.push({
+        interface: name,
+        ...fact,
+        kind: kindOf(typeof type === 'string' ? type : (type[family] ?? type['trt11'] ?? '')),
+      })
     }
   }
   const own = rows.length
@@ -145,7 +177,8 @@ async function compare(t: Tap, set: HeaderSet, returns: Returns['returns']): Pro
     const label = `${row.interface}::${row.method}(${row.parameters}) ${position < own ? 'of the fakes' : 'of the addon'}`
     if (!real) problems.push(`${label}: not in the headers`)
     else if (real.index !== row.index) problems.push(`${label}: ${row.index}, the headers say ${real.index}`)
-    else if (row.kind && real.kind !== row.kind) problems.push(`${label}: returns ${row.kind}, the headers say ${real.kind}`)
+    else if (row.kind && real.kind !== row.kind)
+      problems.push(`${label}: returns ${row.kind}, the headers say ${real.kind}`)
   })
   t.same(problems, [], `${own} rows of the fakes and ${rows.length - own} of the addon against ${set.folder}`)
 }

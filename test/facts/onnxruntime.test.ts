@@ -1,4 +1,5 @@
-// The addon's table of onnxruntime's functions against onnxruntime's own assertions, the library that is installed, and the declarations that cargo brings.
+// The addon's table of onnxruntime's functions against onnxruntime's own assertions, the library that is installed, and
+// the declarations that cargo brings.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -8,8 +9,8 @@ import { packagedBinaries, packagedLibrary } from '../support/onnxruntime.js'
 import { cargoCrate } from './crates.js'
 
 /**
- * The last entry of each version of OrtApi, from version 1 on, as onnxruntime_c_api.cc asserts it ("Size of version 1 API cannot change"): what an older
- * version has never moves.
+ * The last entry of each version of OrtApi, from version 1 on, as onnxruntime_c_api.cc asserts it ("Size of version 1
+ * API cannot change"): what an older version has never moves.
  */
 const ends = [
   ['ReleaseCustomOpDomain', 101],
@@ -41,7 +42,11 @@ t.test('the table is in order, and every row is of the version that first has it
   t.ok(rows.length >= 50, `${rows.length} rows`)
   t.same(new Set(rows.map(({ name }) => name)).size, rows.length, 'each function once')
   const indices = rows.map(({ index }) => index)
-  t.same(indices, [...new Set(indices)].sort((a, b) => a - b), 'each index once, ascending')
+  t.same(
+    indices,
+    [...new Set(indices)].sort((a, b) => a - b),
+    'each index once, ascending',
+  )
   t.same(
     rows.map(({ name, since }) => ({ name, since })),
     rows.map(({ name, index }) => ({ name, since: sinceOf(index) })),
@@ -75,8 +80,14 @@ t.test('the entries of OrtApi that cargo knows', async (t) => {
 
 t.test('the library of onnxruntime-node', async (t) => {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
-  await t.rejects(addon.findOnnxruntime('/nowhere/at/all', packagedBinaries), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /^There is no onnxruntime at \/nowhere\/at\/all/ })
-  await t.rejects(addon.findOnnxruntime(import.meta.dirname, packagedBinaries), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /holds no onnxruntime/ })
+  await t.rejects(addon.findOnnxruntime('/nowhere/at/all', packagedBinaries), {
+    code: 'ERR_TRT_NO_ONNXRUNTIME',
+    message: /^There is no onnxruntime at \/nowhere\/at\/all/,
+  })
+  await t.rejects(addon.findOnnxruntime(import.meta.dirname, packagedBinaries), {
+    code: 'ERR_TRT_NO_ONNXRUNTIME',
+    message: /holds no onnxruntime/,
+  })
   const found = await addon.findOnnxruntime('', packagedBinaries)
   t.equal(found.version, version)
   t.equal(found.name, `onnxruntime ${version}`)
@@ -87,12 +98,17 @@ t.test('the library of onnxruntime-node', async (t) => {
   const other = process.execPath
   await t.rejects(addon.findOnnxruntime(other, packagedBinaries), {
     code: 'ERR_TRT_NO_ONNXRUNTIME',
-    message: new RegExp(`Expected the onnxruntime at ${other}, but this process has loaded the one at ${found.path} before: a process has one`),
+    message: new RegExp(
+      `Expected the onnxruntime at ${other}, but this process has loaded the one at ${found.path} before: a process has one`,
+    ),
     details: { path: other, loaded: found.path },
   })
 })
 
-/** The fields of the struct OrtApi in order; `since` where it is for a feature "api-18" or later only. One that differs by architecture stands there twice. */
+/**
+ * The fields of the struct OrtApi in order; `since` where it is for a feature "api-18" or later only. One that differs
+ * by architecture stands there twice.
+ */
 function entriesOf(source: string): { name: string; since: number | undefined }[] {
   const begin = source.indexOf('pub struct OrtApi {')
   const body = source.slice(begin, source.indexOf('\n}\n', begin))

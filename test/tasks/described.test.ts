@@ -28,14 +28,25 @@ const exported = (task: string, names: string, imgsz = '[64, 64]'): Readonly<Rec
 
 function said(model: Uint8Array, metadata: Readonly<Record<string, string>>): Uint8Array {
   const parsed = parseModel(model)
-  parsed.metadataProps = Object.entries(metadata).map(([key, value]) => create(StringStringEntryProtoSchema, { key, value })) // prettier-ignore
+  parsed.metadataProps = Object.entries(metadata).map(([key, value]) =>
+    create(StringStringEntryProtoSchema, { key, value }),
+  )
   return writeModel(parsed)
 }
 
 const two = "{0: 'cat', 1: \"a dog's \\\\ dog\"}"
 const names = ['cat', "a dog's \\ dog"]
 /** One box of class 1 in the middle of 64 x 64. */
-const rows = filled([1, 6, 84], [[[0, 0, 0], 32], [[0, 1, 0], 32], [[0, 2, 0], 24], [[0, 3, 0], 20], [[0, 5, 0], 0.9]]) // prettier-ignore
+const rows = filled(
+  [1, 6, 84],
+  [
+    [[0, 0, 0], 32],
+    [[0, 1, 0], 32],
+    [[0, 2, 0], 24],
+    [[0, 3, 0], 20],
+    [[0, 5, 0], 0.9],
+  ],
+)
 const boxes = answering([rows])
 const picture: RawImage = { width: 64, height: 64, format: 'rgb', data: new Uint8Array(64 * 64 * 3) }
 const cpu = { backend: 'cpu' } as const
@@ -77,7 +88,16 @@ t.test('trt inspect shows it', async (t) => {
 })
 
 t.test('an input of any size has the size of the export', async (t) => {
-  const wide = filled([1, 6, 126], [[[0, 0, 0], 32], [[0, 1, 0], 32], [[0, 2, 0], 24], [[0, 3, 0], 20], [[0, 5, 0], 0.9]]) // prettier-ignore
+  const wide = filled(
+    [1, 6, 126],
+    [
+      [[0, 0, 0], 32],
+      [[0, 1, 0], 32],
+      [[0, 2, 0], 24],
+      [[0, 3, 0], 20],
+      [[0, 5, 0], 0.9],
+    ],
+  )
   const open = answering([wide], { input: [1, 3, 'height', 'width'] })
   await using detector = await Detector.load(said(open, exported('detect', two, '[64, 96]')), cpu)
   const [found] = await detector.detect({ ...picture, width: 96, data: new Uint8Array(96 * 64 * 3) })
@@ -85,7 +105,7 @@ t.test('an input of any size has the size of the export', async (t) => {
 })
 
 t.test('a classifier', async (t) => {
-  const scores = answering([filled([1, 2], [[[0, 1], 1]])]) // prettier-ignore
+  const scores = answering([filled([1, 2], [[[0, 1], 1]])])
   await using classifier = await Classifier.load(said(scores, exported('classify', two)), cpu)
   t.match(await classifier.classify(picture), [{ classIndex: 1, label: names[1] }, { classIndex: 0 }])
 })

@@ -31,8 +31,10 @@ t.test('the others go on while one hangs, and it comes back', async (t) => {
   const videos = await Promise.all(
     ports.map((port, i) => {
       const reconnect = { afterMs: 500, backoffMs: [20, 100] } as const
-      const onGap = (gap: VideoGap): void =>
-        void (i === hanging ? gaps.push(gap) : t.fail(`source ${i}: ${gap.kind} ${gap.reason}`))
+      const onGap = (gap: VideoGap): void => {
+        if (i === hanging) gaps.push(gap)
+        else t.fail(`source ${i}: ${gap.kind} ${gap.reason}`)
+      }
       return openVideo(`tcp://127.0.0.1:${port}?listen=1`, { live: true, reconnect, onGap })
     }),
   )
