@@ -33,8 +33,8 @@ export async function refused(plan: Plan): Promise<void> {
   new Builder({ precisionConstraints: 'obey', layerPrecisions: { a: 'uint32' } })
   // @ts-expect-error TensorRT calibrates by entropy and minmax alone
   await new Builder({ precision: 'int8' }).build('m.onnx', { calibrator: { algorithm: 'mse', batches: () => [float] } })
-  // @ts-expect-error the same of a Calibrator
   await new Builder({ precision: 'int8' }).build('m.onnx', {
+    // @ts-expect-error the same of a Calibrator
     calibrator: new Calibrator([float], { algorithm: 'percentile' }),
   })
   // @ts-expect-error no generic that only casts
@@ -95,8 +95,8 @@ export async function refused(plan: Plan): Promise<void> {
   await Engine.load('m.onnx', { onnxruntime: { config: { 'session.disable_prepacking': 1 } } })
   // @ts-expect-error it is not ignored
   await Engine.load('m.onnx', { batching: { maxBatch: 4, queue: { onQueueTimeout: 'ignore' } } })
-  // @ts-expect-error policies are of levels
   await Engine.load('m.onnx', {
+    // @ts-expect-error policies are of levels
     batching: { maxBatch: 4, priorities: { levels: 2, policies: { first: { maxQueue: 1 } } } },
   })
   // @ts-expect-error how many?
