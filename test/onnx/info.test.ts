@@ -79,6 +79,7 @@ t.test('a model with everything', async (t) => {
     domains: {},
     irVersion: 0,
     producer: { name: '', version: '' },
+    metadata: {},
     nodeCount: 0,
     operators: {},
     externalFiles: [],
