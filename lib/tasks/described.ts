@@ -66,8 +66,9 @@ function unescaped(text: string): string {
   )
 }
 
-/** `[height, width]`, or one number for both. */
+/** `[height, width]`, or one number for both: in a text no longer than that, for which no pattern takes long. */
 function sizeIn(text: string): Size | undefined {
+  if (text.length > 32) return undefined
   const [, height, width = height] = /^\s*\[?\s*(\d{1,5})\s*(?:,\s*(\d{1,5})\s*\]?)?\s*\]?\s*$/.exec(text) ?? []
   const size = { width: Number(width), height: Number(height) }
   return size.width > 0 && size.height > 0 ? size : undefined

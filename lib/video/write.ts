@@ -232,8 +232,7 @@ export class VideoWriter implements AsyncDisposable {
 
   async #trim(shown: number): Promise<void> {
     const { ffmpeg, sounds, target } = this.#parts
-    if (sounds !== undefined && target.output !== undefined)
-      await trimSounds(target.output, shown, this.#writing, ffmpeg)
+    if (sounds !== undefined) await trimSounds(target, shown, this.#writing, ffmpeg)
   }
 
   #exited(program: Program): void {

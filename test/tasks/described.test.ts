@@ -1,5 +1,5 @@
 // Models that say what they are: ultralytics' metadata gives the preset, the names of the classes and the size.
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import t from 'tap'
@@ -75,6 +75,24 @@ t.test('a detector needs no preset, and knows its labels', async (t) => {
   })
 })
 
+t.test('tensors stay tensors, whatever the model says', async (t) => {
+  const [path, tensors] = [join(folder, 'said.onnx'), join(folder, 'tensors')]
+  writeFileSync(path, said(boxes, exported('pose', two)))
+  mkdirSync(tensors)
+  const bytes = new Float32Array(3 * 64 * 64)
+  for (const name of ['images.bin', 'images.dat', 'images.raw']) writeFileSync(join(tensors, name), bytes)
+  for (const given of [join(tensors, 'images.bin'), join(tensors, 'images.dat'), tensors])
+    t.match(await trt(['run', path, given, '--backend', 'cpu']), { code: 0, stdout: /out0/ }, given)
+  const photos = join(folder, 'photos')
+  mkdirSync(photos)
+  await writeImage(picture, join(photos, 'photo.png'))
+  t.match(
+    await trt(['run', path, photos, '--backend', 'cpu']),
+    { code: 1, stderr: /for "pose"/ },
+    'a folder of pictures',
+  )
+})
+
 t.test('trt inspect shows it', async (t) => {
   const path = join(folder, 'inspected.onnx')
   const long = `{${Array.from({ length: 80 }, (_, i) => `${i}: 'class ${i}'`).join(', ')}}`
@@ -126,6 +144,22 @@ t.test('a model of another task is told as such', async (t) => {
   t.match(await failureOf(() => Detector.load(boxes, cpu)), { message: /output\.decoder/ }, 'one that says nothing')
   const other = said(boxes, { names: two, task: 'detect' })
   t.match(await failureOf(() => Detector.load(other, cpu)), { message: /output\.decoder/ }, 'one of somebody else')
+})
+
+t.test('sizes, and texts that are none', async (t) => {
+  const spaces = ' '.repeat(1_000_000)
+  const cases: readonly [string, object | undefined][] = [
+    ['[64, 96]', { height: 64, width: 96 }],
+    ['[64]', { height: 64, width: 64 }],
+    ['64', { height: 64, width: 64 }],
+    ['[0, 96]', undefined],
+    ['[64, 96, 3]', undefined],
+    [`${spaces}x`, undefined],
+    [`[64${spaces}x`, undefined],
+  ]
+  for (const [imgsz, size] of cases)
+    t.strictSame((await descriptionOf(said(boxes, exported('detect', two, imgsz))))?.size, size, imgsz.slice(0, 20))
+  t.equal((await descriptionOf(said(boxes, exported('detect', `{0:${spaces}x`))))?.names, undefined)
 })
 
 t.test("ImageNet's names", async (t) => {

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
 import { filesOf } from './files.js'
@@ -19,7 +20,7 @@ export type Refuse = (message: string) => never
  * ERR_TRT_FILE
  */
 export async function jobOf(given: RunGiven, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
-  const said = asksModel(given, paths) ? await presetOfModel(model, given.task) : undefined
+  const said = (await asksModel(given, paths)) ? await presetOfModel(model, given.task) : undefined
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   const task = given.task ?? preset?.task ?? 'tensors'
   refuseForeign(given, task, refuse)
@@ -41,14 +42,17 @@ export async function jobOf(given: RunGiven, model: string, paths: readonly stri
 }
 
 /** Whether pictures are to be looked at, and nothing says how. */
-function asksModel({ preset, task, input, random }: RunGiven, paths: readonly string[]): boolean {
-  const isOfTensors = task === 'tensors' || input !== undefined || random === true
-  return (
-    preset === undefined &&
-    !isOfTensors &&
-    paths.length > 0 &&
-    !paths.some((path) => /\.(npy|npz|json|raw)$/i.test(path))
-  )
+async function asksModel({ preset, task, input, random }: RunGiven, paths: readonly string[]): Promise<boolean> {
+  if (preset !== undefined || task === 'tensors' || input !== undefined || random === true) return false
+  if (task !== undefined) return true
+  const names = (await Promise.all(paths.map((path) => readdir(path).catch(() => [path])))).flat()
+  const isPicture = await Promise.all(names.map(isPictureName))
+  return isPicture.includes(true) && !names.some((name) => formatOfName(name) !== undefined)
+}
+
+async function isPictureName(name: string): Promise<boolean> {
+  const { pictureExtensions } = await import('../../vision/pictures.js')
+  return pictureExtensions.includes(extname(name).toLowerCase())
 }
 
 const options = {
@@ -130,8 +134,7 @@ async function tensorsJob(
 async function refusePictures(files: readonly string[], refuse: Refuse): Promise<void> {
   const foreign = files.find((file) => formatOfName(file) === undefined)
   if (foreign === undefined) return
-  const { pictureExtensions } = await import('../../vision/pictures.js')
-  if (pictureExtensions.includes(extname(foreign).toLowerCase()))
+  if (await isPictureName(foreign))
     refuse(
       `${foreign} is a picture: --preset says how it becomes the input; of families there are\n${await presetList()}`,
     )

@@ -1,7 +1,7 @@
 import type { VideoInfo } from '../info.js'
 import { type Input, fileUrl, pipeInput } from '../programs/inputs.js'
 import { quietly } from '../programs/start.js'
-import { codecs } from './codecs.js'
+import { codecs, tagOf } from './codecs.js'
 import type { Layout } from './layout.js'
 import { evenSize, type Writing } from './options.js'
 import type { TimeBase } from './times.js'
@@ -52,7 +52,7 @@ export function writingArguments(
     ...(quality === undefined ? [] : ['-crf', String(quality)]),
     ...encoderTags(tags),
     ...partOf(writing.like),
-    ...(codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []),
+    ...tagOf(codec, container),
     ...muxing(container, output, picture.timeBase),
   ]
 }

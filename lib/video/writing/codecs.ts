@@ -24,7 +24,7 @@ const presets = [
 
 export const codecs = {
   h264: { encoder: 'libx264', isEven: true, quality: { usual: 23, worst: 51 }, presets, arguments: [] },
-  // "hvc1" is what players of Apple look for; its own log goes past ffmpeg's levels
+  // its own log goes past ffmpeg's levels
   hevc: {
     encoder: 'libx265',
     isEven: true,
@@ -73,3 +73,8 @@ export const containers = {
 /** The format of a file, by ffmpeg's name. */
 export type VideoContainer = 'mp4' | 'mov' | 'matroska' | 'webm'
 export const containerNames = Object.keys(containers) as readonly VideoContainer[]
+
+/** "hvc1" is what players of Apple look for in their containers. */
+export function tagOf(codec: VideoCodec, container: VideoContainer): string[] {
+  return codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []
+}

@@ -6,7 +6,9 @@ import { failureOf } from '../programs/failure.js'
 import { fileUrl } from '../programs/inputs.js'
 import { runProgram } from '../programs/run.js'
 import { quietly } from '../programs/start.js'
+import { tagOf } from './codecs.js'
 import type { Writing } from './options.js'
+import type { Target } from './target.js'
 
 /**
  * Ends the sounds of a file with its frames, which are shown for so many seconds: packets are copied once more, but
@@ -14,33 +16,23 @@ import type { Writing } from './options.js'
  * @throws TensorRTError ERR_TRT_VIDEO_DATA, ERR_TRT_FILE; the signal's reason
  */
 export async function trimSounds(
-  path: string,
+  { name, output }: Pick<Target, 'name' | 'output'>,
   shown: number,
   { codec, container, ffmpeg: program, signal }: Writing,
   ffmpeg: string,
 ): Promise<void> {
-  const { start = 0 } = await probeVideo(path, { ffmpeg: program, signal })
-  const temporary = temporaryOf(path)
+  if (output === undefined) return // in a stream nobody goes back
+  const { start = 0 } = await probeVideo(output, { ffmpeg: program, signal })
+  const temporary = temporaryOf(output)
   await withTemporary(temporary, async () => {
     const args = [
-      ...[
-        ...quietly,
-        '-y',
-        '-copyts',
-        '-i',
-        fileUrl(path),
-        '-map',
-        '0',
-        '-c',
-        'copy',
-        '-to',
-        (start + shown).toFixed(6),
-      ],
-      ...(codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []),
+      ...[...quietly, '-y', '-copyts', '-i', fileUrl(output), '-map', '0', '-c', 'copy'],
+      ...['-to', (start + shown).toFixed(6)],
+      ...tagOf(codec, container),
       ...['-f', container, fileUrl(temporary)],
     ]
     const { exit, lines } = await runProgram(ffmpeg, args, { signal, mostBytes: 2 ** 20 })
-    if (exit.code !== 0) throw failureOf(`Cannot end the sounds of ${path} with its frames`, exit, lines)
-    await onFile('write', path, () => rename(temporary, path))
+    if (exit.code !== 0) throw failureOf(`Cannot end the sounds of ${name} with its frames`, exit, lines)
+    await onFile('write', name, () => rename(temporary, output))
   })
 }
