@@ -41,18 +41,24 @@ class Queue {
   // `batch` then is an empty one for the next request, or null. Throws likewise, and leaves it as it is.
   Ticket push(std::shared_ptr<Batch>& batch);
 
+  // A batch of which nobody waits for any request any more, and the lane that has it: `batch->seat` is read under the
+  // lock only, since the batch may be used again once this is the last who has it.
+  struct Abandoned {
+    std::shared_ptr<Batch> batch;
+    int lane = 0;
+  };
   // What became of a cancel.
   struct Cancelled {
-    bool waiting = false;              // it was taken out, and is nobody's any more
-    std::shared_ptr<Batch> abandoned;  // nobody waits for any request of this batch any more
-    std::vector<Part> parts = {};      // what was taken out: their leases end with them, outside of the lock
+    bool waiting = false;          // it was taken out, and is nobody's any more
+    Abandoned abandoned;           // without a batch: none is
+    std::vector<Part> parts = {};  // what was taken out: their leases end with them, outside of the lock
   };
   // Nobody waits for a request any more, of this front-end.
   Cancelled cancel(const Front* front, Ticket ticket);
   // All of a front-end's, which asks for nothing more: what waits is taken out, but for what is still being written.
   struct AllCancelled {
     std::vector<Part> parts;
-    std::vector<std::shared_ptr<Batch>> abandoned;
+    std::vector<Abandoned> abandoned;
   };
   AllCancelled cancelAll(Front& front);
   // No more requests of a front-end; what it has waiting leaves without delay.
@@ -127,7 +133,7 @@ class Queue {
   void limitWait(Entry& entry);
   Part takeOut(Entry& entry);
   Part takeBack(Entry& entry);
-  static std::shared_ptr<Batch> giveUp(Entry& entry);
+  static Abandoned giveUp(Entry& entry);
   void expireLocked(TimePoint now);
 
   // A caller who waits for a seat.

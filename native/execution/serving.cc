@@ -185,10 +185,10 @@ void Session::catchUp(Lane& lane, const Batch& batch) {
 }
 
 // Nobody waits for it any more: the lane that has it may end it.
-void Session::abandon(const Batch& batch) {
-  Worker& worker = *workers_[static_cast<std::size_t>(batch.seat->lane)];
+void Session::abandon(const Queue::Abandoned& abandoned) {
+  Worker& worker = *workers_[static_cast<std::size_t>(abandoned.lane)];
   const std::lock_guard lock(worker.laneMutex);
-  if (worker.lane) worker.lane->abandon(batch);
+  if (worker.lane) worker.lane->abandon(*abandoned.batch);
 }
 
 void Session::markCancelled(const Batch& batch, std::vector<Completion>& completions) {

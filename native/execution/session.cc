@@ -160,7 +160,7 @@ bool Session::cancel(const Front& front, Ticket ticket) {
     counters_.cancelledWaiting(1);
     tellLeaving();
   }
-  if (cancelled.abandoned) abandon(*cancelled.abandoned);
+  if (cancelled.abandoned.batch) abandon(cancelled.abandoned);
   return cancelled.waiting;
 }
 
@@ -249,7 +249,7 @@ void Session::drop(Front& front) {
   const Queue::AllCancelled cancelled = queue_.cancelAll(front);
   stats_.cancelled(cancelled.parts.size());
   counters_.cancelledWaiting(cancelled.parts.size());
-  for (const auto& batch : cancelled.abandoned) abandon(*batch);
+  for (const Queue::Abandoned& abandoned : cancelled.abandoned) abandon(abandoned);
   tellLeaving();
 }
 

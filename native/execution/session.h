@@ -139,7 +139,7 @@ class Session {
   bool enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch);
   void begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch);
   void catchUp(Lane& lane, const Batch& batch);
-  void abandon(const Batch& batch);
+  void abandon(const Queue::Abandoned& abandoned);
   static void markCancelled(const Batch& batch, std::vector<Completion>& completions);
   void watchWaits();
   void rejectLate(std::vector<Part> parts);

@@ -40,11 +40,11 @@ Part Queue::takeBack(Entry& entry) {
 }
 
 // The lock is held: nobody waits for the result of a request that runs. Its batch where that was the last of it.
-std::shared_ptr<Batch> Queue::giveUp(Entry& entry) {
+Queue::Abandoned Queue::giveUp(Entry& entry) {
   entry.cancelled = true;
-  if (--entry.batch->wanted > 0) return nullptr;
+  if (--entry.batch->wanted > 0) return {};
   entry.batch->abandoned = true;
-  return entry.batch->shared_from_this();
+  return {entry.batch->shared_from_this(), entry.batch->seat->lane};
 }
 
 Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
@@ -52,7 +52,7 @@ Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
   Entry* const entry = entries_.find(ticket);
   if (entry == nullptr || entry->front != front || entry->cancelled) return {};
   if (entry->state == Entry::State::waiting) {
-    Cancelled cancelled{true, nullptr};
+    Cancelled cancelled{true, {}};
     cancelled.parts.push_back(takeBack(*entry));
     return cancelled;
   }
@@ -69,7 +69,7 @@ Queue::AllCancelled Queue::cancelAll(Front& front) {
     if (entry.state == Entry::State::waiting) {
       cancelled.parts.push_back(takeBack(entry));
     } else if (entry.state == Entry::State::running && !entry.cancelled) {
-      if (std::shared_ptr<Batch> batch = giveUp(entry)) cancelled.abandoned.push_back(std::move(batch));
+      if (Abandoned abandoned = giveUp(entry); abandoned.batch) cancelled.abandoned.push_back(std::move(abandoned));
     }
   });
   return cancelled;

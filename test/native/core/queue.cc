@@ -207,7 +207,7 @@ TEST("queue: of a batch that is over nobody's cancel is left when it is used aga
     CHECK(batch != nullptr);
     if (!batch) return;
     batch->clear();  // the lane is done with it, and the queue has not heard of that yet
-    CHECK(q.queue.cancel(nullptr, q.tickets[request]).abandoned == batch);
+    CHECK(q.queue.cancel(nullptr, q.tickets[request]).abandoned.batch == batch);
     const Batch* const used = batch.get();
     CHECK(q.queue.take(q.seat, q.now, std::move(batch)) == nullptr);
     q.add();
