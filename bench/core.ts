@@ -210,9 +210,9 @@ async function copies(device: FakeDevice): Promise<Row[]> {
   const count = 64
   const engine = await device.load(identityPlan(picture))
   const measure = async (x: Tensor): Promise<{ cpu: number; bus: number; pageable: number }> => {
-    const before = { cpu: engine.stats.bytesCopied, ...device.driver.stats() }
+    const before = { cpu: engine.stats().bytesCopied, ...device.driver.stats() }
     await oneAfterAnother(count, () => engine.infer(x))
-    const after = { cpu: engine.stats.bytesCopied, ...device.driver.stats() }
+    const after = { cpu: engine.stats().bytesCopied, ...device.driver.stats() }
     const times = (bytes: number): number => bytes / count / x.byteLength
     return {
       cpu: times(after.cpu - before.cpu),
@@ -318,7 +318,7 @@ async function streams(device: FakeDevice): Promise<Row[]> {
       // the reason of the abort
     }
     const ms = performance.now() - begun
-    while (engine.stats.inFlight > 0) await sleep(1)
+    while (engine.stats().inFlight > 0) await sleep(1)
     return ms
   }
   const bare = async (): Promise<number> => {

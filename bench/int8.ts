@@ -34,8 +34,8 @@ async function account(
   pictures: readonly Tensor[],
   expected: readonly Float32Array[],
 ): Promise<string> {
-  const audit = await engine.audit()
-  return `cosine ${(await worstCosine(engine, pictures, expected)).toFixed(5)}, ${int8Layers(audit)} of ${audit.layers} layers in INT8`
+  const audit = await engine.layers()
+  return `cosine ${(await worstCosine(engine, pictures, expected)).toFixed(5)}, ${int8Layers(audit)} of ${audit.count} layers in INT8`
 }
 
 async function rowsOf(model: Model, name: keyof Models, torch: PythonPeer): Promise<Row[]> {

@@ -3,8 +3,8 @@ import { type Build, buildInProcess, type BuildProgress, type ProgressListener }
 import { Calibration, type CalibrationSource, checkCalibrated, checkedCalibrator } from './building/calibration.js'
 import { converting } from './building/conversion.js'
 import { IsolatedBuilds } from './building/isolated.js'
-import { networkAudit } from './building/audit.js'
-import type { NetworkAudit } from './plan/network-audit.js'
+import { networkInfo } from './building/network.js'
+import type { NetworkInfo } from './plan/network.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
@@ -106,22 +106,22 @@ export class Builder implements AsyncDisposable {
 
   /**
    * Parses a model, and tells what the network is made of. Nothing is built, and no shapes are needed; with
-   * TensorRT-RTX no device is needed either. What the layers of an engine are, {@link Engine.audit} tells.
+   * TensorRT-RTX no device is needed either. What the layers of an engine are, {@link Engine.layers} tells.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR,
    * ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT,
    * ERR_TRT_CRASH, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html
    * getLayer
    */
-  async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
-    const signal = checkedAbort(options, 'audit')
+  async parse(model: ModelSource, options?: Abortable): Promise<NetworkInfo> {
+    const signal = checkedAbort(options, 'parse')
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
     const source = checkedSource(model)
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    return networkAudit((await awaited(result)).audit)
+    return networkInfo((await awaited(result)).audit)
   }
 
   /**

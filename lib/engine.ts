@@ -41,8 +41,8 @@ import {
   type TensorRecord,
   type TensorTypes,
 } from './engine/declaration.js'
-import type { Benchmark, BenchmarkOptions } from './benchmark/types.js'
-import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
+import type { Benchmark, BenchmarkOptions, EngineLayers } from './benchmark/types.js'
+import { checkedLayersOptions, engineLayers, type EngineLayersOptions } from './engine/layers.js'
 import { isMeasurable, runBenchmark } from './engine/benchmark.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { takenSince } from './engine/choice.js'
@@ -740,7 +740,7 @@ export class Engine<
    * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED; ERR_TRT_UNSUPPORTED on the CPU where the addon does not
    * load
    */
-  get stats(): EngineStats {
+  stats(): EngineStats {
     const { backend } = this.#known()
     if (backend.stats === undefined) throw lacking('stats', backend)
     return backend.stats()
@@ -761,14 +761,14 @@ export class Engine<
    * The memory that this engine takes, in bytes.
    * @throws TensorRTError as {@link stats}
    */
-  get memory(): EngineMemory {
+  memory(): EngineMemory {
     const { backend } = this.#known()
     if (backend.memory === undefined) throw lacking('memory', backend)
     return backend.memory()
   }
 
   /**
-   * Tells what the engine is made of, and where its time goes: layers and time by precision, the slowest layers, and
+   * Tells what the engine is made of, and where its time goes: its layers with their times, time by precision, and
    * warnings where a precision that was asked for is absent. It runs the engine on a context and memory of its own, at
    * the best shapes of a profile, on zeros; other work on the GPU disturbs the times. TensorRT tells precisions only of
    * plans that were built with `profilingVerbosity: 'detailed'`; of others the result says so in `limited`.
@@ -780,8 +780,8 @@ export class Engine<
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html
    * reportLayerTime
    */
-  async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
-    const { signal, ...checked } = checkedAuditOptions(options)
+  async layers(options?: EngineLayersOptions): Promise<EngineLayers> {
+    const { signal, ...checked } = checkedLayersOptions(options)
     this.#refuseIfOver()
     return within({ signal }, async (cut) => {
       // one that is loaded begins now: a close() that follows waits for it
@@ -789,9 +789,9 @@ export class Engine<
       cut?.throwIfHappened()
       this.#refuseIfOver()
       const { backend } = this.#known()
-      if (backend.audit === undefined) throw onlyOnGpu('audit()', backend)
-      return engineAudit(
-        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, cut),
+      if (backend.layers === undefined) throw onlyOnGpu('layers()', backend)
+      return engineLayers(
+        await backend.layers({ profile: checked.profile, iterations: checked.iterations }, cut),
         checked,
         backend.precisions,
       )

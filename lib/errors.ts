@@ -94,7 +94,7 @@ export const errorCodes = {
    */
   ERR_TRT_SHAPES_REQUIRED: 'an input is dynamic and no min/opt/max shapes were given',
   /**
-   * `new Engine(…)` loads in the background. `infer`, `stream`, `warmup`, `audit` and `benchmark` wait for it;
+   * `new Engine(…)` loads in the background. `infer`, `stream`, `warmup`, `layers` and `benchmark` wait for it;
    * properties, `inferSync`, `allocate`, `upload` and `share` do not.
    *
    * Message: `The engine has not finished loading: await engine.ready first`
@@ -171,7 +171,7 @@ export const errorCodes = {
    *
    * Message: `Not done within 50 ms`
    *
-   * Remedy: Look at `engine.stats.queueMs` and `computeMs`: where requests wait, add lanes or batching, or a smaller
+   * Remedy: Look at `engine.stats().queueMs` and `computeMs`: where requests wait, add lanes or batching, or a smaller
    * `maxQueue`; where they compute, a larger `timeoutMs`.
    *
    * Details: `timeoutMs`.
@@ -381,8 +381,8 @@ export const errorCodes = {
    * Message: `TensorRT 10.15.1 cannot load the plan of 242 bytes, built by TensorRT 10.15.1: OutOfMemory (Requested
    * size was 1024 bytes.): The engine may hold 1 bytes of device memory (memoryLimit), holds 0 and would need 1024`
    *
-   * Remedy: Smaller batches or shapes, fewer `lanes`, a smaller `workspace`, or a larger `memoryLimit`. `engine.memory`
-   * says what the engine holds.
+   * Remedy: Smaller batches or shapes, fewer `lanes`, a smaller `workspace`, or a larger `memoryLimit`.
+   * `engine.memory()` says what the engine holds.
    *
    * Details: `bytes`: what was asked for, where that is known; `needed` with `memoryLimit`.
    */

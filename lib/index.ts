@@ -23,8 +23,8 @@ export type {
 export type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor } from './backend/facts.js'
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
-export type { NetworkAudit, QuantizingLayers } from './plan/network-audit.js'
-export type { CalibrationBatch, CalibrationSource } from './building/calibration.js'
+export type { NetworkInfo, QuantizingLayers } from './plan/network.js'
+export type { CalibrationSource, InputBatch } from './building/calibration.js'
 export type { BuildProgress } from './building/in-process.js'
 export type * from './building/builder-options.js'
 export type * from './plan/settings.js'
@@ -44,9 +44,7 @@ export { type AnyTensor, DeviceTensor } from './device-tensor.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
 export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
-export type { AuditedLayer, EngineAudit, EngineAuditOptions, PrecisionShare } from './engine/audit.js'
-export { drawLayers } from './engine/layer-drawing.js'
-export type { AuditPrecision, ExpectedPrecision } from './engine/layers.js'
+export type { EngineLayersOptions } from './engine/layers.js'
 export type {
   AttachOptions,
   BatchingOptions,

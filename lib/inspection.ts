@@ -3,14 +3,14 @@ import { checkedBoolean, checkedSignal } from './base/checks.js'
 import { checkedPlace, readOptions } from './base/options.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import type { TensorInfos } from './engine/declaration.js'
-import type { EngineAudit } from './engine/audit.js'
+import type { EngineLayers } from './benchmark/types.js'
 import { closeModel, openModel } from './engine/source.js'
 import { Engine } from './engine.js'
 import { type ErrorCode, TensorRTError } from './errors.js'
 import type { InferenceOptions } from './onnx/inference.js'
 import type { ModelInfo } from './onnx/info.js'
 import type { ModelSize } from './onnx/size.js'
-import type { NetworkAudit } from './plan/network-audit.js'
+import type { NetworkInfo } from './plan/network.js'
 import { Plan, type PlanReport } from './plan.js'
 
 /** Options of {@link inspect}. */
@@ -38,7 +38,7 @@ export type ParserVerdict =
       /** It takes the model. */
       readonly takes: true
       /** What its parser made of it. */
-      readonly network: NetworkAudit
+      readonly network: NetworkInfo
     }
   | {
       /** It does not take the model. */
@@ -96,7 +96,7 @@ export interface OpenedPlan {
   /** The outputs, by name. */
   readonly outputs: TensorInfos
   /** The layers, where they were asked for. */
-  readonly audit?: EngineAudit
+  readonly layers?: EngineLayers
 }
 
 /**
@@ -133,7 +133,7 @@ export async function inspect(
   }
   if (layers)
     throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
-  return inspectModel(from, { ...place, shapes: given.shapes as InferenceOptions['shapes'], signal })
+  return modelInspection(from, { ...place, shapes: given.shapes as InferenceOptions['shapes'], signal })
 }
 
 function withoutEffect(option: string, why: string): TensorRTError {
@@ -146,15 +146,15 @@ interface Place {
   readonly signal: AbortSignal | undefined
 }
 
-async function inspectModel(
+async function modelInspection(
   source: string | Uint8Array,
   { shapes, signal, ...place }: Place & { readonly shapes: InferenceOptions['shapes'] },
 ): Promise<ModelInspection> {
   // here, since who opens a plan is to load no schema
-  const { modelInfo, modelSize, readModel } = await import('./onnx/index.js')
+  const { inspectModel, modelSize, readModel } = await import('./onnx/index.js')
   const model = await readModel(source)
   const size = modelSize(model, { shapes })
-  return { kind: 'model', ...modelInfo(model), size, tensorrt: await parserVerdict(source, place, signal) }
+  return { kind: 'model', ...inspectModel(model), size, tensorrt: await parserVerdict(source, place, signal) }
 }
 
 /** Errors that say that there is nothing here that could tell. */
@@ -174,7 +174,7 @@ async function parserVerdict(
 ): Promise<ParserVerdict> {
   try {
     await using builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
-    return { takes: true, network: await builder.audit(source, { signal }) }
+    return { takes: true, network: await builder.parse(source, { signal }) }
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
     const { code, message: reason, details } = error
@@ -190,7 +190,7 @@ async function inspectPlan(
   { layers, ...place }: Place & { readonly layers: boolean },
 ): Promise<PlanInspection> {
   const report = await Plan.inspect(source, { signal: place.signal })
-  const isKnown = report.info.audit !== undefined
+  const isKnown = report.info.network !== undefined
   return { kind: 'plan', ...report, ...((layers || !isKnown) && { engine: await openedPlan(source, layers, place) }) }
 }
 
@@ -207,7 +207,7 @@ async function openedPlan(
       ...(tensorrt !== undefined && { tensorrt }),
     })
     const { description, inputs, outputs } = engine
-    return { description, inputs, outputs, ...(layers && { audit: await engine.audit({ signal }) }) }
+    return { description, inputs, outputs, ...(layers && { layers: await engine.layers({ signal }) }) }
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
     return { code: error.code, reason: error.message }

@@ -81,7 +81,7 @@ export interface TensorConstructor {
   ): Tensor<D>
   /**
    * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link
-   * HostTensor.toFloat32}. A number beyond the largest of float16 or bfloat16 becomes infinity; fp8 (E4M3) has none,
+   * HostTensor.toFloat32}. A number beyond the largest of float16 or bfloat16 becomes infinity; float8e4m3 has none,
    * and takes its largest number, 448. float64 takes each number as it is.
    * @throws TensorRTError as the constructor
    * @see https://onnx.ai/onnx/technical/float8.html

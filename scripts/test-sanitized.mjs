@@ -28,7 +28,7 @@ const crossing = [
     (name) => `vision/${name}`,
   ),
   ...[
-    'audit/engine',
+    'layers/engine',
     'benchmark/engine',
     'builder/calibration',
     'cache/engine',
@@ -44,7 +44,7 @@ const crossing = [
  * that are killed again and again.
  */
 const all = [
-  ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
+  ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'layers/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
   // what the addon does to pixels
   ...[
     'into',

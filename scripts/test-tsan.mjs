@@ -27,7 +27,7 @@ const more = [
     'profiles',
     'telling',
   ].map((name) => `lanes/${name}`),
-  ...['audit/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
+  ...['layers/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
   ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map(
     (name) => `vision/${name}`,
   ),

@@ -80,7 +80,7 @@ async function measured(device: FakeDevice, maxDelayMs: number, random: Random):
   const inputs = Array.from({ length: cameras }, () => camera((random.next() * 1000) / fps))
   const run = streams(inputs, task)
   for await (const { frame } of run) frame.close()
-  const { sources } = run.stats
+  const { sources } = run.stats()
   const { rows, executions } = engine.counters()
   return {
     rows,

@@ -9,7 +9,7 @@ import { Command, Option } from 'commander'
 import { type Benchmark, benchmarkReport, type OtherMeasurement } from '../../lib/benchmark/index.js'
 import { Engine } from '../../lib/engine.js'
 import { TensorRTError } from '../../lib/errors.js'
-import { convertPrecision, GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { convertPrecision, GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { unet } from '../models/index.js'
 import { note, wholeNumber } from '../support/program.js'
 import { timeOnnxRuntime } from './onnxruntime.js'
@@ -79,7 +79,7 @@ interface Models {
 
 async function modelsOf({ model: path }: Given, size: number): Promise<Models> {
   const model = path === undefined ? unet.modelOf({ size }) : await readModel(path)
-  const [input, ...rest] = modelInfo(model).inputs
+  const [input, ...rest] = inspectModel(model).inputs
   if (input === undefined || rest.length > 0 || input.shape?.length !== 4)
     throw new TensorRTError(
       'ERR_TRT_SHAPE',

@@ -7,7 +7,7 @@ import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
 import { TensorRTError } from '../../lib/errors.js'
-import { modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { resnet50 } from '../models/index.js'
 
 export interface RepositoryOptions {
@@ -118,7 +118,7 @@ export const shortSideOf = (side: number): number => Math.round((side * 256) / 2
 async function factsOf({ model, size }: RepositoryOptions): Promise<Facts> {
   if (model === undefined) return { ...seeded, ...(size !== undefined && { side: size }) }
   if (!existsSync(model)) throw new TensorRTError('ERR_TRT_FILE', `There is no file ${model}`)
-  const { inputs, outputs } = modelInfo(await readModel(model))
+  const { inputs, outputs } = inspectModel(await readModel(model))
   const [[input], [output]] = [inputs, outputs]
   const [batch, channels, height, width] = input?.shape ?? []
   const classes = output?.shape?.[1]

@@ -137,7 +137,7 @@ async function timed(clips: readonly string[], given: Given): Promise<Timed> {
     )
     for await (const { frame } of all) frame.close()
     const seconds = (performance.now() - begun) / 1000
-    const { stats } = all
+    const stats = all.stats()
     return {
       models: models.map(({ name, share, plan }) => ({ name, share, plan })),
       stats,

@@ -1,12 +1,12 @@
 import type { Cut } from '../base/cancellation.js'
 import { type AnyTensor, type DeviceMemory, memoryOf } from '../device-tensor.js'
 import type {
-  AuditRun,
+  LayersRun,
   Backend,
   BenchmarkFacts,
   BenchmarkListener,
   BenchmarkRun,
-  EngineAuditFacts,
+  LayerFacts,
   EngineCounters,
   EngineMemory,
   EngineStats,
@@ -83,7 +83,7 @@ export class AddonBackend implements Backend {
   readonly levels: number
   readonly precisions: readonly string[]
   /** Only of what runs on a GPU. */
-  readonly audit?: NonNullable<Backend['audit']>
+  readonly layers?: NonNullable<Backend['layers']>
   readonly #engine: NativeEngine
   /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
   readonly #beside = new Set<Promise<unknown>>()
@@ -107,7 +107,7 @@ export class AddonBackend implements Backend {
     const onGpu = engine.device >= 0
     this.kind = onGpu ? 'tensorrt' : 'cpu'
     this.description = `${engine.library} on ${onGpu ? `GPU ${engine.device}` : 'the CPU'}`
-    if (onGpu) this.audit = (options, cut) => this.#auditLayers(options, cut)
+    if (onGpu) this.layers = (options, cut) => this.#timeLayers(options, cut)
     const { batches, maxBatch, maxQueue, maxQueueBytes, levels } = engine.queue
     this.batches = batches
     this.maxBatch = maxBatch > 1 ? maxBatch : undefined
@@ -213,7 +213,7 @@ export class AddonBackend implements Backend {
     return nativeSync(() => this.#engine.shareQueue())
   }
 
-  async #auditLayers({ profile, iterations, inputs }: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts> {
+  async #timeLayers({ profile, iterations, inputs }: LayersRun, cut: Cut | undefined): Promise<LayerFacts> {
     const running = nativeSync(() =>
       this.#engine.audit({ profile, iterations, ...(inputs !== undefined && { inputs: inputs.map(nativeInput) }) }),
     )

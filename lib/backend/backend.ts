@@ -235,16 +235,16 @@ export interface EngineMemory {
   readonly host: number
 }
 
-/** How an audit runs. */
-export interface AuditRun {
+/** How layers are timed. */
+export interface LayersRun {
   readonly profile: number
   readonly iterations: number
   /** In the order of the backend's inputs; unless given zeros, at the profile's best shapes. */
   readonly inputs?: readonly Tensor[]
 }
 
-/** What an audit of an engine found. */
-export interface EngineAuditFacts {
+/** What the inspector and the profiler tell of an engine's layers. */
+export interface LayerFacts {
   readonly layers: number
   /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
   readonly verbosity: string
@@ -353,7 +353,7 @@ export interface Backend {
   /** The same for the queue of this one, whichever of the engines on its weights was shared first. */
   shareQueue?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
-  audit?(options: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts>
+  layers?(options: LayersRun, cut: Cut | undefined): Promise<LayerFacts>
   /**
    * Measures the engine, beside its lanes; once cut short it ends before the next query. What the listener throws ends
    * it, too.

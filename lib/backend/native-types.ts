@@ -7,7 +7,7 @@ import type { DType } from '../tensor.js'
 import type {
   BenchmarkFacts,
   BenchmarkRun,
-  EngineAuditFacts,
+  LayerFacts,
   EngineCounters,
   EngineMemory,
   EngineStats,
@@ -89,13 +89,13 @@ export type CalibrationAnswer = string | readonly NativeCalibrationTensor[] | un
 
 /** What is known when the model is parsed. */
 export interface NativeParseResult extends ParsedFacts {
-  readonly audit: NativeNetworkAudit
+  readonly audit: NativeNetworkInfo
 }
 
 type Counts = Readonly<Record<string, number>>
 
-/** What the parsed network is made of; see NetworkAudit. */
-export interface NativeNetworkAudit {
+/** What the parsed network is made of; see NetworkInfo. */
+export interface NativeNetworkInfo {
   readonly layers: number
   readonly layerTypes: Counts
   readonly outputTypes: Counts
@@ -263,7 +263,7 @@ export interface NativeEngine {
    */
   observed?(): readonly Observed[]
   audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {
-    readonly promise: Promise<EngineAuditFacts>
+    readonly promise: Promise<LayerFacts>
     cancel(): void
   }
   benchmark(options: NativeBenchmarkOptions): {

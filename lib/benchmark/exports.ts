@@ -16,17 +16,18 @@ export function exportTimes(benchmark: Pick<Benchmark, 'trace'>): string {
  * What a file of trtexec's `--exportProfile` has: how many executions were timed, then each layer.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
-export function exportProfile(benchmark: Pick<Benchmark, 'layers' | 'layerRuns'>): string {
-  const { layers, layerRuns } = checkedBenchmark(benchmark)
+export function exportProfile(benchmark: Pick<Benchmark, 'layers'>): string {
+  const { layers } = checkedBenchmark(benchmark)
   if (layers === undefined) throw lacking('layers')
-  const rows = layers.map(({ name, timeMs, averageMs, medianMs, percentage }) => ({
+  const { iterations } = layers
+  const rows = layers.layers.map(({ name, averageMs, medianMs, timeShare }) => ({
     name,
-    timeMs,
+    timeMs: averageMs * iterations,
     averageMs,
     medianMs,
-    percentage,
+    percentage: timeShare * 100,
   }))
-  return listed([{ count: layerRuns }, ...rows])
+  return listed([{ count: iterations }, ...rows])
 }
 
 /**
@@ -48,10 +49,10 @@ export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
  * What a file of trtexec's `--exportLayerInfo` has: what TensorRT's inspector says, word for word.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
-export function exportLayerInfo(benchmark: Pick<Benchmark, 'layerInfo'>): string {
-  const { layerInfo } = checkedBenchmark(benchmark)
-  if (layerInfo === undefined) throw lacking('layers')
-  return layerInfo
+export function exportLayerInfo(benchmark: Pick<Benchmark, 'layers'>): string {
+  const { layers } = checkedBenchmark(benchmark)
+  if (layers === undefined) throw lacking('layers')
+  return layers.document
 }
 
 /** One, not the several that `sweep` resolves with. */

@@ -12,10 +12,16 @@ export type {
   BenchmarkSettings,
   BenchmarkWarning,
   CountedSummary,
+  EngineLayer,
+  EngineLayers,
+  LayerPrecision,
   LayerTiming,
+  PrecisionShare,
   Summary,
   TraceRow,
 } from './types.js'
+export type { ExpectedPrecision } from './inspector.js'
+export { drawLayers } from './layer-drawing.js'
 export { benchmarkReport, type ReportOptions } from './report/page.js'
 export type { OtherMeasurement, ReportSweep } from './report/sweep.js'
 export { randomInputs, type RandomInputsOptions, randomTensor } from './random.js'

@@ -16,7 +16,7 @@ const ranges: { readonly [D in Exclude<DType, FloatDType>]: readonly [from: numb
   bool: [0, 1],
   // bytes of two numbers each
   int4: [0, 255],
-  fp4: [0, 255],
+  float4e2m1: [0, 255],
 }
 
 /**
@@ -38,7 +38,7 @@ export function randomTensor({ dtype }: Pick<TensorInfo, 'dtype'>, shape: readon
   const first = bytesOf(randomNumbers(dtype, Math.min(count, period), uniform(seed)))
   bytes.set(first)
   for (let there = first.length; there > 0 && there < bytes.length; there *= 2) bytes.copyWithin(there, 0, there)
-  if ((dtype === 'int4' || dtype === 'fp4') && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
+  if ((dtype === 'int4' || dtype === 'float4e2m1') && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
   return tensor
 }
 

@@ -1,5 +1,5 @@
 import type { TensorInfo } from '../backend/backend.js'
-import type { Tensor } from '../tensor.js'
+import type { Tensor, TensorRTDType } from '../tensor.js'
 
 /** A phase of a benchmark, in this order; phases that were not asked for are left out. */
 export type BenchmarkPhase = 'warm-up' | 'measure' | 'end-to-end' | 'javascript' | 'layers'
@@ -81,7 +81,7 @@ export interface BenchmarkOptions {
   /** Whether it also measures {@link Engine.infer}, one call at a time; default true. Needs `endToEnd`. */
   readonly javascript?: boolean | undefined
   /**
-   * Whether it also measures how long each layer takes, in a run of its own, as {@link Engine.audit} does; default
+   * Whether it also measures how long each layer takes, in a run of its own, as {@link Engine.layers} does; default
    * false. On TensorRT only.
    */
   readonly layers?: boolean | undefined
@@ -186,18 +186,64 @@ export interface TraceRow {
   readonly latencyMs: number
 }
 
-/** How long a layer took, by TensorRT's profiler, over all executions. */
-export interface LayerTiming {
-  /** The layer's name. */
+/** The type that a layer computes with, `unknown` where TensorRT does not tell. */
+export type LayerPrecision = TensorRTDType | 'unknown'
+
+/** A layer of a built engine, as the inspector tells of it. */
+export interface EngineLayer {
+  /** The layer's name: of a fused layer those of its parts. */
   readonly name: string
-  /** The sum over all executions, in milliseconds. */
-  readonly timeMs: number
+  /** TensorRT's name for the implementation, such as `CaskConvolution`; `unknown` where it does not tell. */
+  readonly type: string
+  /** The type of its first input, as NVIDIA's Engine Explorer has it; `unknown` where TensorRT does not tell. */
+  readonly precision: LayerPrecision
+}
+
+/** How long a layer took, by TensorRT's profiler. */
+export interface LayerTiming extends EngineLayer {
   /** The mean of the executions, in milliseconds. */
   readonly averageMs: number
   /** The median of the executions, in milliseconds. */
   readonly medianMs: number
-  /** The share of the time of all layers, from 0 to 100. */
-  readonly percentage: number
+  /** The share of the time of all layers, from 0 to 1. */
+  readonly timeShare: number
+}
+
+/** How much of an engine computes in a precision. */
+export interface PrecisionShare {
+  /** The precision of these layers. */
+  readonly precision: LayerPrecision
+  /** How many layers there are. */
+  readonly layers: number
+  /** Their share of the time of all layers, from 0 to 1. */
+  readonly timeShare: number
+}
+
+/** What a built engine is made of, and where its time goes. Plain data, frozen. */
+export interface EngineLayers {
+  /** How many layers the engine has. */
+  readonly count: number
+  /** The layers in the order in which they ran; those that TensorRT's profiler told no time of come last. */
+  readonly layers: readonly LayerTiming[]
+  /** How much computes in each precision; the one with most of the time first. */
+  readonly precisions: readonly PrecisionShare[]
+  /**
+   * The time of all layers in an average execution, in milliseconds: one after the other, and with the profiler's own
+   * cost.
+   */
+  readonly totalMs: number
+  /** How many executions were timed. */
+  readonly iterations: number
+  /** The number of the optimization profile that it ran in. */
+  readonly profile: number
+  /** The shapes of the inputs that it ran at, by name. */
+  readonly shapes: Readonly<Record<string, readonly number[]>>
+  /** Why TensorRT does not tell all; absent where the plan was built with `profilingVerbosity: 'detailed'`. */
+  readonly limited?: string
+  /** What is not as expected: a precision that is absent, layers without a known precision. */
+  readonly warnings: readonly string[]
+  /** What TensorRT's inspector says of the engine, as it says it: JSON; empty where it says nothing. */
+  readonly document: string
 }
 
 /** Something about a benchmark that a reader has to know. */
@@ -259,12 +305,8 @@ export interface Benchmark {
     /** How much longer that takes than `endToEnd`, by the medians, in milliseconds. */
     readonly addsMs: number
   }
-  /** The layers, in the order in which they ran; where `layers` was asked for. */
-  readonly layers?: readonly LayerTiming[]
-  /** How many executions the layers were timed in. */
-  readonly layerRuns?: number
-  /** With `layers`: what TensorRT's inspector says of the engine, as it says it. */
-  readonly layerInfo?: string
+  /** The layers and their times, as {@link Engine.layers} tells them; where `layers` was asked for. */
+  readonly layers?: EngineLayers
   /** The outputs of the last query of the first stream, where `outputs` was asked for. */
   readonly outputs?: Readonly<Record<string, Tensor>>
   /** What makes the figures doubtful. */

@@ -139,7 +139,7 @@ export interface BuilderOptions extends TimingCacheOptions {
   /** Whether TensorRT reports the memory that it takes while it builds. BuilderFlag::kMONITOR_MEMORY (10.6) */
   readonly monitorMemory?: boolean
   /**
-   * How much the engine tells of its layers; {@link Engine.audit} needs `detailed` for precisions.
+   * How much the engine tells of its layers; {@link Engine.layers} needs `detailed` for precisions.
    * setProfilingVerbosity
    */
   readonly profilingVerbosity?: ProfilingVerbosity

@@ -10,10 +10,10 @@ import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
 /**
- * A batch of calibration data: a tensor for each input of the model, by name, or a bare tensor for a model with one
- * input. float32, whatever the model computes in; int32, int64 and bool inputs in their own type.
+ * What a model is run on at once: a tensor for each input, by name, or a bare tensor for a model with one input. For a
+ * calibration float32, whatever the model computes in; int32, int64 and bool inputs in their own type.
  */
-export type CalibrationBatch = Readonly<Record<string, Tensor>> | Tensor
+export type InputBatch = Tensor | Readonly<Record<string, Tensor>>
 
 /**
  * The data that TensorRT 10 measures the ranges of INT8 on: `builder.build(model, { calibrator })`. All batches have
@@ -31,7 +31,7 @@ export interface CalibrationSource {
    * All batches from the beginning. The signal is aborted when no more of them are wanted, because the build failed or
    * was cut short.
    */
-  batches(options?: { signal?: AbortSignal }): AsyncIterable<CalibrationBatch> | Iterable<CalibrationBatch>
+  batches(options?: { signal?: AbortSignal }): AsyncIterable<InputBatch> | Iterable<InputBatch>
   /**
    * The text that {@link writeCache} was given earlier, for this model, data and algorithm. Where TensorRT accepts it,
    * no batch is asked for; it ignores a text of another version or algorithm.
@@ -104,7 +104,7 @@ export function checkCalibrated({
 export class Calibration implements Feed {
   readonly #source: CalibrationSource
   readonly #cut = new AbortController()
-  #iterator: AsyncIterator<CalibrationBatch> | Iterator<CalibrationBatch> | undefined
+  #iterator: AsyncIterator<InputBatch> | Iterator<InputBatch> | undefined
   #batches = 0
   #over = false
 
@@ -126,7 +126,7 @@ export class Calibration implements Feed {
   async #batch(): Promise<readonly NativeCalibrationTensor[] | undefined> {
     if (this.#over) return undefined // the question crossed the end of the build
     this.#iterator ??= iteratorOf(this.#source.batches({ signal: this.#cut.signal }))
-    let result: IteratorResult<CalibrationBatch, unknown>
+    let result: IteratorResult<InputBatch, unknown>
     try {
       result = await this.#iterator.next()
     } catch (error) {
@@ -161,11 +161,11 @@ export class Calibration implements Feed {
   }
 }
 
-function iteratorOf(batches: AsyncIterable<CalibrationBatch> | Iterable<CalibrationBatch>) {
+function iteratorOf(batches: AsyncIterable<InputBatch> | Iterable<InputBatch>) {
   const given: unknown = batches
   if (typeof given === 'object' && given !== null) {
-    if (Symbol.asyncIterator in given) return (given as AsyncIterable<CalibrationBatch>)[Symbol.asyncIterator]()
-    if (Symbol.iterator in given) return (given as Iterable<CalibrationBatch>)[Symbol.iterator]()
+    if (Symbol.asyncIterator in given) return (given as AsyncIterable<InputBatch>)[Symbol.asyncIterator]()
+    if (Symbol.iterator in given) return (given as Iterable<InputBatch>)[Symbol.iterator]()
   }
   throw expected('an iterable or an async iterable', 'what calibrator.batches() gives', given)
 }

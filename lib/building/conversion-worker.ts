@@ -6,7 +6,7 @@ import { TensorRTError } from '../errors.js'
 import { externalFiles, loadExternalData } from '../onnx/external.js'
 import { readModel, writeModel } from '../onnx/model.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
-import { convertPrecision } from '../onnx/precision/convert.js'
+import { convertInPlace } from '../onnx/precision/convert.js'
 import { halfTypes } from '../onnx/precision/options.js'
 import { hasPrecision } from '../onnx/precision/present.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
@@ -21,7 +21,7 @@ async function convert({ source, precision }: ConversionOrder): Promise<Conversi
   if (hasPrecision(model, precision)) return {}
   if (typeof source === 'string') await loadExternalData(model, dirname(source))
   else if (externalFiles(model).length > 0) return {} // which the builder refuses, in its words
-  const { report } = convertPrecision(model, precision)
+  const { report } = convertInPlace(model, precision)
   if (report.converted === 0) return nothingConverted(report)
   refuseTooLarge(model)
   return { model: writeModel(model), report }

@@ -1,7 +1,7 @@
 import type { NativeProfile } from '../backend/native-types.js'
 import { packageVersion } from '../base/package.js'
 import type { BuildInfo } from '../plan/info.js'
-import { networkAudit } from './audit.js'
+import { networkInfo } from './network.js'
 import type { BuildResult } from './in-process.js'
 import { settingsOf } from './settings.js'
 
@@ -13,7 +13,7 @@ export function buildInfo(
   return Object.freeze({
     ...told,
     settings: settingsOf(settings),
-    audit: networkAudit(audit),
+    network: networkInfo(audit),
     profiles,
     system: { os: process.platform, arch: process.arch },
     builtAt: new Date().toISOString(),

@@ -5,7 +5,7 @@ import { commandFiles } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
 import { newProgram } from './parsing.js'
 import { Interrupted, type Session } from './session.js'
-import { type CommandName, summaries } from './summaries.js'
+import { aliases, type CommandName, summaries } from './summaries.js'
 
 /**
  * Runs one command line, without the name of the program.
@@ -25,7 +25,7 @@ export async function runTrt(args: readonly string[], session: Session): Promise
 
 /** commander knows nothing of trtexec's options, which `exec` lists itself. */
 function isHelpOfExec(args: readonly string[]): boolean {
-  return args[0] === 'help' && args[1] === 'exec'
+  return args[0] === 'help' && (args[1] === 'exec' || args[1] === aliases.exec)
 }
 
 /** `trt` with the command that is called; of the others, their summaries. */
@@ -39,9 +39,13 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
       'after',
       `\n${session.prose(exitCodesHelp)}\n\nExample:\n  ${session.name} build model.onnx --fp16 --output model.plan`,
     )
-  for (const [name, summary] of Object.entries(summaries)) {
-    if (name === called) program.addCommand((await commandFiles[name as CommandName]()).command(session, commandFiles))
-    else program.addCommand(new Command(name).summary(summary))
+  for (const name of Object.keys(summaries) as CommandName[]) {
+    const alias = aliases[name]
+    const isCalled = called !== undefined && [name, alias].includes(called)
+    const command = isCalled
+      ? (await commandFiles[name]()).command(session, commandFiles)
+      : new Command(name).summary(summaries[name])
+    program.addCommand(alias === undefined ? command : command.alias(alias))
   }
   return program
 }

@@ -17,3 +17,6 @@ export const summaries = {
 } as const
 
 export type CommandName = keyof typeof summaries
+
+/** Other names of commands. */
+export const aliases: Readonly<Partial<Record<CommandName, string>>> = { exec: 'trtexec' }

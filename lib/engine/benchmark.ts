@@ -12,7 +12,7 @@ import type {
   BenchmarkSettings,
   BenchmarkWarning,
   CountedSummary,
-  LayerTiming,
+  EngineLayers,
   TraceRow,
 } from '../benchmark/types.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -21,6 +21,7 @@ import type { InputChecker } from './arguments.js'
 import { bestValues } from './best-values.js'
 import type { CheckedBenchmarkOptions } from './benchmark-options.js'
 import type { TensorRecord } from './declaration.js'
+import { engineLayers } from './layers.js'
 
 /** What is measured. */
 export interface Measured {
@@ -72,7 +73,7 @@ export async function runBenchmark(
       javascript !== undefined && {
         javascript: Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }),
       }),
-    ...layers,
+    ...(layers !== undefined && { layers }),
     ...(options.outputs && { outputs: outputsOf(backend, facts) }),
     warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
   })
@@ -241,22 +242,15 @@ async function timeLayers(
   options: CheckedBenchmarkOptions,
   { compute }: TraceSummary,
   cut: Cut | undefined,
-): Promise<Pick<Benchmark, 'layers' | 'layerRuns' | 'layerInfo'>> {
+): Promise<EngineLayers> {
   cut?.throwIfHappened()
   teller(options, 'layers')(0)
   const asLong = Math.round(options.durationMs / 3 / compute.median)
   const runs = Math.min(1000, Math.max(options.iterations, Number.isFinite(asLong) ? asLong : 0))
-  const found = await backend.audit?.({ profile: options.profile, iterations: runs, inputs }, cut)
+  const { profile } = options
+  const found = await backend.layers?.({ profile, iterations: runs, inputs }, cut)
   if (found === undefined) throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'layers needs the TensorRT backend')
-  const total = found.times.reduce((sum, { averageMs }) => sum + averageMs, 0)
-  const layers = found.times.map(({ name, averageMs, medianMs }): LayerTiming => ({
-    name,
-    timeMs: averageMs * runs,
-    averageMs,
-    medianMs,
-    percentage: total > 0 ? (averageMs / total) * 100 : 0,
-  }))
-  return { layers: deepFrozen(layers), layerRuns: runs, layerInfo: found.document }
+  return engineLayers(found, { iterations: runs, profile, minShare: 0, expect: undefined }, backend.precisions)
 }
 
 function outputsOf({ outputs }: Backend, facts: BenchmarkFacts): Readonly<Record<string, Tensor>> {

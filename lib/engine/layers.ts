@@ -1,146 +1,184 @@
-import type { TensorRTDType } from '../tensor.js'
+import type { LayerFacts } from '../backend/backend.js'
+import { type ExpectedPrecision, inspectedLayers, precisionTypes } from '../benchmark/inspector.js'
+import type { EngineLayer, EngineLayers, LayerPrecision, LayerTiming, PrecisionShare } from '../benchmark/types.js'
+import { expected } from '../errors.js'
+import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
+import { deepFrozen, readOptions } from '../base/options.js'
 
-/** The type that a layer computes with, `unknown` where TensorRT does not tell. */
-export type AuditPrecision = TensorRTDType | 'unknown'
-
-/** Precisions by the names that builder options have. */
-export const precisionTypes = {
-  fp32: 'float32',
-  fp16: 'float16',
-  bf16: 'bfloat16',
-  int8: 'int8',
-  fp8: 'fp8',
-  int4: 'int4',
-  fp4: 'fp4',
-} as const satisfies Record<string, TensorRTDType>
-
-/**
- * A precision that an audit looks for, by the names that {@link BuilderOptions.precision} has, and `fp4`.
- * @useDeclaredType
- */
-export type ExpectedPrecision = keyof typeof precisionTypes
-
-/** A layer of a built engine, as the inspector tells of it. */
-export interface EngineLayer {
-  /** The layer's name: of a fused layer those of its parts. */
-  readonly name: string
-  /** TensorRT's name for the implementation, such as `CaskConvolution`; `unknown` where it does not tell. */
-  readonly type: string
-  /** The type of the layer's first input; `unknown` where TensorRT does not tell. */
-  readonly precision: AuditPrecision
+/** Options of {@link Engine.layers}. */
+export interface EngineLayersOptions {
+  /** How many executions are timed, after some that are not; default 10, at most 1000. */
+  readonly iterations?: number | undefined
+  /** The number of the optimization profile whose best shapes it runs at; default 0. */
+  readonly profile?: number | undefined
+  /**
+   * Precisions that the engine is to have: one that is absent, or takes less than `minShare` of the time, gives a
+   * warning. Default: those that the plan was built for but `fp32`, where that is known (plans of {@link Builder},
+   * files with a sidecar).
+   */
+  readonly expect?: ExpectedPrecision | readonly ExpectedPrecision[] | undefined
+  /** The least share of the time, from 0 to 1, that each expected precision is to have; default 0. */
+  readonly minShare?: number | undefined
+  /** Rejects the call at once; the execution under way ends first. */
+  readonly signal?: AbortSignal | undefined
 }
 
-/** What a layer reads or gives. */
-export interface LayerTensor {
-  readonly name: string
-  readonly shape: readonly number[]
+export interface CheckedLayersOptions {
+  readonly iterations: number
+  readonly profile: number
+  readonly expect: readonly ExpectedPrecision[] | undefined
+  readonly minShare: number
 }
 
-/** A layer with what it reads and gives; both are empty where the document does not tell. */
-export interface ConnectedLayer extends EngineLayer {
-  readonly inputs: readonly LayerTensor[]
-  readonly outputs: readonly LayerTensor[]
-}
-
-/**
- * The layers of an inspector's document. TensorRT 10 writes format and type of a tensor in one field,
- * `Format/Datatype`; 11 has a field for the type alone. Without detailed verbosity a layer is but its name. Nothing is
- * guessed: what is not as documented has the precision `unknown`.
- * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-tools.html
- * @see https://docs.nvidia.com/deeplearning/tensorrt/11.3.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
- */
-export function engineLayers(document: string): readonly EngineLayer[] {
-  return layersOf(document).map(layerOf)
-}
-
-/** The same with what is between them. */
-export function connectedLayers(document: string): readonly ConnectedLayer[] {
-  const tensors = (layer: unknown, field: string): LayerTensor[] => listOf(fieldOf(layer, field)).flatMap(tensorOf)
-  return layersOf(document).map((layer) => ({
-    ...layerOf(layer),
-    inputs: tensors(layer, 'Inputs'),
-    outputs: tensors(layer, 'Outputs'),
-  }))
-}
-
-const layersOf = (document: string): readonly unknown[] => listOf(fieldOf(parsed(document), 'Layers'))
-
-function tensorOf(tensor: unknown): LayerTensor[] {
-  const name = fieldOf(tensor, 'Name')
-  return typeof name === 'string' ? [{ name, shape: listOf(fieldOf(tensor, 'Dimensions')).map(Number) }] : []
-}
-
-function parsed(document: string): unknown {
-  try {
-    return JSON.parse(document)
-  } catch {
-    return undefined
-  }
-}
-
-function layerOf(layer: unknown): EngineLayer {
-  if (typeof layer === 'string') return { name: layer, type: 'unknown', precision: 'unknown' }
-  const [name, type] = [fieldOf(layer, 'Name'), fieldOf(layer, 'LayerType')]
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedLayersOptions(
+  options: unknown,
+): CheckedLayersOptions & { readonly signal: AbortSignal | undefined } {
+  const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'layers')
+  const { iterations = 10, profile = 0, expect, minShare = 0 } = given
   return {
-    name: typeof name === 'string' ? name : '',
-    type: typeof type === 'string' ? type : 'unknown',
-    precision: precisionOf(layer),
+    iterations: checkedWhole(iterations, 'iterations', 1, 1000),
+    profile: checkedWhole(profile, 'profile', 0, 2 ** 31 - 1, 'the number of an optimization profile'),
+    expect: expect === undefined ? undefined : checkedPrecisions(expect),
+    minShare: checkedNumber(minShare, 'minShare', 0, 1, 'a share from 0 to 1'),
+    signal: checkedSignal(given.signal),
   }
+}
+
+function isPrecision(name: unknown): name is ExpectedPrecision {
+  return typeof name === 'string' && Object.hasOwn(precisionTypes, name)
+}
+
+function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
+  const list: readonly unknown[] = Array.isArray(expect) ? [...(expect as unknown[])] : [expect]
+  for (const name of list) {
+    if (!isPrecision(name))
+      throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
+  }
+  return list as readonly ExpectedPrecision[]
+}
+
+/** The inspector's document and the profiler's times as one account. */
+export function engineLayers(
+  found: LayerFacts,
+  { iterations, profile, minShare, expect }: CheckedLayersOptions,
+  builtFor: readonly string[] = [],
+): EngineLayers {
+  const listed = inspectedLayers(found.document)
+  const count = listed.length > 0 ? listed.length : found.layers
+  const { layers, strays } = timed(listed, found.times)
+  const precisions = sharesOf(layers, strays, count)
+  const limited = limitOf(found.verbosity)
+  const outcome = { precisions, count, minShare, limited }
+  return deepFrozen({
+    count,
+    layers,
+    precisions,
+    totalMs: totalOf(found.times),
+    iterations,
+    profile,
+    shapes: Object.fromEntries(found.shapes.map(({ name, shape }) => [name, shape])),
+    ...(limited !== undefined && { limited }),
+    warnings: [
+      ...(listed.length > 0 ? strayWarning(strays) : []),
+      ...(limited === undefined ? unknownWarning(precisions, count) : []),
+      ...(expect ?? builtFor.filter(isPrecision)).flatMap((name) => expectation(name, outcome)),
+    ],
+    document: found.document,
+  })
+}
+
+type Times = LayerFacts['times']
+
+const totalOf = (times: Times): number => times.reduce((sum, { averageMs }) => sum + averageMs, 0)
+
+interface TimedLayers {
+  readonly layers: readonly LayerTiming[]
+  /** What was timed, and is not among the layers that the inspector lists. */
+  readonly strays: readonly LayerTiming[]
+}
+
+/** Each time goes to the first layer of its name that has none yet; layers without a time come last. */
+function timed(listed: readonly EngineLayer[], times: Times): TimedLayers {
+  const total = totalOf(times)
+  const withTime = (layer: EngineLayer, { averageMs, medianMs }: Omit<Times[number], 'name'>): LayerTiming => ({
+    ...layer,
+    averageMs,
+    medianMs,
+    timeShare: total > 0 ? averageMs / total : 0,
+  })
+  const untimed = new Map<string, EngineLayer[]>()
+  for (const layer of listed) {
+    const ofName = untimed.get(layer.name)
+    if (ofName === undefined) untimed.set(layer.name, [layer])
+    else ofName.push(layer)
+  }
+  const strays: LayerTiming[] = []
+  const ran = times.map((time) => {
+    const layer = untimed.get(time.name)?.shift()
+    if (layer !== undefined) return withTime(layer, time)
+    const stray = withTime({ name: time.name, type: 'unknown', precision: 'unknown' }, time)
+    strays.push(stray)
+    return stray
+  })
+  const idle = [...untimed.values()].flat().map((layer) => withTime(layer, { averageMs: 0, medianMs: 0 }))
+  return { layers: [...ran, ...idle], strays }
 }
 
 /**
- * That of the first input, which decides over the kernel; of the first output where there is no input. NVIDIA's Engine
- * Explorer has it so too.
+ * The numbers of layers add up to `count`, and the shares to 1: what was timed and is not listed counts as unknown
+ * time.
  */
-function precisionOf(layer: unknown): AuditPrecision {
-  const [input] = listOf(fieldOf(layer, 'Inputs'))
-  const [output] = listOf(fieldOf(layer, 'Outputs'))
-  return typeOf(input ?? output)
-}
-
-function typeOf(tensor: unknown): AuditPrecision {
-  // the half of "Format/Datatype" that is the type, and its name among the I/O tensors: the documentation spells it
-  // both ways
-  for (const field of ['Format/Datatype', 'Datatype', 'DataType']) {
-    const text = fieldOf(tensor, field)
-    if (typeof text === 'string') return typeIn(text)
+function sharesOf(layers: readonly LayerTiming[], strays: readonly LayerTiming[], count: number): PrecisionShare[] {
+  const shares = new Map<LayerPrecision, { layers: number; timeShare: number }>()
+  const add = (precision: LayerPrecision, layers: number, timeShare: number): void => {
+    const before = shares.get(precision) ?? { layers: 0, timeShare: 0 }
+    shares.set(precision, { layers: before.layers + layers, timeShare: before.timeShare + timeShare })
   }
-  return 'unknown'
+  const isStray = new Set(strays)
+  for (const layer of layers) add(layer.precision, isStray.has(layer) ? 0 : 1, layer.timeShare)
+  const listed = layers.length - strays.length
+  if (listed < count) add('unknown', count - listed, 0)
+  return [...shares]
+    .map(([precision, share]) => ({ precision, ...share }))
+    .sort((a, b) => b.timeShare - a.timeShare || b.layers - a.layers)
 }
 
-/** The one type that a text names: "Half", "Thirty-two wide channel vectorized row major Int8 format." */
-function typeIn(text: string): AuditPrecision {
-  const words = text.toLowerCase().split(/[^a-z0-9]+/)
-  const named = new Set(words.flatMap((word) => typeWords[word] ?? []))
-  const [type] = named
-  return named.size === 1 && type !== undefined ? type : 'unknown'
+function limitOf(verbosity: string): string | undefined {
+  if (verbosity === 'detailed') return undefined
+  return `The plan was built with profilingVerbosity '${verbosity}': TensorRT tells precisions only of plans built with 'detailed'`
 }
 
-/** TensorRT's words for types, in lower case. */
-const typeWords: Readonly<Partial<Record<string, TensorRTDType>>> = Object.assign(
-  Object.create(null) as object,
-  {
-    fp32: 'float32',
-    float: 'float32',
-    fp16: 'float16',
-    half: 'float16',
-    bf16: 'bfloat16',
-    bfloat16: 'bfloat16',
-    int8: 'int8',
-    fp8: 'fp8',
-    int4: 'int4',
-    fp4: 'fp4',
-    int32: 'int32',
-    int64: 'int64',
-    uint8: 'uint8',
-    bool: 'bool',
-  } as const,
-)
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined
+function strayWarning(strays: readonly LayerTiming[]): string[] {
+  const [first] = strays
+  if (first === undefined) return []
+  return [
+    `${strays.length} timed layers are not among those that the inspector lists, such as '${first.name}': their precision is unknown`,
+  ]
 }
+
+function unknownWarning(precisions: readonly PrecisionShare[], count: number): string[] {
+  const unknown = precisions.find(({ precision }) => precision === 'unknown')?.layers ?? 0
+  return unknown === 0 ? [] : [`TensorRT does not tell the precision of ${unknown} of ${count} layers`]
+}
+
+interface Outcome {
+  readonly precisions: readonly PrecisionShare[]
+  readonly count: number
+  readonly minShare: number
+  readonly limited: string | undefined
+}
+
+function expectation(name: ExpectedPrecision, { precisions, count, minShare, limited }: Outcome): string[] {
+  if (limited !== undefined) return [`Asked for ${name}: whether it is there cannot be told. ${limited}`]
+  const found = precisions.find(({ precision }) => precision === precisionTypes[name])
+  const layers = found?.layers ?? 0
+  if (layers === 0) return [`Asked for ${name}: 0 of ${count} layers`]
+  const share = found?.timeShare ?? 0
+  if (share >= minShare) return []
+  return [
+    `Asked for ${name}: ${layers} of ${count} layers, and ${percent(share)} of the time, less than the ${percent(minShare)} expected`,
+  ]
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`

@@ -57,7 +57,7 @@ export const dtypeOf: Readonly<Record<Exclude<Datatype, 'BYTES'>, DType>> = {
   BF16: 'bfloat16',
 }
 
-/** The other way; nothing for types that KServe has not, such as fp8. */
+/** The other way; nothing for types that KServe has not, such as float8e4m3. */
 export function datatypeOf(dtype: DType): Datatype | undefined {
   return datatypes.find((name) => name !== 'BYTES' && dtypeOf[name] === dtype)
 }

@@ -57,7 +57,7 @@ export interface ModelInfo {
  * Describes a model: its inputs and outputs, what it needs and what is in it. @throws TensorRTError
  * ERR_TRT_INVALID_ARGUMENT for what is no model
  */
-export function modelInfo(model: ModelProto): ModelInfo {
+export function inspectModel(model: ModelProto): ModelInfo {
   const domains = Object.fromEntries(
     checkedModel(model).opsetImport.map(({ domain, version }) => [domain || onnxDomain, Number(version)]),
   )

@@ -13,9 +13,7 @@ import { whyTooMany } from './wire.js'
 const firstIrWithOpsets = 3n
 
 /**
- * Reads a model from the bytes of an ONNX file. The weights are not copied: they stay views on `bytes`. Fields that
- * ONNX has not defined yet are kept, and written by {@link writeModel}. Weights in other files are left there, see
- * {@link loadExternalData}.
+ * {@link readModel} of bytes, at once.
  * @param name What to call the model in an error.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE for bytes that are no model: empty, truncated, damaged or something else.
  */
@@ -30,7 +28,9 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
 }
 
 /**
- * Reads a model from a file (path or file URL) or, as {@link parseModel}, from its bytes.
+ * Reads a model from a file (path or file URL) or, from its bytes, whose
+ * weights are not copied: they stay views on them. Fields that ONNX has not defined yet are kept, and written by {@link
+ * writeModel}. Weights in other files are left there, see {@link loadExternalData}.
  * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model,
  * ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
  */

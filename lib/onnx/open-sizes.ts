@@ -7,7 +7,7 @@ import { copyModel } from './copy.js'
 import { GraphEditor } from './editor.js'
 import { elementTypeName } from './element-type.js'
 import { inferKnown } from './inference.js'
-import { modelInfo, type ValueInfo } from './info.js'
+import { inspectModel, type ValueInfo } from './info.js'
 import { type ModelProto, type NodeProto, TypeProto_TensorSchema } from './onnx_pb.js'
 import { nodeText } from './scope.js'
 import { isHeld, isUnknown, type Trial, TriedNode } from './sizes/held.js'
@@ -61,7 +61,7 @@ type PictureInfo = ValueInfo & { readonly shape: readonly Dim[] }
 
 /** @throws TensorRTError */
 function pictureInput(model: ModelProto, wanted: string | undefined): PictureInfo {
-  const { inputs } = modelInfo(model)
+  const { inputs } = inspectModel(model)
   const names = inputs.map(({ name }) => name).join(', ')
   const found =
     wanted === undefined

@@ -1,10 +1,13 @@
+import { checkedWhole } from '../base/checks.js'
+import { TensorRTError } from '../errors.js'
 import { floatDTypes } from '../tensor/convert.js'
 import { type FloatDType, Tensor } from '../tensor.js'
 import { attributeToProto, type AttributeValue } from './attributes.js'
-import { type GraphEditor, isOnnx } from './editor.js'
+import { copyModel } from './copy.js'
+import { GraphEditor, isOnnx } from './editor.js'
 import { inferTypes, type ValueType } from './inference.js'
 import { dropAttributes, intAttribute, stringAttribute } from './node-attributes.js'
-import type { AttributeProto, NodeProto } from './onnx_pb.js'
+import type { AttributeProto, ModelProto, NodeProto } from './onnx_pb.js'
 import { nameOf } from './precision/float-graph.js'
 import { takesSince } from './precision/operators.js'
 import { hasGraph } from './precision/shape-math.js'
@@ -23,6 +26,32 @@ const unchanged = new Set(
     'QLinearConv QLinearMatMul RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range RoiAlign Scatter Shrink Unique Upsample Xor'
   ).split(' '),
 )
+
+/**
+ * The model in a newer opset, its nodes written as they are there: `Upsample` becomes `Resize`, attributes that became
+ * inputs are inputs. It computes the same.
+ * @param model stays as it is
+ * @param opset from the model's own, which is 7 or more, to 22
+ * @returns a new model, which shares the weights
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model or no opset; ERR_TRT_UNSUPPORTED, with the node
+ * and the reason, where the model would compute something else, and for an opset below the model's
+ * @see https://github.com/onnx/onnx/blob/main/docs/VersionConverter.md
+ */
+export function withOpset(model: ModelProto, opset: number): ModelProto {
+  const editor = new GraphEditor(copyModel(model))
+  const target = checkedWhole(opset, 'opset', 1, 2 ** 31 - 1)
+  if (target < editor.opset)
+    throw new TensorRTError(
+      'ERR_TRT_UNSUPPORTED',
+      `Expected an opset from ${editor.opset} on, the model's, but received ${target}`,
+    )
+  if (target === editor.opset) return editor.finish()
+  const reason = whyNotRaised(editor, target)
+  if (reason !== undefined)
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The model cannot be raised to opset ${target}: ${reason}`)
+  raiseOpset(editor, target)
+  return editor.finish()
+}
 
 /** Why a model's opset cannot be raised without a change of what it computes; nothing where it can. */
 export function whyNotRaised(editor: GraphEditor, target: number): string | undefined {

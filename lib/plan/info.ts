@@ -2,7 +2,7 @@ import type { NamedShapes } from '../backend/backend.js'
 import type { CalibrationFacts, Gpu, ParsedFacts } from '../backend/facts.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
 import { libraryOf, type PlanHeader } from './header.js'
-import type { NetworkAudit } from './network-audit.js'
+import type { NetworkInfo } from './network.js'
 import type { BuildSettings } from './settings.js'
 
 /**
@@ -11,10 +11,10 @@ import type { BuildSettings } from './settings.js'
  */
 export interface BuildInfo extends ParsedFacts {
   /**
-   * What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a
+   * What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.layers} tells on a
    * device.
    */
-  readonly audit: NetworkAudit
+  readonly network: NetworkInfo
   /** What the builder was set to, as the library itself reported it. */
   readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */

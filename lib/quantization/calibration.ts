@@ -1,6 +1,7 @@
 import { expected, TensorRTError } from '../errors.js'
 import { checkedChoice } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedPath, onFile, readText, saveText } from '../base/files.js'
+import { type Abortable, checkedAbort, readOptions } from '../base/options.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
 import type { Histogram } from './histogram.js'
 import { type Algorithm, algorithms } from './thresholds.js'
@@ -77,6 +78,31 @@ export class Calibration {
   }
 
   /**
+   * A calibration that {@link save} wrote, or TensorRT's own cache, as {@link fromTensorRT} reads it.
+   * @param path the path or `file:` URL of the file
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE; ERR_TRT_CALIBRATION where the file is neither, or damaged; or
+   * the reason of the signal
+   */
+  static async load(path: string | URL, options?: Abortable): Promise<Calibration> {
+    const signal = checkedAbort(options, 'load')
+    const file = checkedPath(path, 'path')
+    const text = await onFile('read', file, async () => readText(file))
+    signal?.throwIfAborted()
+    return text.startsWith('TRT-') ? Calibration.fromTensorRT(text) : parseCalibration(text)
+  }
+
+  /**
+   * Writes the ranges to a file, as JSON: all but the histograms. It is the file that a {@link Calibrator} with the
+   * option `cache` keeps; a file of that name is replaced once all is written.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT; or the reason of the signal, before
+   * anything is written
+   */
+  async save(path: string | URL, options?: Abortable): Promise<void> {
+    checkedAbort(options, 'save')?.throwIfAborted()
+    await saveText(checkedPath(path, 'path'), formatCalibration(this))
+  }
+
+  /**
    * The text of a calibration cache that TensorRT 10 reads. It takes one only of its own version and of the calibrator
    * that is set.
    * @param options `version`: of TensorRT, such as `10.6.0`; `algorithm`: the calibrator's, `EntropyCalibration2`
@@ -109,7 +135,7 @@ export function formatCalibration({ key, batches, shapes, ranges }: Calibration)
   return `${JSON.stringify({ format, version: formatVersion, ...key, batches, shapes, tensors }, null, 1)}\n`
 }
 
-interface Stored extends CalibrationKey {
+interface Stored extends Partial<CalibrationKey> {
   readonly format: string
   readonly version: number
   readonly batches: number
@@ -120,14 +146,22 @@ interface Stored extends CalibrationKey {
 /** @throws TensorRTError ERR_TRT_CALIBRATION for text that is none of ours, or damaged */
 export function parseCalibration(text: string): Calibration {
   const stored = parseStored(text)
-  const { model, data, algorithm, percentile, maxBatches, search, batches, shapes, tensors } = stored
+  const { batches, shapes, tensors } = stored
   const ranges = new Map(Object.entries(tensors))
   for (const [name, range] of ranges) {
     if (!(range.amax >= 0 && range.amax < Infinity))
       throw damaged(`the range of ${JSON.stringify(name)} is ${String(range.amax)}`)
   }
+  return new Calibration(keyOf(stored), batches, shapes, ranges)
+}
+
+/** None where the ranges came from TensorRT. */
+function keyOf({ model, data, algorithm, percentile, maxBatches, search }: Stored): CalibrationKey | undefined {
+  if (model === undefined && data === undefined && algorithm === undefined) return undefined
+  if (typeof model !== 'string' || typeof data !== 'string' || !algorithms.includes(algorithm as Algorithm))
+    throw damaged('something of it is missing')
   const bounds = { ...(percentile !== undefined && { percentile }), ...(maxBatches !== undefined && { maxBatches }) }
-  return new Calibration({ model, data, algorithm, ...bounds, search }, batches, shapes, ranges)
+  return { model, data, algorithm: algorithm as Algorithm, ...bounds, search: search as number }
 }
 
 function parseStored(text: string): Stored {
@@ -141,9 +175,6 @@ function parseStored(text: string): Stored {
   if (stored.version !== formatVersion)
     throw damaged(`it is of version ${String(stored.version)}, this is ${formatVersion}`)
   const isWhole =
-    typeof stored.model === 'string' &&
-    typeof stored.data === 'string' &&
-    algorithms.includes(stored.algorithm as Algorithm) &&
     typeof stored.batches === 'number' &&
     isRecord(stored.shapes) &&
     isRecord(stored.tensors) &&

@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isIterable, isRepeatable } from '../base/iterables.js'
+import type { InputBatch } from '../building/calibration.js'
 import { type AnyTensor } from '../device-tensor.js'
 import { type GivenInput, isTensor, readInput } from '../engine/arguments.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 
-/** What a model is run on at once: its one input, or each by its name. */
-export type InputBatch = Tensor | Readonly<Record<string, Tensor>>
+export type { InputBatch }
 
 /** @inline */
 type Batches = Iterable<InputBatch> | AsyncIterable<InputBatch>

@@ -8,12 +8,11 @@ import {
   inferTypes,
   isOnnx,
   type ModelProto,
-  raiseOpset,
   saveModel,
   type SaveOptions,
-  whyNotRaised,
   writeModel,
 } from '../onnx/index.js'
+import { raiseOpset, whyNotRaised } from '../onnx/opset.js'
 import { bytesOfModel, checkFits, mostBytes } from '../onnx/save.js'
 import { Calibration } from './calibration.js'
 import { type CalibrateOptions, Calibrator, checkedCalibrate } from './calibrator.js'

@@ -3,7 +3,8 @@ import { isMessage } from '@bufbuild/protobuf'
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { chunksOfBytes, hashOf } from '../cache/hash.js'
 import { chunksOfModel, copyModel } from '../onnx/copy.js'
-import { loadExternalData, type ModelProto, parseModel, readModel, writeModel } from '../onnx/index.js'
+import { loadExternalData, type ModelProto, readModel, writeModel } from '../onnx/index.js'
+import { parseModel } from '../onnx/model.js'
 import { ModelProtoSchema } from '../onnx/onnx_pb.js'
 
 /** A model to be quantized or compared: where it is, its bytes, or as it was read. */

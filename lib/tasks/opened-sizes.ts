@@ -10,11 +10,11 @@ import {
   loadExternalData,
   type ModelProto,
   openSizes,
-  parseModel,
   type ValueInfo,
-  modelInfo,
+  inspectModel,
   writeModel,
 } from '../onnx/index.js'
+import { parseModel } from '../onnx/model.js'
 import { describeValue } from '../onnx/info.js'
 import { looksLikeOnnx } from '../onnx/sniff.js'
 import { isFixed, type Steps } from './steps.js'
@@ -52,7 +52,7 @@ export async function sizesOpened(source: EngineSource, steps: Steps): Promise<S
   const model = parseModel(bytes, path)
   if (path !== undefined) await loadExternalData(model, dirname(path))
   const changed = openedModel(model, info, minSide)
-  const to = modelInfo(changed).inputs.find(({ name }) => name === info.name)?.shape ?? []
+  const to = inspectModel(changed).inputs.find(({ name }) => name === info.name)?.shape ?? []
   const opened = { input: info.name, from: info.shape ?? [], to, shapes: shapesFor(to, steps) }
   tell(openedText(opened))
   return { source: writeModel(changed), opened }

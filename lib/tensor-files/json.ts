@@ -130,7 +130,7 @@ const specials: Readonly<Record<string, number>> = {
 }
 
 function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {
-  if (dtype === 'int4' || dtype === 'fp4')
+  if (dtype === 'int4' || dtype === 'float4e2m1')
     throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: JSON is not read as ${dtype}`)
   const refused = (index: number): TensorRTError =>
     new TensorRTError(
@@ -182,7 +182,7 @@ export function* jsonChunks(tensors: Iterable<readonly [string, Tensor]>): Gener
 }
 
 function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[] {
-  if (dtype === 'int4' || dtype === 'fp4')
+  if (dtype === 'int4' || dtype === 'float4e2m1')
     throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
   if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
   if (data instanceof BigInt64Array || data instanceof BigUint64Array)

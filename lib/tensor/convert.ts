@@ -1,7 +1,7 @@
 import { type DType, type DTypeArrays, elementCount } from './dtypes.js'
 
 /** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
-export const floatDTypes = ['float32', 'float16', 'bfloat16', 'fp8', 'float64'] as const
+export const floatDTypes = ['float32', 'float16', 'bfloat16', 'float8e4m3', 'float64'] as const
 
 /**
  * The floating-point data types that {@link TensorConstructor.fromFloat32} makes.
@@ -23,7 +23,7 @@ interface Format {
 const formats = {
   float16: { exponentBits: 5, mantissaBits: 10, infinities: true },
   bfloat16: { exponentBits: 8, mantissaBits: 7, infinities: true },
-  fp8: { exponentBits: 4, mantissaBits: 3, infinities: false },
+  float8e4m3: { exponentBits: 4, mantissaBits: 3, infinities: false },
 } as const satisfies Partial<Record<DType, Format>>
 
 /** The value of each code of E2M1, without the sign. */
@@ -64,11 +64,11 @@ export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape
   if (data instanceof Float32Array) return data
   if (data instanceof BigInt64Array || data instanceof BigUint64Array)
     return Float32Array.from(data as BigInt64Array, nearlyNumber)
-  if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'fp8')
+  if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'float8e4m3')
     return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
   if (dtype === 'int4')
     return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? code : code - 16))
-  if (dtype === 'fp4')
+  if (dtype === 'float4e2m1')
     return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? 1 : -1) * (e2m1[code & 7] as number))
   return new Float32Array(data as Uint8Array)
 }
@@ -100,14 +100,14 @@ const number = new Float32Array(bits.buffer)
 
 /**
  * Numbers rounded to a data type, to the nearest, of two that are as near to the even one, in memory of their own. What
- * is beyond a float16's or bfloat16's largest number becomes infinite; fp8 has no infinities, and takes its largest
- * number (448), as ONNX's Cast and the GPU do. float64 takes each as it is.
+ * is beyond a float16's or bfloat16's largest number becomes infinite; float8e4m3 has no infinities, and takes its
+ * largest number (448), as ONNX's Cast and the GPU do. float64 takes each as it is.
  */
 export function roundedTo<D extends FloatDType>(dtype: D, numbers: ArrayLike<number>): DTypeArrays[D] {
   if (dtype === 'float32') return Float32Array.from(numbers) as DTypeArrays[D]
   if (dtype === 'float64') return Float64Array.from(numbers) as DTypeArrays[D]
   const format = formats[dtype as Exclude<D, 'float32' | 'float64'>]
-  const codes = new (dtype === 'fp8' ? Uint8Array : Uint16Array)(numbers.length)
+  const codes = new (dtype === 'float8e4m3' ? Uint8Array : Uint16Array)(numbers.length)
   const encode = encoderOf(format)
   for (let i = 0; i < codes.length; i++) {
     const given = numbers[i]!

@@ -38,11 +38,11 @@ export interface DTypeArrays {
   /** One byte for each element, 0 or 1. */
   bool: Uint8Array
   /** E4M3, as raw bytes. */
-  fp8: Uint8Array
+  float8e4m3: Uint8Array
   /** Signed, two elements in a byte, the first in the low bits. */
   int4: Uint8Array
   /** E2M1, two elements in a byte, the first in the low bits. */
-  fp4: Uint8Array
+  float4e2m1: Uint8Array
   /** IEEE 754, 64 bits. On the CPU only: TensorRT has no such type. */
   float64: Float64Array
   /** Signed, 16 bits. On the CPU only. */
@@ -128,9 +128,9 @@ const facts: { readonly [D in DType]: DTypeFacts } = {
   int8: { bits: 8, array: Int8Array },
   uint8: { bits: 8, array: Uint8Array },
   bool: { bits: 8, array: Uint8Array },
-  fp8: { bits: 8, array: Uint8Array },
+  float8e4m3: { bits: 8, array: Uint8Array },
   int4: { bits: 4, array: Uint8Array },
-  fp4: { bits: 4, array: Uint8Array },
+  float4e2m1: { bits: 4, array: Uint8Array },
   float64: { bits: 64, array: Float64Array },
   int16: { bits: 16, array: Int16Array },
   uint16: { bits: 16, array: Uint16Array },

@@ -39,8 +39,8 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
   }
 
   /** What was read so far. */
-  get stats(): VideoStats {
-    return this.#frames.stats
+  stats(): VideoStats {
+    return this.#frames.stats()
   }
 
   /**

@@ -25,7 +25,7 @@ constexpr PrecisionRow kPrecisions[] = {
     {"fp16", DType::float16, Enumerator::BuilderFlag_kFP16, false},
     {"bf16", DType::bfloat16, Enumerator::BuilderFlag_kBF16, false},
     {"int8", DType::int8, Enumerator::BuilderFlag_kINT8, true},
-    {"fp8", DType::fp8, Enumerator::BuilderFlag_kFP8, true},
+    {"fp8", DType::float8e4m3, Enumerator::BuilderFlag_kFP8, true},
     {"int4", DType::int4, Enumerator::BuilderFlag_kINT4, true},
 };
 
@@ -85,8 +85,8 @@ bool has(const Census& census, const PrecisionRow& row) {
 bool quantizesWeakly(const Census& census, const PrecisionRow& row) {
   if (row.type != DType::int8) return has(census, row);
   return std::ranges::any_of(census.quantized, [](const auto& each) {
-    return each.first != dtypeName(DType::fp8) && each.first != dtypeName(DType::int4) &&
-           each.first != dtypeName(DType::fp4);
+    return each.first != dtypeName(DType::float8e4m3) && each.first != dtypeName(DType::int4) &&
+           each.first != dtypeName(DType::float4e2m1);
   });
 }
 

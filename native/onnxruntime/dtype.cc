@@ -7,10 +7,10 @@ namespace {
 
 // In the order of the enumeration: DType's names, and of what it lacks those of ONNX.
 constexpr const char* kNames[] = {
-    "undefined", "float32",    "uint8",    "int8",    "uint16",         "int16",      "int32",
-    "int64",     "string",     "bool",     "float16", "float64",        "uint32",     "uint64",
-    "complex64", "complex128", "bfloat16", "fp8",     "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-    "uint4",     "int4",       "fp4",      "uint2",   "int2",           "float8e8m0",
+    "undefined", "float32",    "uint8",      "int8",       "uint16",         "int16",      "int32",
+    "int64",     "string",     "bool",       "float16",    "float64",        "uint32",     "uint64",
+    "complex64", "complex128", "bfloat16",   "float8e4m3", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",     "int4",       "float4e2m1", "uint2",      "int2",           "float8e8m0",
 };
 
 // By DType: it is asked for with each tensor that is bound.

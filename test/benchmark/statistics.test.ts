@@ -1,13 +1,6 @@
 // The arithmetic of a benchmark, held against traces that were summed up by hand, as trtexec would.
 import t from 'tap'
-import {
-  exportLayerInfo,
-  exportOutput,
-  exportProfile,
-  exportTimes,
-  type Benchmark,
-  type TraceRow,
-} from '../../lib/benchmark/index.js'
+import { exportLayerInfo, exportOutput, exportProfile, exportTimes, type TraceRow } from '../../lib/benchmark/index.js'
 import {
   medianOf,
   percentileOf,
@@ -19,6 +12,7 @@ import {
 import { checkedBenchmarkOptions } from '../../lib/engine/benchmark-options.js'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { failureOf } from '../support/errors.js'
+import { madeLayers } from './report/synthetic.js'
 import { dtypes, Tensor } from '../../lib/tensor.js'
 
 const upTo = (count: number): Float64Array => Float64Array.from({ length: count }, (_, i) => i + 1)
@@ -169,8 +163,8 @@ t.test("exports have trtexec's names", async (t) => {
       latencyMs: 7,
     },
   ])
-  const layers: Benchmark['layers'] = [{ name: 'conv "1"', timeMs: 30, averageMs: 3, medianMs: 2.5, percentage: 100 }]
-  t.same(JSON.parse(exportProfile({ layers, layerRuns: 10 })), [
+  const layers = madeLayers([{ name: 'conv "1"', averageMs: 3, medianMs: 2.5, timeShare: 1 }], 10, '{"Layers": []}')
+  t.same(JSON.parse(exportProfile({ layers })), [
     { count: 10 },
     { name: 'conv "1"', timeMs: 30, averageMs: 3, medianMs: 2.5, percentage: 100 },
   ])
@@ -185,7 +179,7 @@ t.test("exports have trtexec's names", async (t) => {
     { name: 'h', dimensions: '2', values: [0.5, 3] },
   ])
   t.match(exportOutput({ outputs }), /1152921504606846976/, 'whole numbers as they are')
-  t.equal(exportLayerInfo({ layerInfo: '{"Layers": []}' }), '{"Layers": []}')
+  t.equal(exportLayerInfo({ layers }), '{"Layers": []}')
   for (const without of [exportLayerInfo, exportProfile, exportOutput])
     t.match(await failureOf(() => without({})), {
       code: 'ERR_TRT_INVALID_ARGUMENT',
@@ -207,7 +201,7 @@ t.test('random inputs are in their ranges, and the same each time', async (t) =>
   for (const dtype of dtypes) {
     const [tensor, again] = [randomTensor({ dtype }, [3, 333], 1), randomTensor({ dtype }, [3, 333], 1)]
     t.same(tensor.data, again.data, dtype)
-    if (dtype === 'int4' || dtype === 'fp4') {
+    if (dtype === 'int4' || dtype === 'float4e2m1') {
       t.equal(tensor.data.at(-1)! < 16, true, 'the half byte that is nobody’s is empty')
       continue
     }

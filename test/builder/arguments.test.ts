@@ -119,7 +119,8 @@ t.test('options that cannot be are refused, by name', async (t) => {
 })
 
 t.test('the data types that TensorRT has not are refused, and those that it has are listed', async (t) => {
-  const has = "'float32', 'float16', 'bfloat16', 'int32', 'int64', 'int8', 'uint8', 'bool', 'fp8', 'int4', 'fp4'"
+  const has =
+    "'float32', 'float16', 'bfloat16', 'int32', 'int64', 'int8', 'uint8', 'bool', 'float8e4m3', 'int4', 'float4e2m1'"
   const constraints = { precisionConstraints: 'obey' } as const
   for (const dtype of ['float64', 'int16', 'uint16', 'uint32', 'uint64'] as const) {
     const received = `but received string "${dtype}"`

@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type BuildProgress, Engine, Tensor } from '../../lib/index.js'
-import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -20,7 +20,7 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
       const begun = performance.now()
       const plan = await new Builder().build(model, { shapes, onProgress: (step) => steps.push(step) })
       t.equal(Buffer.from(plan.bytes.subarray(0, 4)).toString(), 'vtrt', 'begins as a TensorRT-RTX plan does')
-      const { inputs, outputs } = modelInfo(await readModel(model))
+      const { inputs, outputs } = inspectModel(await readModel(model))
       const known = (list: readonly { name: string; dtype: string }[]): unknown =>
         list.map(({ name, dtype }) => ({ name, dtype }))
       t.same(known(plan.info.inputs), known(inputs), 'TensorRT sees the inputs that the ONNX file has')
@@ -30,7 +30,7 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
         steps.every(({ phase, step, steps }) => phase !== '' && step >= 0 && step <= steps),
         'no step beyond its phase',
       )
-      t.equal(plan.info.layers, plan.info.audit.layers, 'the network that was read is the one that was built')
+      t.equal(plan.info.layers, plan.info.network.layers, 'the network that was read is the one that was built')
       t.ok(
         plan.info.parseMs > 0 &&
           plan.info.buildMs > 0 &&
@@ -206,7 +206,7 @@ t.test(
     stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: 'weights.bin' }]
     await writeFile(join(folder, 'weights.bin'), weights)
     await writeFile(join(folder, 'model.onnx'), writeModel(model))
-    t.equal((await new Builder().build(join(folder, 'model.onnx'))).info.audit.weightBytes, 4 * weights.length)
+    t.equal((await new Builder().build(join(folder, 'model.onnx'))).info.network.weightBytes, 4 * weights.length)
     await rm(join(folder, 'weights.bin'))
     t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
   },

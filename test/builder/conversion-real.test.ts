@@ -14,11 +14,11 @@ for (const [precision, type] of [
   // prettier-ignore
   t.test(`the face detector in ${precision}`, { skip: skipWithoutRtx }, async (t) => {
     const model = await faceDetectorModel()
-    const whole = await new Builder().audit(model)
+    const whole = await new Builder().parse(model)
     const { info } = await new Builder({ precision }).build(model)
-    const { float32 = 0, [type]: half = 0 } = info.audit.outputTypes
+    const { float32 = 0, [type]: half = 0 } = info.network.outputTypes
     t.ok(half > 10 * float32, `${half} layers of ${type}, ${float32} of float32`)
-    t.equal(info.audit.weightBytes, whole.weightBytes / 2)
+    t.equal(info.network.weightBytes, whole.weightBytes / 2)
     t.match(info.conversion, { precision, kept: [] })
     t.match(info.settings, { precision: [precision] })
   })

@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type LogLine, onLog, Plan, Tensor } from '../../lib/index.js'
-import { GraphBuilder, parseModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -21,7 +22,7 @@ const flags = 2 ** 0 + 2 ** 6
 t.test('TensorRT 10 has flags: the model stays as it is', async (t) => {
   const { info } = await new Builder({ tensorrt: trt10.path, precision: 'fp16' }).build(relu)
   t.equal(info.conversion, undefined)
-  t.same(info.audit.outputTypes, { float32: 1 })
+  t.same(info.network.outputTypes, { float32: 1 })
   t.match(info.settings, { precision: ['fp16'], stronglyTyped: false })
   t.equal(trt10.control.stats().builds.at(-1)?.['flags'], flags)
 })
@@ -42,7 +43,7 @@ for (const [name, options] of [
       await new Promise((resolve) => setImmediate(resolve))
       stop()
       const { info } = plan
-      t.same(info.audit.outputTypes, { [type]: 2, float32: 1 }, 'a cast, the node, a cast back')
+      t.same(info.network.outputTypes, { [type]: 2, float32: 1 }, 'a cast, the node, a cast back')
       t.same(info.inputs.map(({ dtype }) => dtype), ['float32']) // prettier-ignore
       t.match(info.conversion, { precision, converted: 1, kept: [], casts: 2 })
       t.match(info.settings, { precision: [precision], stronglyTyped: true })
@@ -69,7 +70,7 @@ t.test('a model that has the type already is as its maker wanted it', async (t) 
   ] as const) {
     const { info } = await new Builder({ tensorrt: trt11.path, precision: 'fp16' }).build(model)
     t.equal(info.conversion, undefined)
-    t.same(info.audit.outputTypes, types)
+    t.same(info.network.outputTypes, types)
   }
   t.match(
     await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(typedModel('float16'))),
@@ -112,7 +113,7 @@ t.test('a file with weights in another file, a process of its own, an audit', as
     await using builder = new Builder({ tensorrt: trt11.path, precision: 'fp16', isolation })
     const { info } = await builder.build(path)
     t.same(info.conversion?.weights, weights, isolation)
-    t.same((await builder.audit(path)).outputTypes, info.audit.outputTypes, 'an audit sees what would be built')
+    t.same((await builder.parse(path)).outputTypes, info.network.outputTypes, 'an audit sees what would be built')
   }
 })
 

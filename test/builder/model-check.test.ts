@@ -58,7 +58,7 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
     'alias.bin',
   ]) {
     writeFileSync(path, external(location))
-    t.equal((await builder.build(path)).info.audit.weightBytes, 16, location)
+    t.equal((await builder.build(path)).info.network.weightBytes, 16, location)
   }
   const refused = [
     '../secret.bin',
@@ -98,7 +98,7 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
   t.match(await failureOf(() => builder.build(path)), { ...lfs, details: { path: join(folder, 'pointer.bin') } })
   writeFileSync(path, pointer)
   t.match(await failureOf(() => builder.build(path)), { ...lfs, details: { path } })
-  t.match(await failureOf(() => builder.audit(Buffer.from(pointer))), lfs, 'its bytes too')
+  t.match(await failureOf(() => builder.parse(Buffer.from(pointer))), lfs, 'its bytes too')
   t.match(
     await failureOf(() => builder.build(external('weights.bin'))),
     {
@@ -142,7 +142,7 @@ t.test('a stored tensor has as much as its shape says', { skip: skipWithoutRtx }
     w.rawData = new Uint8Array()
     w.floatData = [1, 2, 3, 4]
   })
-  t.equal((await builder.build(inList)).info.audit.weightBytes, 16, 'a list of the right length')
+  t.equal((await builder.build(inList)).info.network.weightBytes, 16, 'a list of the right length')
 })
 
 t.test('nodes that the parser would die of', { skip: skipWithoutRtx }, async (t) => {
@@ -164,7 +164,7 @@ t.test('nodes that the parser would die of', { skip: skipWithoutRtx }, async (t)
         message: RegExp(`blocksize of ${size}`),
       })
     t.same(
-      (await builder.build(blocks(operator, 2n))).info.audit.outputs.map(({ shape }) => shape),
+      (await builder.build(blocks(operator, 2n))).info.network.outputs.map(({ shape }) => shape),
       [shape],
       operator,
     )

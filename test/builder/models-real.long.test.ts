@@ -3,7 +3,8 @@
 import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { Builder, type BuildProgress, type Shapes } from '../../lib/index.js'
-import { modelInfo, openSizes, parseModel, readModel, type ValueInfo, writeModel } from '../../lib/onnx/index.js'
+import { inspectModel, openSizes, readModel, type ValueInfo, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { centerFace, modelsToBuild } from '../support/real-models.js'
 import { centerFacePath, skipWithoutCenterFace, skipWithoutRtx } from '../support/tensorrt.js'
 import { certain } from '../support/waiting.js'
@@ -46,7 +47,7 @@ for (const { name, source, shapes } of models) {
     const model = await source()
     const events: BuildProgress[] = []
     const { bytes, info } = await new Builder().build(model, { shapes, onProgress: (event) => events.push(event) })
-    const known = modelInfo(await readModel(model))
+    const known = inspectModel(await readModel(model))
     t.equal(Buffer.from(bytes.subarray(0, 4)).toString(), 'vtrt')
     t.same(info.inputs, known.inputs.map(asTensorRT), 'inputs as lib/onnx reads them')
     t.same(
@@ -66,7 +67,7 @@ for (const { name, source, shapes } of models) {
 
 t.test('CenterFace of any size', { skip: skip || skipWithoutCenterFace }, async (t) => {
   const bytes = writeModel(openSizes(await readModel(await centerFace.source())))
-  const [input] = modelInfo(parseModel(bytes)).inputs
+  const [input] = inspectModel(parseModel(bytes)).inputs
   t.same(input?.shape, ['N', 3, 'height', 'width'])
   const range = (batch: number, size: number): Shapes => ({
     'input.1': { min: [1, 3, 32, 32], opt: [1, 3, size, size], max: [batch, 3, size, size] },

@@ -40,7 +40,7 @@ const operations: Record<string, Operation> = {
   'Engine.load on the CPU': (signal) => Engine.load(wrong, { ...cpu, signal }),
   'Engine.attach': (signal) => Engine.attach({ pid: process.pid, id: 'none' }, { signal }),
   'Builder.build': (signal) => builder.build(wrong, { signal, shapes: wrong, onProgress: wrong }),
-  'Builder.audit': (signal) => builder.audit(wrong, { signal }),
+  'Builder.parse': (signal) => builder.parse(wrong, { signal }),
   'EngineCache.plan': (signal) => cache.plan(wrong, { signal, shapes: wrong, builder: { device: -1 } }),
   'EngineCache.entries': (signal) => cache.entries({ signal }),
   'EngineCache.clear': (signal) => cache.clear({ signal }),
@@ -73,7 +73,7 @@ for (const [name, engine] of Object.entries(engines)) {
   operations[`infer, ${name}`] = (signal) => engine.infer(unread, { signal, timeoutMs: 5 })
   operations[`stream, ${name}`] = (signal) => engine.stream(wrong, { signal, inFlight: 2 }).next()
   operations[`warmup, ${name}`] = (signal) => engine.warmup({ signal })
-  operations[`audit, ${name}`] = (signal) => engine.audit({ signal })
+  operations[`audit, ${name}`] = (signal) => engine.layers({ signal })
 }
 const young = new Engine(identity(), cpu)
 operations['infer before ready'] = (signal) => young.infer(unread, { signal })
@@ -91,7 +91,7 @@ t.test('aborted already', async (t) => {
     t.equal(getEventListeners(signal, 'abort').length, 0)
   }
   t.notOk(existsSync(cache.folder), 'nothing was made')
-  t.match(engines[family.name]?.stats, { completed: 0, failed: 0, bytesCopied: 0 })
+  t.match(engines[family.name]?.stats(), { completed: 0, failed: 0, bytesCopied: 0 })
 })
 
 t.teardown(async () => {

@@ -23,7 +23,7 @@ const program = `
     'a call that nobody awaits': async () => { (await slow()).infer(x) },
     'a call that was aborted': async () => { await (await slow()).infer(x, { timeoutMs: 1 }).catch(() => {}) },
     'a failed call': async () => { await (await open()).infer({ z: x }).catch(() => {}) },
-    'an audit': async () => { await (await open()).audit({ signal }).catch(() => {}) },
+    'an audit': async () => { await (await open()).layers({ signal }).catch(() => {}) },
   }
   for (const [state, drop] of Object.entries(states)) {
     await drop()

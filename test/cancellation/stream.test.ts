@@ -310,11 +310,11 @@ for (const family of families)
         for (;;) yield rows(1)
       }
       for await (const y of engine.stream(forever(), { inFlight: 40 })) if (y.size === 3) break
-      const { waiting, cancelled } = engine.stats
+      const { waiting, cancelled } = engine.stats()
       t.equal(waiting, 0)
       t.ok(cancelled > 20, `${cancelled} left the queue`)
     })
-    t.ok(await until(() => engine.stats.inFlight === 0))
+    t.ok(await until(() => engine.stats().inFlight === 0))
   })
 
 t.test('nothing is left', (t) => {

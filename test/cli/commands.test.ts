@@ -4,10 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import t from 'tap'
 import type { QuantizationReport } from '../../lib/quantization/index.js'
-import type { BuildInfo, CacheEntry, EngineAudit } from '../../lib/index.js'
+import type { BuildInfo, CacheEntry } from '../../lib/index.js'
 import { EngineCache, writeTensor } from '../../lib/index.js'
+import type { EngineLayers } from '../../lib/benchmark/index.js'
 import { summaries } from '../../lib/cli/summaries.js'
-import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { writeImage } from '../../lib/vision/index.js'
 import { useFakes } from '../native/fakes.js'
@@ -186,7 +187,7 @@ t.test('audit: exits with 3 where an expected precision is not there', async (t)
   await trt(['build', file('relu.onnx'), '-o', file('relu.plan'), '--tensorrt', fakes.trt10])
   const run = await trt(['audit', file('relu.plan'), '--tensorrt', fakes.trt10, '--iterations', '3', '--json'])
   t.equal(run.code, 0, run.stderr)
-  t.match(JSON.parse(run.stdout) as EngineAudit, { kind: 'engine', iterations: 3 })
+  t.match(JSON.parse(run.stdout) as EngineLayers, { count: Number, iterations: 3 })
   const strict = await trt(['audit', file('relu.plan'), '--tensorrt', fakes.trt10, '--expect', 'int8'])
   t.match(strict, { code: 3, stderr: /Asked for int8/, stdout: /slowest layers/ })
 })
@@ -235,10 +236,10 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
   const run = await trt(['convert', file('small.onnx'), '--fp16', '-o', file('half.onnx'), '--json'])
   t.equal(run.code, 0, run.stderr)
   t.match(JSON.parse(run.stdout), { model: file('half.onnx'), opset: 13, precision: 'fp16', kept: [] })
-  t.match(modelInfo(await readModel(file('half.onnx'))).operators, { Cast: 2 })
+  t.match(inspectModel(await readModel(file('half.onnx'))).operators, { Cast: 2 })
   const newer = await trt(['convert', file('small.onnx'), '--opset', '17', '-o', file('newer.onnx')])
   t.equal(newer.code, 0, newer.stderr)
-  t.equal(modelInfo(await readModel(file('newer.onnx'))).opset, 17)
+  t.equal(inspectModel(await readModel(file('newer.onnx'))).opset, 17)
   t.match(await trt(['convert', file('newer.onnx'), '--opset', '13', '-o', file('older.onnx')]), {
     code: 1,
     stderr: /from 17 on.*received 13/,
@@ -330,7 +331,10 @@ t.test('quantize: ranges from pictures, by a preset', async (t) => {
   t.equal(run.code, 0, run.stderr)
   const { report } = JSON.parse(run.stdout) as { report: QuantizationReport }
   t.match(report.layers, [{ name: 'conv', quantized: true }])
-  t.match(modelInfo(await readModel(file('int8.onnx'))).operators, { QuantizeLinear: Number, DequantizeLinear: Number })
+  t.match(inspectModel(await readModel(file('int8.onnx'))).operators, {
+    QuantizeLinear: Number,
+    DequantizeLinear: Number,
+  })
   t.match(readFileSync(file('ranges.svg'), 'utf8'), /^<svg/)
   await writeTensor(file('batch.npy'), new Tensor('float32', random.values(2 * 3 * 256, 1), [2, 3, 16, 16]))
   const tensors = await trt(['quantize', file('small.onnx'), '--data', file('batch.npy'), '-o', file('int8.onnx')])

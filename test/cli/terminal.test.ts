@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { facePhoto } from '../../examples/support/program.js'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Plan } from '../../lib/index.js'
-import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { readImage, writeImage } from '../../lib/vision/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { oneNode } from '../support/models.js'
@@ -184,7 +184,7 @@ t.test('quantize', async (t) => {
     const ended = await onTerminal([...args('small.onnx', 'pictures'), '-o', at('int8.onnx')])
     endedWell(t, ended, 0)
     t.match(ended.screen.text, /measured on 3 batches/)
-    t.match(modelInfo(await readModel(at('int8.onnx'))).operators, { QuantizeLinear: Number })
+    t.match(inspectModel(await readModel(at('int8.onnx'))).operators, { QuantizeLinear: Number })
   })
 
   await t.test('a picture that cannot be read: it is named', async (t) => {

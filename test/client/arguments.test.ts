@@ -94,7 +94,7 @@ t.test('options of clients', (t) => {
 })
 
 t.test('inferences', async (t) => {
-  const fp8 = new Tensor('fp8', new Uint8Array(1), [1])
+  const fp8 = new Tensor('float8e4m3', new Uint8Array(1), [1])
   const half = String.fromCharCode(0xd800)
   const wrong: readonly (readonly [model: unknown, inputs: unknown, options: unknown, error: Wanted])[] = [
     ['', { a: one }, {}, { code: invalid, message: /^Expected a non-empty string for model/ }],

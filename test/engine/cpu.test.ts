@@ -112,7 +112,7 @@ onEachWay('every data type, scalars and empty tensors', async (t, way) => {
     same(t, result?.data, given.data)
     t.not(result?.data.buffer, given.data.buffer, 'memory of its own')
   }
-  for (const dtype of ['bfloat16', 'fp8'] as const) {
+  for (const dtype of ['bfloat16', 'float8e4m3'] as const) {
     if (way === 'addon') {
       await using same = await Engine.load(identity(dtype), cpu)
       const x = pattern(dtype, [7])

@@ -1,7 +1,8 @@
 // The data types of the CPU alone, through real inference: each to its ends, and where models change one into another.
 import t from 'tap'
 import { type DType, Engine, Tensor } from '../../lib/index.js'
-import { GraphBuilder, modelInfo, parseModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, inspectModel, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { elementTypeNumber } from '../../lib/onnx/element-type.js'
 import { failureOf } from '../support/errors.js'
 import { identity } from '../support/models.js'
@@ -22,7 +23,7 @@ const types = Object.keys(ends) as (keyof typeof ends)[]
 for (const dtype of types) {
   t.test(`${dtype}: every number comes back as it went in`, async (t) => {
     const model = identity(dtype)
-    t.match(modelInfo(parseModel(model)), { inputs: [{ name: 'x', dtype }], outputs: [{ name: 'y', dtype }] })
+    t.match(inspectModel(parseModel(model)), { inputs: [{ name: 'x', dtype }], outputs: [{ name: 'y', dtype }] })
     await using engine = await Engine.load(model, { ...cpu, inputs: { x: dtype }, outputs: { y: dtype } })
     const x = ends[dtype]
     const y = await engine.infer(x)

@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { driverRemedy, remedyOf } from '../../lib/base/remedies.js'
 import { Builder, capabilities, Engine, EngineCache, Plan, Refitter } from '../../lib/index.js'
-import { parseModel, readModel } from '../../lib/onnx/index.js'
+import { readModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { buildFakes } from '../fake/build.js'
 import { fakePlan } from '../fake/plan.js'
 import { failureOf } from '../support/errors.js'
@@ -115,7 +116,7 @@ t.test('the CPU that auto took says why, and so do errors that follow', async (t
   t.match(engine.backendReason, /^No CUDA driver: .*libcuda\.so\.1.*What to do: /)
   const x = engine.allocate('x', [2])
   t.same((await engine.infer(x)).shape, [2])
-  const { code, message } = await failureOf(() => engine.audit())
+  const { code, message } = await failureOf(() => engine.layers())
   t.equal(code, 'ERR_TRT_UNSUPPORTED')
   t.ok(
     message.endsWith(

@@ -49,9 +49,9 @@ t.test('each member that it lacks is refused by name', async (t) => {
   const uses: Record<keyof typeof lacks.members, () => unknown> = {
     'inferSync()': () => engine.inferSync(pattern('float32', [2])),
     'share()': () => engine.share(),
-    stats: () => engine.stats,
+    stats: () => engine.stats(),
     'counters()': () => engine.counters(),
-    memory: () => engine.memory,
+    memory: () => engine.memory(),
     "location: 'device'": () => engine.infer(pattern('float32', [2]), { location: 'device' }),
     priority: () => engine.infer(pattern('float32', [2]), { priority: 2 }),
     queueTimeoutMs: () => engine.infer(pattern('float32', [2]), { queueTimeoutMs: 5 }),
@@ -60,10 +60,10 @@ t.test('each member that it lacks is refused by name', async (t) => {
   }
   for (const [name, use] of Object.entries(uses))
     t.match(await failureOf(use), { code: 'ERR_TRT_UNSUPPORTED', message: `${name} ${because}` })
-  const audit = await failureOf(() => engine.audit())
+  const audit = await failureOf(() => engine.layers())
   t.equal(
     audit.message,
-    'audit() needs the TensorRT backend; this engine runs on the CPU',
+    'layers() needs the TensorRT backend; this engine runs on the CPU',
     'which the addon could not either',
   )
 })
@@ -92,7 +92,7 @@ t.test('why the addon is not used', async (t) => {
     const engine = await Engine.load(Uint8Array.from(model), { backend: 'cpu' })
     const y = await engine.infer(Tensor.from(Float32Array.of(7)))
     console.log(engine.description, y.data[0])
-    try { engine.stats } catch (error) { console.log(error.message) }
+    try { engine.stats() } catch (error) { console.log(error.message) }
     process.exit()`
   const env = { NODE_TENSORRT_ADDON: '/nonexistent.node', NODE_TENSORRT_PORTABLE: '' }
   const run = (platform: string): ReturnType<typeof runNode> =>

@@ -57,7 +57,7 @@ for (const family of families)
       'build in a process, unknown operator': () => isolated.build(unknown),
       'build, not built': failing('buildSerializedNetwork', () => builder.build(oneNode('Relu', [1, 4]))),
       'cached, unknown operator': () => new EngineCache({ folder }).plan(unknown, { builder: { tensorrt } }),
-      audit: failing('enqueueV3', () => engine.audit()),
+      audit: failing('enqueueV3', () => engine.layers()),
       refit: () => new Refitter(planOf(family, fanPlan(1)), { tensorrt }).refit(),
       'no plan': () => Plan.inspect(damaged),
       'no driver function': () => Engine.load(planOf(family, rowsPlan()), { tensorrt, device: 1000 }),

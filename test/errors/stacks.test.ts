@@ -70,7 +70,7 @@ for (const family of families)
       }
     }
     // what a stream that failed had under way would take the next failure
-    const isIdle = (): boolean => engine.stats.waiting === 0 && engine.stats.inFlight === 0
+    const isIdle = (): boolean => engine.stats().waiting === 0 && engine.stats().inFlight === 0
     await showCallers(t, isIdle, {
       'infer, refused': () => engine.infer(wrong),
       'infer, failed': whenItFails(() => engine.infer(x)),
@@ -95,9 +95,9 @@ for (const family of families)
       'stream, after a load failed': () => drain(failed, x),
       'warmup, failed': whenItFails(() => engine.warmup()),
       'warmup, after a load failed': () => failed.warmup(),
-      'audit, refused': () => engine.audit({ profile: 9 }),
-      'audit, refused, with a signal': () => engine.audit({ profile: 9, signal: new AbortController().signal }),
-      'audit, before a load fails': () => young().audit(),
+      'audit, refused': () => engine.layers({ profile: 9 }),
+      'audit, refused, with a signal': () => engine.layers({ profile: 9, signal: new AbortController().signal }),
+      'audit, before a load fails': () => young().layers(),
       ready: () => young().ready,
       'Engine.load, no file': () => Engine.load(missing),
       'Engine.load, no model': () => Engine.load(join(folder, 'no.plan')),
@@ -111,7 +111,7 @@ for (const family of families)
       'Builder.build': () => builder.build(damaged),
       'Builder.build, no file': () => builder.build(missing),
       'Builder.build, in a process': () => isolated.build(damaged),
-      'Builder.audit': () => builder.audit(damaged),
+      'Builder.parse': () => builder.parse(damaged),
       'EngineCache.plan, damaged': () => cache.plan(damaged, { builder: { tensorrt } }),
       'EngineCache.plan, no file': () => cache.plan(missing, { builder: { tensorrt } }),
       'EngineCache.plan, no parser': () => cache.plan(oneNode('NoSuchOperator', [1, 4]), { builder: { tensorrt } }),
@@ -145,7 +145,7 @@ await t.test('CPU', async (t) => {
     'infer, before a load fails': () => new Engine(damaged, cpu).infer(inputs),
     'Engine.load': () => Engine.load(damaged, cpu),
     'Engine.load, with a signal': () => Engine.load(damaged, { ...cpu, signal }),
-    audit: () => engine.audit(),
+    audit: () => engine.layers(),
     readImage: () => readImage(missing),
     'readImage, no picture': () => readImage(join(folder, 'no.jpg')),
     'readImage, with a signal': () => readImage(missing, { signal }),

@@ -1,7 +1,7 @@
 // Plans for the fake TensorRT: what they hold is described in nvinfer/program.h.
 
 export type FakeType =
-  'float32' | 'float16' | 'bfloat16' | 'int8' | 'int32' | 'int64' | 'uint8' | 'bool' | 'fp8' | 'int4'
+  'float32' | 'float16' | 'bfloat16' | 'int8' | 'int32' | 'int64' | 'uint8' | 'bool' | 'float8e4m3' | 'int4'
 
 export interface FakePort {
   name: string

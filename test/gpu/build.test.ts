@@ -13,7 +13,7 @@ import {
   capabilities,
   Engine,
   EngineCache,
-  type NetworkAudit,
+  type NetworkInfo,
   type Plan,
 } from '../../lib/index.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -81,9 +81,9 @@ async function build({ path, shapes }: Model, options: BuilderOptions): Promise<
   return { plan, ms }
 }
 
-async function networkOf({ path }: Model): Promise<NetworkAudit> {
+async function networkOf({ path }: Model): Promise<NetworkInfo> {
   await using builder = new Builder()
-  return await builder.audit(path)
+  return await builder.parse(path)
 }
 
 /** Each picture alone, then as many of them in turn as the profile's best and largest shapes have. */
@@ -109,7 +109,7 @@ async function checkOutputs(
 
 /** What was asked for is what takes most of the time, and the audit says where it is not. */
 async function checkAudit(t: Test, engine: Engine, precision: Precision): Promise<void> {
-  const audit = await engine.audit({ expect: precision, minShare: 0.5 })
+  const audit = await engine.layers({ expect: precision, minShare: 0.5 })
   for (const line of account(audit)) t.comment(line)
   const layersOf = (type: string): number => audit.precisions.find((each) => each.precision === type)?.layers ?? 0
   t.notOk('limited' in audit, 'the plan tells all about its layers')
@@ -122,9 +122,9 @@ async function checkAudit(t: Test, engine: Engine, precision: Precision): Promis
   )
   if (precision === 'fp16') return
   t.equal(layersOf('float16'), 0, 'no layer in float16')
-  const { warnings } = await engine.audit({ expect: 'fp16', iterations: 1 })
+  const { warnings } = await engine.layers({ expect: 'fp16', iterations: 1 })
   t.ok(
-    warnings.includes(`Asked for fp16: 0 of ${audit.layers} layers`),
+    warnings.includes(`Asked for fp16: 0 of ${audit.count} layers`),
     'a warning where a precision that is asked for is absent',
   )
 }

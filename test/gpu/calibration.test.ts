@@ -59,10 +59,10 @@ const build = async (model: Uint8Array, calibrator: CalibrationSource) => {
 
 async function checkEngine(t: Test, plan: Uint8Array, expected: readonly Float32Array[]): Promise<void> {
   await using engine = await Engine.load(plan)
-  const audit = await engine.audit({ expect: 'int8' })
+  const audit = await engine.layers({ expect: 'int8' })
   for (const line of account(audit)) t.comment(line)
   const int8 = audit.precisions.find(({ precision }) => precision === 'int8')
-  t.ok((int8?.layers ?? 0) >= 2, `${int8?.layers ?? 0} of ${audit.layers} layers in INT8`)
+  t.ok((int8?.layers ?? 0) >= 2, `${int8?.layers ?? 0} of ${audit.count} layers in INT8`)
   for (const [i, x] of pictures.entries()) {
     const same = cosine(await outputOf(engine, x), expected[i] ?? new Float32Array())
     t.ok(same >= 0.99, `picture ${i}: cosine ${same}`)

@@ -50,7 +50,7 @@ await t.test(
         t.equal(captures, afterFirst, `${afterFirst} lines of the log about captures, all of them before`)
         // told for a reader: where graphs hold addresses and are captured anew, they cost more than they save
         t.comment(
-          `${JSON.stringify(options)}: compute ${engine.stats.computeMs.p50} ms, p99 ${engine.stats.computeMs.p99} ms`,
+          `${JSON.stringify(options)}: compute ${engine.stats().computeMs.p50} ms, p99 ${engine.stats().computeMs.p99} ms`,
         )
         return results
       } finally {
@@ -65,7 +65,7 @@ await t.test('an engine that needs no scratch memory runs in lanes, audits and b
   await using engine = await Engine.load(await planOf(oneNode('Relu')))
   const x = Tensor.from(Float32Array.of(-1, 2, -3, 4)).reshape([1, 4])
   for (let i = 0; i < 8; i++) t.same((await engine.infer(x)).data, Float32Array.of(0, 2, 0, 4))
-  t.ok((await engine.audit({ iterations: 2 })).layers > 0)
+  t.ok((await engine.layers({ iterations: 2 })).count > 0)
   t.ok((await engine.benchmark({ iterations: 5, durationMs: 0, warmUpMs: 0 })).queries > 0)
 })
 
@@ -88,5 +88,5 @@ await t.test('a context goes on after enqueues that failed, once and again', asy
 /** Device memory of an engine before it has run anything. */
 async function heldBy(plan: Uint8Array): Promise<number> {
   await using engine = await Engine.load(plan)
-  return engine.memory.device
+  return engine.memory().device
 }

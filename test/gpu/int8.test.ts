@@ -15,9 +15,9 @@ async function checkModel(t: Test, model: Model): Promise<void> {
   for (const { name, plan } of ways) {
     await using engine = await Engine.load(plan)
     const cosine = await worstCosine(engine, others, expected)
-    const audit = await engine.audit()
+    const audit = await engine.layers()
     const int8 = int8Layers(audit)
-    t.comment(`${name}: ${int8} of ${audit.layers} layers in INT8`)
+    t.comment(`${name}: ${int8} of ${audit.count} layers in INT8`)
     for (const line of account(audit)) t.comment(`  ${line}`)
     t.ok(cosine >= (name.startsWith('INT8') ? 0.98 : 0.999), `${name}: cosine ${cosine.toFixed(5)}`)
     t.equal(int8 > 0, name.startsWith('INT8'), `${name}: layers in INT8`)

@@ -4,7 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packageRoot } from '../../lib/base/package.js'
-import { Engine, type EngineAudit, type Shapes, Tensor } from '../../lib/index.js'
+import type { EngineLayers } from '../../lib/benchmark/index.js'
+import { slowestLayers } from '../../lib/cli/output/format.js'
+import { Engine, type Shapes, Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { cosine } from '../support/values.js'
 import { type Architecture, resnet50, unet } from './models.js'
@@ -98,13 +100,14 @@ export function leastCosine(batch: Float32Array, expected: readonly Float32Array
   return Math.min(...rows.map((row, i) => cosine(row, expected[i % expected.length] ?? new Float32Array())))
 }
 
-/** What an audit found, in lines for people. */
-export function account({ layers, totalMs, shapes, precisions, slowest, warnings }: EngineAudit): string[] {
+/** Layers and times, in lines for people. */
+export function account(found: EngineLayers): string[] {
+  const { count, totalMs, shapes, precisions, warnings } = found
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
   return [
-    `${layers} layers, ${totalMs.toFixed(3)} ms at ${JSON.stringify(shapes)}`,
+    `${count} layers, ${totalMs.toFixed(3)} ms at ${JSON.stringify(shapes)}`,
     ...precisions.map((each) => `${each.precision}: ${each.layers} layers, ${percent(each.timeShare)} of the time`),
-    ...slowest
+    ...slowestLayers(found)
       .slice(0, 3)
       .map((each) => `slowest: ${each.name} (${each.type}, ${each.precision}) ${each.medianMs.toFixed(3)} ms`),
     ...warnings.map((warning) => `warning: ${warning}`),

@@ -1,13 +1,7 @@
 // The ways to INT8, beside FP32 and FP16, for test/gpu/int8.test.ts and bench/int8.ts.
 import { loadAddon, tensorrtPath } from '../../lib/backend/native.js'
-import {
-  Builder,
-  type BuilderOptions,
-  type BuildOptions,
-  type Engine,
-  type EngineAudit,
-  type Tensor,
-} from '../../lib/index.js'
+import type { EngineLayers } from '../../lib/benchmark/index.js'
+import { Builder, type BuilderOptions, type BuildOptions, type Engine, type Tensor } from '../../lib/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { crop, toTensorSync } from '../../lib/vision/index.js'
 import { photographs } from '../quantization/real.js'
@@ -81,6 +75,6 @@ export async function worstCosine(
 }
 
 /** How many layers run in INT8. */
-export function int8Layers({ precisions }: EngineAudit): number {
+export function int8Layers({ precisions }: EngineLayers): number {
   return precisions.find(({ precision }) => precision === 'int8')?.layers ?? 0
 }

@@ -26,7 +26,7 @@ for (const runtime of runtimes) {
       await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 60_000 }))
       const results = await Promise.all(Array.from({ length: 64 }, (_, i) => engine.infer(rows(i))))
       results.forEach((y, i) => t.same([y.shape, y.data], [[1, 3], wanted(rows(i).data)]))
-      t.match(engine.stats, { completed: 64, batches: 4, bytesCopied: 64 * 12 })
+      t.match(engine.stats(), { completed: 64, batches: 4, bytesCopied: 64 * 12 })
     })
 
     await t.test('requests of several rows; none is split', async (t) => {
@@ -34,8 +34,8 @@ for (const runtime of runtimes) {
       await using engine = await load(runtime, rowsPlan(), batching({ holdUntil: counts.length }))
       const results = await Promise.all(counts.map((count, i) => engine.infer(rows(i, count))))
       results.forEach((y, i) => t.same([y.shape, y.data], [[counts[i], 3], wanted(rows(i, counts[i]).data)]))
-      t.equal(engine.stats.completed, 9)
-      t.ok(engine.stats.batches <= 5, `${engine.stats.batches} batches`)
+      t.equal(engine.stats().completed, 9)
+      t.ok(engine.stats().batches <= 5, `${engine.stats().batches} batches`)
     })
 
     await t.test('other dimensions decide who may merge', async (t) => {
@@ -43,7 +43,7 @@ for (const runtime of runtimes) {
       const inputs = Array.from({ length: 24 }, (_, i) => rows(i, 1, 1 + (i % 3)))
       const results = await Promise.all(inputs.map((x) => engine.infer(x)))
       results.forEach((y, i) => t.same([y.shape, y.data], [inputs[i]?.shape, inputs[i]?.data.map((value) => -value)]))
-      t.equal(engine.stats.batches, 3)
+      t.equal(engine.stats().batches, 3)
     })
 
     await t.test('a bad request fails alone', async (t) => {
@@ -70,7 +70,7 @@ for (const runtime of runtimes) {
         [5, 3],
       ] as const)
         t.same((await calls[i])?.data, wanted(rows(i, count).data))
-      t.equal(engine.stats.batches, 1)
+      t.equal(engine.stats().batches, 1)
     })
 
     await t.test('a batch of one leaves after maxDelayMs; with 0 at once', async (t) => {
@@ -80,8 +80,8 @@ for (const runtime of runtimes) {
       const waiting = slower.infer(rows(2))
       t.same((await slow.infer(rows(1))).data, wanted(rows(1).data))
       t.same((await fast.infer(rows(1))).data, wanted(rows(1).data))
-      t.match([slow, fast].map(({ stats }) => stats.batches), [1, 1]) // prettier-ignore
-      t.match(slower.stats, { waiting: 1, batches: 0 }, 'its time has not come')
+      t.match([slow, fast].map((engine) => engine.stats().batches), [1, 1]) // prettier-ignore
+      t.match(slower.stats(), { waiting: 1, batches: 0 }, 'its time has not come')
       await slower.close()
       t.same((await waiting).data, wanted(rows(2).data))
     })
@@ -94,7 +94,7 @@ for (const runtime of runtimes) {
       const alone = other.infer(rows(0)).then(() => (waited = true))
       await Promise.all([0, 1, 2, 3].map((i) => engine.infer(rows(i))))
       await Promise.all([engine.infer(rows(0, 3)), engine.infer(rows(1, 5))])
-      t.match(engine.stats, { completed: 6, batches: 2 })
+      t.match(engine.stats(), { completed: 6, batches: 2 })
       t.notOk(waited, 'another size waits')
       await other.close()
       await alone
@@ -107,7 +107,7 @@ for (const runtime of runtimes) {
           const results = await Promise.all(Array.from({ length: size }, (_, i) => engine.infer(rows(round * 19 + i))))
           results.forEach((y, i) => t.same([y.shape, y.data], [[1, 3], wanted(rows(round * 19 + i).data)]))
         }
-        const { bytesCopied } = engine.stats
+        const { bytesCopied } = engine.stats()
         // a batch that left while the next request was written leaves that one's rows where the CPU has to gather them
         if (engine.counters().executions === 7) t.equal(bytesCopied, 38 * 12, 'what only fills up is not copied')
         else t.ok(bytesCopied >= 38 * 12 && bytesCopied <= 2 * 38 * 12, `${bytesCopied} bytes`)
@@ -121,21 +121,21 @@ for (const runtime of runtimes) {
         engine.infer(rows(i, 1 + (i % 3)), i % 2 ? { signal: controller.signal } : {}),
       )
       const late = engine.infer(rows(9), { timeoutMs: 10 })
-      t.equal(engine.stats.waiting, 7)
+      t.equal(engine.stats().waiting, 7)
       controller.abort()
-      t.match(engine.stats, { waiting: 4, cancelled: 3 })
+      t.match(engine.stats(), { waiting: 4, cancelled: 3 })
       const settling = Promise.allSettled(calls)
       t.equal((await failureOf(() => late)).code, 'ERR_TRT_TIMEOUT')
-      t.match(engine.stats, { waiting: 3, cancelled: 4 })
+      t.match(engine.stats(), { waiting: 3, cancelled: 4 })
       const last = await engine.infer(rows(8, 10)) // with the six rows that wait it is a full batch
       t.same(last.data, wanted(rows(8, 10).data))
       t.same((await settling).map(({ status }) => status[0]), ['f', 'r', 'f', 'r', 'f', 'r']) // prettier-ignore
       for (const i of [0, 2, 4]) t.same((await calls[i])?.data, wanted(rows(i, 1 + (i % 3)).data))
-      t.match(engine.stats, { waiting: 0, completed: 4, cancelled: 4, batches: 1 })
+      t.match(engine.stats(), { waiting: 0, completed: 4, cancelled: 4, batches: 1 })
       // all of a batch
       const alone = engine.infer(rows(1), { timeoutMs: 5 })
       t.equal((await failureOf(() => alone)).code, 'ERR_TRT_TIMEOUT')
-      t.match(engine.stats, { waiting: 0, cancelled: 5, batches: 1 })
+      t.match(engine.stats(), { waiting: 0, cancelled: 5, batches: 1 })
       t.same((await engine.infer(rows(2, 16))).data, wanted(rows(2, 16).data))
     })
 
@@ -151,7 +151,7 @@ for (const runtime of runtimes) {
       const results = await Promise.all(given.map((x, i) => engine.infer(x, i === 7 ? { into: { y } } : {})))
       results.forEach((result, i) => t.same(result.data, wanted(rows(i, 2).data)))
       t.equal(results[7], y)
-      const { bytesCopied } = engine.stats
+      const { bytesCopied } = engine.stats()
       // beside ordinary ones the CPU has to put theirs, too, where all lie together
       const gathered = runtime.backend === 'cpu' ? 4 * 24 : 0
       if (engine.counters().executions === 2) t.equal(bytesCopied, 8 * 24 + gathered)
@@ -194,7 +194,7 @@ for (const runtime of runtimes) {
             calls[i]?.a.data.map((value) => -value),
           )
       })
-      t.equal(engine.stats.batches, 1)
+      t.equal(engine.stats().batches, 1)
       const uneven = { a: rows(0, 2, 2), b: Tensor.from(Int32Array.of(1)) }
       t.match(await failureOf(() => engine.infer(uneven)), { code: 'ERR_TRT_SHAPE', message: /same number of rows/ })
     })
@@ -206,7 +206,7 @@ for (const runtime of runtimes) {
       const alone = other.infer(rows(0)).then(() => (waited = true))
       const waiting = [0, 1, 2].map((i) => engine.infer(rows(i)))
       t.same(engine.inferSync(rows(7, 4)).data, wanted(rows(7, 4).data), 'it does not wait for a batch')
-      t.equal(engine.stats.waiting, 3)
+      t.equal(engine.stats().waiting, 3)
       await engine.close()
       for (const [i, y] of waiting.entries()) t.same((await y).data, wanted(rows(i).data))
       t.notOk(waited, 'what waits leaves at once')
@@ -222,9 +222,9 @@ for (const runtime of runtimes) {
         async (engine) => {
           const results = await Promise.all(Array.from({ length: 120 }, (_, i) => engine.infer(rows(i))))
           results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
-          t.equal(engine.stats.completed, 120)
-          t.equal(engine.stats.batches, 30)
-          t.ok(await until(() => engine.stats.inFlight === 0))
+          t.equal(engine.stats().completed, 120)
+          t.equal(engine.stats().batches, 30)
+          t.ok(await until(() => engine.stats().inFlight === 0))
         },
       )
     })

@@ -77,7 +77,7 @@ for (const runtime of runtimes) {
           'inputs may overlap',
         )
         t.same((await engine.infer({ a, b: a }))['y']?.data, [1, 2, 3, 4, 1, 2, 3, 4], 'or be one')
-        t.equal(engine.stats.bytesCopied, 0)
+        t.equal(engine.stats().bytesCopied, 0)
         for (const overlapping of [floats(block, 3, 8), floats(block, 7, 8), floats(block, 0, 8)])
           t.equal(
             (await failureOf(() => engine.infer({ a, b }, { into: { y: overlapping } }))).code,
@@ -139,7 +139,7 @@ for (const runtime of runtimes) {
             t.same(results[i]?.data, wanted(x.subarray(3 * first, 3 * (first + count))))
           t.match(engine.counters(), { requests: 4, rows: 8, executions: 1, batchSizes: [{ rows: 8, executions: 1 }] })
           const isGathered = runtime.backend === 'cpu' && (apart > 0 || order[0] > 0)
-          t.equal(engine.stats.bytesCopied, isGathered ? 8 * 12 : 0)
+          t.equal(engine.stats().bytesCopied, isGathered ? 8 * 12 : 0)
         }
       },
     )
@@ -235,7 +235,7 @@ for (const runtime of runtimes) {
         const ended = engine
           .infer({ x: tensor(input) }, { ...into, signal: abort.signal })
           .then(() => undefined, codeOf)
-        const waits = engine.stats.waiting
+        const waits = engine.stats().waiting
         const begun = waits === underWay.length + 1
         if (begun === isRefused) wrong.push(`round ${round}: ${begun ? 'begun' : 'refused'}`)
         if (isRefused) {
@@ -285,7 +285,7 @@ for (const runtime of runtimes) {
             t.equal(await engine.released(memory), undefined)
           const abort = new AbortController()
           const call = engine.infer({ x }, { into: { y }, signal: abort.signal })
-          t.ok(await until(() => engine.stats.inFlight === 1), 'it runs')
+          t.ok(await until(() => engine.stats().inFlight === 1), 'it runs')
           t.equal(await engine.released(rowsOf(block, 2, 2)), undefined, 'other bytes are free')
           const happened: string[] = []
           const other = new AbortController()

@@ -38,7 +38,7 @@ const program = (from: string, onnxruntime: { path?: string } = {}): string => `
   const endless = await Engine.load(${JSON.stringify(slow)}, options)
   const ended = await endless.infer(Tensor.zeros('float32', [1, 3]), { timeoutMs: 30 }).catch(({ code }) => code)
   await endless.close()
-  const { batches } = engine.stats
+  const { batches } = engine.stats()
   console.log(JSON.stringify({
     description: engine.description, located, cpu: (await capabilities()).cpu, batches, ended, results: results.map(({ data }) => Array.from(data)),
   }))

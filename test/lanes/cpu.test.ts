@@ -25,16 +25,16 @@ t.test('a run that nobody waits for any more is ended', async (t) => {
   await onnxruntime.slowly(minutes, rowsPlan(), {}, async (engine) => {
     const controller = new AbortController()
     const calls = [{ signal: controller.signal }, { timeoutMs: 30 }].map((options) => engine.infer(rows(0), options))
-    t.ok(await until(() => engine.stats.inFlight === 1))
+    t.ok(await until(() => engine.stats().inFlight === 1))
     const reason = new Error('mine')
     controller.abort(reason)
     t.equal(await calls[0]?.catch((error: unknown) => error), reason)
     t.match(await failureOf(() => calls[1]), { code: 'ERR_TRT_TIMEOUT' })
-    t.ok(await until(() => engine.stats.inFlight === 0), 'the lane is free again')
-    t.match(engine.stats, { completed: 0, failed: 0, cancelled: 2, waiting: 0 })
+    t.ok(await until(() => engine.stats().inFlight === 0), 'the lane is free again')
+    t.match(engine.stats(), { completed: 0, failed: 0, cancelled: 2, waiting: 0 })
     for (let i = 0; i < 5; i++) await failureOf(() => engine.infer(rows(i), { timeoutMs: 1 + 4 * i }))
-    t.ok(await until(() => engine.stats.inFlight === 0))
-    t.match(engine.stats, { completed: 0, failed: 0, cancelled: 7 })
+    t.ok(await until(() => engine.stats().inFlight === 0))
+    t.match(engine.stats(), { completed: 0, failed: 0, cancelled: 7 })
   })
 })
 
@@ -47,7 +47,7 @@ t.test('a lane that was ended runs on', async (t) => {
       const controller = new AbortController()
       const [aborted, other] = [engine.infer(rows(0), { signal: controller.signal }), engine.infer(rows(i))]
       const ended = aborted.catch((error: unknown) => error)
-      t.ok(await until(() => engine.stats.inFlight > 0))
+      t.ok(await until(() => engine.stats().inFlight > 0))
       controller.abort(new Error('mine'))
       t.match(await ended, { message: 'mine' })
       t.same((await other).data, wanted(rows(i).data))
@@ -61,20 +61,20 @@ t.test('a batch is ended once all of its requests are given up, and not before',
   await onnxruntime.slowly(minutes, rowsPlan(), { batching }, async (engine) => {
     const controllers = Array.from({ length: 4 }, () => new AbortController())
     const calls = controllers.map(({ signal }, i) => engine.infer(rows(i), { signal }).catch((error: unknown) => error))
-    t.ok(await until(() => engine.stats.inFlight === 4))
+    t.ok(await until(() => engine.stats().inFlight === 4))
     const last = controllers.pop()
     for (const controller of controllers) controller.abort(new Error('mine'))
     t.match(await Promise.all(calls.slice(0, 3)), Array(3).fill({ message: 'mine' }))
-    t.equal(engine.stats.inFlight, 4, 'somebody waits')
+    t.equal(engine.stats().inFlight, 4, 'somebody waits')
     last?.abort(new Error('last'))
     t.match(await calls[3], { message: 'last' })
-    t.ok(await until(() => engine.stats.inFlight === 0))
-    t.match(engine.stats, { completed: 0, failed: 0, cancelled: 4, batches: 1 })
+    t.ok(await until(() => engine.stats().inFlight === 0))
+    t.match(engine.stats(), { completed: 0, failed: 0, cancelled: 4, batches: 1 })
   })
   await onnxruntime.slowly({ computeMs: 1000 }, rowsPlan(), { batching }, async (engine) => {
     const controller = new AbortController()
     const calls = [0, 1, 2, 3].map((i) => engine.infer(rows(i), i < 3 ? { signal: controller.signal } : {}))
-    t.ok(await until(() => engine.stats.inFlight === 4))
+    t.ok(await until(() => engine.stats().inFlight === 4))
     controller.abort(new Error('mine'))
     const settled = await Promise.allSettled(calls)
     t.same(settled.map(({ status }) => status), ['rejected', 'rejected', 'rejected', 'fulfilled']) // prettier-ignore
@@ -86,14 +86,14 @@ t.test('a warmup, and a stream, that are cut short in minutes of work', async (t
   await onnxruntime.slowly(minutes, rowsPlan(), { lanes: 2 }, async (engine) => {
     const signal = AbortSignal.timeout(50)
     await t.rejects(engine.warmup({ signal }), { name: 'TimeoutError' })
-    t.ok(await until(() => engine.stats.inFlight + engine.stats.waiting === 0))
+    t.ok(await until(() => engine.stats().inFlight + engine.stats().waiting === 0))
     const streaming = async (): Promise<void> => {
       for await (const y of engine.stream([rows(0), rows(1), rows(2)], { signal: AbortSignal.timeout(50) }))
         t.equal(y.size, 3)
     }
     await t.rejects(streaming(), { name: 'TimeoutError' })
-    t.ok(await until(() => engine.stats.inFlight + engine.stats.waiting === 0))
-    t.equal(engine.stats.failed, 0)
+    t.ok(await until(() => engine.stats().inFlight + engine.stats().waiting === 0))
+    t.equal(engine.stats().failed, 0)
   })
 })
 
@@ -105,7 +105,7 @@ t.test('a run that fails takes its batch along, and no other', async (t) => {
   })
   t.throws(() => alone.inferSync(ints(-9)), { code: 'ERR_TRT_EXECUTION' })
   t.same((await alone.infer(ints(3, 0))).data, Float32Array.of(13, 10))
-  t.match(alone.stats, { completed: 1, failed: 2 })
+  t.match(alone.stats(), { completed: 1, failed: 2 })
   await using engine = await open(lookUp(), { batching: { maxBatch: 4, maxDelayMs: 60_000 } })
   const given = [0, 1, 2, 9, 3, 2, 1, 0]
   const settled = await Promise.allSettled(given.map((index) => engine.infer(ints(index))))
@@ -113,7 +113,7 @@ t.test('a run that fails takes its batch along, and no other', async (t) => {
     each.status === 'fulfilled' ? each.value.data[0] : (each.reason as { code: string }).code,
   )
   t.same(ends, [...Array<string>(4).fill('ERR_TRT_EXECUTION'), 13, 12, 11, 10])
-  t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })
+  t.match(engine.stats(), { completed: 4, failed: 4, batches: 2 })
 })
 
 t.test('outputs whose size depends on data', async (t) => {
@@ -172,7 +172,7 @@ t.test('an output that is an input', async (t) => {
   const results = await Promise.all(inputs.map((x, i) => merging.infer({ x }, i === 2 ? { into } : {})))
   same(t, results.map(({ x }) => x?.data), inputs.map(({ data }) => data)) // prettier-ignore
   same(t, results.map(({ y }) => y?.data), inputs.map(negative)) // prettier-ignore
-  t.match(merging.stats, { batches: 1 })
+  t.match(merging.stats(), { batches: 1 })
 })
 
 t.test('what onnxruntime made lives as long as its tensor', async (t) => {
@@ -280,7 +280,7 @@ t.test('options of a GPU beside the CPU', async (t) => {
     t.match(await failureOf(() => open(nonZero(), options)), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   }
   await using engine = await open(nonZero())
-  t.match(await failureOf(() => engine.audit()), {
+  t.match(await failureOf(() => engine.layers()), {
     code: 'ERR_TRT_UNSUPPORTED',
     message: /this engine runs on the CPU/,
   })

@@ -42,7 +42,7 @@ const noneLeft = async (
   engine: Engine,
 ): Promise<void> => {
   await collect()
-  t.equal(engine.memory.tensors, 0, 'no tensor is left on the device')
+  t.equal(engine.memory().tensors, 0, 'no tensor is left on the device')
 }
 
 /** What a call ends with, whatever it is. */
@@ -80,7 +80,7 @@ for (const runtime of runtimes) {
         const x = rows(count, count)
         const before = driver.stats()
         using a = await first.infer(x, device)
-        t.equal(first.memory.tensors, x.byteLength)
+        t.equal(first.memory().tensors, x.byteLength)
         using b = await second.infer(a, device)
         const y = await third.infer(b)
         t.same(y.data, wanted(wanted(wanted(x.data))))
@@ -97,7 +97,7 @@ for (const runtime of runtimes) {
         )
       }
       t.equal(
-        first.stats.bytesCopied + second.stats.bytesCopied + third.stats.bytesCopied,
+        first.stats().bytesCopied + second.stats().bytesCopied + third.stats().bytesCopied,
         (1 + 7 + 64) * 12,
         'and none by the CPU',
       )
@@ -114,7 +114,7 @@ for (const runtime of runtimes) {
           t.same((await engine.infer(one)).data.length, columns)
           const tensors = await Promise.all(Array.from({ length: 16 }, () => engine.upload(one)))
           for (const tensor of tensors) tensor.dispose()
-          t.equal(engine.memory.tensorsKept, 16 * one.byteLength)
+          t.equal(engine.memory().tensorsKept, 16 * one.byteLength)
           driver.set({ memory: driver.stats().deviceBytes + one.byteLength })
           const eight = rows(2, 8, columns)
           const failure = await thrownBy(async () => {
@@ -125,7 +125,7 @@ for (const runtime of runtimes) {
           })
           driver.set({ memory: 2 ** 33 })
           t.equal(failure, undefined)
-          t.equal(engine.memory.tensorsKept, 0)
+          t.equal(engine.memory().tensorsKept, 0)
         },
       )
 
@@ -164,7 +164,7 @@ for (const runtime of runtimes) {
           }
           for (const tensor of [...there, ...results]) if (tensor.location === 'device') tensor.dispose()
         }
-        t.ok(engine.stats.batches < 30, `${engine.stats.batches} batches of 30 requests`)
+        t.ok(engine.stats().batches < 30, `${engine.stats().batches} batches of 30 requests`)
         await noneLeft(t, engine)
       }
     })
@@ -303,9 +303,9 @@ for (const runtime of runtimes) {
       await noneLeft(t, engine)
       {
         using b = await engine.infer(rows(1), device)
-        t.ok(engine.memory.tensors === 12 && !b.disposed)
+        t.ok(engine.memory().tensors === 12 && !b.disposed)
       }
-      t.equal(engine.memory.tensors, 0, 'at the end of using')
+      t.equal(engine.memory().tensors, 0, 'at the end of using')
     })
 
     await t.test('disposed while in flight: it is freed after the last use', async (t) => {
@@ -314,14 +314,14 @@ for (const runtime of runtimes) {
         const calls = [engine.infer(a), engine.infer(a, device), engine.infer(a)] as const
         const copy = a.toHost()
         a.dispose()
-        t.equal(engine.memory.tensors >= 48, true, 'it is still there')
+        t.equal(engine.memory().tensors >= 48, true, 'it is still there')
         const [y, z] = await Promise.all(calls)
         t.same(
           [y.data, await onHost(z), (await copy).data],
           [wanted(rows(3, 4).data), wanted(rows(3, 4).data), rows(3, 4).data],
         )
         z.dispose()
-        t.ok(await until(() => engine.memory.tensors === 0))
+        t.ok(await until(() => engine.memory().tensors === 0))
       })
     })
 
@@ -352,10 +352,10 @@ for (const runtime of runtimes) {
       await using engine = await loaded(rowsPlan(1024))
       for (let i = 0; i < 50; i++) await engine.infer(rows(i, 4, 1024), device)
       t.ok(
-        await until(() => (globalThis.gc?.(), engine.memory.tensors === 0), 20_000),
-        `${engine.memory.tensors} bytes are left`,
+        await until(() => (globalThis.gc?.(), engine.memory().tensors === 0), 20_000),
+        `${engine.memory().tensors} bytes are left`,
       )
-      const { tensorsKept } = engine.memory
+      const { tensorsKept } = engine.memory()
       if (isGpu) t.ok(tensorsKept > 0 && tensorsKept <= 50 * 16384, 'for the next ones')
       else t.equal(tensorsKept, 0)
     })
@@ -479,7 +479,7 @@ for (const runtime of runtimes) {
       })
       t.same(data, wanted(wanted(wanted(Float32Array.of(1, 2, 3)))))
       await exit
-      t.ok(await until(() => engine.memory.tensors === 0), 'the worker’s tensors went with it')
+      t.ok(await until(() => engine.memory().tensors === 0), 'the worker’s tensors went with it')
     })
   })
   t.same(leftovers(), {}, `${runtime.name}: nothing is left`)

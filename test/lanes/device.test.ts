@@ -20,11 +20,11 @@ for (const family of suiteFamilies) {
       await using engine = await load(family, rowsPlan(), { lanes: 4 })
       await engine.warmup({ iterations: 1 })
       const entered = (): number => family.control.stats().calls['VExecutionContext.enqueueV3'] ?? 0
-      const [before, done] = [entered(), engine.stats.completed]
+      const [before, done] = [entered(), engine.stats().completed]
       await driven({ blockMs: 600_000 }, async () => {
         const calls = Array.from({ length: 4 }, (_, i) => engine.infer(rows(i)))
         t.ok(await until(() => entered() - before === 4), 'all four are in it before the first has left it')
-        t.equal(engine.stats.completed, done)
+        t.equal(engine.stats().completed, done)
         driver.set({ blockMs: 0 })
         for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(rows(i).data))
       })
@@ -109,7 +109,7 @@ for (const family of suiteFamilies) {
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
       })
       const elapsed = performance.now() - begun
-      const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
+      const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats()
       t.same(counts, {
         waiting: 0,
         inFlight: 0,
@@ -127,7 +127,7 @@ for (const family of suiteFamilies) {
         `queue ${queueMs.p50} to ${queueMs.p99} ms`,
       )
       t.equal(queueMs.count, 10)
-      const { device, pinned, pinnedKept } = engine.memory
+      const { device, pinned, pinnedKept } = engine.memory()
       t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
       t.ok(
         pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes,
@@ -150,7 +150,7 @@ for (const family of suiteFamilies) {
             `may hold ${memoryLimit} bytes of device memory \\(memoryLimit\\), holds \\d+ and would need \\d+`,
           ),
         })
-        t.ok(engine.memory.device > 0 && engine.memory.device <= memoryLimit, `${engine.memory.device} bytes`)
+        t.ok(engine.memory().device > 0 && engine.memory().device <= memoryLimit, `${engine.memory().device} bytes`)
       }
       t.same((await engine.infer(given(2))).data, wanted(given(2).data))
       await using attached = await Engine.attach(engine.share())
@@ -174,7 +174,7 @@ for (const family of suiteFamilies) {
         settled.map(({ status }) => status),
         [...Array<string>(4).fill('rejected'), ...Array<string>(4).fill('fulfilled')],
       )
-      t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })
+      t.match(engine.stats(), { completed: 4, failed: 4, batches: 2 })
     })
 
     await t.test('padded batches meet graphs', async (t) => {

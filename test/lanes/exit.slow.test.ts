@@ -137,7 +137,7 @@ t.test('process.exit() lets what is on the device end, and what never does is le
   }
   const ours = ['libcuda', 'libnvinfer', 'node_tensorrt']
   const blocking = (ms: number): string =>
-    `driver.set({ blockMs: ${ms} }); const e = await load(); for (let i = 0; i < 9; i++) call(e); while (e.stats.inFlight === 0) await soon(1)`
+    `driver.set({ blockMs: ${ms} }); const e = await load(); for (let i = 0; i < 9; i++) call(e); while (e.stats().inFlight === 0) await soon(1)`
   t.same(await closed('const e = await load(); await call(e)'), ours, 'idle')
   t.same(await closed(blocking(200)), ours, 'in an enqueue, which is waited for')
   t.same(await closed(blocking(600_000)), [], 'in one that never returns: its library stays as it is')

@@ -13,10 +13,10 @@ for (const runtime of runtimes) {
       { maxQueueBytes: bytes },
       async (engine) => {
         const running = [engine.infer(rows(0))]
-        t.ok(await until(() => engine.stats.inFlight === 1))
+        t.ok(await until(() => engine.stats().inFlight === 1))
         const leased = engine.allocate('x', [1, 3])
         const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
-        t.equal(engine.memory.queued, bytes)
+        t.equal(engine.memory().queued, bytes)
         const failure = await failureOf(() => engine.infer(rows(4)))
         t.match(failure, {
           code: 'ERR_TRT_QUEUE_FULL',
@@ -27,8 +27,8 @@ for (const runtime of runtimes) {
         const results = await Promise.all([...running, ...waiting])
         results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
         await more
-        t.match(engine.stats, { completed: 5, waiting: 0, inFlight: 0 })
-        t.equal(engine.memory.queued, 0)
+        t.match(engine.stats(), { completed: 5, waiting: 0, inFlight: 0 })
+        t.equal(engine.memory().queued, 0)
         t.equal(
           (await failureOf(() => engine.infer(rows(5, 4)))).code,
           'ERR_TRT_QUEUE_FULL',

@@ -32,7 +32,7 @@ for (const runtime of everyRuntime) {
           }
           await Promise.all(Array.from({ length: 8 }, worker))
           t.same(results, expected, `${lanes} lanes`)
-          t.match(engine.stats, { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
+          t.match(engine.stats(), { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
         })
       }
       t.same(expected[3], Buffer.from(wanted(rows(3, 4).data).buffer))
@@ -46,15 +46,15 @@ for (const runtime of everyRuntime) {
         { maxQueue: 3 },
         async (engine) => {
           const running = [engine.infer(rows(0))]
-          t.ok(await until(() => engine.stats.inFlight === 1))
+          t.ok(await until(() => engine.stats().inFlight === 1))
           const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
-          t.equal(engine.stats.waiting, 3)
+          t.equal(engine.stats().waiting, 3)
           const failure = await failureOf(() => engine.infer(rows(4)))
           t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /3 requests wait, maxQueue is 3/ })
           if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
           const results = await Promise.all([...running, ...waiting])
           results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
-          t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
+          t.match(engine.stats(), { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
         },
       )
     })
@@ -67,24 +67,26 @@ for (const runtime of everyRuntime) {
         async (engine) => {
           const controller = new AbortController()
           const running = engine.infer(rows(0), { signal: controller.signal })
-          t.ok(await until(() => engine.stats.inFlight === 1))
+          t.ok(await until(() => engine.stats().inFlight === 1))
           const queued = engine.infer(rows(2), { signal: controller.signal })
           const late = engine.infer(rows(3), { timeoutMs: 5 })
           t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
-          t.match(engine.stats, { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
+          t.match(engine.stats(), { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
           const last = engine.infer(rows(4))
           const reason = new Error('mine')
           controller.abort(reason)
-          t.equal(engine.stats.cancelled, 2, 'the queued one left at once')
+          // a CPU may have taken away what runs by now
+          const gone = runtime.backend === 'tensorrt' ? [2] : [2, 3]
+          t.ok(gone.includes(engine.stats().cancelled), 'the queued one left at once')
           t.equal(await running.catch((error: unknown) => error), reason)
           t.equal(await queued.catch((error: unknown) => error), reason)
-          t.equal(engine.stats.completed, 0, 'none of them waited for the end')
+          t.equal(engine.stats().completed, 0, 'none of them waited for the end')
           if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
           t.same((await last).data, wanted(rows(4).data))
           // a GPU lets what runs come to its end, a CPU is taken away from it
           const ended = runtime.backend === 'tensorrt' ? { completed: 2, cancelled: 2 } : { completed: 1, cancelled: 3 }
-          t.ok(await until(() => engine.stats.inFlight === 0), 'what was given up may end after what came later')
-          t.match(engine.stats, { ...ended, failed: 0, waiting: 0, inFlight: 0 })
+          t.ok(await until(() => engine.stats().inFlight === 0), 'what was given up may end after what came later')
+          t.match(engine.stats(), { ...ended, failed: 0, waiting: 0, inFlight: 0 })
           await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), {
             message: 'before',
           })
@@ -243,9 +245,9 @@ for (const runtime of everyRuntime) {
       x.data.set(rows(1, 4, 1024).data)
       t.equal(await engine.infer({ x }, { into: { y } }).then((results) => results['y']), y)
       t.same(y.data, wanted(x.data))
-      t.equal(engine.stats.bytesCopied, 0)
+      t.equal(engine.stats().bytesCopied, 0)
       await engine.infer(rows(2, 4, 1024))
-      t.equal(engine.stats.bytesCopied, 16384, 'an ordinary tensor is copied once')
+      t.equal(engine.stats().bytesCopied, 16384, 'an ordinary tensor is copied once')
       await runtime.slowly({ computeMs: 100 }, rowsPlan(1024), {}, async (engine) => {
         const using = engine.infer(x, { into: { y } })
         const calls = [
@@ -266,7 +268,7 @@ for (const runtime of everyRuntime) {
       t.equal((await failureOf(() => engine.allocate('x', [-4, 1024]))).code, 'ERR_TRT_SHAPE')
       t.equal(engine.allocate('x', [0, 1024]).data.length, 0)
 
-      const used = (): number => engine.memory.pinned
+      const used = (): number => engine.memory().pinned
       await collect()
       const before = used()
       ;(() => {
@@ -287,7 +289,7 @@ for (const runtime of everyRuntime) {
           t.equal((await failureOf(() => engine.infer(x))).code, 'ERR_TRT_BUFFER_IN_USE')
           driver.set({ clock: 'real' })
         }
-        t.ok(await until(() => engine.stats.inFlight === 0))
+        t.ok(await until(() => engine.stats().inFlight === 0))
         x.data.fill(2)
         t.same((await engine.infer(x)).data, Float32Array.of(5, 5, 5))
       })
@@ -368,20 +370,20 @@ for (const runtime of everyRuntime) {
       }
       for await (const y of engine.stream(endless())) if (y.size === 3) break
       t.ok(ended, 'the source is told')
-      t.ok(await until(() => engine.stats.waiting + engine.stats.inFlight === 0), 'and nothing is left running')
+      t.ok(await until(() => engine.stats().waiting + engine.stats().inFlight === 0), 'and nothing is left running')
       await runtime.slowly({ computeMs: 20 }, rowsPlan(), {}, async (engine) => {
         const cut = async (): Promise<void> => {
           for await (const y of engine.stream(endless(), { signal: AbortSignal.timeout(50) })) t.equal(y.size, 3)
         }
         await t.rejects(cut(), { name: 'TimeoutError' })
-        t.ok(await until(() => engine.stats.inFlight === 0))
+        t.ok(await until(() => engine.stats().inFlight === 0))
       })
     })
 
     await t.test('warmup', async (t) => {
       await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       await engine.warmup()
-      t.ok(engine.stats.completed >= 2, 'each lane has run')
+      t.ok(engine.stats().completed >= 2, 'each lane has run')
       for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
       for (const options of [{ iterations: 0 }, { iterations: 'x' }, { iterations: 10_001 }, { iteration: 1 }])
         t.equal((await failureOf(() => engine.warmup(options as object))).code, 'ERR_TRT_INVALID_ARGUMENT')
@@ -414,7 +416,7 @@ for (const runtime of everyRuntime) {
         const begun = performance.now()
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
         const elapsed = performance.now() - begun
-        const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
+        const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats()
         t.same(counts, {
           waiting: 0,
           inFlight: 0,
@@ -429,11 +431,11 @@ for (const runtime of everyRuntime) {
         t.equal(queueMs.count, 10)
         const copies = [copyInMs, copyOutMs].map(({ count }) => count > 0)
         t.same(copies, Array(2).fill(runtime.backend === 'tensorrt'), 'on the CPU there is nowhere to copy to')
-        const { pinned, pinnedKept } = engine.memory
+        const { pinned, pinnedKept } = engine.memory()
         t.ok(pinned + pinnedKept >= 8192, `in use ${pinned}, kept ${pinnedKept}`)
         await engine.close()
-        t.throws(() => engine.stats, { code: 'ERR_TRT_CLOSED' })
-        t.throws(() => engine.memory, { code: 'ERR_TRT_CLOSED' })
+        t.throws(() => engine.stats(), { code: 'ERR_TRT_CLOSED' })
+        t.throws(() => engine.memory(), { code: 'ERR_TRT_CLOSED' })
         t.throws(() => engine.share(), { code: 'ERR_TRT_CLOSED' })
         t.throws(() => engine.allocate('x', [1, 1024]), { code: 'ERR_TRT_CLOSED' })
       })
@@ -452,11 +454,11 @@ for (const runtime of everyRuntime) {
       kept.forEach((y, i) =>
         t.same(bytesOf(y).equals(bytesOf(new Tensor('float32', wanted(rows(i, 1, columns).data), [1, columns]))), true),
       )
-      const pinned = other.memory.pinned
+      const pinned = other.memory().pinned
       t.ok(pinned >= 7 * columns * 4, `they are pinned memory: ${pinned}`)
       kept.length = 0
       await collect()
-      t.ok(other.memory.pinned < pinned, 'and go back to the pool')
+      t.ok(other.memory().pinned < pinned, 'and go back to the pool')
     })
 
     await t.test('many outputs, many inputs, none', async (t) => {

@@ -66,10 +66,10 @@ await t.test('large results come and go', async (t) => {
       const y = await engine.infer(rows(i, 1, columns))
       if (i % 20 === 0) t.ok(Buffer.from(y.data.buffer).equals(Buffer.from(wanted(rows(i, 1, columns).data).buffer)))
       if (i % 10 === 9) await collect()
-      most = Math.max(most, engine.memory.pinned)
+      most = Math.max(most, engine.memory().pinned)
     }
     await collect()
-    t.ok(engine.memory.pinned < most, `${engine.memory.pinned} of ${most} bytes are still held`)
+    t.ok(engine.memory().pinned < most, `${engine.memory().pinned} of ${most} bytes are still held`)
     t.ok(driver.stats().pinnedBytes < 300 * 2 ** 20)
   }
   t.same(leftovers(), {})

@@ -75,7 +75,7 @@ for (const runtime of runtimes) {
               self,
               name === 'allocate'
                 ? 'x'
-                : ['warmup', 'audit', 'benchmark'].includes(name)
+                : ['warmup', 'layers', 'benchmark'].includes(name)
                   ? undefined
                   : name === 'stream'
                     ? [x(1)]

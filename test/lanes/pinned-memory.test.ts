@@ -30,7 +30,7 @@ await t.test(`${family.name}: many large requests at once take a fixed amount of
   t.ok(peakPinnedBytes <= 64 * 2 ** 20, `${peakPinnedBytes} bytes at most`)
   t.equal(pageableCopies, 0)
   t.ok((after['cuMemHostAlloc'] ?? 0) - asked <= 16, `page-locked ${(after['cuMemHostAlloc'] ?? 0) - asked} times`)
-  t.ok(engine.stats.bytesCopied <= 2 * 128 * x.byteLength)
+  t.ok(engine.stats().bytesCopied <= 2 * 128 * x.byteLength)
 })
 
 await t.test(

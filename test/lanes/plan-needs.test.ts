@@ -95,7 +95,7 @@ for (const family of suiteFamilies) {
       message: /123456 bytes/,
     })
     await using engine = await load({ weights: 123_456 })
-    t.ok(engine.memory.device >= 123_456, 'the weights count')
+    t.ok(engine.memory().device >= 123_456, 'the weights count')
     t.ok(await runs(engine))
   })
 }

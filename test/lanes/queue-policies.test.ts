@@ -28,7 +28,7 @@ for (const runtime of [...runtimes, rtx]) {
       )
       const calls = Array.from({ length: 7 }, (_, i) => engine.infer(rows(i)))
       for (const [i, y] of (await Promise.all(calls.slice(0, 4))).entries()) t.same(y.data, wanted(rows(i).data))
-      t.match(engine.stats, { waiting: 3, batches: 1 })
+      t.match(engine.stats(), { waiting: 3, batches: 1 })
       const closing = engine.close()
       t.equal((await Promise.all(calls)).length, 7)
       await closing
@@ -152,7 +152,7 @@ for (const runtime of [...runtimes, rtx]) {
       await runtime.slowly({ computeMs, clock: 'manual' }, rowsPlan(), {}, async (engine) => {
         const cut = new Cut()
         const call = runWithCut(engine, { x: rows(0) }, undefined, cut).catch((error: unknown) => error)
-        t.ok(await until(() => engine.stats.inFlight === 1))
+        t.ok(await until(() => engine.stats().inFlight === 1))
         cut.happen('mine')
         t.equal(await call, 'mine')
         driver.set({ clock: 'real', computeMs: 0 })

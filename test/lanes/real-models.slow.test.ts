@@ -78,7 +78,7 @@ for (const model of models) {
         t.same(y.shape, dims)
         t.ok(bytesOf(y).equals(bytes), 'bit by bit')
       }
-      t.match(engine.stats, { completed: inputs.length + 2, failed: 0 })
+      t.match(engine.stats(), { completed: inputs.length + 2, failed: 0 })
     })
 
     await t.test('into memory that was allocated', async (t) => {
@@ -90,7 +90,7 @@ for (const model of models) {
       x.data.set((inputs[0] as Tensor<'float32'>).data)
       t.equal(await engine.infer(x, { into: { [output]: y } }), y)
       t.ok(bytesOf(y).equals(bytes))
-      t.equal(engine.stats.bytesCopied, 0)
+      t.equal(engine.stats().bytesCopied, 0)
       const ordinary = Tensor.zeros('float32', dims)
       t.equal(engine.inferSync(x, { into: { [output]: ordinary } }), ordinary)
       t.ok(bytesOf(ordinary).equals(bytes), 'and into an ordinary tensor')
@@ -118,7 +118,7 @@ for (const model of models) {
       await using alone = await Engine.load(source, options)
       const singles = pictures.map((picture) => tensorOf(model, [picture], size))
       const results = await Promise.all(singles.map((x) => engine.infer(x)))
-      t.equal(engine.stats.batches, 1, 'they merged')
+      t.equal(engine.stats().batches, 1, 'they merged')
       for (const [i, y] of results.entries()) {
         t.same(y.shape, wanted[i]?.dims)
         const single = await alone.infer(singles[i] as Tensor)
@@ -135,7 +135,7 @@ for (const model of models) {
       )
       for (const [i, y] of (await Promise.all(pairs.map((x) => engine.infer(x)))).entries())
         t.same(y.shape, [pairs[i]?.shape[0], ...(wanted[0]?.dims ?? []).slice(1)])
-      t.equal(engine.stats.batches, 2)
+      t.equal(engine.stats().batches, 2)
     })
   })
 }

@@ -115,12 +115,12 @@ for (const runtime of runtimes) {
     await using engine = await load(runtime, rowsPlan())
     let uncounted = 0
     for (let i = 0; i < 1000; i++) {
-      const { completed } = engine.stats
+      const { completed } = engine.stats()
       const call = engine.infer(rows(i))
       // at once, and not when this thread hears of the result
-      while (engine.stats.inFlight === 0 && engine.stats.completed === completed);
-      while (engine.stats.inFlight > 0);
-      if (engine.stats.completed !== completed + 1) uncounted++
+      while (engine.stats().inFlight === 0 && engine.stats().completed === completed);
+      while (engine.stats().inFlight > 0);
+      if (engine.stats().completed !== completed + 1) uncounted++
       await call
     }
     t.equal(uncounted, 0)

@@ -56,14 +56,14 @@ for (const runtime of runtimes) {
       `
       const workers = [1, 2].map((seed) => startWorker(joined + program, runtime, { ...owner.share(), seed }))
       t.same(await Promise.all(workers.map(message)), ['asked', 'asked'])
-      t.match(owner.stats, { waiting: 10, batches: 0 })
+      t.match(owner.stats(), { waiting: 10, batches: 0 })
       t.equal(lanes(), 1)
       const told = workers.map(message)
       const ends = workers.map(exit)
       const results = await Promise.all(Array.from({ length: 6 }, (_, i) => owner.infer(row(i))))
       results.forEach((y, i) => t.same(y.data, wanted(row(i).data)))
       t.same(await Promise.all(told), [true, true])
-      t.match(owner.stats, { waiting: 0, batches: 1, completed: 16, failed: 0 })
+      t.match(owner.stats(), { waiting: 0, batches: 1, completed: 16, failed: 0 })
       t.same(await Promise.all(ends), [0, 0])
       t.equal(lanes(), 1)
     })
@@ -88,10 +88,10 @@ for (const runtime of runtimes) {
       t.equal((await timed).code, 'ERR_TRT_TIMEOUT')
       controller.abort(new Error('mine'))
       for (const call of given) await t.rejects(call, { message: 'mine' })
-      t.match(owner.stats, { waiting: 3, cancelled: 9 })
+      t.match(owner.stats(), { waiting: 3, cancelled: 9 })
       await Promise.all(Array.from({ length: 13 }, (_, i) => owner.infer(row(i))))
       t.equal(await told, true)
-      t.match(owner.stats, { batches: 1, completed: 16 })
+      t.match(owner.stats(), { batches: 1, completed: 16 })
       await ended
     })
 
@@ -112,7 +112,7 @@ for (const runtime of runtimes) {
       for (const [i, call] of beside.entries()) t.same((await call).data, wanted(row(i + 1).data))
       t.match(await failureOf(() => owner.infer(row(1))), { code: 'ERR_TRT_CLOSED' })
       t.match(await failureOf(() => owner.inferSync(row(1))), { code: 'ERR_TRT_CLOSED' })
-      t.equal(first.stats.batches, 1)
+      t.equal(first.stats().batches, 1)
       const third = await Engine.attach(token, shared)
       t.same(
         [first, second, third].map((engine) => engine.inferSync(row(3)).data),
@@ -174,7 +174,7 @@ for (const runtime of runtimes) {
         using there = await engine.infer(row(1), device)
         using again = await owner.infer(there, device)
         t.same((await engine.infer(again as DeviceTensor<'float32'>)).data, wanted(wanted(wanted(row(1).data))))
-        t.equal(engine.memory.tensors, there.byteLength + again.byteLength)
+        t.equal(engine.memory().tensors, there.byteLength + again.byteLength)
       }
       const [x, y] = [engine.allocate('x', [1, 3]), engine.allocate('y', [1, 3])]
       x.data.set(row(7).data)
@@ -191,7 +191,7 @@ for (const runtime of runtimes) {
       })
       t.equal((await engine.infer(row(2), { timeoutMs: 60_000 })).data[0], 5)
       await t.rejects(engine.infer(row(2), { signal: AbortSignal.abort(new Error('mine')) }), { message: 'mine' })
-      t.same(engine.stats, owner.stats)
+      t.same(engine.stats(), owner.stats())
       await using full = await load(runtime, rowsPlan(), {
         batching: { maxBatch: 16, maxDelayMs: 60_000 },
         maxQueue: 2,
@@ -255,13 +255,13 @@ for (const runtime of runtimes) {
         const calls = Array.from({ length: 3 }, (_, i) => owner.infer(row(i)))
         await message(other)
         for (let i = 3; i < 6; i++) calls.push(owner.infer(row(i)))
-        t.equal(owner.stats.waiting, 13)
+        t.equal(owner.stats().waiting, 13)
         await other.terminate()
-        t.match(owner.stats, { waiting: 6, cancelled: 7 }, 'they are taken out')
-        t.equal(owner.memory.queued, 6 * 12)
+        t.match(owner.stats(), { waiting: 6, cancelled: 7 }, 'they are taken out')
+        t.equal(owner.memory().queued, 6 * 12)
         for (let i = 6; i < 16; i++) calls.push(owner.infer(row(i)))
         for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(row(i).data))
-        t.match(owner.stats, { waiting: 0, batches: 1, completed: 16 })
+        t.match(owner.stats(), { waiting: 0, batches: 1, completed: 16 })
       })
     }
 
@@ -294,7 +294,7 @@ for (const runtime of runtimes) {
           await other.terminate()
           for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(row(round * 5 + i).data))
           t.same((await owner.infer(row(round))).data, wanted(row(round).data), 'the others go on')
-          t.ok(await until(() => owner.stats.waiting + owner.stats.inFlight === 0), 'nothing of it is left')
+          t.ok(await until(() => owner.stats().waiting + owner.stats().inFlight === 0), 'nothing of it is left')
         }
         driver.set({ computeMs: 0 })
       })

@@ -30,7 +30,7 @@ for (const runtime of runtimes) {
       )
       for (const results of await Promise.all(all)) results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
       t.match(
-        [owner, first, second].map(({ stats }) => stats.batches),
+        [owner, first, second].map((engine) => engine.stats().batches),
         [16, 16, 2],
       )
       await owner.close()

@@ -5,15 +5,8 @@ import { create } from '@bufbuild/protobuf'
 import t from 'tap'
 import { loadAddon, native } from '../../lib/backend/native.js'
 import { packageRoot } from '../../lib/base/package.js'
-import {
-  GraphBuilder,
-  externalFiles,
-  type ModelProto,
-  nodesOf,
-  parseModel,
-  tensorsOf,
-  writeModel,
-} from '../../lib/onnx/index.js'
+import { GraphBuilder, externalFiles, type ModelProto, nodesOf, tensorsOf, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { StringStringEntryProtoSchema, TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failureOf } from '../support/errors.js'

@@ -99,7 +99,7 @@ for (const { name, version, path, control } of families) {
         new Tensor('int8', Int8Array.of(-128, 127, 0), [3]),
         new Tensor('uint8', Uint8Array.of(0, 255, 7), [3]),
         new Tensor('bool', Uint8Array.of(0, 1, 1), [3]),
-        new Tensor('fp8', Uint8Array.of(0x38, 0xb8, 0x7e), [3]),
+        new Tensor('float8e4m3', Uint8Array.of(0x38, 0xb8, 0x7e), [3]),
       ] as const
       for (const tensor of samples) {
         const { dtype } = tensor

@@ -4,11 +4,11 @@ import {
   elementTypeNumber,
   float,
   GraphBuilder,
-  modelInfo,
+  inspectModel,
   nodesOf,
-  parseModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import type { AttributeProto, Attributes } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
@@ -227,7 +227,7 @@ t.test('versions and producer', async (t) => {
   for (const [opset, ir] of table) {
     const g = new GraphBuilder({ name: 'g', opset })
     g.output(g.input('x', 'float32', []), 'float32', [])
-    t.match(modelInfo(g.toModel()), { opset, irVersion: ir, producer: { name: 'node-tensorrt', version: '' } })
+    t.match(inspectModel(g.toModel()), { opset, irVersion: ir, producer: { name: 'node-tensorrt', version: '' } })
   }
   const g = new GraphBuilder({
     name: 'g',
@@ -236,7 +236,7 @@ t.test('versions and producer', async (t) => {
     producer: { name: 'me', version: '2' },
   })
   g.output(g.input('x', 'float32', []), 'float32', [])
-  t.match(modelInfo(g.toModel()), {
+  t.match(inspectModel(g.toModel()), {
     irVersion: 6,
     domains: { 'ai.onnx': 17, 'com.microsoft': 1 },
     producer: { name: 'me', version: '2' },

@@ -11,10 +11,10 @@ import {
   GraphBuilder,
   GraphEditor,
   isOnnx,
-  modelInfo,
-  parseModel,
+  inspectModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import type { GraphProto, ModelProto, NodeProto } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
@@ -154,7 +154,11 @@ t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
     ['relu', 'abs', 'mul', 'add'],
     'the constant that nothing reads is gone',
   )
-  t.match(modelInfo(model).outputs, [{ name: 'y' }, { name: 'z' }, { name: 'abs', dtype: 'float32', shape: undefined }])
+  t.match(inspectModel(model).outputs, [
+    { name: 'y' },
+    { name: 'z' },
+    { name: 'abs', dtype: 'float32', shape: undefined },
+  ])
   const result = await run(writeModel(model), { x: x3 })
   t.same(numbersOf(result['y']), [4, 8, 36])
   t.same(numbersOf(result['z']), [1, 4, 18])
@@ -327,7 +331,7 @@ t.test('an input that was not there', async (t) => {
   t.equal(editor.addInput(factor, 'float32', []), 'x_1_1')
   editor.addOutput(editor.addNode('Mul', ['y', factor], {}, { name: 'scaled' }), 'float32')
   const model = editor.finish()
-  t.match(modelInfo(model).inputs.slice(1), [{ name: 'x_1', dtype: 'float32', shape: ['N'] }, { name: 'x_1_1' }])
+  t.match(inspectModel(model).inputs.slice(1), [{ name: 'x_1', dtype: 'float32', shape: ['N'] }, { name: 'x_1_1' }])
   const result = await run(writeModel(model), { x: x3, x_1: x3, x_1_1: { data: Float32Array.of(0), shape: [] } })
   t.same(
     numbersOf(result['scaled']),
@@ -373,12 +377,12 @@ t.test('versions', async (t) => {
   const model = doubled()
   const editor = new GraphEditor(model)
   editor.setOpset(21)
-  t.match(modelInfo(editor.finish()), { opset: 21, irVersion: 10 })
+  t.match(inspectModel(editor.finish()), { opset: 21, irVersion: 10 })
   t.same(numbersOf((await run(writeModel(model), { x: x3 }))['y']), [0, 4, 18])
   model.opsetImport = []
   t.equal(editor.opset, 1)
   editor.setOpset(13)
-  t.match(modelInfo(model), { opset: 13, irVersion: 10 })
+  t.match(inspectModel(model), { opset: 13, irVersion: 10 })
 })
 
 t.test('initializers that are inputs, as old files have them', async (t) => {
@@ -412,7 +416,7 @@ t.test('a real model is the same when nothing was edited', async (t) => {
   const editor = new GraphEditor(model)
   editor.finish()
   const shape = [1, 3, 48, 192]
-  const feeds = { [modelInfo(model).inputs[0]?.name as string]: { data: randomFloats(shape, 7), shape } }
+  const feeds = { [inspectModel(model).inputs[0]?.name as string]: { data: randomFloats(shape, 7), shape } }
   t.same(await run(writeModel(model), feeds), await run(await readFile(realModels.classifier), feeds))
   t.same(
     editor.nodes().map(({ output }) => output[0]),

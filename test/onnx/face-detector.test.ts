@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import t from 'tap'
 import * as detector from '../../examples/face-detector/model.js'
-import { modelInfo, parseModel } from '../../lib/onnx/index.js'
+import { inspectModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { failure } from '../support/errors.js'
 import { randomFloats } from '../support/values.js'
 import { near, run } from './helpers.js'
@@ -75,7 +76,7 @@ t.test('the network computes what the package computes', async (t) => {
 t.test('the model as a file', async (t) => {
   const bytes = await detector.faceDetectorModel({ batch: 'N' })
   t.ok(bytes.length > 770_000 && bytes.length < 780_000, `${bytes.length} bytes`)
-  t.match(modelInfo(parseModel(bytes)), {
+  t.match(inspectModel(parseModel(bytes)), {
     inputs: [{ name: inputName, dtype: 'float32', shape: ['N', 3, inputSize, inputSize] }],
     outputs: [{ name: outputName, dtype: 'float32', shape: ['N', channels, gridSize, gridSize] }],
     opset: 17,

@@ -9,12 +9,12 @@ import {
   GraphProtoSchema,
   inferTypes,
   ModelProtoSchema,
-  modelInfo,
+  inspectModel,
   NodeProtoSchema,
-  parseModel,
   TensorProtoSchema,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import type { GraphProto, ModelProto } from '../../lib/onnx/index.js'
 import { errorCodes, TensorRTError } from '../../lib/errors.js'
 import { mutant } from '../builder/fuzz/mutate.js'
@@ -36,10 +36,10 @@ type Step = (model: ModelProto) => unknown
 /** What one refuses another may take; the last one changes the model. */
 const steps: Readonly<Record<string, Step>> = {
   checkModel,
-  modelInfo,
+  inspectModel,
   inferTypes,
   'inferTypes with shapes': (model) => {
-    const sized = modelInfo(model).inputs.map(
+    const sized = inspectModel(model).inputs.map(
       ({ name, shape }) => [name, shape?.map((dim) => (typeof dim === 'number' && dim >= 0 ? dim : 2)) ?? []] as const,
     )
     return inferTypes(model, { shapes: Object.fromEntries(sized) })

@@ -9,10 +9,10 @@ import {
   GraphBuilder,
   GraphEditor,
   inferTypes,
-  modelInfo,
-  parseModel,
+  inspectModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import type { ModelProto, ValueType } from '../../lib/onnx/index.js'
 import { elementCount, Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
@@ -359,7 +359,7 @@ const real = [
 for (const { name, bytes, shape } of real) {
   t.test(`every value of the ${name}`, async (t) => {
     const model = parseModel(bytes)
-    const input = modelInfo(model).inputs[0]?.name as string
+    const input = inspectModel(model).inputs[0]?.name as string
     // What exporters wrote about values is no help here.
     model.graph?.valueInfo.splice(0)
     const types = inferTypes(model, { shapes: { [input]: shape } })

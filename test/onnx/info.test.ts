@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import t from 'tap'
 import { ModelProtoSchema } from '../../lib/onnx/onnx_pb.js'
-import { modelInfo, readModel, tensorsOf } from '../../lib/onnx/index.js'
+import { inspectModel, readModel, tensorsOf } from '../../lib/onnx/index.js'
 
 const allFields = new URL('../../../test/onnx/fixtures/all-fields.onnx', import.meta.url)
 
@@ -11,7 +11,7 @@ t.test('inputs and outputs of all kinds', async (t) => {
   })
   const size = (value: bigint) => ({ value: { case: 'dimValue' as const, value } })
   const symbol = (value: string) => ({ value: { case: 'dimParam' as const, value } })
-  const info = modelInfo(
+  const info = inspectModel(
     create(ModelProtoSchema, {
       irVersion: 3n,
       graph: {
@@ -55,7 +55,7 @@ t.test('operators are counted wherever they are', async (t) => {
     functions: [{ node: [{ opType: 'Odd', domain: 'custom' }] }],
     trainingInfo: [{ algorithm: { node: [{ opType: 'Abs', domain: 'ai.onnx' }] } }],
   })
-  const info = modelInfo(model)
+  const info = inspectModel(model)
   t.same(Object.entries(info.operators), [
     ['Relu', 3],
     ['If', 2],
@@ -68,10 +68,10 @@ t.test('operators are counted wherever they are', async (t) => {
 
 t.test('a model with everything', async (t) => {
   const model = await readModel(allFields)
-  const kinds = modelInfo(model).inputs.map(({ kind }) => kind)
+  const kinds = inspectModel(model).inputs.map(({ kind }) => kind)
   for (const kind of ['tensor', 'sparse tensor', 'sequence', 'map', 'optional', 'opaque'] as const)
     t.ok(kinds.includes(kind), kind)
-  t.same(modelInfo(create(ModelProtoSchema)), {
+  t.same(inspectModel(create(ModelProtoSchema)), {
     name: '',
     inputs: [],
     outputs: [],

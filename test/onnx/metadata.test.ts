@@ -8,13 +8,14 @@ import {
   convertPrecision,
   GraphBuilder,
   type ModelProto,
-  modelInfo,
+  inspectModel,
   openSizes,
-  parseModel,
   StringStringEntryProtoSchema,
+  withOpset,
   withPreprocessing,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { metadataOfBytes, metadataOfFile } from '../../lib/onnx/metadata.js'
 import { temporaryFolder } from '../support/folders.js'
 import { Random } from '../support/random.js'
@@ -39,7 +40,7 @@ t.test('read of bytes, of a file, and by inspect', async (t) => {
   writeFileSync(path, bytes)
   t.strictSame(await metadataOfBytes(bytes), entries)
   t.strictSame(await metadataOfFile(path), entries)
-  t.strictSame(modelInfo(parseModel(bytes)).metadata, entries)
+  t.strictSame(inspectModel(parseModel(bytes)).metadata, entries)
   t.match(await inspect(path), { metadata: entries })
   t.strictSame(await metadataOfBytes(writeModel(model({}))), {})
 })
@@ -69,10 +70,11 @@ t.test('kept by every edit', async (t) => {
       'withPreprocessing',
       () => withPreprocessing(model(), { steps: { range: '0-1' }, picture: { width: 16, height: 16 } }),
     ],
+    ['withOpset', () => withOpset(model(), 20)],
     ['convertPrecision', () => convertPrecision(model(), 'fp16').model],
   ]
   for (const [name, edit] of edits) {
     const edited = parseModel(writeModel(await edit()))
-    t.strictSame(modelInfo(edited).metadata, entries, name)
+    t.strictSame(inspectModel(edited).metadata, entries, name)
   }
 })

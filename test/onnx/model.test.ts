@@ -16,15 +16,16 @@ import {
   GraphEditor,
   inferTypes,
   loadExternalData,
-  modelInfo,
+  inspectModel,
   modelSize,
-  parseModel,
   readModel,
   saveModel,
+  withOpset,
   withPostprocessing,
   withPreprocessing,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { failure } from '../support/errors.js'
 import { randomFloats } from '../support/values.js'
 
@@ -39,7 +40,7 @@ t.test('a model from bytes, buffers, paths and URLs', async (t) => {
   const path = join(t.testdir(), 'small.onnx')
   await writeFile(path, bytes)
   for (const source of [bytes, bytes.buffer, Buffer.from(bytes), path, pathToFileURL(path)]) {
-    t.equal(modelInfo(await readModel(source)).name, 'small')
+    t.equal(inspectModel(await readModel(source)).name, 'small')
   }
   t.match(
     await readModel('/nowhere/a.onnx').catch((e: unknown) => e),
@@ -93,7 +94,7 @@ t.test('damage gives a model or a typed error, and nothing else', async (t) => {
     const bytes = good.slice()
     const [place, value] = [random[i] as number, random[i + 1] as number]
     bytes[Math.floor(((place + 1) / 2) * bytes.length)] = Math.floor(((value + 1) / 2) * 256)
-    const error = caught(() => modelInfo(parseModel(bytes)))
+    const error = caught(() => inspectModel(parseModel(bytes)))
     if (error !== undefined && !(error instanceof TensorRTError)) others.push({ bytes, error })
   }
   t.same(others, [])
@@ -149,9 +150,10 @@ t.test('what is no model is told by its type, whoever is given it', async (t) =>
     GraphEditor: (model) => new GraphEditor(model),
     inferTypes,
     loadExternalData: (model) => loadExternalData(model, '.'),
-    modelInfo,
+    inspectModel,
     modelSize,
     saveModel: (model) => saveModel(model, join(t.testdir(), 'model.onnx')),
+    withOpset: (model) => withOpset(model, 13),
     withPostprocessing: (model) => withPostprocessing(model, { kind: 'softmax' }),
     withPreprocessing: (model) => withPreprocessing(model, { picture: 'dynamic', steps: { resize: 'letterbox' } }),
     writeModel,

@@ -9,7 +9,7 @@ import {
   GraphEditor,
   inferTypes,
   type ModelProto,
-  modelInfo,
+  inspectModel,
   openSizes,
   readModel,
   type Value,
@@ -153,15 +153,15 @@ for (const [name, network] of Object.entries(free))
   t.test(`any size: ${name}`, async (t) => {
     const model = modelOf(network, made)
     const opened = openSizes(model)
-    t.same(modelInfo(opened).inputs[0]?.shape, ['N', 3, 'height', 'width'])
-    t.same(modelInfo(model).inputs[0]?.shape, [1, 3, 32, 64], 'the model that was given stays')
+    t.same(inspectModel(opened).inputs[0]?.shape, ['N', 3, 'height', 'width'])
+    t.same(inspectModel(model).inputs[0]?.shape, [1, 3, 32, 64], 'the model that was given stays')
     const [bytes, own] = [writeModel(opened), writeModel(modelOf(network, other))]
     const [{ y: found }, { y: wanted }] = (await Promise.all(
       [bytes, own].map((each) => run(each, { x: pictureOf(other) })),
     )) as [any, any]
     t.same(found.shape, wanted.shape)
     near(t, found.data, wanted.data, 1e-5, 'as the network that was made for that size')
-    const declared = modelInfo(opened).outputs[0]?.shape
+    const declared = inspectModel(opened).outputs[0]?.shape
     t.ok(
       declared?.length === wanted.shape.length &&
         declared!.every((dim, i) => typeof dim === 'string' || dim === wanted.shape[i]),
@@ -226,7 +226,7 @@ t.test('a batch that the graph holds: height and width alone', async (t) => {
   const model = modelOf(network, made)
   t.match(await failureOf(() => openSizes(model)), { code: 'ERR_TRT_SHAPE', message: /Reshape node "Reshape_?\d*" holds one\. With \[1, 3, 32, 64\] it makes \[1, 2048, 3\]/ })
   const opened = openSizes(model, { batch: false })
-  t.same(modelInfo(opened).inputs[0]?.shape, [1, 3, 'height', 'width'])
+  t.same(inspectModel(opened).inputs[0]?.shape, [1, 3, 'height', 'width'])
   const taller = { ...other, n: 1 }
   const { y } = await run(writeModel(opened), { x: pictureOf(taller) })
   t.same(y?.shape, [1, 96 * 160, 3])
@@ -234,7 +234,7 @@ t.test('a batch that the graph holds: height and width alone', async (t) => {
 
 t.test('pictures whose channels come last, and an input among others', async (t) => {
   const last: Network = (g, x) => g.node('ReduceMean', [x], { axes: [1, 2], keepdims: 0 })
-  t.same(modelInfo(openSizes(modelOf(last, made, undefined, false))).inputs[0]?.shape, ['N', 'height', 'width', 3])
+  t.same(inspectModel(openSizes(modelOf(last, made, undefined, false))).inputs[0]?.shape, ['N', 'height', 'width', 3])
   const g = new Maker(options)
   const [a, b] = [g.input('a', 'float32', [1, 3, 8, 8]), g.input('b', 'float32', [1, 3, 'h', 'w'])]
   g.output(g.node('ReduceMean', [a], { axes: [2, 3] }, { output: 'm' }), 'float32', [1, 3, 1, 1])
@@ -244,8 +244,12 @@ t.test('pictures whose channels come last, and an input among others', async (t)
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /inputs \(a, b\) for input/,
   })
-  t.same(modelInfo(openSizes(model, { input: 'b' })).inputs[1]?.shape, ['N', 3, 'h', 'w'], 'names that are there stay')
-  const opened = modelInfo(openSizes(model, { input: 'a' }))
+  t.same(
+    inspectModel(openSizes(model, { input: 'b' })).inputs[1]?.shape,
+    ['N', 3, 'h', 'w'],
+    'names that are there stay',
+  )
+  const opened = inspectModel(openSizes(model, { input: 'a' }))
   t.same(opened.outputs.map(({ shape }) => shape), [['N', 3, 1, 1], [1, 3, 'h', 'w']]) // prettier-ignore
   t.match(await failureOf(() => openSizes(model, { input: 'c' })), {
     code: 'ERR_TRT_UNKNOWN_INPUT',
@@ -263,17 +267,17 @@ t.test('the inputs of a file, without the rest of it', async (t) => {
   for (const path of [...Object.values(realModels), ...(centerFacePath === undefined ? [] : [centerFacePath])]) {
     const model = await readModel(path)
     const names = declaredInputs(writeModel(model)).map(({ name }) => name)
-    t.same(names, modelInfo(model).inputs.map(({ name }) => name)) // prettier-ignore
+    t.same(names, inspectModel(model).inputs.map(({ name }) => name)) // prettier-ignore
   }
   t.same(declaredInputs(Buffer.from('no model at all')), [])
 })
 
 t.test('CenterFace as it is published', { skip: skipWithoutCenterFace }, async (t) => {
   const model = await readModel(centerFacePath!)
-  t.same(modelInfo(model).inputs[0]?.shape, [10, 3, 32, 32])
+  t.same(inspectModel(model).inputs[0]?.shape, [10, 3, 32, 32])
   const opened = openSizes(model)
-  t.same(modelInfo(opened).inputs[0]?.shape, ['N', 3, 'height', 'width'])
-  const { outputs } = modelInfo(opened)
+  t.same(inspectModel(opened).inputs[0]?.shape, ['N', 3, 'height', 'width'])
+  const { outputs } = inspectModel(opened)
   t.same(outputs.map(({ shape }) => shape?.[1]), [1, 2, 2, 10]) // prettier-ignore
   const found = await run(writeModel(opened), { 'input.1': pictureOf({ n: 1, h: 64, w: 96 }) })
   t.same(

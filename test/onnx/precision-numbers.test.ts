@@ -8,11 +8,11 @@ import {
   GraphBuilder,
   type HalfPrecision,
   type ModelProto,
-  parseModel,
   type PrecisionOptions,
   type PrecisionReport,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { Calibration, Calibrator, compare, type Difference, quantize } from '../../lib/quantization/index.js'
 import { readTensor, writeTensor } from '../../lib/tensor-files/index.js'
 import { trt } from '../cli/rig.js'

@@ -8,9 +8,9 @@ import {
   GraphBuilder,
   type HalfPrecision,
   type ModelProto,
-  parseModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { staysFloat, takesSince } from '../../lib/onnx/precision/operators.js'
 import { root } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'

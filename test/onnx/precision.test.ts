@@ -13,12 +13,12 @@ import {
   type GraphProto,
   type ModelProto,
   type NodeProto,
-  parseModel,
   type PrecisionOptions,
   type PrecisionReport,
   readModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { AttributeProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { failureOf } from '../support/errors.js'
@@ -33,9 +33,10 @@ interface Converted {
 
 function convert(model: Uint8Array, options?: PrecisionOptions, precision: 'fp16' | 'bf16' = 'fp16'): Converted {
   const given = parseModel(model)
-  const { model: same, report } = convertPrecision(given, precision, options)
-  if (same !== given) throw new Error('the same model is edited')
-  const bytes = writeModel(same)
+  const before = writeModel(given)
+  const { model: made, report } = convertPrecision(given, precision, options)
+  if (!Buffer.from(writeModel(given)).equals(before)) throw new Error('the model that was given was edited')
+  const bytes = writeModel(made)
   return { bytes, model: parseModel(bytes), report }
 }
 

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { equals } from '@bufbuild/protobuf'
 import { file_onnx, ModelProtoSchema } from '../../lib/onnx/onnx_pb.js'
-import { modelInfo, parseModel, readModel, writeModel } from '../../lib/onnx/index.js'
+import { inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { randomFloats } from '../support/values.js'
 import t from 'tap'
 import { run } from './helpers.js'
@@ -31,7 +32,7 @@ for (const [file, shape] of Object.entries(shapes)) {
     t.ok(equals(ModelProtoSchema, parseModel(written), model), 'all fields are equal')
     t.ok(Buffer.from(written).equals(bytes), 'so are the bytes, which a C++ program wrote')
 
-    const input = modelInfo(model).inputs[0]?.name as string
+    const input = inspectModel(model).inputs[0]?.name as string
     const feeds = { [input]: { data: randomFloats(shape, 7), shape } }
     t.same(await run(written, feeds), await run(bytes, feeds), 'onnxruntime computes the same with both')
   })

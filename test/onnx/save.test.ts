@@ -8,12 +8,12 @@ import {
   externalFiles,
   GraphBuilder,
   loadExternalData,
-  modelInfo,
-  parseModel,
+  inspectModel,
   readModel,
   saveModel,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import type { ModelProto } from '../../lib/onnx/index.js'
 import { ModelProtoSchema, TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { saveWithin } from '../../lib/onnx/save.js'
@@ -208,6 +208,6 @@ t.test('a real model', async (t) => {
   const path = join(folder, 'classifier.onnx')
   await saveModel(made, path, { externalData: true })
   const shape = [1, 3, 48, 192]
-  const feed = { name: modelInfo(made).inputs[0]?.name as string, data: randomFloats(shape, 7), shape }
+  const feed = { name: inspectModel(made).inputs[0]?.name as string, data: randomFloats(shape, 7), shape }
   t.same(await runFile(path, feed), await runFile(realModels.classifier, feed))
 })

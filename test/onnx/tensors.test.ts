@@ -7,13 +7,13 @@ import type { ModelProto } from '../../lib/onnx/index.js'
 import {
   externalFiles,
   loadExternalData,
-  modelInfo,
-  parseModel,
+  inspectModel,
   tensorFromProto,
   tensorsOf,
   tensorToProto,
   writeModel,
 } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { byteSize, dtypes, Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
 
@@ -128,7 +128,7 @@ t.test('tensors in other files', async (t) => {
   const [tensor] = tensorsOf(parseModel(writeModel(model)))
   t.same(tensor && tensorFromProto(tensor).data, Float32Array.of(2, 3))
   t.same(tensor?.externalData, [])
-  t.same(modelInfo(model).externalFiles, [], 'nothing is outside any more')
+  t.same(inspectModel(model).externalFiles, [], 'nothing is outside any more')
   t.same((await load({ location, offset: '8' })).graph?.initializer[0]?.rawData.length, 8, 'up to the end of the file')
 
   for (const outside of ['../secret.bin', 'data/../../secret.bin', join(folder, 'secret.bin'), 'link.bin', '.']) {

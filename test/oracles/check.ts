@@ -5,13 +5,8 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
-import {
-  convertPrecision,
-  elementTypeNumber,
-  type HalfPrecision,
-  parseModel,
-  writeModel,
-} from '../../lib/onnx/index.js'
+import { convertPrecision, elementTypeNumber, type HalfPrecision, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { onnxPythonPath } from '../support/tensorrt.js'
 import { bytesOf, cosine } from '../support/values.js'

@@ -1,7 +1,8 @@
 // Half precision and INT8 against ONNX's checker and reference evaluator, and TensorRT-RTX's builder: each operator by
 // itself, and twelve networks. All of them: all.long.test.ts.
 import t from 'tap'
-import { convertPrecision, parseModel, writeModel } from '../../lib/onnx/index.js'
+import { convertPrecision, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { TensorRTError } from '../../lib/index.js'
 import { skipWithoutOnnx, skipWithoutRtx } from '../support/tensorrt.js'
 import { askOnnx, checkCases } from './check.js'

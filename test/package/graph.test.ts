@@ -51,8 +51,8 @@ async function loadedBy(name: string, program: string, env: NodeJS.ProcessEnv = 
 
 const onnx = pathToFileURL(join(root, 'dist/lib/onnx/index.js')).href
 const parsing = `import { readFile } from 'node:fs/promises'
-  import { modelInfo, readModel } from ${JSON.stringify(onnx)}
-  console.log(modelInfo(await readModel(await readFile(${JSON.stringify(model)}))).inputs.length)`
+  import { inspectModel, readModel } from ${JSON.stringify(onnx)}
+  console.log(inspectModel(await readModel(await readFile(${JSON.stringify(model)}))).inputs.length)`
 
 const [imported, inferred, portable, parsed] = await Promise.all([
   loadedBy('imported', importing),

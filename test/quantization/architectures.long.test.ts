@@ -48,8 +48,8 @@ for (const { name, model, batch } of architectures) {
         ]),
       )
       const { info } = await builder.build(quantized.toBytes(), { shapes })
-      t.same(Object.keys(info.audit.quantize.types), ['int8'])
-      t.ok(info.audit.dequantize.layers >= info.audit.quantize.layers, 'weights are stored in INT8')
+      t.same(Object.keys(info.network.quantize.types), ['int8'])
+      t.ok(info.network.dequantize.layers >= info.network.quantize.layers, 'weights are stored in INT8')
     })
   })
 }

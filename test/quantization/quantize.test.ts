@@ -3,9 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
-import { GraphBuilder, type ModelProto, type NodeProto, parseModel, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, type ModelProto, type NodeProto, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import {
   Calibration,
   Calibrator,
@@ -490,6 +492,49 @@ t.test('a cache is of one model, data and algorithm', async (t) => {
   await writeFile(cache, 'something else')
   t.match(await failureOf(() => calibrate(data)), { code: 'ERR_TRT_CALIBRATION' })
   t.equal(await readFile(cache, 'utf8'), 'something else', 'what is no calibration is not overwritten')
+})
+
+t.test('a calibration is saved and loaded', async (t) => {
+  const folder = temporaryFolder(t)
+  const [saved, cache] = [join(folder, 'saved.json'), join(folder, 'cache.json')]
+  const net = new Net()
+  const model = net.model(net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])
+  const measured = await new Calibrator(batches([1, 16, 4, 4]), { cache }).calibrate(model)
+  await measured.save(pathToFileURL(saved))
+  t.equal(await readFile(saved, 'utf8'), await readFile(cache, 'utf8'), 'the file that a Calibrator keeps')
+  const loaded = await Calibration.load(saved)
+  t.same([loaded.key, loaded.batches, loaded.shapes], [measured.key, measured.batches, measured.shapes])
+  t.same(
+    [...loaded.ranges],
+    Array.from(measured.ranges, ([name, { histogram: _, ...range }]) => [name, range]),
+    'all but histograms',
+  )
+  const text = (await quantize(model, measured)).model
+  t.same(writeModel((await quantize(model, loaded)).model), writeModel(text), 'and quantizes alike')
+
+  const fromTensorRT = join(folder, 'tensorrt.cache')
+  await writeFile(fromTensorRT, measured.toTensorRT({ version: '10.6.0' }))
+  const given = await Calibration.load(fromTensorRT)
+  t.equal(given.key, undefined)
+  await given.save(saved)
+  t.same(await Calibration.load(saved), given, 'without a key, too')
+
+  const never = AbortSignal.abort(new Error('before'))
+  await t.rejects(Calibration.load(saved, { signal: never }), { message: 'before' })
+  await t.rejects(given.save(cache, { signal: never }), { message: 'before' })
+  for (const [contents, why] of [
+    ['', /cannot be read/],
+    ['{"format":"node-tensorrt calibration","version":1}', /something of it is missing/],
+    [(await readFile(saved, 'utf8')).slice(0, 90), /cannot be read/],
+    [(await readFile(cache, 'utf8')).replace(/"model".*/, ''), /something of it is missing/],
+    ['TRT-x', /TensorRT|cache/],
+  ] as const) {
+    await writeFile(cache, contents)
+    t.match(await failureOf(() => Calibration.load(cache)), { code: 'ERR_TRT_CALIBRATION', message: why }, contents)
+  }
+  t.match(await failureOf(() => Calibration.load(join(folder, 'none'))), { code: 'ERR_TRT_FILE' })
+  t.match(await failureOf(() => Calibration.load(7 as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.match(await failureOf(() => given.save(join(folder, 'none', 'x'))), { code: 'ERR_TRT_FILE' })
 })
 
 t.test('a cache knows how many batches were taken, and inputs whose names are numbers', async (t) => {

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { FaceDetector } from '../../examples/face-detector/detector.js'
 import { Builder, type Engine, type Shapes, type Tensor } from '../../lib/index.js'
-import { modelInfo, writeModel } from '../../lib/onnx/index.js'
+import { inspectModel, writeModel } from '../../lib/onnx/index.js'
 import { Calibrator, type QuantizedModel, quantize } from '../../lib/quantization/index.js'
 import { realModels } from '../support/real-models.js'
 import { beginnings, faceOverlaps, maskOverlap, open, photographs, readings, scenes, textLines } from './real.js'
@@ -20,14 +20,14 @@ async function built(t: Test, name: string, { model, report }: QuantizedModel, s
   await t.test('the real TensorRT-RTX builds it', { skip: skipWithoutRtx }, async (t) => {
     await using builder = new Builder({ precision: 'int8' })
     const { info } = await builder.build(writeModel(model), { shapes })
-    const { QuantizeLinear = 0, DequantizeLinear = 0 } = modelInfo(model).operators
+    const { QuantizeLinear = 0, DequantizeLinear = 0 } = inspectModel(model).operators
     t.same(
-      [info.audit.quantize.layers, info.audit.dequantize.layers],
+      [info.network.quantize.layers, info.network.dequantize.layers],
       [QuantizeLinear, DequantizeLinear],
       'TensorRT sees each of them',
     )
-    t.same(Object.keys(info.audit.quantize.types), ['int8'])
-    t.ok(info.audit.dequantize.layers > info.audit.quantize.layers, 'weights are stored in INT8')
+    t.same(Object.keys(info.network.quantize.types), ['int8'])
+    t.ok(info.network.dequantize.layers > info.network.quantize.layers, 'weights are stored in INT8')
   })
 }
 

@@ -1,6 +1,6 @@
 // What real libraries were recorded to do (README.md), held against the fakes that stand for them.
 import t from 'tap'
-import { engineLayers } from '../../lib/engine/layers.js'
+import { inspectedLayers } from '../../lib/benchmark/inspector.js'
 import { buildFakes } from '../fake/build.js'
 import { differences, lineOf, placeOf } from './compare.js'
 import { nameOf, noDriver, play, readRecording, recordingNames } from './files.js'
@@ -65,7 +65,7 @@ for (const name of names) {
       const { text, layers } = (method === "inspector's document" ? answer : {}) as Readonly<Record<string, Json>>
       if (isText(text))
         t.same(
-          engineLayers(text),
+          inspectedLayers(text),
           layers,
           `the product reads what an inspector wrote as it did then: ${JSON.stringify(args)}`,
         )

@@ -39,7 +39,7 @@ export const rules: readonly Rule[] = [
   },
   { path: /^Engine\.memory answer\.\w+$/, reason: 'memory is as the kernels need it', gpu: true },
   {
-    path: /^Engine\.audit answer\.(precisions|layers)$/,
+    path: /^Engine\.layers answer\.(precisions|count)$/,
     reason: 'which kernels there are, and what they take',
     gpu: true,
   },

@@ -1,7 +1,8 @@
 // From the builder's options to a refitted plan, on the fakes.
 import t from 'tap'
 import { Builder, type BuilderOptions, Engine, type Plan, Refitter, Tensor } from '../../lib/index.js'
-import { convertPrecision, parseModel, writeModel } from '../../lib/onnx/index.js'
+import { convertPrecision, writeModel } from '../../lib/onnx/index.js'
+import { parseModel } from '../../lib/onnx/model.js'
 import { failureOf } from '../support/errors.js'
 import { computed, families, input, leftovers, onnxOf, weightsOf } from './models.js'
 

@@ -61,7 +61,7 @@ t.test('a batch is what the engine takes: split by the maximum of the profile', 
   const { input, output } = own
   const classifier = await Classifier.load(engine, { input, output })
   t.same(reds(await classifier.classify(numbered(11))).length, 11)
-  t.equal(engine.stats.completed, 3, '4, 4 and 3')
+  t.equal(engine.stats().completed, 3, '4, 4 and 3')
   await classifier.close()
   await classifier.close()
   t.equal(engine.inputs['images']?.name, 'images', 'an engine that was given stays open')

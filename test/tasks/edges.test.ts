@@ -233,7 +233,7 @@ t.test('large pictures run together in smaller batches', async (t) => {
   await using classifier = await Classifier.load(engine, { input: { size: 1280 }, output: { activation: 'none' } })
   const found = await classifier.classify(Array.from({ length: 9 }, (_, i) => plain(2, 2, [i + 1, 0, 0])))
   t.same(found.map(([best]) => best!.score), [1, 2, 3, 4, 5, 6, 7, 8, 9]) // prettier-ignore
-  t.equal(engine.stats.completed, 3, '4, 4 and 1 of 1280 x 1280')
+  t.equal(engine.stats().completed, 3, '4, 4 and 1 of 1280 x 1280')
 })
 
 t.test('limitPixels: a picture of more is not read, whoever asks for it', async (t) => {

@@ -15,7 +15,7 @@ async function cast(to: number, back: boolean): Promise<ort.InferenceSession> {
 }
 
 /** ONNX's numbers of the data types. */
-const numbers = { float16: 10, bfloat16: 16, fp8: 17 } as const
+const numbers = { float16: 10, bfloat16: 16, float8e4m3: 17 } as const
 
 /** Numbers that are hard to round: all halves between codes, and random bits, with a fixed seed. */
 function hard(): Float32Array {
@@ -48,7 +48,7 @@ t.test('numbers are rounded, and read back, as onnxruntime casts them', async (t
     2 ** -9,
     2 ** -10,
   ])
-  for (const dtype of ['float16', 'bfloat16', 'fp8'] as const) {
+  for (const dtype of ['float16', 'bfloat16', 'float8e4m3'] as const) {
     const session = await cast(numbers[dtype], true)
     const { y } = await session.run({ x: new ort.Tensor('float32', given, [given.length]) })
     const ours = Tensor.fromFloat32(dtype, given).toFloat32().data
@@ -141,7 +141,7 @@ t.test('the ends of the types of the CPU alone', (t) => {
   t.same(Tensor.fromFloat32('float64', numbers).data, Float64Array.from(numbers), 'float64 takes numbers as they are')
   t.equal(Tensor.fromFloat32('float64', Float32Array.of(0.1)).data[0], Math.fround(0.1))
   for (const whole of ['int16', 'uint16', 'uint32', 'uint64'] as const)
-    t.throws(() => Tensor.fromFloat32(whole as 'fp8', [1]), { code: 'ERR_TRT_INVALID_ARGUMENT' }, whole)
+    t.throws(() => Tensor.fromFloat32(whole as 'float8e4m3', [1]), { code: 'ERR_TRT_INVALID_ARGUMENT' }, whole)
   t.end()
 })
 
@@ -157,7 +157,7 @@ t.test('the bits of float16 are those of onnxruntime', async (t) => {
 })
 
 t.test('numbers of 64 bits are rounded once', (t) => {
-  const code = (dtype: 'float16' | 'bfloat16' | 'fp8', numbers: readonly number[]): ArrayLike<number> =>
+  const code = (dtype: 'float16' | 'bfloat16' | 'float8e4m3', numbers: readonly number[]): ArrayLike<number> =>
     Tensor.fromFloat32(dtype, numbers).data
   t.same(
     [...(code('float16', [1 + 2 ** -11 + 2 ** -30, 1 + 2 ** -11, 1 + 2 ** -11 - 2 ** -30]) as Uint16Array)],
@@ -166,18 +166,18 @@ t.test('numbers of 64 bits are rounded once', (t) => {
   for (const [dtype, infinite] of [
     ['float16', 0x7c00],
     ['bfloat16', 0x7f80],
-    ['fp8', 0x7f],
+    ['float8e4m3', 0x7f],
   ] as const) {
     const codes = Array.from({ length: infinite }, (_, i) => i)
     const values = new Tensor(
       dtype as 'float16',
-      (dtype === 'fp8' ? Uint8Array : Uint16Array).from(codes) as Uint16Array,
+      (dtype === 'float8e4m3' ? Uint8Array : Uint16Array).from(codes) as Uint16Array,
       [infinite],
     ).toFloat32().data
     const middles = codes.slice(1).map((above) => (values[above - 1]! + values[above]!) / 2)
     const wrong = (ours: ArrayLike<number>, wanted: (below: number) => number): number[] =>
       codes.slice(1).flatMap((above, i) => (ours[i] === wanted(above - 1) ? [] : [middles[i]!]))
-    const [tiny, sign] = [2 ** -40, dtype === 'fp8' ? 0x80 : 0x8000]
+    const [tiny, sign] = [2 ** -40, dtype === 'float8e4m3' ? 0x80 : 0x8000]
     t.same(
       wrong(code(dtype, middles), (below) => below + (below % 2)),
       [],
@@ -217,7 +217,7 @@ t.test('every code is read, and written back as it was', (t) => {
   for (const [dtype, codes] of [
     ['float16', 65536],
     ['bfloat16', 65536],
-    ['fp8', 256],
+    ['float8e4m3', 256],
   ] as const) {
     const data =
       codes === 256 ? Uint8Array.from({ length: codes }, (_, i) => i) : Uint16Array.from({ length: codes }, (_, i) => i)
@@ -238,19 +238,19 @@ t.test('the others are read too', (t) => {
   t.same(Tensor.from(Uint8Array.of(0, 255)).toFloat32().data, Float32Array.of(0, 255))
   t.same(new Tensor('bool', Uint8Array.of(0, 1), [2]).toFloat32().data, Float32Array.of(0, 1))
   t.same(new Tensor('int4', Uint8Array.of(0x87, 0x0f), [3]).toFloat32().data, Float32Array.of(7, -8, -1))
-  t.same(new Tensor('fp4', Uint8Array.of(0x71, 0xaf), [4]).toFloat32().data, Float32Array.of(0.5, 6, -6, -1))
+  t.same(new Tensor('float4e2m1', Uint8Array.of(0x71, 0xaf), [4]).toFloat32().data, Float32Array.of(0.5, 6, -6, -1))
   const same = Tensor.from(Float32Array.of(1))
   t.equal(same.toFloat32(), same, 'float32 is there already')
   t.end()
 })
 
 t.test('misuse', (t) => {
-  t.throws(() => Tensor.fromFloat32('int8' as 'fp8', [1]), {
+  t.throws(() => Tensor.fromFloat32('int8' as 'float8e4m3', [1]), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /one of float32, float16, bfloat16, fp8, float64 for dtype/,
   })
-  t.throws(() => Tensor.fromFloat32('fp8', 5 as unknown as number[]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-  t.throws(() => Tensor.fromFloat32('fp8', [1, 2], [3]), { code: 'ERR_TRT_SHAPE' })
+  t.throws(() => Tensor.fromFloat32('float8e4m3', 5 as unknown as number[]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.throws(() => Tensor.fromFloat32('float8e4m3', [1, 2], [3]), { code: 'ERR_TRT_SHAPE' })
   t.same(Tensor.fromFloat32('float32', [1, 2], [2, 1]).data, Float32Array.of(1, 2))
   t.end()
 })

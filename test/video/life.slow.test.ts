@@ -195,7 +195,7 @@ t.test('the end of a process', async (t) => {
     ['a video that is forgotten', '', 0],
     ['process.exit', 'process.exit(3)', 3],
     ['an uncaught error', 'setImmediate(() => { throw new Error("uncaught") }); await iterator.next()', 1],
-    ['all frames', 'for await (const frame of video) frame.close(); console.log(video.stats.delivered)', 0],
+    ['all frames', 'for await (const frame of video) frame.close(); console.log(video.stats().delivered)', 0],
   ] as const) {
     const ended = await runNode(child(body))
     t.match(ended, { code, signal: null }, `${what}: ${ended.stderr}`)

@@ -116,4 +116,7 @@ export function block(enough: () => boolean): void {
 }
 
 /** Whether the counts of a video agree. */
-export const isCounted = ({ stats }: VideoSource): boolean => stats.delivered + stats.dropped === stats.decoded
+export function isCounted(video: VideoSource): boolean {
+  const { decoded, delivered, dropped } = video.stats()
+  return delivered + dropped === decoded
+}

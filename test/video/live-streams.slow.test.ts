@@ -66,8 +66,8 @@ t.test('the others go on while one hangs, and it comes back', async (t) => {
       list.every((number, k) => k === 0 || number > list[k - 1]!),
       'newer and newer',
     )
-    t.equal(videos[i]!.stats.reconnects, i === hanging ? times : 0)
-    t.ok(isCounted(videos[i]!), JSON.stringify(videos[i]!.stats))
+    t.equal(videos[i]!.stats().reconnects, i === hanging ? times : 0)
+    t.ok(isCounted(videos[i]!), JSON.stringify(videos[i]!.stats()))
   }
   t.strictSame(
     gaps.map(({ kind, reason }) => `${kind} ${reason}`),

@@ -41,11 +41,11 @@ t.test('a consumer three times too slow gets the newest, also when the event loo
     t.equal(frame.closed, false)
     numbers.push(frame.number)
     frame.close()
-    t.ok(isCounted(video), JSON.stringify(video.stats))
+    t.ok(isCounted(video), JSON.stringify(video.stats()))
     if (numbers.length === 12) break
-    const { dropped } = video.stats
-    await certain(() => video.stats.dropped >= dropped + 2)
-    t.ok(isCounted(video), JSON.stringify(video.stats))
+    const { dropped } = video.stats()
+    await certain(() => video.stats().dropped >= dropped + 2)
+    t.ok(isCounted(video), JSON.stringify(video.stats()))
   }
   t.ok(isRising(numbers))
   t.ok(numbers.at(-1)! >= 3 * (numbers.length - 1), `left out: ${numbers.join(' ')}`)
@@ -54,7 +54,7 @@ t.test('a consumer three times too slow gets the newest, also when the event loo
   const iterator = blocked[Symbol.asyncIterator]()
   const before = await nextOf(iterator)
   const begun = performance.now()
-  block(() => blocked.stats.dropped >= 5)
+  block(() => blocked.stats().dropped >= 5)
   const after = await nextOf(iterator)
   t.ok(after.age < (performance.now() - begun) / 1000, 'it came while the thread was busy')
   t.ok(after.number - before.number > 5, `${before.number} to ${after.number}`)
@@ -74,9 +74,9 @@ t.test(
     const iterator = video[Symbol.asyncIterator]()
     const kept: VideoFrame[] = []
     while (kept.length < 8) {
-      const dropped = video.stats.dropped
+      const dropped = video.stats().dropped
       kept.push(await nextOf(iterator))
-      await certain(() => video.stats.dropped > dropped + 1)
+      await certain(() => video.stats().dropped > dropped + 1)
       t.ok(videoMemory().used <= (kept.length + 1) * bytes, `${videoMemory().used / bytes} frames`)
     }
     t.ok(isRising(kept.map(({ number }) => number)))
@@ -100,7 +100,7 @@ t.test('a pusher that is killed and started again, once with another size', asyn
   for await (const frame of video) {
     frames.push(frame)
     frame.close()
-    const { reconnects } = video.stats
+    const { reconnects } = video.stats()
     const since = gaps.findLast(({ kind }) => kind === 'back')?.to ?? -Infinity
     if (frames.filter(({ pts }) => pts >= since).length !== 4) continue
     if (reconnects === kills) break
@@ -137,7 +137,7 @@ t.test('a pusher that hangs', async (t) => {
   const iterator = video[Symbol.asyncIterator]()
   ;(await nextOf(iterator)).close()
   pusher.stall()
-  while (video.stats.reconnects === 0) (await nextOf(iterator)).close()
+  while (video.stats().reconnects === 0) (await nextOf(iterator)).close()
   t.match(gaps, [
     { kind: 'lost', reason: 'stalled' },
     { kind: 'back', reason: 'stalled' },
@@ -203,7 +203,7 @@ t.test('closed, and aborted, in each state', async (t) => {
       const iterator = video[Symbol.asyncIterator]()
       ;(await nextOf(iterator)).close()
       let pending: Promise<unknown> | undefined
-      if (state === 'frames wait') await certain(() => video.stats.dropped > 1)
+      if (state === 'frames wait') await certain(() => video.stats().dropped > 1)
       else {
         pusher.stall()
         const drained = (async () => {
@@ -295,7 +295,7 @@ t.test('files: at their own speed, and the newest frames alone; also without the
         if (numbers.length % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 200))
         frame.close()
       }
-      const { decoded, delivered, dropped } = video.stats
+      const { decoded, delivered, dropped } = video.stats()
       console.log(numbers.length === delivered, delivered + dropped === decoded, decoded, dropped > 0, numbers.at(-1))
     }
     const video = await openVideo(${JSON.stringify(path)}, { live: true })

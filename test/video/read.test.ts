@@ -34,7 +34,7 @@ t.test('times are those of the source, and planes those of the decoder', async (
     t.strictSame(ticks, await ticksOf(path), path)
     t.strictSame(sums, await sumsOf(path), path)
     t.strictSame(numbers, [...sums.keys()])
-    t.strictSame(video.stats, { decoded: sums.length, delivered: sums.length, dropped: 0, reconnects: 0 })
+    t.strictSame(video.stats(), { decoded: sums.length, delivered: sums.length, dropped: 0, reconnects: 0 })
   }
 })
 

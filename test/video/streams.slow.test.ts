@@ -40,7 +40,7 @@ t.test('each answer comes with its frame, in the order of its source', async (t)
   for (const those of seen) t.strictSame(those, numbers(each))
   t.equal(made.left, 0, 'all are closed')
   t.equal(made.made, 4 * each)
-  const { sources, latency, underWay, meanUnderWay } = run.stats
+  const { sources, latency, underWay, meanUnderWay } = run.stats()
   for (const row of sources)
     t.match(row, { decoded: each, delivered: each, dropped: 0, inferred: each, open: false, error: undefined })
   t.equal(latency.length, 16)
@@ -73,7 +73,7 @@ t.test('free places go to those that have the fewest', async (t) => {
     // who consumes never is what holds sources back here
     void frames.next().then(({ value }) => value?.frame.close())
     await certain(
-      () => gate.calls.length > before || run.stats.sources.reduce((sum, { decoded }) => sum + decoded, 0) === 120,
+      () => gate.calls.length > before || run.stats().sources.reduce((sum, { decoded }) => sum + decoded, 0) === 120,
     )
     waiting = [...waiting, ...gate.calls.slice(before)]
     if (waiting.length === 6) t.ok(Math.max(...held()) <= 3, `${held().join(', ')} of 6 places`)
@@ -103,7 +103,7 @@ t.test('one that gives as fast as it is read starves none that gives a frame now
   for (let number = 0; number < 5; number++) {
     await certain(() => slow.length > number && gate.calls.length >= opened + 4)
     slow[number]!()
-    await certain(() => run.stats.sources[1]!.decoded === number + 1)
+    await certain(() => run.stats().sources[1]!.decoded === number + 1)
     // its frame has the next place that is free
     gate.calls[opened++]!.open(0)
     await certain(() => ofCamera() === 1)
@@ -166,7 +166,7 @@ t.test('one that fails, one that cannot be opened and one that stalls disturb no
   }
   await t.rejects(consume(), gone, 'without onEnd the loop throws it')
   t.strictSame(counts, [5, 60], 'after all others have ended')
-  t.match(run.stats.sources, [
+  t.match(run.stats().sources, [
     { open: false, error: gone.message },
     { open: false, error: undefined },
   ])
@@ -213,7 +213,7 @@ t.test('a frame that the task refuses ends its source, after the frames before i
   ends.sort((a, b) => a.source.index - b.source.index)
   t.match(ends, [{ source: { index: 0 }, error: { message: 'refused' } }, { error: undefined }])
   t.equal(made.left, 0)
-  const [row] = run.stats.sources
+  const [row] = run.stats().sources
   t.equal(row!.delivered + row!.dropped, row!.decoded)
 })
 
@@ -236,7 +236,7 @@ t.test('sources come and go', async (t) => {
   t.equal(await run.remove(second), true)
   t.equal(await run.remove(forever), false, 'twice without harm')
   t.ok(ofSecond.every(({ frame, signal }) => frame.closed && signal.aborted))
-  t.strictSame(run.stats.sources.map(({ index }) => index), [0]) // prettier-ignore
+  t.strictSame(run.stats().sources.map(({ index }) => index), [0]) // prettier-ignore
   const third = run.add(made.frames(2, 2))
   await certain(() => gate.calls.filter(({ frame }) => !frame.closed).length === 5)
   for (const { frame, open } of gate.calls) open(frame.closed ? -1 : read(frame).source)
@@ -268,7 +268,7 @@ t.test('inferEvery: the others carry the last answer of their source', async (t)
       numbers(31).map((i) => ({ source: index, number: i - (i % 3) })),
     )
   }
-  t.match(run.stats.sources, [{ delivered: 31, inferred: 11 }, { delivered: 31, inferred: 11 }]) // prettier-ignore
+  t.match(run.stats().sources, [{ delivered: 31, inferred: 11 }, { delivered: 31, inferred: 11 }]) // prettier-ignore
   t.equal(made.left, 0)
 })
 

@@ -32,7 +32,7 @@ export const lacks = {
   ways: [
     '`allocate()` and `allocateBytes()` give ordinary memory: it is copied, and nobody minds its use by two inferences at once, so `released()` is fulfilled at once',
     'an inference that has begun runs to its end, though all who wait for it give it up',
-    'inputs and outputs of bfloat16, fp8, int4 and fp4: ERR_TRT_DTYPE, since onnxruntime-node has none of them',
+    'inputs and outputs of bfloat16, float8e4m3, int4 and float4e2m1: ERR_TRT_DTYPE, since onnxruntime-node has none of them',
   ],
 } as const
 

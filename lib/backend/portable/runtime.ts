@@ -69,8 +69,8 @@ function unsupported(what: string, cause?: unknown): TensorRTError {
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
 async function unknownTensor(model: Uint8Array | string): Promise<string> {
-  const { modelInfo, readModel } = await import('../../onnx/index.js')
-  const { inputs, outputs } = modelInfo(await readModel(model))
+  const { inspectModel, readModel } = await import('../../onnx/index.js')
+  const { inputs, outputs } = inspectModel(await readModel(model))
   const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
   const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
   return `${which}, which onnxruntime-node does not take or give; it does ${runtimeTypes.join(', ')}`

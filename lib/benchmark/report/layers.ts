@@ -9,10 +9,10 @@ const listed = 40
 export function layerTable(layers: readonly LayerTiming[]): Markup {
   const sorted = [...layers].sort((a, b) => b.averageMs - a.averageMs)
   const [shown, rest] = [sorted.slice(0, listed), sorted.slice(listed)]
-  const most = shown[0]?.percentage ?? 0
+  const most = shown[0]?.timeShare ?? 0
   const decimals = decimalsFor(shown[0]?.averageMs ?? 0)
-  const rows = shown.map(({ name, averageMs, medianMs, percentage }) => row(name, [averageMs, medianMs], percentage))
-  const others = { averageMs: sum(rest, 'averageMs'), percentage: sum(rest, 'percentage') }
+  const rows = shown.map(({ name, averageMs, medianMs, timeShare }) => row(name, [averageMs, medianMs], timeShare))
+  const others = { averageMs: sum(rest, 'averageMs'), timeShare: sum(rest, 'timeShare') }
   return element(
     'table',
     { class: 'layers' },
@@ -25,7 +25,7 @@ export function layerTable(layers: readonly LayerTiming[]): Markup {
       'tbody',
       {},
       rows,
-      rest.length === 0 ? undefined : row(plural(rest.length, 'other layer'), [others.averageMs], others.percentage),
+      rest.length === 0 ? undefined : row(plural(rest.length, 'other layer'), [others.averageMs], others.timeShare),
     ),
   )
 
@@ -35,7 +35,7 @@ export function layerTable(layers: readonly LayerTiming[]): Markup {
       {},
       element('td', { class: 'name' }, text(name)),
       [0, 1].map((i) => element('td', {}, times[i] === undefined ? undefined : text(milliseconds(times[i], decimals)))),
-      element('td', {}, text(`${share.toFixed(1)} %`)),
+      element('td', {}, text(`${(share * 100).toFixed(1)} %`)),
       element('td', { class: 'bar-cell' }, bar(most > 0 ? Math.min(share / most, 1) : 0)),
     )
   }
@@ -52,6 +52,6 @@ function bar(share: number): Markup {
   )
 }
 
-function sum(layers: readonly LayerTiming[], key: 'averageMs' | 'percentage'): number {
+function sum(layers: readonly LayerTiming[], key: 'averageMs' | 'timeShare'): number {
   return layers.reduce((total, layer) => total + layer[key], 0)
 }

@@ -47,7 +47,7 @@ export function warningList(warnings: readonly BenchmarkWarning[]): Markup {
 
 /** Tables and charts of one benchmark. */
 export function detailsOf(benchmark: Benchmark): Markup[] {
-  const { trace, latency, layers, layerRuns } = benchmark
+  const { trace, latency, layers } = benchmark
   const close = stages(benchmark)
   const drifted = drift(trace)
   const course =
@@ -75,12 +75,12 @@ export function detailsOf(benchmark: Benchmark): Markup[] {
           'A few queries from the middle: what lies above one another happens at the same time.',
           close,
         )),
-    ...(layers === undefined || layers.length === 0
+    ...(layers === undefined || layers.layers.length === 0
       ? []
       : figure(
           'Layers',
-          `By TensorRT’s profiler, in a run of its own${layerRuns === undefined ? '' : ` of ${plural(layerRuns, 'execution')}`}: with it a query takes longer, so shares say more than times.`,
-          element('div', { class: 'scroll' }, layerTable(layers)),
+          `By TensorRT’s profiler, in a run of its own of ${plural(layers.iterations, 'execution')}: with it a query takes longer, so shares say more than times.`,
+          element('div', { class: 'scroll' }, layerTable(layers.layers)),
         )),
   ]
 }

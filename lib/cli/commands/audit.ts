@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import type { EngineAudit } from '../../engine/audit.js'
-import type { ExpectedPrecision } from '../../engine/layers.js'
+import type { ExpectedPrecision } from '../../benchmark/inspector.js'
+import type { EngineLayers } from '../../benchmark/types.js'
 import { exitCodes } from '../exit-codes.js'
 import { type EngineGiven, engineOptions, withEngineOptions } from '../options/engine.js'
 import { profileOf, type ShapesGiven, withShapeOptions } from '../options/builder.js'
 import { tellBuild } from '../output/build-progress.js'
-import { durationText, percentText } from '../output/format.js'
+import { durationText, percentText, slowestLayers } from '../output/format.js'
 import { action, list, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
@@ -16,7 +16,7 @@ interface AuditGiven extends EngineGiven, ShapesGiven {
   readonly minShare?: number
 }
 
-/** `trt audit`: {@link Engine.audit}. */
+/** `trt audit`: {@link Engine.layers}. */
 export function command(session: Session): Command {
   const audit = newCommand(session, 'audit', 'model.plan --expect fp16 --min-share 0.9')
     .argument('<model>', 'a plan, or an ONNX file that is built first')
@@ -40,19 +40,17 @@ export function command(session: Session): Command {
       onProgress,
       signal,
     })
-    const found = await engine.audit({ iterations, profile, expect, minShare, signal })
+    const found = await engine.layers({ iterations, profile, expect, minShare, signal })
     session.result(found, () => account(session, found))
     for (const warning of found.warnings) session.warn(warning)
     return expect !== undefined && found.warnings.length > 0 ? exitCodes.unmet : exitCodes.done
   })
 }
 
-function account(
-  session: Session,
-  { layers, precisions, slowest, totalMs, iterations, shapes, limited }: EngineAudit,
-): string {
+function account(session: Session, found: EngineLayers): string {
+  const { count, precisions, totalMs, iterations, shapes, limited } = found
   const fields = session.fields([
-    ['layers', String(layers)],
+    ['layers', String(count)],
     ['time', `${durationText(totalMs)}, all layers one after the other; ${iterations} executions`],
     [
       'shapes',
@@ -62,8 +60,8 @@ function account(
     ],
     ['limited', limited],
   ])
-  const shares = precisions.map(({ precision, layers: count, timeShare }) => [precision, count, percentText(timeShare)])
-  const rows = slowest.map(({ name, averageMs, medianMs, timeShare }) => [
+  const shares = precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
+  const rows = slowestLayers(found).map(({ name, averageMs, medianMs, timeShare }) => [
     name,
     averageMs.toFixed(3),
     medianMs.toFixed(3),

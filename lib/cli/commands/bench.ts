@@ -15,7 +15,7 @@ import {
 import { type EngineGiven, engineOptions, withBackendOptions } from '../options/engine.js'
 import { isBuilt, openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
-import { counted, dimsText, durationText } from '../output/format.js'
+import { counted, dimsText, durationText, slowestLayers } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
 import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
 import { action, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
@@ -330,12 +330,11 @@ function factsText(session: Session, { runtime, backend, device, model, settings
 /** The ten slowest: `--export-profile` and the report have them all. */
 function layersText(session: Session, { layers }: Benchmark): string[] {
   if (layers === undefined) return []
-  const slowest = [...layers].sort((a, b) => b.timeMs - a.timeMs).slice(0, 10)
-  const rows = slowest.map(({ name, averageMs, medianMs, percentage }) => [
+  const rows = slowestLayers(layers).map(({ name, averageMs, medianMs, timeShare }) => [
     name,
     ms(averageMs),
     ms(medianMs),
-    percentage.toFixed(1),
+    (timeShare * 100).toFixed(1),
   ])
   return [session.table(['slowest layers', 'mean ms', 'median ms', '%'], rows, { right: [1, 2, 3] })]
 }

@@ -48,7 +48,7 @@ export function command(session: Session): Command {
 }
 
 function account(session: Session, path: string, bytes: number, info: BuildInfo): string {
-  const { library, gpu, settings, buildMs, audit, conversion } = info
+  const { library, gpu, settings, buildMs, network, conversion } = info
   const fields = session.fields([
     ['plan', `${path}, ${bytesText(bytes)}`],
     [
@@ -61,12 +61,12 @@ function account(session: Session, path: string, bytes: number, info: BuildInfo)
       conversion &&
         `${counted(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
     ],
-    ['network', `${counted(audit.layers, 'layer')}, ${bytesText(audit.weightBytes)} of weights`],
+    ['network', `${counted(network.layers, 'layer')}, ${bytesText(network.weightBytes)} of weights`],
   ])
   return `${fields}\n\n${session.table(['', 'name', 'type', 'shape', 'min', 'opt', 'max'], tensorRows(info))}`
 }
 
-function tensorRows({ audit, profiles }: BuildInfo): string[][] {
+function tensorRows({ network, profiles }: BuildInfo): string[][] {
   const rangeOf = (name: string): string[] => {
     const ranges = profiles
       .map((profile) => profile.find((each) => each.name === name))
@@ -74,7 +74,7 @@ function tensorRows({ audit, profiles }: BuildInfo): string[][] {
     return (['min', 'opt', 'max'] as const).map((end) => ranges.map((range) => dimsText(range[end])).join('\n'))
   }
   return [
-    ...audit.inputs.map(({ name, dtype, shape }) => ['in', name, dtype, dimsText(shape), ...rangeOf(name)]),
-    ...audit.outputs.map(({ name, dtype, shape }) => ['out', name, dtype, dimsText(shape)]),
+    ...network.inputs.map(({ name, dtype, shape }) => ['in', name, dtype, dimsText(shape), ...rangeOf(name)]),
+    ...network.outputs.map(({ name, dtype, shape }) => ['out', name, dtype, dimsText(shape)]),
   ]
 }

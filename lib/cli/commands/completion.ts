@@ -3,7 +3,7 @@ import type { CommandFiles } from '../command.js'
 import { completionScript, type Shell, type ShellCommand, shells } from '../completion.js'
 import { action, configured } from '../parsing.js'
 import type { Session } from '../session.js'
-import { type CommandName, summaries } from '../summaries.js'
+import { aliases, type CommandName, summaries } from '../summaries.js'
 
 /** `trt completion bash`: a script for the shell, made of the commands as they are. */
 export function command(session: Session, all: CommandFiles): Command {
@@ -27,7 +27,12 @@ async function described(session: Session, files: CommandFiles): Promise<ShellCo
     })),
   )
   const ofExec = await execOptionsForShells()
-  return all.map((each) => (each.name === 'exec' ? { ...each, options: ofExec } : each))
+  return all
+    .map((each) => (each.name === 'exec' ? { ...each, options: ofExec } : each))
+    .flatMap((each) => {
+      const alias = aliases[each.name as CommandName]
+      return alias === undefined ? [each] : [each, { ...each, name: alias }]
+    })
 }
 
 /** commander knows nothing of trtexec's. */

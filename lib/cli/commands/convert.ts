@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
 import type { Command } from 'commander'
-import { TensorRTError } from '../../errors.js'
 import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import {
@@ -35,7 +34,7 @@ interface ConvertGiven extends DataGiven, ForceGiven {
 }
 
 /**
- * `trt convert`: `convertPrecision`, `raiseOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
+ * `trt convert`: `convertPrecision`, `withOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
  * values are measured first, by a `Calibrator` of `node-tensorrt/quantization`.
  */
 export function command(session: Session): Command {
@@ -77,7 +76,7 @@ export function command(session: Session): Command {
     const ranges = await measured(path, read, given, session)
     const { model, report } = await converted(await opened(await raised(read, given.opset), given), given, ranges)
     await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
-    const { opset, inputs: saved } = onnx.modelInfo(model)
+    const { opset, inputs: saved } = onnx.inspectModel(model)
     const sizes = given.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
     const isMeasured = ranges !== undefined
     session.result({ model: output, opset, ...sizes, ...report }, () =>
@@ -112,18 +111,8 @@ function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): vo
 
 async function raised(model: ModelProto, opset: number | undefined): Promise<ModelProto> {
   if (opset === undefined) return model
-  const { GraphEditor, raiseOpset, whyNotRaised } = await import('../../onnx/index.js')
-  const editor = new GraphEditor(model)
-  if (opset < editor.opset)
-    throw new TensorRTError(
-      'ERR_TRT_UNSUPPORTED',
-      `Expected an opset from ${editor.opset} on, the model's, for --opset but received ${opset}`,
-    )
-  const why = whyNotRaised(editor, opset)
-  if (why !== undefined)
-    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The model cannot be raised to opset ${opset}: ${why}`)
-  if (opset > editor.opset) raiseOpset(editor, opset)
-  return editor.finish()
+  const { withOpset } = await import('../../onnx/index.js')
+  return withOpset(model, opset)
 }
 
 async function opened(model: ModelProto, { openSizes: isWanted, keepBatch }: ConvertGiven): Promise<ModelProto> {

@@ -1,13 +1,13 @@
 import { extname } from 'node:path'
 import type { Command } from 'commander'
 import type { NamedShapes } from '../../backend/backend.js'
-import type { EngineAudit } from '../../engine/audit.js'
+import type { EngineLayers } from '../../benchmark/types.js'
 import type { TensorInfos } from '../../engine/declaration.js'
 import { TensorRTError } from '../../errors.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
-import type { NetworkAudit } from '../../plan/network-audit.js'
+import type { NetworkInfo } from '../../plan/network.js'
 import { moreShapes, type NamedDims } from '../options/shapes.js'
-import { bytesText, countText, counted, dimsText, durationText, percentText } from '../output/format.js'
+import { bytesText, countText, counted, dimsText, durationText, percentText, slowestLayers } from '../output/format.js'
 import { isThere } from '../../base/files.js'
 import { isBuilt } from '../options/opening.js'
 import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
@@ -95,12 +95,12 @@ async function modelDrawn({
   })
 }
 
-/** What the inspector says of a plan's layers comes with a benchmark, here the shortest there is. */
+/** The layers of a built plan, which only an engine tells. */
 async function layersDrawn(
   { signal }: Session,
   { path, format, tensorrt, device }: InspectGiven & { readonly path: string; readonly format: Format },
 ): Promise<string> {
-  const { drawLayers } = await import('../../engine/layer-drawing.js')
+  const { drawLayers } = await import('../../benchmark/layer-drawing.js')
   const { Engine } = await import('../../engine.js')
   await using engine = await Engine.load(path, {
     backend: 'tensorrt',
@@ -108,9 +108,8 @@ async function layersDrawn(
     ...(device !== undefined && { device }),
     signal,
   })
-  const shortest = { warmUpMs: 0, durationMs: 0, iterations: 1, endToEnd: false, javascript: false }
-  const { layerInfo = '' } = await engine.benchmark({ ...shortest, layers: true, signal })
-  return await drawLayers(layerInfo, { format })
+  const { document } = await engine.layers({ iterations: 1, signal })
+  return await drawLayers(document, { format })
 }
 
 /** One line of an entry, which may be a list of a thousand names; `--json` has it whole. */
@@ -186,23 +185,23 @@ function planText(session: Session, found: PlanInspection): string {
     ['saved', savedAt && `${savedAt}, by ${savedBy ?? '?'}`],
     ['settings', info.settings && settingsText(info.settings)],
     ['profiles', info.profiles?.map(profileText).join('\n') || undefined],
-    ['weights', info.audit && `${bytesText(info.audit.weightBytes)}, before TensorRT chose their types`],
+    ['weights', info.network && `${bytesText(info.network.weightBytes)}, before TensorRT chose their types`],
     ['opened', engine && (opened?.description ?? `not here: ${(engine as { reason: string }).reason}`)],
   ])
-  const ends = info.audit === undefined ? opened && endsOf(opened.inputs, opened.outputs) : networkEnds(info.audit)
+  const ends = info.network === undefined ? opened && endsOf(opened.inputs, opened.outputs) : networkEnds(info.network)
   return [
     fields,
     ...(ends === undefined ? [] : [session.table(['', 'name', 'type', 'shape'], ends)]),
-    ...(info.audit === undefined
+    ...(info.network === undefined
       ? []
       : [
           session.table(
             ['layers of the network', 'times'],
-            Object.entries(info.audit.layerTypes).map(([type, count]) => [type, count ?? 0]),
+            Object.entries(info.network.layerTypes).map(([type, count]) => [type, count ?? 0]),
             { right: [1] },
           ),
         ]),
-    ...(opened?.audit === undefined ? [] : [layersText(session, opened.audit)]),
+    ...(opened?.layers === undefined ? [] : [layersText(session, opened.layers)]),
   ].join('\n\n')
 }
 
@@ -229,10 +228,10 @@ function profileText(profile: readonly NamedShapes[], i: number): string {
   return `${i}: ${ranges.join(', ') || 'static shapes'}`
 }
 
-function networkEnds({ inputs, outputs }: NetworkAudit): string[][] {
+function networkEnds({ inputs, outputs }: NetworkInfo): string[][] {
   const row =
     (end: string) =>
-    ({ name, dtype, shape }: NetworkAudit['inputs'][number]) => [end, name, dtype, dimsText(shape)]
+    ({ name, dtype, shape }: NetworkInfo['inputs'][number]) => [end, name, dtype, dimsText(shape)]
   return [...inputs.map(row('input')), ...outputs.map(row('output'))]
 }
 
@@ -242,9 +241,9 @@ function endsOf(inputs: TensorInfos, outputs: TensorInfos): string[][] {
   return [...rows('input', inputs), ...rows('output', outputs)]
 }
 
-function layersText(session: Session, { precisions, slowest }: EngineAudit): string {
-  const shares = precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
-  const rows = slowest.map(({ name, precision, medianMs, timeShare }) => [
+function layersText(session: Session, found: EngineLayers): string {
+  const shares = found.precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
+  const rows = slowestLayers(found).map(({ name, precision, medianMs, timeShare }) => [
     name,
     precision,
     medianMs.toFixed(3),

@@ -144,15 +144,15 @@ async function measure(
 }
 
 function tell(benchmark: Benchmark, settings: ExecSettings, console: ExecConsole): void {
-  const { layers, layerRuns, layerInfo, outputs } = benchmark
+  const { layers, outputs } = benchmark
   console.info(...reportLines(benchmark, settings.avgRuns))
   console.warn(...warningLines(benchmark))
   console.info(...beyondLines(benchmark))
-  if (settings.dumps.layerInfo && layerInfo !== undefined) console.info('Layer Information:', layerInfo)
+  if (settings.dumps.layerInfo && layers !== undefined) console.info('Layer Information:', layers.document)
   if (settings.dumps.output)
     for (const [name, { shape, data }] of Object.entries(outputs ?? {}))
       console.info(`${name}: (${shape.join('x')})`, Array.from(data as Float32Array).join(' '))
-  if (settings.dumps.profile && layers !== undefined) console.info(...profileLines(layers, layerRuns ?? 1))
+  if (settings.dumps.profile && layers !== undefined) console.info(...profileLines(layers))
 }
 
 /** trtexec's JSON files. @throws TensorRTError ERR_TRT_FILE */

@@ -1,4 +1,4 @@
-import { modelInfo, readModel } from '../../onnx/index.js'
+import { inspectModel, readModel } from '../../onnx/index.js'
 
 /** What of an ONNX file decides what trtexec's options come to. */
 export interface ModelFacts {
@@ -10,7 +10,7 @@ export interface ModelFacts {
 
 /** @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE */
 export async function modelFacts(path: string): Promise<ModelFacts> {
-  const { inputs, outputs, operators } = modelInfo(await readModel(path))
+  const { inputs, outputs, operators } = inspectModel(await readModel(path))
   return {
     inputs,
     outputs: outputs.map(({ name }) => name),

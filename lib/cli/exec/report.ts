@@ -3,6 +3,7 @@ import type {
   Benchmark,
   BenchmarkSettings,
   BenchmarkWarning,
+  EngineLayers,
   LayerTiming,
   Summary,
   TraceRow,
@@ -114,21 +115,23 @@ export function beyondLines({ endToEnd, javascript, settings }: Benchmark): stri
 }
 
 /** The table of `--dumpProfile`. */
-export function profileLines(layers: readonly LayerTiming[], runs: number): string[] {
+export function profileLines({ layers, iterations }: EngineLayers): string[] {
   const row = (time: number, average: number, median: number, share: number, name: string): string =>
     `${time.toFixed(2).padStart(11)}${average.toFixed(4).padStart(13)}${median.toFixed(4).padStart(13)}${share.toFixed(1).padStart(10)}   ${name}`
   const sum = (of: (layer: LayerTiming) => number): number => layers.reduce((total, layer) => total + of(layer), 0)
-  const total = sum(({ timeMs }) => timeMs)
+  const average = sum(({ averageMs }) => averageMs)
   return [
     '',
-    `=== Profile (${runs} iterations ) ===`,
+    `=== Profile (${iterations} iterations ) ===`,
     '   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer',
     ...layers
-      .filter(({ timeMs }) => timeMs > 0)
-      .map((layer) => row(layer.timeMs, layer.averageMs, layer.medianMs, layer.percentage, layer.name)),
+      .filter(({ averageMs }) => averageMs > 0)
+      .map(({ name, averageMs, medianMs, timeShare }) =>
+        row(averageMs * iterations, averageMs, medianMs, timeShare * 100, name),
+      ),
     row(
-      total,
-      total / runs,
+      average * iterations,
+      average,
       sum(({ medianMs }) => medianMs),
       100,
       'Total',

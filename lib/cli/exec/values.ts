@@ -1,5 +1,5 @@
 import { quoted } from '../../base/checks.js'
-import { precisionTypes } from '../../engine/layers.js'
+import { precisionTypes } from '../../benchmark/inspector.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { PreviewFeature, TacticSource, TensorFormatName } from '../../plan/settings.js'
 import type { TensorRTDType } from '../../tensor.js'

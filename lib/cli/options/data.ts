@@ -24,9 +24,9 @@ export type DataInput = Pick<TensorInfo, 'name' | 'dtype' | 'shape'>
 /** The inputs of a model that was read. */
 export function inputsOf(
   model: ModelProto,
-  { modelInfo }: Pick<typeof import('../../onnx/index.js'), 'modelInfo'>,
+  { inspectModel }: Pick<typeof import('../../onnx/index.js'), 'inspectModel'>,
 ): DataInput[] {
-  return modelInfo(model).inputs.map(({ name, dtype, shape = [] }) => ({
+  return inspectModel(model).inputs.map(({ name, dtype, shape = [] }) => ({
     name,
     dtype: dtype as DataInput['dtype'],
     shape: shape.map((size) => (typeof size === 'number' ? size : -1)),

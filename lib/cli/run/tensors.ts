@@ -192,20 +192,20 @@ async function refuseSources(paths: readonly string[], { files, named, force, re
     refuse(`Cannot write ${found.target}: it is read as an input. Name another folder, or give --force`)
 }
 
-/** NumPy has no bfloat16 and no fp8: float32 holds all of their numbers. */
+/** NumPy has no bfloat16 and no float8e4m3: float32 holds all of their numbers. */
 function forNumPy(
   outputs: Readonly<Record<string, Tensor>>,
   session: Session,
   told: { done: boolean },
 ): Readonly<Record<string, Tensor>> {
-  const foreign = Object.values(outputs).find(({ dtype }) => dtype === 'bfloat16' || dtype === 'fp8')
+  const foreign = Object.values(outputs).find(({ dtype }) => dtype === 'bfloat16' || dtype === 'float8e4m3')
   if (foreign === undefined) return outputs
   if (!told.done) session.warn(`NumPy has no ${foreign.dtype}: it is written as float32`)
   told.done = true
   return Object.fromEntries(
     Object.entries(outputs).map(([name, tensor]) => [
       name,
-      tensor.dtype === 'bfloat16' || tensor.dtype === 'fp8' ? tensor.toFloat32() : tensor,
+      tensor.dtype === 'bfloat16' || tensor.dtype === 'float8e4m3' ? tensor.toFloat32() : tensor,
     ]),
   )
 }

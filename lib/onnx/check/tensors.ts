@@ -23,13 +23,13 @@ const bits: Readonly<Partial<Record<ElementType, number>>> = {
   complex64: 64,
   complex128: 128,
   bfloat16: 16,
-  fp8: 8,
+  float8e4m3: 8,
   float8e4m3fnuz: 8,
   float8e5m2: 8,
   float8e5m2fnuz: 8,
   uint4: 4,
   int4: 4,
-  fp4: 4,
+  float4e2m1: 4,
   float8e8m0: 8,
 }
 

@@ -1,4 +1,5 @@
 import { TensorRTError } from '../../errors.js'
+import { copyModel } from '../copy.js'
 import { GraphEditor, isOnnx } from '../editor.js'
 import type { ModelProto, NodeProto } from '../onnx_pb.js'
 import { classify, type Verdicts } from './classify.js'
@@ -25,9 +26,8 @@ import { Rewriting } from './rewrite.js'
  * data can tell: see the option `ranges`.
  *
  * It works on the calling thread, for about a second for 100 million weights; {@link Builder} does it on another one.
- * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded
- * ({@link loadExternalData})
- * @returns the same model, and what became of it
+ * @param model stays as it is; weights of other files have to be loaded ({@link loadExternalData})
+ * @returns a new model, which shares the weights that keep their type, and what became of it
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for ranges of which none is of a value of the model;
  * ERR_TRT_ONNX_PARSE for a graph that cannot run; ERR_TRT_PRECISION for a model whose opset is too low and cannot be
  * raised: below 6, and for bf16 what the operators need
@@ -38,11 +38,20 @@ export function convertPrecision(
   precision: HalfPrecision,
   options?: PrecisionOptions,
 ): {
-  /** The model that was given, converted. */
+  /** The converted model. */
   readonly model: ModelProto
   /** What was converted, what was not and why. */
   readonly report: PrecisionReport
 } {
+  return convertInPlace(copyModel(model), precision, options)
+}
+
+/** The same on the model itself. */
+export function convertInPlace(
+  model: ModelProto,
+  precision: HalfPrecision,
+  options?: PrecisionOptions,
+): ReturnType<typeof convertPrecision> {
   const settings = checkedPrecisionOptions(precision, options)
   const editor = new GraphEditor(model)
   const opset = raised(editor, settings)

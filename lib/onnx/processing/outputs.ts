@@ -1,7 +1,7 @@
 import { expected, TensorRTError } from '../../errors.js'
 import type { ElementType } from '../element-type.js'
 import { inferTypes } from '../inference.js'
-import { modelInfo } from '../info.js'
+import { inspectModel } from '../info.js'
 import type { ModelProto, ValueInfoProto } from '../onnx_pb.js'
 import { type Dim, valueInfo } from '../value-info.js'
 import type { StepGraph } from './graph.js'
@@ -21,7 +21,7 @@ export interface Output {
  */
 export function outputsOf(model: ModelProto, wanted: readonly string[] | undefined): Output[] {
   const types = inferTypes(model)
-  const all = modelInfo(model).outputs.map(({ name, dtype, shape }): Output => {
+  const all = inspectModel(model).outputs.map(({ name, dtype, shape }): Output => {
     const inferred = types.get(name)?.shape
     const declared = shape?.map((dim) => (typeof dim === 'number' && dim < 0 ? undefined : dim))
     const sides =

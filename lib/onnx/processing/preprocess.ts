@@ -6,7 +6,7 @@ import { longest, sizeOf } from '../../base/size.js'
 import type { Size } from '../../pixels/types.js'
 import { yuvMatrices, yuvRanges } from '../../pixels/yuv.js'
 import { copyModel } from '../copy.js'
-import { modelInfo, type ValueInfo } from '../info.js'
+import { inspectModel, type ValueInfo } from '../info.js'
 import type { ModelProto } from '../onnx_pb.js'
 import { type Dim, valueInfo } from '../value-info.js'
 import { dynamicOpset, laidDynamic } from './dynamic.js'
@@ -168,7 +168,7 @@ interface Target {
 }
 
 function inputOf(model: ModelProto, wanted: string | undefined): ValueInfo {
-  const { inputs } = modelInfo(model)
+  const { inputs } = inspectModel(model)
   const names = inputs.map(({ name }) => name).join(', ')
   if (wanted === undefined && inputs.length === 1) return inputs[0]!
   const found = inputs.find(({ name }) => name === wanted)

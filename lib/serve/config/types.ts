@@ -9,7 +9,7 @@ export function wireTypeOf(type: DataType): Datatype | undefined {
   return name === 'STRING' ? 'BYTES' : datatypes.find((known) => known === name)
 }
 
-/** A configuration's data type of a tensor; nothing for types that KServe has not, such as fp8. */
+/** A configuration's data type of a tensor; nothing for types that KServe has not, such as float8e4m3. */
 export function configTypeOf(dtype: DType): DataType | undefined {
   const datatype = datatypeOf(dtype)
   if (datatype === undefined) return undefined

@@ -112,7 +112,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
   }
 
   get pending(): number {
-    return this.#tensors.engines.reduce((sum, { engine }) => sum + engine.stats.waiting, 0)
+    return this.#tensors.engines.reduce((sum, { engine }) => sum + engine.stats().waiting, 0)
   }
 
   reserve(bytes: number): Slot {

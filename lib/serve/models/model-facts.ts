@@ -3,7 +3,7 @@ import type { ModelFacts, ModelTensorFacts } from '../config/model-facts.js'
 import { Fault } from '../faults.js'
 import type { Engine } from '../../engine.js'
 import type { TensorInfo } from '../../backend/backend.js'
-import { modelInfo, type ValueInfo } from '../../onnx/info.js'
+import { inspectModel, type ValueInfo } from '../../onnx/info.js'
 import { readModel } from '../../onnx/model.js'
 import { type DType, dtypes } from '../../tensor.js'
 
@@ -28,7 +28,7 @@ function factsOf({ name, dtype, shape, profiles, profileValues }: TensorInfo): M
  * dimensions is not known
  */
 export async function factsOfOnnx(path: string, model: string): Promise<ModelFacts> {
-  const { inputs, outputs } = modelInfo(await readModel(path))
+  const { inputs, outputs } = inspectModel(await readModel(path))
   const all = [...inputs, ...outputs]
   return {
     format: 'onnx',

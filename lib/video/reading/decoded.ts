@@ -19,7 +19,7 @@ export interface VideoStats {
 
 /** Frames, one after the other. */
 export interface FrameStream {
-  readonly stats: VideoStats
+  stats(): VideoStats
   /** Undefined at the end, and once it is closed. */
   next(): Promise<VideoFrame | undefined>
   /** Ends all that is under way, and is settled when nothing of it is left. Twice without harm; never rejected. */
@@ -43,7 +43,7 @@ export class DecodedFrames implements FrameStream {
     this.#every = every
   }
 
-  get stats(): VideoStats {
+  stats(): VideoStats {
     const { delivered, dropped } = this.#decoder
     return { decoded: decodedOf(delivered + dropped, this.#every), delivered, dropped, reconnects: 0 }
   }

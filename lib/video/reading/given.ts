@@ -29,7 +29,7 @@ export class GivenFrames implements FrameStream {
     this.#reading = reading
   }
 
-  get stats(): VideoStats {
+  stats(): VideoStats {
     return { decoded: this.#decoded, delivered: this.#delivered, dropped: 0, reconnects: 0 }
   }
 

@@ -49,7 +49,7 @@ export class LiveFrames implements FrameStream {
     this.#timeline = new Timeline(maker.timeBase)
   }
 
-  get stats(): VideoStats {
+  stats(): VideoStats {
     const delivered = this.#before.delivered + (this.#decoder?.delivered ?? 0)
     const dropped = this.#before.dropped + (this.#decoder?.dropped ?? 0)
     return { decoded: decodedOf(delivered + dropped, this.#every), delivered, dropped, reconnects: this.#reconnects }

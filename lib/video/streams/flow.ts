@@ -49,7 +49,7 @@ export class Flow<R> {
     return this.#lines.map(({ source }) => source)
   }
 
-  get stats(): StreamsStats {
+  stats(): StreamsStats {
     const rows = [...this.#ended.map((each) => each.rows), ...this.#lines.map((line) => line.rows)]
     rows.sort((a, b) => a.source.index - b.source.index)
     const { count, mean } = this.#meter

@@ -96,7 +96,7 @@ export class Line<R> {
       open: this.#end === undefined && !this.#stopped,
       error: error === undefined ? undefined : messageOf(error),
     }
-    return this.#counts.rows(about, video?.stats)
+    return this.#counts.rows(about, video?.stats())
   }
 
   push(frame: VideoFrame, inferEvery: number): void {

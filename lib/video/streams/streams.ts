@@ -25,9 +25,9 @@ export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable
     return this.#flow.sources
   }
 
-  /** What was done until now: `console.table(streams.stats.sources)`, `console.table(streams.stats.latency)`. */
-  get stats(): StreamsStats {
-    return this.#flow.stats
+  /** What was done until now: `console.table(streams.stats().sources)`, `console.table(streams.stats().latency)`. */
+  stats(): StreamsStats {
+    return this.#flow.stats()
   }
 
   /**

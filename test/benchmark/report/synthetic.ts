@@ -1,4 +1,11 @@
-import type { Benchmark, CountedSummary, LayerTiming, Summary, TraceRow } from '../../../lib/benchmark/types.js'
+import type {
+  Benchmark,
+  CountedSummary,
+  EngineLayers,
+  LayerTiming,
+  Summary,
+  TraceRow,
+} from '../../../lib/benchmark/types.js'
 
 /** Milliseconds that the stages of a query take, by its number. */
 export interface Stages {
@@ -13,7 +20,7 @@ interface Made {
   readonly streams?: number
   readonly model?: string
   readonly runtime?: string
-  readonly layers?: readonly LayerTiming[]
+  readonly layers?: readonly Omit<LayerTiming, 'type' | 'precision'>[]
   readonly warnings?: Benchmark['warnings']
 }
 
@@ -51,6 +58,25 @@ export function traceOf(queries: number, { copyIn, compute, copyOut }: Stages): 
   return rows
 }
 
+/** What {@link Engine.layers} would tell of such layers. */
+export function madeLayers(
+  layers: readonly Omit<LayerTiming, 'type' | 'precision'>[],
+  iterations: number,
+  document = '',
+): EngineLayers {
+  return {
+    count: layers.length,
+    layers: layers.map((layer) => ({ ...layer, type: 'unknown', precision: 'unknown' })),
+    precisions: [],
+    totalMs: layers.reduce((sum, { averageMs }) => sum + averageMs, 0),
+    iterations,
+    profile: 0,
+    shapes: {},
+    warnings: [],
+    document,
+  }
+}
+
 /** Nothing was run for it: what a benchmark of such stages would be. */
 export function syntheticBenchmark(
   stages: Stages,
@@ -79,7 +105,7 @@ export function syntheticBenchmark(
     copyOut: of('d2hMs'),
     endToEnd,
     javascript: { infer: counted(alone.map((ms) => ms + 0.021)), addsMs: 0.021 },
-    ...(layers && { layers, layerRuns: 10 }),
+    ...(layers && { layers: madeLayers(layers, 10) }),
     warnings,
     trace,
   }

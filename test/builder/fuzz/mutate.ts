@@ -1,4 +1,5 @@
-import { parseModel, writeModel } from '../../../lib/onnx/index.js'
+import { writeModel } from '../../../lib/onnx/index.js'
+import { parseModel } from '../../../lib/onnx/model.js'
 import { byteMutations, type ByteMutation, type GraphMutation, graphMutations } from './mutations.js'
 import { NothingToPick, type Random } from '../../support/random.js'
 import type { Seed } from './seeds.js'

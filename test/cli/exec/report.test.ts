@@ -1,6 +1,7 @@
 // What trtexec prints of a measurement, word for word.
 import t from 'tap'
 import type { Benchmark, Summary, TraceRow } from '../../../lib/benchmark/types.js'
+import { madeLayers } from '../../benchmark/report/synthetic.js'
 import {
   beyondLines,
   figure,
@@ -122,11 +123,11 @@ t.test('warnings, and what trtexec does not measure', async (t) => {
 
 t.test('layers and profiles', async (t) => {
   const layers = [
-    { name: 'conv', timeMs: 30, averageMs: 3, medianMs: 2.9, percentage: 75 },
-    { name: 'none', timeMs: 0, averageMs: 0, medianMs: 0, percentage: 0 },
-    { name: 'relu', timeMs: 10, averageMs: 1, medianMs: 1, percentage: 25 },
+    { name: 'conv', averageMs: 3, medianMs: 2.9, timeShare: 0.75 },
+    { name: 'none', averageMs: 0, medianMs: 0, timeShare: 0 },
+    { name: 'relu', averageMs: 1, medianMs: 1, timeShare: 0.25 },
   ]
-  t.same(profileLines(layers, 10), [
+  t.same(profileLines(madeLayers(layers, 10)), [
     '',
     '=== Profile (10 iterations ) ===',
     '   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer',

@@ -48,7 +48,7 @@ function failed(t: Test, { code, stdout, stderr }: Ran, message: RegExp, name = 
 }
 
 for (const { name, path, control } of families) {
-  await t.test(`${name}: what is asked for reaches the library as Builder has it reach it`, async (t) => {
+  t.test(`${name}: what is asked for reaches the library as Builder has it reach it`, async (t) => {
     const told = (): Record<string, number> => control.stats().builds.at(-1) ?? {}
     const rows: [args: string, options: BuilderOptions, shapes?: Shapes | Shapes[]][] = [
       ['', {}],
@@ -321,4 +321,18 @@ t.test('--json: the result on stdout, all lines on stderr', async (t) => {
     { code, stdout, stderr },
     { code: 1, stdout: /^\{\n {2}"error": \{/, stderr: /cannot go together[^]*&&&& FAILED/ },
   )
+})
+
+t.test('trtexec is another name of it', async (t) => {
+  for (const args of [
+    ['help', 'trtexec'],
+    ['trtexec', '--help'],
+    ['help', 'exec'],
+  ]) {
+    const { code, stdout } = await trt(args)
+    t.equal(code, 0)
+    t.match(stdout, /Usage: trt exec --onnx=FILE/, args.join(' '))
+  }
+  failed(t, await trt(['trtexec', '--onnx=none.onnx']), /none\.onnx|ERR_TRT_NO_LIBRARY/)
+  t.match((await trt(['--help'])).stdout, /exec\|trtexec/)
 })

@@ -310,7 +310,7 @@ TEST("answers: scalars, tensors without elements, every width of element") {
                                     {"int64", 8},
                                     {"uint8", 1},
                                     {"bool", 1},
-                                    {"fp8", 1}}) {
+                                    {"float8e4m3", 1}}) {
     const std::string port = std::string(type) + " . device 0 -1 1\n";
     Rig rig("name scalar\ninput x " + port + "output y " + port + "op identity y x\n");
     std::vector<uint8_t> x;

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import {
   GraphBuilder,
   type ModelProto,
-  modelInfo,
+  inspectModel,
   type PostprocessingSteps,
   withPostprocessing,
   writeModel,
@@ -272,7 +272,7 @@ t.test('classes', async (t) => {
   }
   const all = withPostprocessing(echoOf({ y: logits }), { kind: 'topK', k: 3840, prefix: 'best_' })
   t.same(
-    modelInfo(all).outputs.map(({ name, shape, dtype }) => [name, dtype, shape]),
+    inspectModel(all).outputs.map(({ name, shape, dtype }) => [name, dtype, shape]),
     [
       ['best_scores', 'float32', ['N', 50]],
       ['best_classes', 'int32', ['N', 50]],
@@ -291,7 +291,7 @@ t.test('names that are taken: outputs get theirs, and others make room; other ou
   const detecting = withPostprocessing(model, { kind: 'detections', decoder: 'yolo', outputs: ['scores'] })
   t.same(writeModel(model), before, 'the model is not changed')
   t.same(
-    modelInfo(detecting).outputs.map(({ name }) => name),
+    inspectModel(detecting).outputs.map(({ name }) => name),
     ['other', 'boxes', 'scores', 'classes', 'count', 'converged'],
   )
   const data = new Float32Array(48).fill(-0.5)

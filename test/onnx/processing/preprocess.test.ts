@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import {
   create,
   GraphBuilder,
-  modelInfo,
+  inspectModel,
   type ModelProto,
   ValueInfoProtoSchema,
   type PreprocessingOptions,
@@ -338,7 +338,7 @@ t.test(
     const prepared = withPreprocessing(model, { input: 'picture', steps, picture: { width: 20, height: 10 } })
     t.same(writeModel(model), before, 'the model is not changed')
     t.same(
-      modelInfo(prepared).inputs.map(({ name, dtype, shape }) => [name, dtype, shape]),
+      inspectModel(prepared).inputs.map(({ name, dtype, shape }) => [name, dtype, shape]),
       [
         ['picture', 'uint8', ['batch', 10, 20, 3]],
         ['pre_Cast', 'float32', [1]],

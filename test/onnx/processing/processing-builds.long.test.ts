@@ -3,7 +3,7 @@ import t from 'tap'
 import { Builder, type Shapes } from '../../../lib/index.js'
 import {
   type ModelProto,
-  modelInfo,
+  inspectModel,
   type PreprocessingOptions,
   withPostprocessing,
   withPreprocessing,
@@ -18,7 +18,7 @@ const skip = skipWithoutRtx
 async function built(
   model: ModelProto,
 ): Promise<{ bytes: number; inputs: readonly string[]; outputs: readonly string[] }> {
-  const { inputs } = modelInfo(model)
+  const { inputs } = inspectModel(model)
   const shapes: Shapes = Object.fromEntries(
     inputs.map(({ name, shape = [] }) => {
       const of = (batch: number, side: number) =>

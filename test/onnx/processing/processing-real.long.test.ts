@@ -7,7 +7,7 @@ import { anySizeCenterFace } from '../../../examples/models/index.js'
 import { Builder, type Shapes } from '../../../lib/index.js'
 import {
   type ModelProto,
-  modelInfo,
+  inspectModel,
   type PostprocessingSteps,
   type PreprocessingOptions,
   type PreprocessingSteps,
@@ -60,14 +60,14 @@ async function answersOf(
   model: ModelProto,
   value: { data: Float32Array | Uint8Array; shape: readonly number[] },
 ): Promise<Record<string, Result>> {
-  const [input] = modelInfo(model).inputs
+  const [input] = inspectModel(model).inputs
   return run(writeModel(model), { [input?.name ?? '']: value })
 }
 
 /** That the real builder takes it, pictures of any size up to 1280 x 1280 where theirs is open. */
 async function builds(t: Test, model: ModelProto, what: string): Promise<void> {
   if (skipWithoutRtx !== false) return
-  const { inputs, outputs } = modelInfo(model)
+  const { inputs, outputs } = inspectModel(model)
   const shapes: Shapes = Object.fromEntries(
     inputs.map(({ name, shape = [] }) => {
       const at = (batch: number, width: number, height: number) =>

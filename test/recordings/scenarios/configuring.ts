@@ -108,10 +108,10 @@ export const configuring: readonly Scenario[] = [
       ]
       for (const model of models)
         for (const precision of ['fp16', 'bf16', 'int8', 'fp8'] as const)
-          await build(place, model, { precision }, {}, ({ settings, audit, conversion }) => ({
+          await build(place, model, { precision }, {}, ({ settings, network, conversion }) => ({
             precision: settings.precision,
             stronglyTyped: settings.stronglyTyped,
-            outputTypes: audit.outputTypes,
+            outputTypes: network.outputTypes,
             converted: conversion !== undefined,
           }))
       await build(

@@ -4,10 +4,10 @@ import { elementTypeNumber, type ElementType, GraphBuilder, readModel, writeMode
 import { dense, float, identity, oneNode, operators, relu, types } from '../models.js'
 import type { Place, Scenario } from './scenario.js'
 
-const audit = ({ recorder, tensorrt }: Place, name: string, model: Uint8Array): Promise<unknown> =>
-  recorder.observe('Builder.audit', { model: name }, async () => {
+const parse = ({ recorder, tensorrt }: Place, name: string, model: Uint8Array): Promise<unknown> =>
+  recorder.observe('Builder.parse', { model: name }, async () => {
     await using builder = new Builder({ tensorrt })
-    return await builder.audit(model)
+    return await builder.parse(model)
   })
 
 /** y = x, cast to a type that a network has and back. */
@@ -39,15 +39,15 @@ export const parsing: readonly Scenario[] = [
   {
     name: 'networks of one operator',
     play: async (place) => {
-      for (const [name, model] of Object.entries(operators)) await audit(place, name, model)
+      for (const [name, model] of Object.entries(operators)) await parse(place, name, model)
     },
   },
   {
     name: 'types of tensors',
     play: async (place) => {
-      for (const type of types) await audit(place, `Identity of ${type}`, identity(type))
+      for (const type of types) await parse(place, `Identity of ${type}`, identity(type))
       for (const type of types)
-        if (type !== 'float32') await audit(place, `Cast to ${type} and back`, casts('float32', type))
+        if (type !== 'float32') await parse(place, `Cast to ${type} and back`, casts('float32', type))
     },
   },
   {
@@ -62,52 +62,52 @@ export const parsing: readonly Scenario[] = [
         [0, 4],
         [1, 2, 1, 2, 1, 2, 1, 2, 1],
       ])
-        await audit(place, `Relu of [${shape.join(', ')}]`, relu(shape))
+        await parse(place, `Relu of [${shape.join(', ')}]`, relu(shape))
     },
   },
   {
     name: 'models that cannot be parsed',
     play: async (place) => {
       const whole = dense()
-      await audit(place, 'no bytes', new Uint8Array())
-      await audit(place, 'cut in the middle', whole.subarray(0, whole.length / 2))
-      await audit(
+      await parse(place, 'no bytes', new Uint8Array())
+      await parse(place, 'cut in the middle', whole.subarray(0, whole.length / 2))
+      await parse(
         place,
         'an unknown operator',
         oneNode('NoSuchOperator', { inputs: [float(1, 4)], output: float(1, 4) }),
       )
-      await audit(
+      await parse(
         place,
         'an unknown operator of another domain',
         oneNode('NoSuchOperator', { inputs: [float(1, 4)], output: float(1, 4), domain: 'org.example' }),
       )
-      await audit(
+      await parse(
         place,
         'an operator of ONNX in another domain',
         oneNode('Relu', { inputs: [float(1, 4)], output: float(1, 4), domain: 'org.example' }),
       )
-      await audit(
+      await parse(
         place,
         'a value that nobody makes',
         await changed(({ graph }) => graph?.node[0]?.input.splice(0, 1, 'nobody')),
       )
-      await audit(
+      await parse(
         place,
         'an output that nobody makes',
         await changed(({ graph }) => graph?.node[0]?.output.splice(0, 1, 'nobody')),
       )
-      await audit(place, 'no outputs', await changed(({ graph }) => graph?.output.splice(0)))
-      await audit(
+      await parse(place, 'no outputs', await changed(({ graph }) => graph?.output.splice(0)))
+      await parse(
         place,
         'no nodes and no outputs',
         await changed(({ graph }) => (graph?.output.splice(0), graph?.node.splice(0))),
       )
-      await audit(
+      await parse(
         place,
         'shapes that do not fit',
         oneNode('Add', { inputs: [float(2, 3), float(2, 4)], output: float(2, 4) }),
       )
-      await audit(
+      await parse(
         place,
         'products that do not fit',
         oneNode('MatMul', { inputs: [float(2, 3), float(4, 2)], output: float(2, 2) }),

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Benchmark } from '../../../lib/benchmark/index.js'
-import { engineLayers } from '../../../lib/engine/layers.js'
+import { inspectedLayers } from '../../../lib/benchmark/inspector.js'
 import {
   type BuilderOptions,
   Engine,
@@ -63,11 +63,12 @@ function formOf(value: unknown): unknown {
  */
 async function observeDocument({ recorder }: Place, engine: Engine, verbosity: string): Promise<void> {
   const run = { durationMs: 1, warmUpMs: 0, iterations: 1, endToEnd: false, javascript: false, layers: true } as const
-  const look = ({ layerInfo: text = '' }: Benchmark): unknown => {
+  const look = ({ layers }: Benchmark): unknown => {
+    const text = layers?.document ?? ''
     const document = JSON.parse(text) as Readonly<Record<string, unknown>>
     const [layer] = document['Layers'] as unknown[]
     const tensors = typeof layer === 'object' ? formOf((layer as Readonly<Record<string, unknown>>)['Inputs']) : 'none'
-    return { fields: Object.keys(document).sort(), tensors, layer: formOf(layer), text, layers: engineLayers(text) }
+    return { fields: Object.keys(document).sort(), tensors, layer: formOf(layer), text, layers: inspectedLayers(text) }
   }
   await recorder.observe("inspector's document", { verbosity }, () => engine.benchmark(run), look)
 }
@@ -80,7 +81,7 @@ export const running: readonly Scenario[] = [
       withEngine(place, named('dense', dense()), { shapes: two }, async (engine) => {
         const { inputs, outputs, inputNames, outputNames, unsupported } = engine
         await place.recorder.observe('Engine', {}, () => ({ inputs, outputs, inputNames, outputNames, unsupported }))
-        await place.recorder.observe('Engine.memory', {}, () => engine.memory)
+        await place.recorder.observe('Engine.memory', {}, () => engine.memory())
       }),
   },
   {
@@ -98,8 +99,8 @@ export const running: readonly Scenario[] = [
         await infer(place, engine, 'none', {})
         await infer(place, engine, 'one too many', { x: rows(1), nobody: rows(1) })
         await infer(place, engine, '2 rows, after the failures', { x: rows(2) })
-        const { completed, failed, cancelled } = engine.stats
-        await place.recorder.observe('Engine.stats', {}, () => ({ completed, failed, cancelled }))
+        const { completed, failed, cancelled } = engine.stats()
+        await place.recorder.observe('Engine.stats()', {}, () => ({ completed, failed, cancelled }))
       }),
   },
   {
@@ -171,7 +172,7 @@ export const running: readonly Scenario[] = [
     },
   },
   {
-    name: 'audits and documents',
+    name: 'layers and documents',
     needs: ['gpu'],
     play: async (place) => {
       for (const profilingVerbosity of ['detailed', 'layerNames', 'none'] as const)
@@ -182,13 +183,15 @@ export const running: readonly Scenario[] = [
           async (engine) => {
             const about = { profilingVerbosity }
             await place.recorder.observe(
-              'Engine.audit',
+              'Engine.layers',
               about,
-              () => engine.audit({ iterations: 2 }),
-              (audit) => {
-                const { kind, layers, precisions, shapes, limited } = audit
-                return { kind, layers, precisions, shapes, limited: limited !== undefined }
-              },
+              () => engine.layers({ iterations: 2 }),
+              ({ count, precisions, shapes, limited }) => ({
+                count,
+                precisions,
+                shapes,
+                limited: limited !== undefined,
+              }),
             )
             await observeDocument(place, engine, profilingVerbosity)
           },

@@ -20,10 +20,10 @@ export function watchEngines(t: { teardown(end: () => unknown): unknown }): Engi
 }
 
 export const copied = (engines: readonly Engine[]): number =>
-  engines.reduce((sum, { stats }) => sum + stats.bytesCopied, 0)
+  engines.reduce((sum, engine) => sum + engine.stats().bytesCopied, 0)
 /** Bytes of tensors that stay on their device. */
 export const staying = (engines: readonly Engine[]): number =>
-  Math.max(0, ...engines.map(({ memory }) => memory.tensors))
+  Math.max(0, ...engines.map((engine) => engine.memory().tensors))
 
 const port = (name: string): FakePort => ({ name, shape: [-1, 3] })
 const profile = (...names: readonly string[]): NonNullable<Spec['profiles']> => [

@@ -96,7 +96,7 @@ await t.test('an output of the ensemble that an engine takes, too, comes to the 
 await t.test('ended while each of the engines computes', async (t) => {
   const engines = watchEngines(t)
   const { models } = await served(repository(t, both(families[0])), { engine: settingsFor(families[0]) })
-  const running = (): Engine | undefined => engines.find(({ stats }) => stats.inFlight > 0)
+  const running = (): Engine | undefined => engines.find((engine) => engine.stats().inFlight > 0)
   const servable = models.snapshot.find('nested')
   for (const steps of [0, 1, 2, 3, 4]) {
     const done = models.snapshot.all.filter(({ platform }) => platform !== 'ensemble')

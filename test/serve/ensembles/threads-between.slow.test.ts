@@ -88,7 +88,7 @@ async function nothingStays(world: World, ...names: readonly string[]): Promise<
     for (
       let stay = true;
       stay;
-      stay = (await looking(world, name, ({ memory }) => memory.tensors)).some((bytes) => bytes > 0)
+      stay = (await looking(world, name, (engine) => engine.memory().tensors)).some((bytes) => bytes > 0)
     )
       await new Promise((resolve) => setImmediate(resolve))
 }
@@ -109,7 +109,7 @@ for (const runtime of runtimes)
       })
       const copied = async (): Promise<number> => {
         const each = await Promise.all(
-          ['engine', 'second'].map((name) => looking(world, name, ({ stats }) => stats.bytesCopied)),
+          ['engine', 'second'].map((name) => looking(world, name, (engine) => engine.stats().bytesCopied)),
         )
         return each.flat().reduce((sum, bytes) => sum + bytes, 0)
       }
@@ -308,11 +308,10 @@ await t.test('cut while an engine has it in a batch with another one', async (t)
   const pair = (): Promise<readonly (readonly number[])[]> =>
     Promise.all([label(world, [1, 2, 3]), label(world, [4, 5, 6])])
   const seen = async (): Promise<{ readonly pinned: number; readonly tensors: number; readonly inFlight: number }> => {
-    const [found] = await looking(world, 'engine', ({ memory, stats }) => ({
-      pinned: memory.pinned,
-      tensors: memory.tensors,
-      inFlight: stats.inFlight,
-    }))
+    const [found] = await looking(world, 'engine', (engine) => {
+      const { pinned, tensors } = engine.memory()
+      return { pinned, tensors, inFlight: engine.stats().inFlight }
+    })
     return found ?? { pinned: -1, tensors: -1, inFlight: -1 }
   }
   await pair()

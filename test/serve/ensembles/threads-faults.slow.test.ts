@@ -26,7 +26,7 @@ const died = "in ensemble 'label', instance 0 of model 'label' has ended: "
 /** What the engine has of requests, whoever asked it. */
 async function ofEngine(world: World): Promise<{ readonly waiting: number; readonly inFlight: number }> {
   await using engine = await Engine.attach(world.engine().share()[0]!.token, { queue: 'shared' })
-  const { waiting, inFlight } = engine.stats
+  const { waiting, inFlight } = engine.stats()
   return { waiting, inFlight }
 }
 

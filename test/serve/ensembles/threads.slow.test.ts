@@ -56,7 +56,7 @@ async function told<T>(
 /** The bytes of inputs that the engine has copied, whoever asked it. */
 async function bytesCopied(world: World): Promise<number> {
   await using engine = await Engine.attach(world.engine().share()[0]!.token, { queue: 'shared' })
-  return engine.stats.bytesCopied
+  return engine.stats().bytesCopied
 }
 
 for (const runtime of runtimes)

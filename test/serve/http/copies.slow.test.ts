@@ -1,6 +1,7 @@
 // A body is copied once: into memory of the engine, which the core takes as it is, and which the next request of its
 // size gets again.
 import t from 'tap'
+import type { EngineStats } from '../../../lib/backend/backend.js'
 import { Engine } from '../../../lib/engine.js'
 import { Random } from '../../support/random.js'
 import { size } from '../../support/tiers.js'
@@ -13,7 +14,7 @@ interface Asked {
   readonly engine: Engine
   readonly bytes: number
   /** What it had done until then: the runs that warmed it up. */
-  readonly stats: Engine['stats']
+  readonly stats: EngineStats
 }
 
 /** Engines that were asked for memory. */
@@ -21,14 +22,14 @@ const asked: Asked[] = []
 const { prototype } = Engine
 const allocate = Reflect.get<typeof prototype, 'allocateBytes'>(prototype, 'allocateBytes')
 prototype.allocateBytes = function (bytes) {
-  asked.push({ engine: this, bytes, stats: this.stats })
+  asked.push({ engine: this, bytes, stats: this.stats() })
   return allocate.call(this, bytes)
 }
 
 /** What the engine has done since it was first asked for memory. */
 function since([first]: readonly Asked[]): { readonly completed: number; readonly bytesCopied: number } | undefined {
   if (first === undefined) return undefined
-  const { completed, bytesCopied } = first.engine.stats
+  const { completed, bytesCopied } = first.engine.stats()
   return { completed: completed - first.stats.completed, bytesCopied: bytesCopied - first.stats.bytesCopied }
 }
 t.teardown(() => (prototype.allocateBytes = allocate))

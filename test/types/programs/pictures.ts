@@ -1,5 +1,5 @@
 import { Engine, Tensor } from 'node-tensorrt'
-import { GraphBuilder, modelInfo, parseModel, writeModel } from 'node-tensorrt/onnx'
+import { GraphBuilder, inspectModel, readModel, writeModel } from 'node-tensorrt/onnx'
 import { type Box, letterbox, nonMaxSuppression, toTensor } from 'node-tensorrt/vision'
 
 async function main(): Promise<void> {
@@ -11,7 +11,7 @@ async function main(): Promise<void> {
   const x = g.input('x', 'float32', [1, 3, 4, 4])
   g.output(g.node('GlobalAveragePool', [x], {}, { output: 'y' }), 'float32', [1, 3, 1, 1])
   const bytes: Uint8Array = writeModel(g.toModel())
-  const { inputs, opset } = modelInfo(parseModel(bytes))
+  const { inputs, opset } = inspectModel(await readModel(bytes))
   const engine = await Engine.load(bytes, { backend: 'cpu', inputs: { x: 'float32' }, outputs: { y: 'float32' } })
   const means = (await engine.infer(Tensor.from(numbers, [1, 3, 4, 4]))).data
   const box: Box = frame.toImage([0, 0, 4, 4])

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { slowestLayers } from '../../lib/cli/output/format.js'
 import { failureOf } from '../support/errors.js'
 import { runChild } from '../lanes/children.js'
 import { driver, driven, families, leftovers, load, rowsPlan, type Spec, wanted } from '../lanes/rig.js'
@@ -41,8 +42,8 @@ for (const family of families) {
 
     await scene('layers, precisions and times, as the plan has them', async (t) => {
       await using engine = await load(family, mixed())
-      const audit = await engine.audit({ iterations: 3, expect: ['fp16', 'int8'] })
-      t.equal(audit.layers, 4)
+      const audit = await engine.layers({ iterations: 3, expect: ['fp16', 'int8'] })
+      t.equal(audit.count, 4)
       // by hand: relu 3 ms on average, of 4 ms in all; the half-precision layers are those with a half input
       t.same(audit.precisions, [
         { precision: 'float16', layers: 3, timeShare: 3.75 / 4 },
@@ -50,7 +51,7 @@ for (const family of families) {
       ])
       t.equal(audit.totalMs, 4)
       t.same(
-        audit.slowest.map(({ name, medianMs, averageMs }) => [name, medianMs, averageMs]),
+        slowestLayers(audit).map(({ name, medianMs, averageMs }) => [name, medianMs, averageMs]),
         [
           ['relu', 2, 3],
           ['sqrt', 0.5, 0.5],
@@ -58,19 +59,19 @@ for (const family of families) {
           ['y', 0.25, 0.25],
         ],
       )
-      t.equal(audit.slowest[0]?.type, 'relu')
+      t.equal(slowestLayers(audit)[0]?.type, 'relu')
       t.same(audit.warnings, ['Asked for int8: 0 of 4 layers'])
       t.same(audit.shapes, { x: [3, 4] }, 'the best shape of the first profile')
       t.notOk('limited' in audit)
       const { calls } = family.control.stats()
       t.equal(calls['VExecutionContext.enqueueV3'], 5, 'two that are not timed, and three that are')
-      t.same((await engine.audit({ profile: 1, iterations: 1 })).shapes, { x: [12, 4] }, 'or of another')
+      t.same((await engine.layers({ profile: 1, iterations: 1 })).shapes, { x: [12, 4] }, 'or of another')
     })
 
     await scene('an even number of executions, and one', async (t) => {
       await using engine = await load(family, mixed())
       const medianOf = async (iterations: number) =>
-        (await engine.audit({ iterations })).slowest.find(({ name }) => name === 'relu')
+        (await engine.layers({ iterations })).layers.find(({ name }) => name === 'relu')
       t.match(await medianOf(2), { medianMs: 1.5, averageMs: 1.5 })
       // each audit has a context of its own, which begins anew
       t.match(await medianOf(1), { medianMs: 1, averageMs: 1 })
@@ -79,16 +80,16 @@ for (const family of families) {
 
     await scene('without detailed verbosity the audit says what it lacks, and has times all the same', async (t) => {
       await using names = await load(family, mixed({ verbosity: 'layer_names_only' }))
-      const audit = await names.audit({ iterations: 3, expect: 'fp16' })
+      const audit = await names.layers({ iterations: 3, expect: 'fp16' })
       t.match(audit.limited, /'layer_names_only'/)
       t.match(audit.warnings, [/^Asked for fp16: whether it is there cannot be told/])
       t.same(audit.precisions, [{ precision: 'unknown', layers: 4, timeShare: 1 }])
-      t.equal(audit.slowest[0]?.name, 'relu')
+      t.equal(slowestLayers(audit)[0]?.name, 'relu')
       await using none = await load(family, mixed({ verbosity: 'none' }))
-      const least = await none.audit({ iterations: 3 })
+      const least = await none.layers({ iterations: 3 })
       t.match(least.limited, /'none'/)
       t.same(
-        [least.layers, least.slowest[0]?.name, least.slowest[0]?.averageMs],
+        [least.count, slowestLayers(least)[0]?.name, slowestLayers(least)[0]?.averageMs],
         [4, '1', 3],
         'a layer has its index for a name',
       )
@@ -99,7 +100,7 @@ for (const family of families) {
       if (first === undefined) throw new Error('no operation')
       const renamed = { ...first, attributes: { ...first.attributes, reported: 'merged' } }
       await using engine = await load(family, mixed({ ops: [renamed, ...others] }))
-      const audit = await engine.audit({ iterations: 3 })
+      const audit = await engine.layers({ iterations: 3 })
       t.match(audit.warnings, [/^1 timed layers are not among those that the inspector lists, such as 'merged'/])
       t.same(audit.precisions[1], { precision: 'unknown', layers: 0, timeShare: 0.0625 })
     })
@@ -116,7 +117,7 @@ for (const family of families) {
         verbosity: 'detailed',
       })
       t.equal(
-        (await reshaping.audit({ iterations: 2 })).totalMs,
+        (await reshaping.layers({ iterations: 2 })).totalMs,
         2,
         'zeros would be no shape: the profile says which values are good',
       )
@@ -126,38 +127,38 @@ for (const family of families) {
         ops: [{ type: 'nonzero', inputs: ['x'], output: 'y', attributes: { ms: 2 } }],
         verbosity: 'detailed',
       })
-      t.equal((await dependent.audit({ iterations: 2 })).layers, 1)
+      t.equal((await dependent.layers({ iterations: 2 })).count, 1)
     })
 
     await scene('beside inferences, which it does not disturb', async (t) => {
       await using engine = await load(family, { ...rowsPlan(), verbosity: 'detailed' })
       const values = Float32Array.of(1, -2, 3)
-      const audits = Array.from({ length: size(3, 12) }, () => engine.audit({ iterations: 20 }))
+      const audits = Array.from({ length: size(3, 12) }, () => engine.layers({ iterations: 20 }))
       let right = 0
       for (let i = 0; i < size(50, 500); i++) {
         const y = await engine.infer(new Tensor('float32', values, [1, 3]))
         if (Buffer.from(y.data.buffer).equals(Buffer.from(wanted(values).buffer))) right++
       }
       t.equal(right, size(50, 500))
-      for (const audit of await Promise.all(audits)) t.equal(audit.layers, 2)
-      t.equal(engine.stats.completed, size(50, 500), 'audits are no inferences')
+      for (const audit of await Promise.all(audits)) t.equal(audit.count, 2)
+      t.equal(engine.stats().completed, size(50, 500), 'audits are no inferences')
     })
 
     await scene('abort: at once, and close() waits until nothing runs', async (t) => {
       await driven({ computeMs: 20 }, async () => {
         const engine = await load(family, mixed())
-        await t.rejects(engine.audit({ signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
+        await t.rejects(engine.layers({ signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
         const abort = new AbortController()
-        const running = engine.audit({ iterations: 1000, signal: abort.signal })
+        const running = engine.layers({ iterations: 1000, signal: abort.signal })
         t.ok(await until(() => (family.control.stats().calls['VExecutionContext.enqueueV3'] ?? 0) > 2), 'it runs')
         abort.abort(new Error('enough'))
         await t.rejects(running, { message: 'enough' })
         t.ok((family.control.stats().calls['VExecutionContext.enqueueV3'] ?? 0) < 500, 'long before its end')
-        const last = engine.audit({ iterations: 2 })
+        const last = engine.layers({ iterations: 2 })
         await engine.close()
         t.equal((await last).iterations, 2, 'one that runs when the engine closes ends')
         t.equal(family.control.stats().live.engines, 0, 'and nothing of the aborted one is left')
-        t.match(await failureOf(() => engine.audit()), { code: 'ERR_TRT_CLOSED' })
+        t.match(await failureOf(() => engine.layers()), { code: 'ERR_TRT_CLOSED' })
       })
     })
 
@@ -183,35 +184,35 @@ for (const family of families) {
       for (const [method, message, code = 'ERR_TRT_EXECUTION'] of rows) {
         family.control.reset()
         family.control.failNth(method, 1)
-        const failure = await failureOf(() => engine.audit({ iterations: 1 }))
+        const failure = await failureOf(() => engine.layers({ iterations: 1 }))
         t.match(failure, { code, message }, method)
       }
       family.control.reset()
       family.control.failNth('VExecutionContext.enqueueV3', 4)
       t.match(
-        await failureOf(() => engine.audit({ iterations: 5 })),
+        await failureOf(() => engine.layers({ iterations: 5 })),
         { code: 'ERR_TRT_EXECUTION' },
         'while it is timed',
       )
       family.control.reset()
       family.control.failNth('getEngineInformation', 1)
       t.match(
-        (await engine.audit()).warnings,
+        (await engine.layers()).warnings,
         [/precision of 4 of 4 layers/],
         'without a document precisions are unknown',
       )
       for (const name of ['cuMemAlloc_v2', 'cuStreamCreateWithPriority', 'cuMemcpyHtoDAsync_v2']) {
         driver.reset()
         driver.failNth(name, 1, 2)
-        t.match(await failureOf(() => engine.audit()), { code: /ERR_TRT_(OUT_OF_MEMORY|CUDA|EXECUTION)/ }, name)
+        t.match(await failureOf(() => engine.layers()), { code: /ERR_TRT_(OUT_OF_MEMORY|CUDA|EXECUTION)/ }, name)
       }
       driver.reset()
-      t.match(await failureOf(() => engine.audit({ profile: 2 })), {
+      t.match(await failureOf(() => engine.layers({ profile: 2 })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /2 optimization profiles: .* no profile 2/,
       })
-      t.match(await failureOf(() => engine.audit({ iterations: -1 })), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-      t.equal((await engine.audit()).layers, 4, 'and then it works')
+      t.match(await failureOf(() => engine.layers({ iterations: -1 })), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.equal((await engine.layers()).count, 4, 'and then it works')
     })
 
     await scene(
@@ -220,7 +221,7 @@ for (const family of families) {
         await using engine = await load(family, mixed())
         const before = driver.stats()
         const runtime = family.control.stats().calls
-        await engine.audit({ iterations: 2 })
+        await engine.layers({ iterations: 2 })
         const made = (after: Record<string, number>, from: Record<string, number>) =>
           Object.entries(after).map(([name, count]) => [name, count - (from[name] ?? 0)] as const)
         const methods = made(family.control.stats().calls, runtime).map((call) => [family.control, ...call] as const)
@@ -234,8 +235,8 @@ for (const family of families) {
           for (let nth = 1; nth <= Math.min(count, size(3, 20)); nth++) {
             if (library === driver) driver.failNth(name, nth, 2)
             else family.control.failNth(name, nth)
-            const end = await engine.audit({ iterations: 2 }).then(
-              ({ layers }) => (layers === 4 ? 'done' : `${layers} layers`),
+            const end = await engine.layers({ iterations: 2 }).then(
+              ({ count: layers }) => (layers === 4 ? 'done' : `${layers} layers`),
               (error: unknown) => String((error as { code: unknown }).code),
             )
             if (!/^(done|ERR_TRT_(EXECUTION|OUT_OF_MEMORY|CUDA|SHAPE))$/.test(end)) ends.push(`${name} ${nth}: ${end}`)
@@ -256,7 +257,7 @@ for (const family of families) {
         }
         t.ok(methods.length > 8 && functions.length > 6, `${methods.length} methods and ${functions.length} functions`)
         t.same(ends, [])
-        t.equal((await engine.audit()).layers, 4)
+        t.equal((await engine.layers()).count, 4)
       },
     )
 
@@ -276,16 +277,16 @@ for (const family of families) {
       await plan.save(path)
       for (const source of [plan, path]) {
         await using engine = await Engine.load(source, { tensorrt: family.path })
-        const { precisions, warnings } = await engine.audit({ iterations: 1 })
+        const { precisions, warnings } = await engine.layers({ iterations: 1 })
         t.equal(
           precisions.some(({ precision }) => precision === 'float16'),
           strong,
         )
         t.same(warnings, strong ? [] : ['Asked for fp16: 0 of 1 layers'])
-        t.same((await engine.audit({ iterations: 1, expect: [] })).warnings, [])
+        t.same((await engine.layers({ iterations: 1, expect: [] })).warnings, [])
       }
       await using bare = await Engine.load(plan.bytes, { tensorrt: family.path })
-      t.same((await bare.audit({ iterations: 1 })).warnings, [], 'bytes alone tell nothing')
+      t.same((await bare.layers({ iterations: 1 })).warnings, [], 'bytes alone tell nothing')
     })
 
     await scene('the network audit here too', async (t) => {
@@ -298,7 +299,7 @@ for (const family of families) {
         ['N', 1],
       )
       await using builder = new Builder({ tensorrt: family.path })
-      const audit = await builder.audit(writeModel(graph.toModel()))
+      const audit = await builder.parse(writeModel(graph.toModel()))
       t.same(audit.layerTypes, { activation: 1, cast: 1, softmax: 1, topk: 1 })
       t.same(audit.outputTypes, { float16: 3, int64: 1 })
       t.same(audit.inputs, [{ name: 'x', dtype: 'float32', shape: [-1, 4], dimensionNames: ['N', ''] }])
@@ -321,7 +322,7 @@ t.test('the first 10.x, whose profiles tell values of 32 bits', async (t) => {
   }
   const program = `
     const engine = await Engine.load(fakePlan(${JSON.stringify(plan)}), options)
-    const { totalMs, precisions } = await engine.audit()
+    const { totalMs, precisions } = await engine.layers()
     // those of min, opt and max when it was loaded, and the best ones for the audit
     const { calls, traps } = trt10.runtime.stats()
     await engine.close()
@@ -337,7 +338,7 @@ t.test('the end of the process does not wait for an audit', async (t) => {
   const program = `
     driver.set({ computeMs: 5 })
     const engine = await load()
-    engine.audit({ iterations: 1000 })
+    engine.layers({ iterations: 1000 })
     await soon(50)
     process.exit(7)`
   const ended = await runChild(program)
@@ -346,11 +347,11 @@ t.test('the end of the process does not wait for an audit', async (t) => {
 
 t.test('before it is ready, and on the CPU', async (t) => {
   const cpu = await Engine.load(oneNode('Relu'), { backend: 'cpu' })
-  t.match(await failureOf(() => cpu.audit()), {
+  t.match(await failureOf(() => cpu.layers()), {
     code: 'ERR_TRT_UNSUPPORTED',
-    message: /audit\(\) needs the TensorRT backend/,
+    message: /layers\(\) needs the TensorRT backend/,
   })
   await cpu.close()
   const missing = new Engine('/no/such/file.plan')
-  t.match(await failureOf(() => missing.audit()), { code: 'ERR_TRT_FILE' })
+  t.match(await failureOf(() => missing.layers()), { code: 'ERR_TRT_FILE' })
 })

@@ -1,10 +1,9 @@
 import type { NetworkTensor } from '../backend/facts.js'
-import type { NativeNetworkAudit } from '../backend/native-types.js'
-import type { NetworkAudit, QuantizingLayers } from '../plan/network-audit.js'
+import type { NativeNetworkInfo } from '../backend/native-types.js'
+import type { NetworkInfo, QuantizingLayers } from '../plan/network.js'
 
-export function networkAudit({ layers, weightBytes, ...found }: NativeNetworkAudit): NetworkAudit {
+export function networkInfo({ layers, weightBytes, ...found }: NativeNetworkInfo): NetworkInfo {
   return Object.freeze({
-    kind: 'network',
     layers,
     layerTypes: frozenCounts(found.layerTypes),
     outputTypes: frozenCounts(found.outputTypes),

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
-import { Builder, type ModelSource, type NetworkAudit, Tensor } from '../../lib/index.js'
-import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { Builder, type ModelSource, type NetworkInfo, Tensor } from '../../lib/index.js'
+import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { oneNode } from '../support/models.js'
 import { modelsToBuild } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 
-const audit = (model: ModelSource): Promise<NetworkAudit> => new Builder().audit(model)
+const audit = (model: ModelSource): Promise<NetworkInfo> => new Builder().parse(model)
 const sum = (counts: object): number => Object.values(counts as Record<string, number>).reduce((a, b) => a + b, 0)
 const scalar = (dtype: 'float32' | 'float16', value: number): Tensor => {
   const tensor = Tensor.zeros(dtype, [])
@@ -23,13 +23,13 @@ t.test(
     const bytes = await faceDetectorModel({ batch: 'N' })
     const found = await audit(bytes)
     const model = await readModel(bytes)
-    const { operators, inputs, outputs } = modelInfo(model)
+    const { operators, inputs, outputs } = inspectModel(model)
     t.same(found.layerTypes, {
       convolution: operators['Conv'],
       activation: operators['LeakyRelu'],
       pooling: operators['MaxPool'],
     })
-    t.equal(found.layers, modelInfo(model).nodeCount)
+    t.equal(found.layers, inspectModel(model).nodeCount)
     t.same(found.outputTypes, { float32: found.layers })
     t.equal(
       found.weightBytes,
@@ -41,8 +41,11 @@ t.test(
     t.same(named(found.outputs), named(outputs))
     t.same(found.inputs[0]?.shape, [-1, 3, 416, 416])
     t.same(
-      [found.kind, found.quantize, found.dequantize],
-      ['network', { layers: 0, types: {} }, { layers: 0, types: {} }],
+      [found.quantize, found.dequantize],
+      [
+        { layers: 0, types: {} },
+        { layers: 0, types: {} },
+      ],
     )
   },
 )
@@ -51,7 +54,7 @@ t.test('real models: what TensorRT keeps one to one', { skip: skipWithoutRtx }, 
   for (const { name, source } of modelsToBuild) {
     const model = await source()
     const found = await audit(model)
-    const { operators } = modelInfo(await readModel(model))
+    const { operators } = inspectModel(await readModel(model))
     t.equal(found.layerTypes['convolution'], operators['Conv'], `${name}: ${operators['Conv']} convolutions`)
     t.equal(found.layerTypes['deconvolution'], operators['ConvTranspose'], `${name}: deconvolutions`)
     t.equal(found.layerTypes['matrix_multiply'], operators['MatMul'], `${name}: products of matrices`)
@@ -79,7 +82,7 @@ function quantized(times: number, dtype: 'float32' | 'float16' = 'float32'): Uin
 t.test('Q/DQ is counted, with the type that it quantizes to', { skip: skipWithoutRtx }, async (t) => {
   for (const times of [1, 3]) {
     const model = quantized(times)
-    const { operators } = modelInfo(await readModel(model))
+    const { operators } = inspectModel(await readModel(model))
     const found = await audit(model)
     t.same(found.quantize, { layers: operators['QuantizeLinear'], types: { int8: times } })
     t.same(found.dequantize, { layers: operators['DequantizeLinear'], types: { int8: times } })
@@ -104,7 +107,7 @@ t.test('a plan carries the audit of its network, and plain data it is', { skip: 
   const model = oneNode('Relu', ['N', 4])
   const { info } = await new Builder().build(model, { shapes: { x: [2, 4] } })
   const alone = await audit(model)
-  t.same(info.audit, alone, 'a parse without a build, and without shapes, finds the same')
+  t.same(info.network, alone, 'a parse without a build, and without shapes, finds the same')
   t.equal(info.layers, alone.layers)
   t.same(JSON.parse(JSON.stringify(alone)), alone)
   const parts = [
@@ -125,20 +128,20 @@ t.test('a plan carries the audit of its network, and plain data it is', { skip: 
 t.test('what cannot be parsed, an abort, and a closed builder', { skip: skipWithoutRtx }, async (t) => {
   const builder = new Builder()
   const relu = oneNode('Relu')
-  t.match(await failureOf(() => builder.audit(oneNode('NoSuchOperator', [1, 4], 'org.example'))), {
+  t.match(await failureOf(() => builder.parse(oneNode('NoSuchOperator', [1, 4], 'org.example'))), {
     code: 'ERR_TRT_UNSUPPORTED_OPERATOR',
   })
-  t.match(await failureOf(() => builder.audit('/no/such/model.onnx')), { code: 'ERR_TRT_FILE' })
-  t.match(await failureOf(() => builder.audit(relu, { shapes: {} } as never)), {
+  t.match(await failureOf(() => builder.parse('/no/such/model.onnx')), { code: 'ERR_TRT_FILE' })
+  t.match(await failureOf(() => builder.parse(relu, { shapes: {} } as never)), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /shapes/,
   })
-  t.match(await failureOf(() => builder.audit(relu, { signal: 1 } as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-  await t.rejects(builder.audit(relu, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
+  t.match(await failureOf(() => builder.parse(relu, { signal: 1 } as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  await t.rejects(builder.parse(relu, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
   const abort = new AbortController()
-  const running = builder.audit(relu, { signal: abort.signal })
+  const running = builder.parse(relu, { signal: abort.signal })
   abort.abort(new Error('while it runs'))
   await t.rejects(running, { message: 'while it runs' })
   await builder.close()
-  t.match(await failureOf(() => builder.audit(relu)), { code: 'ERR_TRT_CLOSED' })
+  t.match(await failureOf(() => builder.parse(relu)), { code: 'ERR_TRT_CLOSED' })
 })

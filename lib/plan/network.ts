@@ -10,9 +10,7 @@ export interface QuantizingLayers {
 }
 
 /** What a network is made of as TensorRT's parser made it, before anything is fused or chosen. Plain data, frozen. */
-export interface NetworkAudit {
-  /** What was audited: a network before the build. */
-  readonly kind: 'network'
+export interface NetworkInfo {
   /** How many layers the network has. */
   readonly layers: number
   /**

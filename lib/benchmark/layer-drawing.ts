@@ -2,11 +2,11 @@ import { readOptions } from '../base/options.js'
 import { TensorRTError } from '../errors.js'
 import { checkedFormat, drawn, type DrawingFormat } from '../onnx/drawing/formats.js'
 import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from '../onnx/drawing/graph.js'
-import { type ConnectedLayer, connectedLayers, type LayerTensor, precisionTypes } from './layers.js'
+import { type ConnectedLayer, connectedLayers, type LayerTensor, precisionTypes } from './inspector.js'
 
 /**
  * The layers of a built engine, coloured by the precision that they compute in, from the inspector's document
- * (`layerInfo` of a benchmark, what `trtexec --exportLayerInfo` writes).
+ * (`document` of {@link Engine.layers} and of a benchmark's `layers`, what `trtexec --exportLayerInfo` writes).
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for a document that does not say what layers read and
  * give: that of a plan built without `profilingVerbosity: 'detailed'`
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-tools.html

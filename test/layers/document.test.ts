@@ -1,8 +1,8 @@
 // The account of an engine from documents in the two forms that NVIDIA describes.
 import t from 'tap'
-import { checkedAuditOptions, engineAudit } from '../../lib/engine/audit.js'
-import { engineLayers } from '../../lib/engine/layers.js'
-import type { EngineAuditFacts } from '../../lib/backend/backend.js'
+import type { LayerFacts } from '../../lib/backend/backend.js'
+import { inspectedLayers } from '../../lib/benchmark/inspector.js'
+import { checkedLayersOptions, engineLayers } from '../../lib/engine/layers.js'
 
 const tensor10 = (name: string, format: string) => ({
   Name: name,
@@ -92,17 +92,17 @@ const document11 = JSON.stringify({
 
 t.test('both forms of the document', (t) => {
   t.same(
-    engineLayers(document10).map(({ precision }) => precision),
+    inspectedLayers(document10).map(({ precision }) => precision),
     precisions10,
   )
-  t.same(engineLayers(document10)[1], {
+  t.same(inspectedLayers(document10)[1], {
     name: 'res4_0_branch2a_1 + res4_0_branch2a_bn_1',
     type: 'CaskConvolution',
     precision: 'int8',
   })
   t.same(
-    engineLayers(document11).map(({ precision }) => precision),
-    ['float16', 'float32', 'fp8'],
+    inspectedLayers(document11).map(({ precision }) => precision),
+    ['float16', 'float32', 'float8e4m3'],
   )
   t.end()
 })
@@ -121,27 +121,27 @@ t.test('what is not as documented is unknown, and never a guess', (t) => {
     ['nothing', null],
   ]
   for (const [what, input] of inputs) {
-    const [layer] = engineLayers(
+    const [layer] = inspectedLayers(
       JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'kgen', Inputs: [input], Outputs: [{ Datatype: 'Half' }] }] }),
     )
     t.same(layer, { name: 'l', type: 'kgen', precision: what === 'nothing' ? 'float16' : 'unknown' }, what)
   }
-  t.same(engineLayers(JSON.stringify({ Layers: ['conv1', 7, null, {}] })), [
+  t.same(inspectedLayers(JSON.stringify({ Layers: ['conv1', 7, null, {}] })), [
     { name: 'conv1', type: 'unknown', precision: 'unknown' },
     { name: '', type: 'unknown', precision: 'unknown' },
     { name: '', type: 'unknown', precision: 'unknown' },
     { name: '', type: 'unknown', precision: 'unknown' },
   ])
-  for (const none of ['', 'not JSON', 'null', '[]', '{"Layers": 3}', '{}']) t.same(engineLayers(none), [], none)
+  for (const none of ['', 'not JSON', 'null', '[]', '{"Layers": 3}', '{}']) t.same(inspectedLayers(none), [], none)
   t.end()
 })
 
-const found = (more: Partial<EngineAuditFacts> = {}): EngineAuditFacts => ({
+const found = (more: Partial<LayerFacts> = {}): LayerFacts => ({
   layers: 4,
   verbosity: 'detailed',
   document: document10,
   shapes: [{ name: 'images', shape: [16, 3, 224, 224] }],
-  times: engineLayers(document10).map(({ name }, i) => ({
+  times: inspectedLayers(document10).map(({ name }, i) => ({
     name,
     averageMs: [1, 4, 2, 1][i] ?? 0,
     medianMs: [0.9, 4.1, 2, 1][i] ?? 0,
@@ -150,16 +150,16 @@ const found = (more: Partial<EngineAuditFacts> = {}): EngineAuditFacts => ({
 })
 
 t.test('layers and time by precision', (t) => {
-  const audit = engineAudit(found(), checkedAuditOptions({ iterations: 5 }))
-  t.same(audit.precisions, [
+  const layers = engineLayers(found(), checkedLayersOptions({ iterations: 5 }))
+  t.same(layers.precisions, [
     { precision: 'int8', layers: 1, timeShare: 0.5 },
     { precision: 'float16', layers: 1, timeShare: 0.25 },
     { precision: 'float32', layers: 1, timeShare: 0.125 },
     { precision: 'bfloat16', layers: 1, timeShare: 0.125 },
   ])
-  t.same([audit.kind, audit.layers, audit.totalMs, audit.iterations, audit.profile], ['engine', 4, 8, 5, 0])
-  t.same(audit.shapes, { images: [16, 3, 224, 224] })
-  t.same(audit.slowest[0], {
+  t.same([layers.count, layers.totalMs, layers.iterations, layers.profile], [4, 8, 5, 0])
+  t.same(layers.shapes, { images: [16, 3, 224, 224] })
+  t.same(layers.layers[1], {
     name: 'res4_0_branch2a_1 + res4_0_branch2a_bn_1',
     type: 'CaskConvolution',
     precision: 'int8',
@@ -167,27 +167,32 @@ t.test('layers and time by precision', (t) => {
     medianMs: 4.1,
     timeShare: 0.5,
   })
-  t.same(audit.warnings, [])
-  t.notOk('limited' in audit)
-  t.same(JSON.parse(JSON.stringify(audit)), audit)
-  t.ok(Object.isFrozen(audit) && Object.isFrozen(audit.slowest[0]) && Object.isFrozen(audit.shapes['images']))
+  t.same(layers.warnings, [])
+  t.equal(layers.document, document10)
+  t.same(
+    layers.layers.map(({ name }) => name),
+    inspectedLayers(document10).map(({ name }) => name),
+  )
+  t.notOk('limited' in layers)
+  t.same(JSON.parse(JSON.stringify(layers)), layers)
+  t.ok(Object.isFrozen(layers) && Object.isFrozen(layers.layers[0]) && Object.isFrozen(layers.shapes['images']))
   t.end()
 })
 
 t.test('what was expected and is absent, or has too little of the time', (t) => {
-  const warnings = (options: object): readonly string[] => engineAudit(found(), checkedAuditOptions(options)).warnings
+  const warnings = (options: object): readonly string[] => engineLayers(found(), checkedLayersOptions(options)).warnings
   t.same(warnings({ expect: ['int8', 'fp16'] }), [])
   t.same(warnings({ expect: 'fp8' }), ['Asked for fp8: 0 of 4 layers'])
   t.same(warnings({ expect: ['fp16', 'int8'], minShare: 0.3 }), [
     'Asked for fp16: 1 of 4 layers, and 25.0 % of the time, less than the 30.0 % expected',
   ])
-  const limited = engineAudit(
+  const limited = engineLayers(
     found({
       verbosity: 'layer_names_only',
       document: '{"Layers": ["a", "b", "a"]}',
       times: [{ name: 'a', averageMs: 3, medianMs: 3 }],
     }),
-    checkedAuditOptions({ expect: 'fp16' }),
+    checkedLayersOptions({ expect: 'fp16' }),
   )
   t.match(limited.limited, /profilingVerbosity 'layer_names_only'.*'detailed'/)
   t.match(limited.warnings, [/^Asked for fp16: whether it is there cannot be told/])
@@ -204,19 +209,28 @@ t.test('layers of one name, and times of layers that are not listed', (t) => {
     ],
   })
   const times = ['same', 'same', 'other'].map((name, i) => ({ name, averageMs: [1, 2, 5][i] ?? 0, medianMs: 1 }))
-  const audit = engineAudit(found({ document, times }), checkedAuditOptions({}))
-  t.same(audit.precisions, [
+  const layers = engineLayers(found({ document, times }), checkedLayersOptions({}))
+  t.same(layers.precisions, [
     { precision: 'unknown', layers: 0, timeShare: 0.625 },
     { precision: 'int8', layers: 1, timeShare: 0.25 },
     { precision: 'float16', layers: 1, timeShare: 0.125 },
   ])
-  t.match(audit.warnings, [/^1 timed layers are not among .*'other'/])
-  const none = engineAudit(found({ verbosity: 'none', document: '', times: [], layers: 9 }), checkedAuditOptions({}))
+  t.match(layers.warnings, [/^1 timed layers are not among .*'other'/])
+  t.match(layers.layers, [
+    { name: 'same', precision: 'float16', averageMs: 1 },
+    { name: 'same', precision: 'int8', averageMs: 2 },
+    { name: 'other', precision: 'unknown', averageMs: 5 },
+  ])
+  const none = engineLayers(found({ verbosity: 'none', document: '', times: [], layers: 9 }), checkedLayersOptions({}))
   t.same(none.precisions, [{ precision: 'unknown', layers: 9, timeShare: 0 }])
-  const partly = engineAudit(
+  const partly = engineLayers(
     found({ document: JSON.stringify({ Layers: [{ Name: 'a', ...half }, { Name: 'b' }] }) }),
-    checkedAuditOptions({}),
+    checkedLayersOptions({}),
   )
+  t.match(partly.layers.slice(-2), [
+    { name: 'a', averageMs: 0, timeShare: 0 },
+    { name: 'b', averageMs: 0, timeShare: 0 },
+  ])
   t.match(partly.warnings, [/timed layers/, 'TensorRT does not tell the precision of 1 of 2 layers'])
   t.end()
 })
@@ -234,6 +248,6 @@ t.test('options', (t) => {
     [{ iteration: 1 }, /did you mean iterations/],
   ]
   for (const [options, message] of rows)
-    t.throws(() => checkedAuditOptions(options), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+    t.throws(() => checkedLayersOptions(options), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   t.end()
 })
