@@ -36,7 +36,7 @@ t.test('layers of a plan, in tables and in a drawing', async (t) => {
   const found = JSON.parse(
     (await trt(['inspect', file('relu.plan'), '--layers', '--json', ...place])).stdout,
   ) as PlanInspection
-  t.match(found, { kind: 'plan', source: 'sidecar', engine: { audit: { kind: 'engine', layers: 1 } } })
+  t.match(found, { kind: 'plan', source: 'sidecar', engine: { layers: { count: 1, layers: [{}] } } })
   t.match(await trt([...build, '--profiling-verbosity', 'layerNames']), { code: 0 })
   t.match(await trt(['inspect', file('relu.plan'), '--draw', file('names.svg'), ...place]), {
     code: 1,

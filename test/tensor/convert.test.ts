@@ -247,7 +247,7 @@ t.test('the others are read too', (t) => {
 t.test('misuse', (t) => {
   t.throws(() => Tensor.fromFloat32('int8' as 'float8e4m3', [1]), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /one of float32, float16, bfloat16, fp8, float64 for dtype/,
+    message: /one of float32, float16, bfloat16, float8e4m3, float64 for dtype/,
   })
   t.throws(() => Tensor.fromFloat32('float8e4m3', 5 as unknown as number[]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.throws(() => Tensor.fromFloat32('float8e4m3', [1, 2], [3]), { code: 'ERR_TRT_SHAPE' })

@@ -16,7 +16,7 @@ static const struct {
   int bits;
 } types[] = {{Type::kFloat, "float32", 32}, {Type::kHalf, "float16", 16},  {Type::kInt8, "int8", 8},
              {Type::kInt32, "int32", 32},   {Type::kBool, "bool", 8},      {Type::kUint8, "uint8", 8},
-             {Type::kFp8, "float8e4m3", 8},        {Type::kBf16, "bfloat16", 16}, {Type::kInt64, "int64", 64},
+             {Type::kFp8, "float8e4m3", 8}, {Type::kBf16, "bfloat16", 16}, {Type::kInt64, "int64", 64},
              {Type::kInt4, "int4", 4}};
 
 bool parseType(const std::string& text, Type* type) {

@@ -279,7 +279,7 @@ t.test('tensors that nobody can send are refused by their name', (t) => {
   const texts = model('onnx', [tensor('x', [-1])], [], [{ name: 'words', type: 'string' }])
   t.match(faultOf('', texts, 'm').message, /^tensor 'words' of model 'm' is of type string, which is not served yet/)
   const fp8 = model('plan', [tensor('x', [1], { dtype: 'float8e4m3' })], [tensor('y', [1])])
-  t.match(faultOf('', fp8, 'm').message, /^tensor 'x' of model 'm' is of type fp8, which KServe has no name for/)
+  t.match(faultOf('', fp8, 'm').message, /^tensor 'x' of model 'm' is of type float8e4m3, which KServe has no name for/)
   for (const [dtype, type] of [
     ['bool', 'TYPE_BOOL'],
     ['bfloat16', 'TYPE_BF16'],
