@@ -23,9 +23,8 @@ export interface WriteTensorOptions extends OverwriteOptions {
  * Writes a tensor to a file, whole or not at all: a temporary file beside it takes its place. In `.npz` and JSON it is
  * called as the file is without its ending.
  * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where a tensor was read from that very file, unless
- * `overwrite` allows it; ERR_TRT_DTYPE where the format has no such elements (NumPy has no bfloat16,
- * float8e4m3, int4, float4e2m1);
- * ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * `overwrite` allows it; ERR_TRT_DTYPE where the format has no such elements (NumPy has no bfloat16, float8e4m3, int4,
+ * float4e2m1); ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function writeTensor(path: string | URL, tensor: Tensor, options?: WriteTensorOptions): Promise<void> {
   const writing = checkedWriting(options, 'writeTensor')

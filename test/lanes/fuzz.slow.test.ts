@@ -164,7 +164,7 @@ class Fuzzer extends Random {
     if (what < 0.81) return this.stream(engine)
     if (what < 0.86) return this.share(engine)
     const name = this.pick(['inputs', 'outputs', 'backend', 'description', 'stats', 'memory'] as const)
-    this.attempt(name, () => engine[name])
+    this.attempt(name, () => (name === 'stats' ? engine.stats() : name === 'memory' ? engine.memory() : engine[name]))
   }
 
   attempt(what: string, call: () => unknown): void {
