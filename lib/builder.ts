@@ -19,7 +19,7 @@ import type { BuildInfo } from './plan/info.js'
 /** Options of {@link Builder.build}. */
 export interface BuildOptions {
   /** The shapes of dynamic inputs, by name: one optimization profile, or several. */
-  readonly shapes?: Shapes | readonly Shapes[]
+  readonly shapes?: Shapes | readonly Shapes[] | undefined
   /**
    * The data that TensorRT 10 measures the ranges of INT8 on, for a model without QuantizeLinear and DequantizeLinear.
    * Needs `precision` with `int8`. Without data, without layers that can be quantized, or with quantizing layers in the
@@ -29,9 +29,9 @@ export interface BuildOptions {
    * TensorRT 10 too, `quantize` of node-tensorrt/quantization puts the ranges into the model.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/_static/c-api/classnvinfer1_1_1_i_int8_calibrator.html
    */
-  readonly calibrator?: CalibrationSource
+  readonly calibrator?: CalibrationSource | undefined
   /** Called as the build goes on, on the thread of the caller. What it throws ends the build and rejects it. */
-  readonly onProgress?: (progress: BuildProgress) => void
+  readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /**
    * Rejects the build at once with the signal's reason. TensorRT itself stops at its next step, or at once with
    * `isolation: 'process'`.

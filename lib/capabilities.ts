@@ -20,24 +20,24 @@ export interface TensorRTLibrary {
    */
   readonly foundBy: FoundBy
   /** What kind of library it is; absent where it cannot be loaded: `error` says why. */
-  readonly kind?: LibraryKind
+  readonly kind?: LibraryKind | undefined
   /** Its version, such as `10.13.3`. */
-  readonly version?: string
+  readonly version?: string | undefined
   /** The path of the ONNX parser that belongs to it. */
-  readonly parser?: string
+  readonly parser?: string | undefined
   /** Whether it turns ONNX into plans on this machine, as far as that is known without trying. */
   readonly canBuild: boolean
   /** Whether it runs plans on this machine, as far as that is known without trying. */
   readonly canRun: boolean
   /** Why it, or its parser, cannot be loaded. */
-  readonly error?: string
+  readonly error?: string | undefined
   /**
    * Why it most likely does not build for the GPUs that are here: the builder's resources for their architecture are
    * not beside it.
    */
-  readonly cannotBuild?: string
+  readonly cannotBuild?: string | undefined
   /** Why it does not run plans on the GPUs that are here: it refuses their compute capability. */
-  readonly cannotRun?: string
+  readonly cannotRun?: string | undefined
 }
 
 /** Something that would be of use here and is not there. */
@@ -55,16 +55,16 @@ export interface RunCheck {
   /** Whether an {@link Engine} of ONNX runs here, as far as it was tried. */
   readonly works: boolean
   /** What such an engine takes, with the option `backend` left at `auto`. Absent where it would take none. */
-  readonly backend?: 'tensorrt' | 'cpu'
+  readonly backend?: 'tensorrt' | 'cpu' | undefined
   /**
    * What that is: "TensorRT 10.15.1 on GPU 0, NVIDIA A10", which was loaded with its ONNX parser (nothing was built);
    * "onnxruntime 1.30.0 on the CPU", which ran a model of one node.
    */
-  readonly on?: string
+  readonly on?: string | undefined
   /** Why the CPU, where TensorRT does not run here; with what mends it. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   /** Why it does not work; with what mends it. */
-  readonly error?: string
+  readonly error?: string | undefined
 }
 
 /** What this machine has, can do, and lacks. */
@@ -83,18 +83,18 @@ export interface Capabilities {
     /** Whether it is loaded. */
     readonly loaded: boolean
     /** Why it is not. */
-    readonly error?: string
+    readonly error?: string | undefined
   }
   /** The CUDA driver. */
   readonly driver: {
     /** Whether there is one. */
     readonly found: boolean
     /** The path of its library. */
-    readonly path?: string
+    readonly path?: string | undefined
     /** The version of CUDA that it has, such as `12.8`. */
-    readonly cuda?: string
+    readonly cuda?: string | undefined
     /** Why it was not found, or does not work. */
-    readonly error?: string
+    readonly error?: string | undefined
   }
   /** The GPUs that the driver sees. */
   readonly gpus: readonly Gpu[]
@@ -105,19 +105,19 @@ export interface Capabilities {
     /** Whether there is something that does. */
     readonly available: boolean
     /** The path of onnxruntime's library, which the addon loads; absent where the addon is not loaded. */
-    readonly path?: string
+    readonly path?: string | undefined
     /** The version of the package onnxruntime-node. */
-    readonly version?: string
+    readonly version?: string | undefined
   }
   /** What reads and writes pictures. */
   readonly pictures: {
     /** Whether sharp is installed. */
     readonly available: boolean
     /** Its version. */
-    readonly version?: string
+    readonly version?: string | undefined
   }
   /** Whether ONNX runs here, and on what; with the option `run` alone. */
-  readonly run?: RunCheck
+  readonly run?: RunCheck | undefined
   /** What would be of use here and is not there. */
   readonly missing: readonly Missing[]
 }
@@ -125,12 +125,12 @@ export interface Capabilities {
 /** Options of {@link capabilities}. */
 export interface CapabilitiesOptions {
   /** The path of a TensorRT library, or of the folder that has it: only that is looked at. */
-  readonly tensorrt?: string
+  readonly tensorrt?: string | undefined
   /**
    * Also try whether ONNX runs here, and on what: {@link Capabilities.run}. That loads what an Engine would: the driver
    * and TensorRT, or onnxruntime, which then stays in this process.
    */
-  readonly run?: boolean
+  readonly run?: boolean | undefined
 }
 
 /**
@@ -171,7 +171,9 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
   return { ...found, missing: missing(found, { path, portable, searchError: report?.searchError }) }
 }
 
-async function inspect(path: string): Promise<{ addon: Capabilities['addon']; report?: NativeSystemReport }> {
+async function inspect(
+  path: string,
+): Promise<{ addon: Capabilities['addon']; report?: NativeSystemReport | undefined }> {
   try {
     return { report: await loadAddon().inspectSystem(path), addon: { loaded: true } }
   } catch (error) {
@@ -249,7 +251,10 @@ async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
   }
 }
 
-async function loadedTensorRT(place: { readonly device: number; readonly tensorrt?: string }): Promise<string> {
+async function loadedTensorRT(place: {
+  readonly device: number
+  readonly tensorrt?: string | undefined
+}): Promise<string> {
   const { chooseTensorRT } = await import('./backend/tensorrt.js')
   const { name, gpu } = await chooseTensorRT({ tensorrt: undefined, ...place })
   return gpu === undefined ? name : `${name} on GPU ${gpu.index}, ${gpu.name}`

@@ -402,7 +402,10 @@ export class Engine<
   infer<
     const W extends readonly TensorName<O>[] | undefined = undefined,
     const L extends OutputLocation<O> | undefined = undefined,
-  >(inputs: InputRecord<I>, options?: InferOptions<O, L> & { readonly outputs?: W }): Promise<SelectedOutputs<O, W, L>>
+  >(
+    inputs: InputRecord<I>,
+    options?: InferOptions<O, L> & { readonly outputs?: W | undefined },
+  ): Promise<SelectedOutputs<O, W, L>>
   /**
    * A bare tensor in, the output that `outputs` names out: for a model with one input.
    * @throws TensorRTError (as a rejection) as with tensors by name
@@ -502,7 +505,10 @@ export class Engine<
   inferSync<
     const W extends readonly TensorName<O>[] | undefined = undefined,
     const L extends OutputLocation<O> | undefined = undefined,
-  >(inputs: InputRecord<I>, options?: InferSyncOptions<O, L> & { readonly outputs?: W }): SelectedOutputs<O, W, L>
+  >(
+    inputs: InputRecord<I>,
+    options?: InferSyncOptions<O, L> & { readonly outputs?: W | undefined },
+  ): SelectedOutputs<O, W, L>
   /** A bare tensor in, the output that `outputs` names out: for a model with one input. */
   inferSync<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInput<I>,
@@ -556,7 +562,7 @@ export class Engine<
     const L extends OutputLocation<O> | undefined = undefined,
   >(
     inputs: AnyIterable<InputRecord<I>>,
-    options?: StreamOptions<O, L> & { readonly outputs?: W },
+    options?: StreamOptions<O, L> & { readonly outputs?: W | undefined },
   ): AsyncGenerator<SelectedOutputs<O, W, L>, void, undefined>
   /** Bare tensors in, the output that `outputs` names out: for a model with one input. */
   stream<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(

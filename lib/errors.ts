@@ -516,12 +516,12 @@ export interface TensorRTErrorOptions {
    * The last lines that TensorRT logged before it, oldest first, each with its severity; without those that the message
    * quotes.
    */
-  log?: readonly string[]
+  log?: readonly string[] | undefined
   /**
    * Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code: with
    * ERR_TRT_OUT_OF_MEMORY `bytes`, what was asked for, where that is known.
    */
-  details?: Readonly<Record<string, unknown>>
+  details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** The one error class of this package. Programs look at `code`, people at `message`. */
@@ -576,7 +576,7 @@ export function describe(value: unknown): string {
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return describeArray(value)
-    const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
+    const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } | undefined } | null
     const name = prototype?.constructor?.name
     return typeof name === 'string' && name !== '' ? name : 'object'
   } catch {

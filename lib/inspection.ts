@@ -22,7 +22,7 @@ export interface InspectOptions {
   /** The number of the GPU; default 0. */
   readonly device?: number | undefined
   /** The shapes of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
-  readonly shapes?: InferenceOptions['shapes']
+  readonly shapes?: InferenceOptions['shapes'] | undefined
   /**
    * Whether a plan is opened and run, to tell its layers and their times; default false. That needs a GPU. Refused for
    * a model.
@@ -85,6 +85,7 @@ export interface PlanInspection extends PlanReport {
         /** Why it could not be opened. */
         readonly reason: string
       }
+    | undefined
 }
 
 /** What an engine of the plan tells. */
@@ -96,7 +97,7 @@ export interface OpenedPlan {
   /** The outputs, by name. */
   readonly outputs: TensorInfos
   /** The layers, where they were asked for. */
-  readonly layers?: EngineLayers
+  readonly layers?: EngineLayers | undefined
 }
 
 /**
@@ -173,7 +174,7 @@ async function parserVerdict(
   signal: AbortSignal | undefined,
 ): Promise<ParserVerdict> {
   try {
-    await using builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
+    await using builder = new Builder({ device, tensorrt })
     return { takes: true, network: await builder.parse(source, { signal }) }
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
@@ -204,7 +205,7 @@ async function openedPlan(
       backend: 'tensorrt',
       device,
       signal,
-      ...(tensorrt !== undefined && { tensorrt }),
+      tensorrt,
     })
     const { description, inputs, outputs } = engine
     return { description, inputs, outputs, ...(layers && { layers: await engine.layers({ signal }) }) }

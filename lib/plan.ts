@@ -33,9 +33,9 @@ export interface PlanReport {
   /** What the sidecar or the header tells. */
   readonly info: PlanInfo
   /** When it was saved, in UTC (ISO 8601); of a plan with a sidecar. */
-  readonly savedAt?: string
+  readonly savedAt?: string | undefined
   /** The version of this package that saved it; of a plan with a sidecar. */
-  readonly savedBy?: string
+  readonly savedBy?: string | undefined
 }
 
 /**

@@ -18,9 +18,9 @@ export interface RefitterOptions {
    * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that runs the
    * plan.
    */
-  readonly tensorrt?: string
+  readonly tensorrt?: string | undefined
   /** The number of the GPU; default 0. */
-  readonly device?: number
+  readonly device?: number | undefined
 }
 
 /** Weights of a plan that can be replaced. */
@@ -28,9 +28,9 @@ export interface WeightsInfo {
   /** The name of the weights: of weights from ONNX that of the initializer; empty where TensorRT has none. */
   readonly name: string
   /** The data type that the weights have to have; absent where TensorRT does not tell. */
-  readonly dtype?: DType
+  readonly dtype?: DType | undefined
   /** How many elements the weights have; absent where TensorRT does not tell. */
-  readonly count?: number
+  readonly count?: number | undefined
   /**
    * Whether {@link Refitter.refit} needs them and they were not set: all of a plan that has none (which a bare plan of
    * a TensorRT before 10.14 does not tell), and those that TensorRT fused with others that were set.
@@ -41,7 +41,7 @@ export interface WeightsInfo {
 /** Options of {@link Refitter.refit}. */
 export interface RefitOptions extends Abortable {
   /** Whether the new plan can be refitted again; default false. Needs TensorRT 10.14. */
-  readonly refittable?: boolean
+  readonly refittable?: boolean | undefined
 }
 
 /**

@@ -34,10 +34,10 @@ import { placed } from './results.js'
 /** What is known of an engine that it does not say itself. */
 export interface Told {
   /** The precisions that a plan was built for, beside 32 bits. */
-  readonly precisions?: readonly string[]
-  readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]>
+  readonly precisions?: readonly string[] | undefined
+  readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]> | undefined
   /** The values of an input that the profiles name, by its name; TensorRT tells them itself. */
-  readonly valuesOf?: (name: string) => ModelTensor['values']
+  readonly valuesOf?: ((name: string) => ModelTensor['values']) | undefined
   /** Why its backend was taken, where `auto` chose. */
   readonly reason?: string | undefined
   /** Takes what TensorRT-RTX compiled for it. Never rejected. */

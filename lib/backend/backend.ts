@@ -69,17 +69,17 @@ export interface RunOptions {
   /** Once it happens, nobody waits for the result any more: work that has not begun is given up. */
   readonly cut?: Cut | undefined
   /** The level, at most as many as the backend has; the queue's default unless given. */
-  readonly priority?: number
+  readonly priority?: number | undefined
   /** How long it may wait for a lane; the level's unless given. */
-  readonly queueTimeoutMs?: number
+  readonly queueTimeoutMs?: number | undefined
   /** It waits for as long as it takes, whatever its level allows: a run that warms up, which is nobody's request. */
-  readonly unlimited?: boolean
+  readonly unlimited?: boolean | undefined
   /** Which outputs are wanted, by position; all unless given. */
-  readonly outputs?: readonly boolean[]
+  readonly outputs?: readonly boolean[] | undefined
   /** Tensors that outputs go to, by position. */
-  readonly into?: readonly (AnyTensor | undefined)[]
+  readonly into?: readonly (AnyTensor | undefined)[] | undefined
   /** Which outputs stay on the device, by position; none unless given. */
-  readonly keep?: readonly boolean[]
+  readonly keep?: readonly boolean[] | undefined
 }
 
 /** The outputs by position; nothing where one was not wanted. */
@@ -240,7 +240,7 @@ export interface LayersRun {
   readonly profile: number
   readonly iterations: number
   /** In the order of the backend's inputs; unless given zeros, at the profile's best shapes. */
-  readonly inputs?: readonly Tensor[]
+  readonly inputs?: readonly Tensor[] | undefined
 }
 
 /** What the inspector and the profiler tell of an engine's layers. */
@@ -313,7 +313,7 @@ export interface Backend {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   /** Inputs and outputs of the model that are not among them, since no Tensor can hold them. */
-  readonly unsupported?: readonly UnsupportedTensor[]
+  readonly unsupported?: readonly UnsupportedTensor[] | undefined
   /** `finish` makes the promise's value. */
   run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R>
   /** Lets running work end, then frees everything. Twice without harm. */
@@ -323,7 +323,7 @@ export interface Backend {
    * Where it has none of what follows that not only a GPU could have: why, as the end of a sentence that begins with
    * the name of what is lacking.
    */
-  readonly lacks?: string
+  readonly lacks?: string | undefined
 
   // what not every backend has
   runSync?(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results
@@ -331,7 +331,7 @@ export interface Backend {
    * The number of the GPU, -1 for the CPU, on which tensors may stay; nothing where none can: then it is given no such
    * inputs and options.
    */
-  readonly device?: number
+  readonly device?: number | undefined
   /** A copy on that device; `data` is read before this returns, unless it is memory of allocate(). */
   upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
   allocate?(bytes: number): ArrayBuffer
@@ -360,15 +360,15 @@ export interface Backend {
    */
   benchmark?(run: BenchmarkRun, cut: Cut | undefined, listener: BenchmarkListener | undefined): Promise<BenchmarkFacts>
   /** The precisions that the plan was built for, where that is known. */
-  readonly precisions?: readonly string[]
+  readonly precisions?: readonly string[] | undefined
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** The most bytes that the inputs of waiting requests may have. */
-  readonly maxQueueBytes?: number
+  readonly maxQueueBytes?: number | undefined
   /** How many batches the lanes have memory for. */
-  readonly batches?: number
+  readonly batches?: number | undefined
   /** Levels of priority of its queue; nothing where it has no queue of the addon's. */
-  readonly levels?: number
+  readonly levels?: number | undefined
   /** The most rows of a batch; nothing where requests are not merged. */
   readonly maxBatch?: number | undefined
 }

@@ -8,9 +8,9 @@ export type Optimization = (typeof optimizations)[number]
 /** The options of an engine that are about the CPU alone, checked; both ways to run ONNX there take them. */
 export interface CpuOptions {
   /** Of one inference; {@link threadsFor} where there is none. */
-  readonly threads?: number
+  readonly threads?: number | undefined
   /** Of onnxruntime's library, or of the folder that has it. */
-  readonly path?: string
+  readonly path?: string | undefined
   readonly optimization: Optimization
   readonly deterministic: boolean
   /** onnxruntime's own names and values; {@link sessionConfig} has the rest. */

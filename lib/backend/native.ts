@@ -67,7 +67,11 @@ export function tensorrtPath(option: string | undefined): string {
  */
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
-  const { code, details, log } = error as Error & { code: unknown; details?: Record<string, unknown>; log?: string[] }
+  const { code, details, log } = error as Error & {
+    code: unknown
+    details?: Record<string, unknown> | undefined
+    log?: string[] | undefined
+  }
   if (typeof code !== 'string' || !Object.hasOwn(errorCodes, code)) return error
   return errorOf(code as ErrorCode, error.message, { details: details ?? {}, log: notSaid(log ?? [], error.message) })
 }

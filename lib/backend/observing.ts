@@ -113,7 +113,7 @@ function cpuOptions({ threads, onnxruntime }: ObservationOptions): CpuOptions {
     deterministic: false,
     config: {},
     ...onnxruntime,
-    ...(threads !== undefined && { threads }),
+    threads,
   }
 }
 

@@ -11,7 +11,7 @@ export interface InputProfiles {
   /** The shapes of each; none of static inputs. */
   readonly profiles: readonly ProfileShapes[]
   /** The values of each, where they were given: the input is a shape tensor then. */
-  readonly values?: readonly ProfileShapes[]
+  readonly values?: readonly ProfileShapes[] | undefined
 }
 
 /**

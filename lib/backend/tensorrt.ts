@@ -19,20 +19,20 @@ export interface TensorRTOptions {
   /** The ONNX model that the plan's weights are taken from before anything runs. */
   readonly weights?: OnnxSource | undefined
   /** Code that the plan brings along may run in this process. */
-  readonly hostCode?: boolean
+  readonly hostCode?: boolean | undefined
   /** A plan with ranges of INT8 that nobody measured is opened, too. */
-  readonly allowPlaceholderRanges?: boolean
+  readonly allowPlaceholderRanges?: boolean | undefined
   /** Absolute paths of the libraries that have the plan's plugins. */
-  readonly plugins?: readonly string[]
+  readonly plugins?: readonly string[] | undefined
   /** What TensorRT-RTX compiled for the plan another time. */
   readonly compiled?: Uint8Array | undefined
 }
 
 /** What was noted of a plan when it was built. */
 export interface PlanFacts {
-  readonly origin?: NativePlanOrigin
+  readonly origin?: NativePlanOrigin | undefined
   /** Without its weights. */
-  readonly stripped?: boolean
+  readonly stripped?: boolean | undefined
 }
 
 /**
@@ -58,7 +58,7 @@ export async function openTensorRT(
     plugins = [],
     compiled,
     told = {},
-  }: TensorRTOptions & PlanFacts & { readonly told?: Told },
+  }: TensorRTOptions & PlanFacts & { readonly told?: Told | undefined },
   lanes: LaneOptions,
 ): Promise<Backend> {
   const given = {

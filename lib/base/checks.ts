@@ -98,6 +98,12 @@ export function checkedList<T>(
   return elements as T[]
 }
 
+/** Percentiles, each once; a copy, frozen. */
+export function checkedPercentiles(value: unknown, name: string): readonly number[] {
+  const isPercentile = (each: unknown): each is number => typeof each === 'number' && each >= 0 && each <= 100
+  return Object.freeze(checkedList(value, name, 'percentiles from 0 to 100', isPercentile))
+}
+
 /** A function or nothing. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what the function takes is the caller's word
 export function checkedListener<F extends (...args: never[]) => unknown>(value: unknown, name: string): F | undefined {

@@ -35,9 +35,12 @@ export function peerVersion(file: PeerFile): string | undefined {
   return undefined
 }
 
-function manifestIn(folder: string): { readonly name?: string; readonly version?: string } {
+function manifestIn(folder: string): { readonly name?: string | undefined; readonly version?: string | undefined } {
   try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string; version?: string }
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      name?: string | undefined
+      version?: string | undefined
+    }
   } catch {
     return {}
   }

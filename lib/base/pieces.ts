@@ -25,7 +25,7 @@ export interface Writable {
 
 export interface PieceOptions {
   /** The most bytes of one call: 1 GiB unless given. */
-  readonly piece?: number
+  readonly piece?: number | undefined
   /** Ends the work between two pieces, with its reason. */
   readonly signal?: AbortSignal | undefined
 }

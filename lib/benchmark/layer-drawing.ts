@@ -11,7 +11,10 @@ import { type ConnectedLayer, connectedLayers, type LayerTensor, precisionTypes 
  * give: that of a plan built without `profilingVerbosity: 'detailed'`
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-tools.html
  */
-export async function drawLayers(document: string, options?: { readonly format?: DrawingFormat }): Promise<string> {
+export async function drawLayers(
+  document: string,
+  options?: { readonly format?: DrawingFormat | undefined },
+): Promise<string> {
   const format = checkedFormat(readOptions(options, ['format'], 'drawLayers').format)
   const layers = connectedLayers(document)
   if (layers.every(({ inputs, outputs }) => inputs.length + outputs.length === 0))

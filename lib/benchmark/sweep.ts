@@ -11,11 +11,11 @@ export interface SweepPoint {
   /** How many points the sweep has. */
   readonly count: number
   /** Queries side by side, where the sweep varies them. */
-  readonly streams?: number
+  readonly streams?: number | undefined
   /** The shapes to measure at, as {@link BenchmarkOptions.shapes}, each once. */
-  readonly shapes?: Shapes
+  readonly shapes?: Shapes | undefined
   /** The size of dimension 0, where the sweep varies it. */
-  readonly batch?: number
+  readonly batch?: number | undefined
 }
 
 /** What a sweep varies, and how each point is measured: {@link BenchmarkOptions}. */
@@ -61,7 +61,7 @@ export async function sweep(source: SweepSource, options: SweepOptions = {}): Pr
         await engine.benchmark({
           ...rest,
           ...shapesOf(engine, point, rest.profile ?? 0),
-          ...(point.streams !== undefined && { streams: point.streams }),
+          streams: point.streams,
           ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, point }) }),
         }),
       )
@@ -99,7 +99,11 @@ function pointsOf(
   return points.map((point, index) => Object.freeze({ ...point, index, count: points.length }))
 }
 
-function shapesOf({ inputs }: Benchmarkable, { shapes, batch }: SweepPoint, profile: number): { shapes?: Shapes } {
+function shapesOf(
+  { inputs }: Benchmarkable,
+  { shapes, batch }: SweepPoint,
+  profile: number,
+): { shapes?: Shapes | undefined } {
   if (batch === undefined) return shapes === undefined ? {} : { shapes }
   const dynamic = Object.entries(inputs).filter(([, { shape }]) => shape[0] === -1)
   if (dynamic.length === 0)

@@ -239,7 +239,7 @@ export interface EngineLayers {
   /** The shapes of the inputs that it ran at, by name. */
   readonly shapes: Readonly<Record<string, readonly number[]>>
   /** Why TensorRT does not tell all; absent where the plan was built with `profilingVerbosity: 'detailed'`. */
-  readonly limited?: string
+  readonly limited?: string | undefined
   /** What is not as expected: a precision that is absent, layers without a known precision. */
   readonly warnings: readonly string[]
   /** What TensorRT's inspector says of the engine, as it says it: JSON; empty where it says nothing. */
@@ -267,10 +267,10 @@ export interface Benchmark {
     /** The number of the GPU, -1 for the CPU. */
     readonly index: number
     /** The name of the GPU. */
-    readonly name?: string
+    readonly name?: string | undefined
   }
   /** The path of the model's file, where it has one. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** What it was measured with. */
   readonly settings: BenchmarkSettings
   /** The warm-up: queries before the first whose computation began after `ms`, which are not counted. */
@@ -297,18 +297,20 @@ export interface Benchmark {
   /** How long outputs take from the device; 0 without transfers. */
   readonly copyOut: Summary
   /** One query at a time, by the host's clock: copy in, enqueue, copy out, wait. */
-  readonly endToEnd?: CountedSummary
+  readonly endToEnd?: CountedSummary | undefined
   /** One query at a time by {@link Engine.infer}. */
-  readonly javascript?: {
-    /** From the call to the result, by the host's clock. */
-    readonly infer: CountedSummary
-    /** How much longer that takes than `endToEnd`, by the medians, in milliseconds. */
-    readonly addsMs: number
-  }
+  readonly javascript?:
+    | {
+        /** From the call to the result, by the host's clock. */
+        readonly infer: CountedSummary
+        /** How much longer that takes than `endToEnd`, by the medians, in milliseconds. */
+        readonly addsMs: number
+      }
+    | undefined
   /** The layers and their times, as {@link Engine.layers} tells them; where `layers` was asked for. */
-  readonly layers?: EngineLayers
+  readonly layers?: EngineLayers | undefined
   /** The outputs of the last query of the first stream, where `outputs` was asked for. */
-  readonly outputs?: Readonly<Record<string, Tensor>>
+  readonly outputs?: Readonly<Record<string, Tensor>> | undefined
   /** What makes the figures doubtful. */
   readonly warnings: readonly BenchmarkWarning[]
   /** Each counted query, in the order in which they began. */

@@ -31,7 +31,7 @@ export interface CalibrationSource {
    * All batches from the beginning. The signal is aborted when no more of them are wanted, because the build failed or
    * was cut short.
    */
-  batches(options?: { signal?: AbortSignal }): AsyncIterable<InputBatch> | Iterable<InputBatch>
+  batches(options?: { signal?: AbortSignal | undefined }): AsyncIterable<InputBatch> | Iterable<InputBatch>
   /**
    * The text that {@link writeCache} was given earlier, for this model, data and algorithm. Where TensorRT accepts it,
    * no batch is asked for; it ignores a text of another version or algorithm.

@@ -73,7 +73,7 @@ async function build(order: Extract<Order, { type: 'build' }>): Promise<void> {
       undefined,
       order.request.calibration && feed,
     )
-    const { plan, ...rest } = (await result) as Omit<NativeBuildResult, 'plan'> & { plan?: ArrayBuffer }
+    const { plan, ...rest } = (await result) as Omit<NativeBuildResult, 'plan'> & { plan?: ArrayBuffer | undefined }
     if (plan !== undefined) await writeFully(exchange, new Uint8Array(plan, 0))
     send({ type: 'built', result: rest, planBytes: plan?.byteLength })
   } catch (error) {

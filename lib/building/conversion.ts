@@ -13,9 +13,9 @@ export interface ConversionOrder {
   readonly precision: HalfPrecision
 }
 export interface ConversionAnswer {
-  readonly model?: Uint8Array<ArrayBuffer>
-  readonly report?: PrecisionReport
-  readonly error?: WireError
+  readonly model?: Uint8Array<ArrayBuffer> | undefined
+  readonly report?: PrecisionReport | undefined
+  readonly error?: WireError | undefined
 }
 
 const entry = new URL('./conversion-worker.js', import.meta.url)
@@ -81,7 +81,7 @@ function convertAndBuild(
 const nothing = (): void => {}
 
 function withModel(request: NativeBuildRequest, model: Uint8Array): NativeBuildRequest {
-  const changed: { path?: string } & NativeBuildRequest = { ...request, model }
+  const changed: { path?: string | undefined } & NativeBuildRequest = { ...request, model }
   delete changed.path
   return changed
 }

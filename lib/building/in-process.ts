@@ -26,7 +26,7 @@ export type ProgressListener = (progress: BuildProgress) => void
 /** What came of a build. */
 export interface BuildResult extends NativeBuildResult {
   /** Where the model was given the types that were asked for. */
-  readonly conversion?: PrecisionReport
+  readonly conversion?: PrecisionReport | undefined
 }
 
 /** A build under way. */

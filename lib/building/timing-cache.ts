@@ -13,20 +13,20 @@ export interface TimingCacheOptions {
    * measures nothing.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_timing_cache.html
    */
-  readonly timingCache?: string
+  readonly timingCache?: string | undefined
   /**
    * What happens where the timing cache lacks something: it is measured (TensorRT's default), or the build fails.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
    * BuilderFlag::kERROR_ON_TIMING_CACHE_MISS
    */
-  readonly timingCacheMiss?: 'measure' | 'error'
+  readonly timingCacheMiss?: 'measure' | 'error' | undefined
   /**
    * Whether tools may later look up and change single entries of the timing cache; TensorRT's default is false.
    * TensorRT 10.8 and later.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
    * BuilderFlag::kEDITABLE_TIMING_CACHE
    */
-  readonly editableTimingCache?: boolean
+  readonly editableTimingCache?: boolean | undefined
 }
 
 export const timingCacheOptions = ['timingCache', 'timingCacheMiss', 'editableTimingCache'] as const

@@ -34,7 +34,7 @@ export interface CachedPlan {
   /** Whether the plan was there; false for the one call that it was built for. */
   readonly hit: boolean
   /** The plan's file; absent where the plan is too large to be kept. */
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 /**
@@ -46,7 +46,7 @@ export interface CacheMessage {
   /** Whether the plan was there. */
   readonly hit: boolean
   /** The plan's file; absent where the plan is too large to be kept. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** How long the call took, in milliseconds. */
   readonly ms: number
 }
@@ -59,7 +59,7 @@ const shared = new SharedWork<Obtained, BuildProgress>()
 interface Obtained {
   readonly plan: Plan
   readonly isBuilt: boolean
-  readonly path?: string
+  readonly path?: string | undefined
 }
 
 /** What was asked for, checked. */

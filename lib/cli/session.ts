@@ -12,7 +12,7 @@ export interface SessionOptions {
   readonly stdout: Sink
   readonly stderr: Sink
   /** Of progress, where no terminal is. */
-  readonly progress?: Pick<ProgressOptions, 'afterMs'>
+  readonly progress?: Pick<ProgressOptions, 'afterMs'> | undefined
 }
 
 /** Why a session's signal is aborted: ctrl-C, or a request to end. */
@@ -50,7 +50,13 @@ export class Session {
   }
 
   /** What the command line asks of every command. */
-  begin({ json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean }): void {
+  begin({
+    json = false,
+    quiet = false,
+  }: {
+    readonly json?: boolean | undefined
+    readonly quiet?: boolean | undefined
+  }): void {
     this.#json = json
     this.#quiet = quiet
   }

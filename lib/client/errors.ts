@@ -56,7 +56,7 @@ function textOf(cause: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function codeOf(cause: unknown): { readonly code?: string } {
+function codeOf(cause: unknown): { readonly code?: string | undefined } {
   const code = (cause as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? { code } : {}
 }

@@ -21,10 +21,10 @@ export interface Retries {
 }
 
 export interface Tls {
-  readonly ca?: string | Buffer
-  readonly cert?: string | Buffer
-  readonly key?: string | Buffer
-  readonly servername?: string
+  readonly ca?: string | Buffer | undefined
+  readonly cert?: string | Buffer | undefined
+  readonly key?: string | Buffer | undefined
+  readonly servername?: string | undefined
   readonly rejectUnauthorized: boolean
 }
 

@@ -1,6 +1,6 @@
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
-import { checkedBoolean, checkedChoice, checkedObject, checkedText, checkedWhole, isText } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedBoolean, checkedObject, checkedText, isText } from '../base/checks.js'
+import { checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
 
@@ -46,29 +46,25 @@ type Given = Partial<Record<(typeof cpuNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
-  const names = ['path', 'optimization', 'deterministic', 'config'] as const
-  const {
-    path,
-    optimization = 'all',
-    deterministic = false,
-    config = {},
-  } = readOptions(onnxruntime, names, 'onnxruntime')
   return {
-    ...(threads !== undefined && {
-      threads: checkedWhole(threads, 'threads', 1, 1024, 'a number of threads from 1 to 1024'),
-    }),
-    ...(path !== undefined && { path: localPath(checkedText(path, 'onnxruntime.path', 'a path'), 'onnxruntime.path') }),
-    optimization: checkedChoice(optimization, 'onnxruntime.optimization', optimizations),
-    deterministic: checkedBoolean(deterministic, 'onnxruntime.deterministic'),
-    config: checkedConfig(config),
+    threads: threads === undefined ? undefined : checkedThreads(threads, 'threads'),
+    ...checkedOptions(onnxruntime, table, 'onnxruntime', 'onnxruntime.'),
   }
 }
+
+const checkedThreads = whole(1, 1024, 'a number of threads from 1 to 1024')
+
+const table = {
+  path: option((value, name) => localPath(checkedText(value, name, 'a path'), name)),
+  optimization: option(choice(...optimizations), 'all'),
+  deterministic: option(checkedBoolean, false),
+  config: option(checkedConfig, {}),
+} satisfies OptionTable<OnnxRuntimeOptions>
 
 /** Names and values end at a zero in native code; onnxruntime takes no longer names. */
 const longestName = 1024
 
-function checkedConfig(config: unknown): Readonly<Record<string, string>> {
-  const name = 'onnxruntime.config'
+function checkedConfig(config: unknown, name: string): Readonly<Record<string, string>> {
   if (config instanceof Map) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
   const entries = Object.entries(checkedObject(config, name, 'a record of strings')) as [string, unknown][]
   for (const [key, value] of entries) {

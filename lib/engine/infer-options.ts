@@ -1,9 +1,9 @@
 import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedSignal, checkedWhole } from '../base/checks.js'
+import { checkedSignal } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
-import { readOptions } from '../base/options.js'
+import { type Checked, checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { expectedTensor } from '../tensor.js'
 import { isTensor, refuseUnsupported } from './arguments.js'
@@ -60,17 +60,24 @@ export interface InferOptions<
   readonly queueTimeoutMs?: number | undefined
 }
 
+const tableOfSync = {
+  outputs: option(checkedNames),
+  into: option(checkedTargets),
+  location: option(checkedLocation),
+} satisfies OptionTable<InferSyncOptions>
+
+const table = {
+  signal: option<AbortSignal | undefined>(checkedSignal),
+  timeoutMs: option<number | undefined>(checkedTimeout),
+  priority: option(whole(1, 100, 'a level from 1 to 100')),
+  queueTimeoutMs: option<number | undefined>(checkedQueueTimeout),
+  ...tableOfSync,
+} satisfies OptionTable<InferOptions>
+
 /** Options that were read once, and checked as far as that goes without the model. */
-export interface GivenOptions {
-  readonly signal: AbortSignal | undefined
-  readonly timeoutMs: number | undefined
-  readonly priority: number | undefined
-  readonly queueTimeoutMs: number | undefined
-  readonly outputs: readonly string[] | undefined
-  readonly into: ReadonlyMap<string, AnyTensor> | undefined
-  readonly location: GivenLocation | undefined
+export interface GivenOptions extends Partial<Checked<typeof table>> {
   /** Of a run that warms up: no option of callers. */
-  readonly unlimited?: true
+  readonly unlimited?: true | undefined
 }
 
 /** Where all outputs are to be, or each that has a name there. */
@@ -79,40 +86,23 @@ type GivenLocation = 'host' | 'device' | ReadonlyMap<string, 'host' | 'device'>
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): GivenOptions | undefined {
   if (options === undefined) return undefined
-  const names =
-    method === 'infer'
-      ? (['signal', 'timeoutMs', 'priority', 'queueTimeoutMs', 'outputs', 'into', 'location'] as const)
-      : (['outputs', 'into', 'location'] as const)
-  const given: Partial<Record<(typeof names)[number], unknown>> = readOptions(options, names, method)
-  return {
-    signal: checkedSignal(given.signal),
-    timeoutMs: checkedTimeout(given.timeoutMs),
-    priority:
-      given.priority === undefined
-        ? undefined
-        : checkedWhole(given.priority, 'priority', 1, 100, 'a level from 1 to 100'),
-    queueTimeoutMs: checkedQueueTimeout(given.queueTimeoutMs),
-    outputs: checkedNames(given.outputs),
-    into: checkedTargets(given.into),
-    location: checkedLocation(given.location),
-  }
+  return checkedOptions(options, method === 'infer' ? table : tableOfSync, method)
 }
 
 /** The same for a run that warms up. */
 export function readWarmUpOptions(options: unknown): GivenOptions {
-  return { ...(readInferOptions(options ?? {}, 'infer') as GivenOptions), unlimited: true }
+  return { ...readInferOptions(options, 'infer'), unlimited: true }
 }
 
-function checkedNames(outputs: unknown): readonly string[] | undefined {
-  if (outputs === undefined) return undefined
+function checkedNames(outputs: unknown): readonly string[] {
   if (!Array.isArray(outputs) || outputs.length === 0 || !outputs.every((name) => typeof name === 'string')) {
     throw expected('an array of names of outputs', 'outputs', outputs)
   }
   return [...outputs]
 }
 
-function checkedLocation(location: unknown): GivenLocation | undefined {
-  if (location === undefined || location === 'host' || location === 'device') return location
+function checkedLocation(location: unknown): GivenLocation {
+  if (location === 'host' || location === 'device') return location
   const wanted = "'host', 'device', or one of them for each output by its name"
   if (typeof location !== 'object' || location === null || Array.isArray(location) || isTensor(location))
     throw expected(wanted, 'location', location)
@@ -126,8 +116,7 @@ function checkedLocation(location: unknown): GivenLocation | undefined {
   return places
 }
 
-function checkedTargets(into: unknown): ReadonlyMap<string, AnyTensor> | undefined {
-  if (into === undefined) return undefined
+function checkedTargets(into: unknown): ReadonlyMap<string, AnyTensor> {
   if (typeof into !== 'object' || into === null || isTensor(into))
     throw expectedTensor('a record of Tensors', 'into', into)
   const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
@@ -151,7 +140,7 @@ interface RunnableModel {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into, location, priority, queueTimeoutMs, unlimited }: Partial<GivenOptions> = {},
+  { outputs, into, location, priority, queueTimeoutMs, unlimited }: GivenOptions = {},
   { outputs: infos, outputNames: names, unsupported, forms, backend: { levels = 1 } }: RunnableModel,
   inputs: readonly AnyTensor[],
 ): RunOptions {
@@ -171,12 +160,12 @@ export function runOptions(
   })
   if (into !== undefined) checkApart(into, inputs)
   return {
-    ...(wanted !== undefined && { outputs: names.map((name) => wanted.includes(name)) }),
-    ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
-    ...(location !== undefined && { keep: names.map((name) => placeOf(location, name) === 'device') }),
-    ...(priority !== undefined && { priority }),
-    ...(queueTimeoutMs !== undefined && { queueTimeoutMs }),
-    ...(unlimited !== undefined && { unlimited }),
+    outputs: wanted && names.map((name) => wanted.includes(name)),
+    into: into && names.map((name) => into.get(name)),
+    keep: location && names.map((name) => placeOf(location, name) === 'device'),
+    priority,
+    queueTimeoutMs,
+    unlimited,
   }
 }
 

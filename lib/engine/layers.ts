@@ -2,8 +2,9 @@ import type { LayerFacts } from '../backend/backend.js'
 import { type ExpectedPrecision, inspectedLayers, precisionTypes } from '../benchmark/inspector.js'
 import type { EngineLayer, EngineLayers, LayerPrecision, LayerTiming, PrecisionShare } from '../benchmark/types.js'
 import { expected } from '../errors.js'
-import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
-import { deepFrozen, readOptions } from '../base/options.js'
+import { checkedSignal } from '../base/checks.js'
+import { type Checked, checkedOptions, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { deepFrozen } from '../base/options.js'
 
 /** Options of {@link Engine.layers}. */
 export interface EngineLayersOptions {
@@ -23,26 +24,19 @@ export interface EngineLayersOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface CheckedLayersOptions {
-  readonly iterations: number
-  readonly profile: number
-  readonly expect: readonly ExpectedPrecision[] | undefined
-  readonly minShare: number
-}
+const table = {
+  iterations: option(whole(1, 1000), 10),
+  profile: option(whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
+  expect: option(checkedPrecisions),
+  minShare: option(number(0, 1, 'a share from 0 to 1'), 0),
+  signal: option<AbortSignal | undefined>(checkedSignal),
+} satisfies OptionTable<EngineLayersOptions>
+
+export type CheckedLayersOptions = Checked<typeof table>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedLayersOptions(
-  options: unknown,
-): CheckedLayersOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'layers')
-  const { iterations = 10, profile = 0, expect, minShare = 0 } = given
-  return {
-    iterations: checkedWhole(iterations, 'iterations', 1, 1000),
-    profile: checkedWhole(profile, 'profile', 0, 2 ** 31 - 1, 'the number of an optimization profile'),
-    expect: expect === undefined ? undefined : checkedPrecisions(expect),
-    minShare: checkedNumber(minShare, 'minShare', 0, 1, 'a share from 0 to 1'),
-    signal: checkedSignal(given.signal),
-  }
+export function checkedLayersOptions(options: unknown): CheckedLayersOptions {
+  return checkedOptions(options, table, 'layers')
 }
 
 function isPrecision(name: unknown): name is ExpectedPrecision {
@@ -61,7 +55,7 @@ function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
 /** The inspector's document and the profiler's times as one account. */
 export function engineLayers(
   found: LayerFacts,
-  { iterations, profile, minShare, expect }: CheckedLayersOptions,
+  { iterations, profile, minShare, expect }: Omit<CheckedLayersOptions, 'signal'>,
   builtFor: readonly string[] = [],
 ): EngineLayers {
   const listed = inspectedLayers(found.document)

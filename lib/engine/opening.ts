@@ -22,16 +22,16 @@ export interface OpenOptions {
   readonly cpu: CpuOptions
   readonly device: number
   readonly lanes: NativeSessionOptions
-  readonly tensorrt?: string
-  readonly memoryLimit?: number
-  readonly shapes?: NonNullable<BuildOptions['shapes']>
-  readonly builder?: EngineBuilderOptions
-  readonly onProgress?: NonNullable<BuildOptions['onProgress']>
+  readonly tensorrt?: string | undefined
+  readonly memoryLimit?: number | undefined
+  readonly shapes?: NonNullable<BuildOptions['shapes']> | undefined
+  readonly builder?: EngineBuilderOptions | undefined
+  readonly onProgress?: NonNullable<BuildOptions['onProgress']> | undefined
   /** Where plans are kept; nothing: nowhere. */
   readonly cache: CacheWish | undefined
-  readonly weights?: OnnxSource
+  readonly weights?: OnnxSource | undefined
   /** Whether a plan's GPU is left to TensorRT. */
-  readonly anyGpu?: boolean
+  readonly anyGpu?: boolean | undefined
   /** Absolute paths of plugin libraries. */
   readonly plugins: readonly string[]
   readonly hostCode: boolean
@@ -107,7 +107,7 @@ type Wanted = Pick<OpenOptions, 'backend' | 'device' | 'tensorrt' | 'wishes'>
 export interface Choice {
   readonly backend: 'tensorrt' | 'cpu'
   /** Why the CPU, where nobody asked for it. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /**
@@ -200,8 +200,8 @@ interface Built {
 /** Its end is the end of the build too, aborted or not. */
 async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built> {
   const { device, tensorrt, shapes, onProgress, cache: wish } = options
-  const given = { ...options.builder, device, ...(tensorrt !== undefined && { tensorrt }) }
-  const how = { signal, ...(shapes !== undefined && { shapes }), ...(onProgress !== undefined && { onProgress }) }
+  const given = { ...options.builder, device, tensorrt }
+  const how = { signal, shapes, onProgress }
   if (wish === undefined) {
     const { Builder } = await import('../builder.js')
     await using builder = new Builder(given)

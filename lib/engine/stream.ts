@@ -34,7 +34,7 @@ export async function* inOrder<I, R>(
 
 /** Where a result goes, in the order of the inputs. */
 interface Place<R> {
-  result?: { readonly value: R }
+  result?: { readonly value: R } | undefined
 }
 
 /** As long as a source may take to end, in milliseconds; one that takes longer ends unheard. */

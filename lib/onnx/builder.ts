@@ -22,18 +22,20 @@ export interface GraphBuilderOptions {
   /** The name of the graph. */
   name: string
   /** The version of ONNX's operators that the nodes are of; default 17. */
-  opset?: number
+  opset?: number | undefined
   /** The version of each other domain that nodes use, such as `{ 'com.microsoft': 1 }`. */
-  domains?: Readonly<Record<string, number>>
+  domains?: Readonly<Record<string, number>> | undefined
   /** The version of the file format; default: that of the ONNX release that brought `opset`. */
-  irVersion?: number
+  irVersion?: number | undefined
   /** What made the model; default: `node-tensorrt`. */
-  producer?: {
-    /** The name of the program. */
-    name: string
-    /** Its version. */
-    version?: string
-  }
+  producer?:
+    | {
+        /** The name of the program. */
+        name: string
+        /** Its version. */
+        version?: string | undefined
+      }
+    | undefined
 }
 
 /** Options of a node of {@link GraphBuilder}. */

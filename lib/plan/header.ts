@@ -9,9 +9,9 @@ export interface PlanHeader {
   /** `full`: built by TensorRT; `rtx`: by TensorRT-RTX. */
   readonly kind: Extract<LibraryKind, 'full' | 'rtx'>
   /** Of the TensorRT that built it; absent where the header has a layout that is not known. */
-  readonly version?: string
+  readonly version?: string | undefined
   /** The bytes that the whole plan has; absent as `version` is. */
-  readonly size?: number
+  readonly size?: number | undefined
 }
 
 /** The first bytes of a plan: of TensorRT, and of TensorRT-RTX. */

@@ -23,20 +23,22 @@ export interface BuildInfo extends ParsedFacts {
    * Where the types of `precision` had to be in the model (TensorRT 11, TensorRT-RTX, strongly typed networks), and
    * were put there: what was converted, and what was not and why.
    */
-  readonly conversion?: PrecisionReport
+  readonly conversion?: PrecisionReport | undefined
   /** How long the build took, in milliseconds. */
   readonly buildMs: number
   /** Where a calibrator was given. */
-  readonly calibration?: CalibrationFacts
+  readonly calibration?: CalibrationFacts | undefined
   /** The timing cache, where the build used one. */
-  readonly timingCache?: {
-    /** The size of its file before the build; 0: there was none. */
-    readonly bytesBefore: number
-    /** The size of its file after the build. */
-    readonly bytesAfter: number
-  }
+  readonly timingCache?:
+    | {
+        /** The size of its file before the build; 0: there was none. */
+        readonly bytesBefore: number
+        /** The size of its file after the build. */
+        readonly bytesAfter: number
+      }
+    | undefined
   /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
-  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'>
+  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'> | undefined
   /** The system of the build. */
   readonly system: {
     /** The operating system, by Node's name: `linux`. */

@@ -24,7 +24,7 @@ function originOf(label: string, info: PlanInfo): NativePlanOrigin {
  */
 export function checkedOrigin(
   { name, content, info }: { readonly name: string; readonly content: Uint8Array | OpenPlan; readonly info: PlanInfo },
-  { anyGpu = false }: { readonly anyGpu?: boolean } = {},
+  { anyGpu = false }: { readonly anyGpu?: boolean | undefined } = {},
 ): NativePlanOrigin {
   if (!(content instanceof OpenPlan)) checkedHeader(name, content)
   checkSystem(name, info)

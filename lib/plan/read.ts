@@ -30,7 +30,7 @@ export interface ReadPlan {
   /** Of its sidecar, where there is one. */
   readonly entry: PlanEntry | undefined
   /** Where it was wanted. */
-  readonly file?: OpenPlan
+  readonly file?: OpenPlan | undefined
 }
 
 /**

@@ -16,9 +16,9 @@ export interface IOFormat {
    * The tensor's type, by ITensor::setType: TensorRT 10, weakly typed networks. Elsewhere it can only say what the
    * model has already.
    */
-  readonly dtype?: TensorRTDType
+  readonly dtype?: TensorRTDType | undefined
   /** The layouts that TensorRT may choose from; all unless given. ITensor::setAllowedFormats. */
-  readonly formats?: readonly TensorFormatName[]
+  readonly formats?: readonly TensorFormatName[] | undefined
 }
 
 /**
@@ -54,17 +54,17 @@ export interface BuildSettings {
   /** The most streams that layers may run on beside the engine's own; -1: TensorRT decides. */
   readonly auxiliaryStreams: number
   /** How many kernels are timed for a layer; -1: TensorRT decides. */
-  readonly maxTactics?: number
+  readonly maxTactics?: number | undefined
   /** Whether FP32 layers may use TensorFloat-32. */
   readonly tf32: boolean
   /** Whether layers may use kernels for weights of 2:4 sparsity. */
   readonly sparsity: boolean
   /** Whether NaN and infinity are kept through all layers. */
-  readonly strictNans?: boolean
+  readonly strictNans?: boolean | undefined
   /** Whether TensorRT reported the memory that the build took. */
-  readonly monitorMemory?: boolean
+  readonly monitorMemory?: boolean | undefined
   /** Whether a row's result is the same at each place in a batch. */
-  readonly distributiveIndependence?: boolean
+  readonly distributiveIndependence?: boolean | undefined
   /** Whether equal layers were timed each by itself. */
   readonly disableTimingCache: boolean
   /** Whether compiled kernels go into the timing cache. */
@@ -78,9 +78,9 @@ export interface BuildSettings {
   /** How much the plan tells of its layers. */
   readonly profilingVerbosity: ProfilingVerbosity
   /** The GPUs that the plan runs on. */
-  readonly hardwareCompatibility?: HardwareCompatibility
+  readonly hardwareCompatibility?: HardwareCompatibility | undefined
   /** The system that the plan runs on. */
-  readonly runtimePlatform?: RuntimePlatform
+  readonly runtimePlatform?: RuntimePlatform | undefined
   /**
    * Which weights can be replaced: none (`false`), all (`true`), all with the same values again, or those that were
    * marked.
@@ -90,17 +90,17 @@ export interface BuildSettings {
    * Of a weakly typed network: the precisions that its flags allow. Of a strongly typed one: those that the network
    * has.
    */
-  readonly precisionConstraints?: 'obey' | 'prefer'
+  readonly precisionConstraints?: 'obey' | 'prefer' | undefined
   /** The sources of kernels that the build used. */
   readonly tacticSources: readonly TacticSource[]
   /** The preview features that were on. */
   readonly previewFeatures: readonly PreviewFeature[]
   /** The compute capabilities that the plan has kernels for (TensorRT-RTX only). */
-  readonly computeCapabilities?: readonly string[]
+  readonly computeCapabilities?: readonly string[] | undefined
   /** The paths of the plugin libraries that are in the plan. */
   readonly pluginsToSerialize: readonly string[]
   /** Whether InstanceNormalization is TensorRT's own layer rather than a plugin. */
-  readonly nativeInstanceNorm?: boolean
+  readonly nativeInstanceNorm?: boolean | undefined
   /** Weakly typed: those that the flags allow. Strongly typed: those that the network has. */
   readonly precision: readonly Precision[]
   /** Whether the types are the model's: TensorRT chooses no other. */
@@ -109,7 +109,7 @@ export interface BuildSettings {
    * Present where the ranges of INT8 were not measured, because `placeholderRanges` asked for that: outputs mean
    * nothing.
    */
-  readonly placeholderRanges?: true
+  readonly placeholderRanges?: true | undefined
   /** The types and layouts of inputs that were asked for, by name. */
   readonly inputFormats: Readonly<Record<string, Required<IOFormat>>>
   /** The types and layouts of outputs that were asked for, by name. */

@@ -111,7 +111,7 @@ export class Calibration {
    */
   toTensorRT(options: {
     readonly version: string
-    readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration'
+    readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration' | undefined
   }): string {
     const { version, algorithm = 'EntropyCalibration2' } = readOptions(options, ['version', 'algorithm'], 'toTensorRT')
     if (typeof version !== 'string') throw expected('a version such as 10.6.0', 'version', version)

@@ -10,7 +10,7 @@ export interface Excluded {
   readonly names: readonly NamePattern[]
   readonly operators: readonly string[]
   /** Layers that are left alone for the sake of the cosine that was asked for. */
-  readonly kept?: readonly string[]
+  readonly kept?: readonly string[] | undefined
 }
 
 /** A node with weights, and what becomes of it. */

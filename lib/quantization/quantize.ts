@@ -46,9 +46,9 @@ export interface QuantizeOptions extends Omit<CalibrateOptions, 'onProgress'> {
   readonly exclude?:
     | {
         /** Nodes by their names: a text is the whole name, a regular expression may match anywhere in it. */
-        readonly names?: readonly (string | RegExp)[]
+        readonly names?: readonly (string | RegExp)[] | undefined
         /** Operators, such as `MatMul`. */
-        readonly operators?: readonly string[]
+        readonly operators?: readonly string[] | undefined
       }
     | undefined
   /**

@@ -115,7 +115,7 @@ function beyondFloat16({ ranges }: Calibration): QuantizationReport['beyondFloat
   )
 }
 
-function sum(layers: readonly { readonly multiplyAdds?: number }[]): number {
+function sum(layers: readonly { readonly multiplyAdds?: number | undefined }[]): number {
   return layers.reduce((total, { multiplyAdds }) => total + (multiplyAdds ?? 0), 0)
 }
 

@@ -21,7 +21,7 @@ const asItStands = {
 function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOptions & { readonly backend: 'cpu' } {
   return {
     backend: 'cpu',
-    ...(threads !== undefined && { threads }),
+    threads,
     onnxruntime: { ...onnxruntime, config: { ...asItStands, ...onnxruntime?.config } },
   }
 }

@@ -16,18 +16,18 @@ export interface FlagRule {
   /** What it does; why it has no effect; what to do instead. */
   readonly about: string
   /** What is taken without it. */
-  readonly fallback?: string
+  readonly fallback?: string | undefined
   /** Whether it may come several times, each adding to the others; else the last one counts. */
-  readonly isList?: true
+  readonly isList?: true | undefined
   /** Of numbers. */
-  readonly least?: number
-  readonly most?: number
+  readonly least?: number | undefined
+  readonly most?: number | undefined
   /** Of texts, in small letters; capitals are the same. */
-  readonly choices?: readonly string[]
+  readonly choices?: readonly string[] | undefined
   /** Of a flag that is refused: values that ask for nothing, and are taken. */
-  readonly accepted?: readonly string[]
+  readonly accepted?: readonly string[] | undefined
   /** Triton has no such flag. */
-  readonly isOurs?: true
+  readonly isOurs?: true | undefined
 }
 
 type Row = Omit<FlagRule, 'group'>

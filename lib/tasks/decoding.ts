@@ -112,7 +112,10 @@ function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): 
       throw toldOfOtherTasks(error, boxes)
     }
   }
-  const { scoreThreshold, maxCandidates } = options as { scoreThreshold?: number; maxCandidates?: number }
+  const { scoreThreshold, maxCandidates } = options as {
+    scoreThreshold?: number | undefined
+    maxCandidates?: number | undefined
+  }
   return { found: decodeYoloEndToEnd(outputs, { scoreThreshold, maxCandidates }), isFinal: true }
 }
 

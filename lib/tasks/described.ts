@@ -120,7 +120,7 @@ const withNames: readonly unknown[] = ['yolov5', 'yolov8', 'yolo11', 'yolov10', 
 export interface DescribedOptions {
   readonly options: unknown
   /** For messages; undefined where the options say it themselves. */
-  readonly presetName?: string
+  readonly presetName?: string | undefined
 }
 
 /**

@@ -209,7 +209,7 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
 function suppressOf(
   preset: NonMaxSuppressionOptions | false,
   given: unknown,
-  score: { readonly scoreThreshold?: number },
+  score: { readonly scoreThreshold?: number | undefined },
 ): NonMaxSuppressionOptions | false {
   if (given === false || (given === undefined && preset === false)) return false
   const rules: NonMaxSuppressionOptions = { ...(preset === false ? {} : preset), ...defined(given, 'suppress') }
@@ -349,7 +349,7 @@ function byWholeSides([x, y, width, height]: Box, { image, width: side, source }
   return [x * scaleX, y * scaleY, width * scaleX, height * scaleY]
 }
 
-function labelOf(labels: readonly string[] | undefined, classIndex: number): { readonly label?: string } {
+function labelOf(labels: readonly string[] | undefined, classIndex: number): { readonly label?: string | undefined } {
   const label = labels?.[classIndex]
   return label === undefined ? {} : { label }
 }

@@ -45,13 +45,13 @@ export interface BlurredRegion {
    */
   readonly box: Box
   /** Of a detector: its score, 0 to 1. */
-  readonly score?: number
+  readonly score?: number | undefined
   /** Of a detector: the number of the class, from 0. */
-  readonly classIndex?: number
+  readonly classIndex?: number | undefined
   /** Of a detector: the name of the class, where `labels` has one. */
-  readonly label?: string
+  readonly label?: string | undefined
   /** Of a segmenter: how many pixels of the box were hidden. */
-  readonly pixels?: number
+  readonly pixels?: number | undefined
 }
 
 /** What {@link FaceBlur.blur} gives for a picture. */

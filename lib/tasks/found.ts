@@ -4,13 +4,13 @@ import type { VideoFrame } from '../video/index.js'
 /** Something that was found in a picture. Coordinates are pixels of the picture, upright. */
 export interface Found extends Detection {
   /** The name of the class, where `labels` has one. */
-  readonly label?: string
+  readonly label?: string | undefined
   /** The points of a face: eyes, nose, corners of the mouth. Of models of faces. */
-  readonly landmarks?: readonly Point[]
+  readonly landmarks?: readonly Point[] | undefined
   /** The pixels that belong to it. Of models that give masks. */
-  readonly mask?: InstanceMask
+  readonly mask?: InstanceMask | undefined
   /** The corners of a turned rectangle (DBNet): upper left, upper right, lower right, lower left. */
-  readonly corners?: readonly Point[]
+  readonly corners?: readonly Point[] | undefined
 }
 
 /** What `Detector.detectVideo` gives for a frame. */

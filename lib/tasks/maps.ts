@@ -203,8 +203,8 @@ interface Resized {
 
 interface Resizing {
   readonly dtype: 'uint8' | 'float32'
-  readonly range?: '0-1'
-  readonly round?: boolean
+  readonly range?: '0-1' | undefined
+  readonly round?: boolean | undefined
   readonly filter: Filter
   readonly signal: AbortSignal | undefined
 }

@@ -31,7 +31,7 @@ export interface OpenedSizes {
 export interface SourceToLoad {
   readonly source: EngineSource
   /** Nothing where the model is loaded as it is. */
-  readonly opened?: OpenedSizes
+  readonly opened?: OpenedSizes | undefined
 }
 
 /** In a longer file nobody looks before it is loaded; what is wrong with its sizes is then found after that. */

@@ -68,27 +68,27 @@ export interface VideoInfo {
 
 /** What ffprobe's JSON has; nothing of it is taken for granted. */
 interface Stream {
-  readonly codec_type?: string
-  readonly codec_name?: string
-  readonly width?: number
-  readonly height?: number
-  readonly pix_fmt?: string
-  readonly bits_per_raw_sample?: string
-  readonly sample_aspect_ratio?: string
-  readonly r_frame_rate?: string
-  readonly avg_frame_rate?: string
-  readonly time_base?: string
-  readonly start_time?: string
-  readonly duration?: string
-  readonly color_space?: string
-  readonly color_primaries?: string
-  readonly color_transfer?: string
-  readonly color_range?: string
-  readonly channels?: number
-  readonly sample_rate?: string
-  readonly disposition?: { readonly attached_pic?: number }
-  readonly side_data_list?: readonly { readonly rotation?: number }[]
-  readonly tags?: Readonly<Record<string, string>>
+  readonly codec_type?: string | undefined
+  readonly codec_name?: string | undefined
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+  readonly pix_fmt?: string | undefined
+  readonly bits_per_raw_sample?: string | undefined
+  readonly sample_aspect_ratio?: string | undefined
+  readonly r_frame_rate?: string | undefined
+  readonly avg_frame_rate?: string | undefined
+  readonly time_base?: string | undefined
+  readonly start_time?: string | undefined
+  readonly duration?: string | undefined
+  readonly color_space?: string | undefined
+  readonly color_primaries?: string | undefined
+  readonly color_transfer?: string | undefined
+  readonly color_range?: string | undefined
+  readonly channels?: number | undefined
+  readonly sample_rate?: string | undefined
+  readonly disposition?: { readonly attached_pic?: number | undefined } | undefined
+  readonly side_data_list?: readonly { readonly rotation?: number | undefined }[] | undefined
+  readonly tags?: Readonly<Record<string, string>> | undefined
 }
 
 /** @throws TensorRTError ERR_TRT_VIDEO_DATA where nothing has pictures */
@@ -129,7 +129,10 @@ export function infoOf(json: string, name: string): VideoInfo {
 function parsed(
   json: string,
   name: string,
-): { streams?: Stream[]; format?: { format_name?: string; duration?: string } } {
+): {
+  streams?: Stream[] | undefined
+  format?: { format_name?: string | undefined; duration?: string | undefined } | undefined
+} {
   try {
     return JSON.parse(json) as ReturnType<typeof parsed>
   } catch (cause) {

@@ -33,7 +33,7 @@ export interface ClassScore {
   /** The score, as `activation` makes it. */
   readonly score: number
   /** The name of the class, where `labels` has one. */
-  readonly label?: string
+  readonly label?: string | undefined
 }
 
 /**

@@ -32,7 +32,7 @@ export interface Copied {
 /** How a picture is painted: by the addon, or in JavaScript. */
 export interface Painting {
   /** What it reads beside the picture. */
-  readonly mask?: Uint8Array
+  readonly mask?: Uint8Array | undefined
   readonly native: <S extends boolean>(addon: NativeVision, sync: S, picture: NativePainted) => Painted<S>
   readonly portable: (surface: Surface) => void
 }

@@ -20,7 +20,7 @@ export interface PicturesProgress {
   /** Pictures that are done with: given, and the next one was asked for. */
   readonly done: number
   /** Of a folder, an array and a Set: as many as there were when it was begun. */
-  readonly total?: number
+  readonly total?: number | undefined
 }
 
 /** How each picture is read; `signal` ends the iteration: the next picture rejects with the signal's reason. */

@@ -1,43 +1,42 @@
-import { checkedList, checkedListener, checkedNumber, checkedObject, checkedWhole, isWhole } from '../../base/checks.js'
-import { deepFrozen, plainCopy, readOptions, unaborted } from '../../base/options.js'
+import { checkedList, checkedObject, checkedPercentiles, checkedSignal, isWhole } from '../../base/checks.js'
+import {
+  type Checked,
+  checkedOptions,
+  listener,
+  milliseconds,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../../base/option-table.js'
+import { deepFrozen, plainCopy } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { Weights } from './arrivals.js'
 import type { LoadTestOptions } from './types.js'
 
-/** Options that were read once, and checked as far as that goes without the engine. */
-export interface CheckedLoadTestOptions {
-  readonly rates: readonly number[] | undefined
-  readonly durationMs: number
-  readonly warmUpMs: number
-  readonly graceMs: number
-  readonly maxInFlight: number
-  readonly rows: Weights | undefined
-  readonly priorities: Weights | undefined
-  readonly queueTimeoutMs: number | undefined
-  readonly shapes: Readonly<Record<string, readonly number[]>>
-  readonly seed: number
-  readonly percentiles: readonly number[]
-  readonly signal: AbortSignal | undefined
-  readonly onProgress: LoadTestOptions['onProgress']
-}
-
-const names = [
-  'rates',
-  'durationMs',
-  'warmUpMs',
-  'graceMs',
-  'maxInFlight',
-  'rows',
-  'priorities',
-  'queueTimeoutMs',
-  'shapes',
-  'seed',
-  'percentiles',
-  'signal',
-  'onProgress',
-] as const
-
 const day = 86_400_000
+
+const table = {
+  rates: option((value) => value),
+  durationMs: option(milliseconds(day, 1), 3000),
+  warmUpMs: option(milliseconds(day), 200),
+  graceMs: option(milliseconds(day)),
+  maxInFlight: option(whole(1, 1e6), 10_000),
+  rows: option((value) => checkedWeights(value, 'rows', 2 ** 31 - 1)),
+  priorities: option((value) => checkedWeights(value, 'priorities', 100)),
+  queueTimeoutMs: option(number(Number.MIN_VALUE, day, `milliseconds above 0 and at most ${day}`)),
+  shapes: option(checkedShapes, {}),
+  seed: option(whole(0, 2 ** 31 - 1), 1),
+  percentiles: option(checkedPercentiles, Object.freeze([50, 95, 99])),
+  signal: option<AbortSignal | undefined>(checkedSignal),
+  onProgress: option(listener<NonNullable<LoadTestOptions['onProgress']>>()),
+} satisfies OptionTable<LoadTestOptions>
+
+/** Options that were read once, and checked as far as that goes without the engine. */
+export type CheckedLoadTestOptions = Omit<Checked<typeof table>, 'rates' | 'graceMs'> & {
+  readonly rates: readonly number[] | undefined
+  readonly graceMs: number
+}
 
 /** Of one rate: each is kept until its figures are summed up. */
 const mostRequests = 1e7
@@ -45,36 +44,13 @@ const mostRequests = 1e7
 /** Requests a second, for so long. */
 export const highestRate = (durationMs: number): number => (mostRequests * 1000) / durationMs
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
 export function checkedLoadTestOptions(options: unknown): CheckedLoadTestOptions {
-  const given = readOptions(options, names, 'loadTest')
-  const milliseconds = (name: (typeof names)[number], otherwise: number, least: number): number =>
-    checkedNumber(given[name] ?? otherwise, name, least, day, `milliseconds from ${least} to ${day}`)
-  const durationMs = milliseconds('durationMs', 3000, 1)
-  return {
-    rates: given.rates === undefined ? undefined : checkedRates(given.rates, highestRate(durationMs)),
-    durationMs,
-    warmUpMs: milliseconds('warmUpMs', 200, 0),
-    graceMs: milliseconds('graceMs', durationMs, 0),
-    maxInFlight: checkedWhole(given.maxInFlight ?? 10_000, 'maxInFlight', 1, 1e6),
-    rows: given.rows === undefined ? undefined : checkedWeights(given.rows, 'rows', 2 ** 31 - 1),
-    priorities: given.priorities === undefined ? undefined : checkedWeights(given.priorities, 'priorities', 100),
-    queueTimeoutMs:
-      given.queueTimeoutMs === undefined
-        ? undefined
-        : checkedNumber(
-            given.queueTimeoutMs,
-            'queueTimeoutMs',
-            Number.MIN_VALUE,
-            day,
-            `milliseconds above 0 and at most ${day}`,
-          ),
-    shapes: checkedShapes(given.shapes),
-    seed: checkedWhole(given.seed ?? 1, 'seed', 0, 2 ** 31 - 1),
-    percentiles: checkedPercentiles(given.percentiles),
-    signal: unaborted(given.signal),
-    onProgress: checkedListener(given.onProgress, 'onProgress'),
-  }
+  const checked = checkedOptions(options, table, 'loadTest')
+  const { rates, durationMs, graceMs = durationMs } = checked
+  const atMost = highestRate(durationMs)
+  checked.signal?.throwIfAborted()
+  return { ...checked, graceMs, rates: rates === undefined ? undefined : checkedRates(rates, atMost) }
 }
 
 function checkedRates(rates: unknown, highest: number): readonly number[] {
@@ -83,11 +59,6 @@ function checkedRates(rates: unknown, highest: number): readonly number[] {
   const list = checkedList(rates, 'rates', what, isRate)
   if (list.length === 0) throw expected('at least one rate', 'rates', rates)
   return list.sort((a, b) => a - b)
-}
-
-function checkedPercentiles(percentiles: unknown = [50, 95, 99]): readonly number[] {
-  const isPercentile = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 100
-  return Object.freeze(checkedList(percentiles, 'percentiles', 'percentiles from 0 to 100', isPercentile))
 }
 
 function checkedWeights(weights: unknown, name: 'rows' | 'priorities', most: number): Weights {
@@ -104,7 +75,6 @@ function checkedWeights(weights: unknown, name: 'rows' | 'priorities', most: num
 }
 
 function checkedShapes(shapes: unknown): Readonly<Record<string, readonly number[]>> {
-  if (shapes === undefined) return {}
   const copy = plainCopy(checkedObject(shapes, 'shapes', 'shapes by the names of inputs')) as Record<string, unknown>
   for (const [name, shape] of Object.entries(copy)) {
     const isShape = Array.isArray(shape) && shape.every((size) => isWhole(size, 0))

@@ -112,8 +112,8 @@ class Run {
     const { queueTimeoutMs } = this.#requests
     const options = {
       signal: this.#signal,
-      ...(priority !== undefined && { priority }),
-      ...(queueTimeoutMs !== undefined && { queueTimeoutMs }),
+      priority,
+      queueTimeoutMs,
     }
     this.#requests
       .send(rows, options)

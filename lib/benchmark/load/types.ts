@@ -75,7 +75,7 @@ export interface LoadTestProgress {
   /** What the test is doing; `capacity`: the closed loop that finds rates. */
   readonly phase: 'warm-up' | 'capacity' | 'load'
   /** The rate that is measured, in the phase `load`. */
-  readonly rate?: number
+  readonly rate?: number | undefined
   /** How long this phase has run, in milliseconds; in the phase `load` it begins again with each rate. */
   readonly elapsedMs: number
   /** How long it takes, in milliseconds, without the requests that are under way at its end. */
@@ -91,7 +91,7 @@ export interface LoadPriority {
   /** How many did not give a result. */
   readonly failed: number
   /** As {@link LoadPoint.latency}. */
-  readonly latency?: Summary
+  readonly latency?: Summary | undefined
 }
 
 /** What was measured at one rate. */
@@ -118,7 +118,7 @@ export interface LoadPoint {
    * From when a request was due by the schedule to its result, in milliseconds: a request that was sent late, since the
    * event loop was busy, has waited that long, too. Of requests that gave a result; absent where none did.
    */
-  readonly latency?: Summary
+  readonly latency?: Summary | undefined
   /** The same by priority, the first level first; empty where requests have none. */
   readonly priorities: readonly LoadPriority[]
   /** Requests that were rejected, by code, as in `{ ERR_TRT_QUEUE_FULL: 12 }`. */
@@ -165,16 +165,16 @@ export interface LoadTest {
     /** {@link LoadTestOptions.rows} */
     readonly rows: Readonly<Record<number, number>>
     /** {@link LoadTestOptions.priorities} */
-    readonly priorities?: Readonly<Record<number, number>>
+    readonly priorities?: Readonly<Record<number, number>> | undefined
     /** {@link LoadTestOptions.queueTimeoutMs} */
-    readonly queueTimeoutMs?: number
+    readonly queueTimeoutMs?: number | undefined
     /** The shapes of inputs, of a request with the fewest rows. */
     readonly shapes: Readonly<Record<string, readonly number[]>>
   }
   /** What a request that is alone takes, in milliseconds: the median of the warm-up. */
   readonly aloneMs: number
   /** Requests a second of the closed loop that rates were made from; absent where they were given. */
-  readonly capacity?: number
+  readonly capacity?: number | undefined
   /** What was measured, the lowest rate first. The first rate that is too much is the last one. */
   readonly points: readonly LoadPoint[]
   /** Rates that were asked for and not measured, since a lower one is too much. */

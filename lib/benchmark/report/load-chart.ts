@@ -20,7 +20,7 @@ export interface LoadCurve {
 /** What {@link loadTestChart} writes beside the figures. */
 export interface LoadTestChartOptions {
   /** At the head of the chart; `Latency against rate` unless given. */
-  readonly title?: string
+  readonly title?: string | undefined
 }
 
 const width = 960
@@ -39,7 +39,7 @@ ${colours.map((colour, i) => `.series-${i + 1}{color:${colour}}`).join('')}`
 interface Mark {
   readonly rate: number
   readonly value: number
-  readonly median?: number
+  readonly median?: number | undefined
   readonly isOver: boolean
   readonly words: string
 }
@@ -151,7 +151,7 @@ function batchPanel(curves: readonly LoadCurve[]): Markup {
   return panel('mean batch, rows', lines, (range) => linearScale([0, Math.max(...values, 1)], range, { count: 5 }))
 }
 
-type Drawn = Pick<Mark, 'value' | 'words'> & { readonly median?: number }
+type Drawn = Pick<Mark, 'value' | 'words'> & { readonly median?: number | undefined }
 
 function linesOf(curves: readonly LoadCurve[], drawn: (point: LoadPoint) => Drawn | undefined): Line[] {
   return curves.map(({ name, test }, i) => ({

@@ -15,20 +15,20 @@ import { milliseconds, rate } from './numbers.js'
 /** What {@link benchmarkReport} writes beside the figures. */
 export interface ReportOptions {
   /** At the head of the page; `Benchmark of` and the name of the model's file unless given. */
-  readonly title?: string
+  readonly title?: string | undefined
   /**
    * When it was measured, as it is to be told. The report knows no clock of its own, so that the same numbers give the
    * same page.
    */
-  readonly date?: string
+  readonly date?: string | undefined
   /** What else it ran with, such as `{ driver: '580.65', 'node-tensorrt': '1.0.0' }`. */
-  readonly versions?: Readonly<Record<string, string>>
+  readonly versions?: Readonly<Record<string, string>> | undefined
   /** What a reader should know, a sentence each: what was left out and why. */
-  readonly notes?: readonly string[]
+  readonly notes?: readonly string[] | undefined
   /** What several benchmarks differ in; found out from their shapes and streams unless given. */
-  readonly sweep?: ReportSweep
+  readonly sweep?: ReportSweep | undefined
   /** What others took for the same, beside ours in the charts of a sweep. */
-  readonly others?: readonly OtherMeasurement[]
+  readonly others?: readonly OtherMeasurement[] | undefined
 }
 
 /**

@@ -8,7 +8,7 @@ interface Point {
   readonly value: number
   readonly height: number
   /** What a thin line from the point goes to. */
-  readonly tail?: number
+  readonly tail?: number | undefined
   readonly words: string
 }
 

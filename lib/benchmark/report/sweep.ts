@@ -7,14 +7,14 @@ export interface ReportSweep {
   /** What is varied: `batch size`, `streams`, `side`. */
   readonly name: string
   /** The unit of the values, such as `pixels`. */
-  readonly unit?: string
+  readonly unit?: string | undefined
   /** The value of each benchmark, in their order. */
   readonly values: readonly number[]
   /**
    * The line of the charts that each benchmark belongs to, such as `FP16`; default: found from what else they differ
    * in.
    */
-  readonly series?: readonly string[]
+  readonly series?: readonly string[] | undefined
 }
 
 /** The same work done by something else, for the charts and a table beside ours: PyTorch, onnxruntime. */
@@ -26,7 +26,7 @@ export interface OtherMeasurement {
   /** The median from call to answer, one call at a time, in milliseconds. */
   readonly medianMs: number
   /** Percentiles of the same, in milliseconds: `{ '99': 1.25 }`. */
-  readonly percentiles?: Readonly<Record<string, number>>
+  readonly percentiles?: Readonly<Record<string, number>> | undefined
 }
 
 /** A benchmark with its place in the sweep. */
@@ -38,7 +38,7 @@ export interface SweepRun {
 
 export interface Sweep {
   readonly name: string
-  readonly unit?: string
+  readonly unit?: string | undefined
   /** How many of what a model is given lie in a query, where that is what is varied. */
   readonly isBatch: boolean
   readonly runs: readonly SweepRun[]

@@ -10,10 +10,10 @@ import { action, list, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 interface AuditGiven extends EngineGiven, ShapesGiven {
-  readonly iterations?: number
-  readonly profile?: number
-  readonly expect?: readonly ExpectedPrecision[]
-  readonly minShare?: number
+  readonly iterations?: number | undefined
+  readonly profile?: number | undefined
+  readonly expect?: readonly ExpectedPrecision[] | undefined
+  readonly minShare?: number | undefined
 }
 
 /** `trt audit`: {@link Engine.layers}. */
@@ -36,7 +36,7 @@ export function command(session: Session): Command {
     const onProgress = tellBuild(session.progress())
     await using engine = await Engine.load(path, {
       ...engineOptions(given),
-      ...(shapes !== undefined && { shapes }),
+      shapes,
       onProgress,
       signal,
     })

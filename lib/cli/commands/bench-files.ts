@@ -5,11 +5,11 @@ import type { Benchmark } from '../../benchmark/index.js'
 
 /** The files that a benchmark is written into. */
 export interface BenchmarkFiles {
-  readonly report?: string
-  readonly exportTimes?: string
-  readonly exportProfile?: string
-  readonly exportOutput?: string
-  readonly exportLayerInfo?: string
+  readonly report?: string | undefined
+  readonly exportTimes?: string | undefined
+  readonly exportProfile?: string | undefined
+  readonly exportOutput?: string | undefined
+  readonly exportLayerInfo?: string | undefined
 }
 
 /** Gives a command trtexec's four exports. */

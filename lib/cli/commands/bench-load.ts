@@ -15,19 +15,19 @@ import { drawingFile, list, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 export interface LoadGiven extends ShapesGiven {
-  readonly load?: true
-  readonly rates?: readonly number[]
-  readonly rows?: Weights
-  readonly priorities?: Weights
-  readonly maxBatch?: number
-  readonly maxDelayMs?: readonly number[]
-  readonly queueTimeout?: number
-  readonly lanes?: number
-  readonly seed?: number
-  readonly plot?: string
-  readonly warmUp?: number
-  readonly duration?: number
-  readonly percentile?: readonly number[]
+  readonly load?: true | undefined
+  readonly rates?: readonly number[] | undefined
+  readonly rows?: Weights | undefined
+  readonly priorities?: Weights | undefined
+  readonly maxBatch?: number | undefined
+  readonly maxDelayMs?: readonly number[] | undefined
+  readonly queueTimeout?: number | undefined
+  readonly lanes?: number | undefined
+  readonly seed?: number | undefined
+  readonly plot?: string | undefined
+  readonly warmUp?: number | undefined
+  readonly duration?: number | undefined
+  readonly percentile?: readonly number[] | undefined
 }
 
 type Weights = Readonly<Record<number, number>>
@@ -105,10 +105,7 @@ export async function measureLoad(given: LoadGiven, path: string, session: Sessi
   // the first finds the rates, up to what is too much for it: one that batches takes the most
   for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
     session.signal.throwIfAborted()
-    await using engine = await open(
-      { ...laneOptions(given), ...(curve.batching !== undefined && { batching: curve.batching }) },
-      shapes,
-    )
+    await using engine = await open({ ...laneOptions(given), batching: curve.batching }, shapes)
     const tell = teller(session.progress(), curve.name)
     const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
     measured.set(curve, test)

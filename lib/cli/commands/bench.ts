@@ -32,25 +32,25 @@ import {
 } from './bench-load.js'
 
 interface BenchGiven extends EngineGiven, LoadGiven, ForceGiven {
-  readonly profile?: number
-  readonly streams?: number
-  readonly threadPerStream?: true
-  readonly depth?: 1 | 2
-  readonly iterations?: number
-  readonly sleepTime?: number
-  readonly idleTime?: number
+  readonly profile?: number | undefined
+  readonly streams?: number | undefined
+  readonly threadPerStream?: true | undefined
+  readonly depth?: 1 | 2 | undefined
+  readonly iterations?: number | undefined
+  readonly sleepTime?: number | undefined
+  readonly idleTime?: number | undefined
   readonly transfers: boolean
-  readonly cudaGraph?: true
-  readonly spinWait?: true
+  readonly cudaGraph?: true | undefined
+  readonly spinWait?: true | undefined
   readonly endToEnd: boolean
   readonly javascript: boolean
-  readonly layers?: true
-  readonly sweep?: Sweep
-  readonly report?: string
-  readonly exportTimes?: string
-  readonly exportProfile?: string
-  readonly exportOutput?: string
-  readonly exportLayerInfo?: string
+  readonly layers?: true | undefined
+  readonly sweep?: Sweep | undefined
+  readonly report?: string | undefined
+  readonly exportTimes?: string | undefined
+  readonly exportProfile?: string | undefined
+  readonly exportOutput?: string | undefined
+  readonly exportLayerInfo?: string | undefined
 }
 
 /** What is varied, and its values. */
@@ -183,7 +183,7 @@ async function openedWith(
     ...engineOptions(given),
     ...lanes,
     ...(Object.keys(builder).length > 0 && { builder }),
-    ...(shapes !== undefined && { shapes }),
+    shapes,
     onProgress: tellBuild(session.progress()),
     signal: session.signal,
   })

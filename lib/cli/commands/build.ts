@@ -36,7 +36,7 @@ export function command(session: Session): Command {
       await using builder = new Builder(builderOptions(given))
       const { signal } = session
       const plan = await builder.build(model, {
-        ...(shapes !== undefined && { shapes }),
+        shapes,
         signal,
         onProgress: tellBuild(progress),
       })

@@ -6,7 +6,7 @@ import type { Session } from '../session.js'
 import { summaries } from '../summaries.js'
 
 interface CacheGiven {
-  readonly folder?: string
+  readonly folder?: string | undefined
 }
 
 /** `trt cache list`, `trt cache clear`: the plans that {@link EngineCache} keeps. */

@@ -12,11 +12,11 @@ import { action, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 interface CompareGiven extends EngineGiven, ShapesGiven, DataGiven {
-  readonly random?: number
-  readonly layers?: true
+  readonly random?: number | undefined
+  readonly layers?: true | undefined
   readonly minCosine: number
-  readonly minPsnr?: number
-  readonly maxAbsolute?: number
+  readonly minPsnr?: number | undefined
+  readonly maxAbsolute?: number | undefined
 }
 
 /** `trt compare`: {@link compare} of `node-tensorrt/quantization`, held against a tolerance. */
@@ -88,7 +88,7 @@ async function byLayer(given: CompareGiven, first: string, second: string, sessi
   return await compareLayers(first, second, data, { signal: session.signal, ...mostOf(given) })
 }
 
-function mostOf({ maxBatches }: CompareGiven): { readonly maxBatches?: number } {
+function mostOf({ maxBatches }: CompareGiven): { readonly maxBatches?: number | undefined } {
   return maxBatches === undefined ? {} : { maxBatches }
 }
 
@@ -98,7 +98,7 @@ async function opened(given: CompareGiven, path: string, session: Session): Prom
   const onProgress = tellBuild(session.progress())
   return Engine.load(path, {
     ...engineOptions(given),
-    ...(shapes !== undefined && { shapes }),
+    shapes,
     onProgress,
     signal: session.signal,
   })

@@ -19,18 +19,18 @@ import type { Session } from '../session.js'
 
 interface ConvertGiven extends DataGiven, ForceGiven {
   readonly output: string
-  readonly fp16?: true
-  readonly bf16?: true
-  readonly opset?: number
-  readonly openSizes?: true
-  readonly keepBatch?: true
-  readonly keep?: readonly string[]
-  readonly keepOperators?: readonly string[]
+  readonly fp16?: true | undefined
+  readonly bf16?: true | undefined
+  readonly opset?: number | undefined
+  readonly openSizes?: true | undefined
+  readonly keepBatch?: true | undefined
+  readonly keep?: readonly string[] | undefined
+  readonly keepOperators?: readonly string[] | undefined
   readonly keepIo: boolean
-  readonly initMax?: number
-  readonly dataMax?: number
-  readonly maxReductionDepth?: number
-  readonly externalData?: true
+  readonly initMax?: number | undefined
+  readonly dataMax?: number | undefined
+  readonly maxReductionDepth?: number | undefined
+  readonly externalData?: true | undefined
 }
 
 /**
@@ -142,7 +142,7 @@ async function converted(
   model: ModelProto,
   given: ConvertGiven,
   ranges: PrecisionOptions['ranges'],
-): Promise<{ model: ModelProto; report?: PrecisionReport }> {
+): Promise<{ model: ModelProto; report?: PrecisionReport | undefined }> {
   if (!given.fp16 && !given.bf16) return { model }
   const { convertPrecision } = await import('../../onnx/index.js')
   const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, dataMax, maxReductionDepth } = given

@@ -7,8 +7,8 @@ import { action, choice, newCommand } from '../parsing.js'
 import type { Session } from '../session.js'
 
 interface DoctorGiven {
-  readonly tensorrt?: string
-  readonly require?: readonly Ability[]
+  readonly tensorrt?: string | undefined
+  readonly require?: readonly Ability[] | undefined
 }
 
 type Ability = keyof typeof abilities
@@ -39,10 +39,7 @@ export function command(session: Session): Command {
     .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
   return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
     const { capabilities } = await import('../../capabilities.js')
-    const [machine, video] = await Promise.all([
-      capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) }),
-      videoPrograms(),
-    ])
+    const [machine, video] = await Promise.all([capabilities({ run: true, tensorrt }), videoPrograms()])
     const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }
     session.result(found, () => report(session, found))
     const lacking = require.filter((each) => !abilities[each](found))

@@ -15,13 +15,13 @@ import { action, list, newCommand, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 interface InspectGiven extends ForceGiven {
-  readonly draw?: string
-  readonly around?: readonly string[]
-  readonly depth?: number
-  readonly layers?: true
-  readonly shapes?: NamedDims
-  readonly tensorrt?: string
-  readonly device?: number
+  readonly draw?: string | undefined
+  readonly around?: readonly string[] | undefined
+  readonly depth?: number | undefined
+  readonly layers?: true | undefined
+  readonly shapes?: NamedDims | undefined
+  readonly tensorrt?: string | undefined
+  readonly device?: number | undefined
 }
 
 /** `trt inspect`: `inspect` and `drawLayers` of `node-tensorrt`, and `drawModel` of `node-tensorrt/onnx`. */
@@ -89,9 +89,9 @@ async function modelDrawn({
   const { drawModel, readModel } = await import('../../onnx/index.js')
   return drawModel(await readModel(path), {
     format,
-    ...(around !== undefined && { around }),
-    ...(depth !== undefined && { depth }),
-    ...(shapes !== undefined && { shapes }),
+    around,
+    depth,
+    shapes,
   })
 }
 
@@ -104,8 +104,8 @@ async function layersDrawn(
   const { Engine } = await import('../../engine.js')
   await using engine = await Engine.load(path, {
     backend: 'tensorrt',
-    ...(tensorrt !== undefined && { tensorrt }),
-    ...(device !== undefined && { device }),
+    tensorrt,
+    device,
     signal,
   })
   const { document } = await engine.layers({ iterations: 1, signal })

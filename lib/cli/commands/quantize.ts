@@ -25,15 +25,15 @@ import type { Session } from '../session.js'
 
 interface QuantizeGiven extends DataGiven, ForceGiven {
   readonly output: string
-  readonly algorithm?: 'minmax' | 'entropy' | 'percentile' | 'mse'
-  readonly percentile?: number
-  readonly calibration?: string
-  readonly exclude?: readonly string[]
-  readonly excludeOperators?: readonly string[]
-  readonly weights?: 'int8' | 'float32'
-  readonly minCosine?: number
-  readonly plot?: string
-  readonly threads?: number
+  readonly algorithm?: 'minmax' | 'entropy' | 'percentile' | 'mse' | undefined
+  readonly percentile?: number | undefined
+  readonly calibration?: string | undefined
+  readonly exclude?: readonly string[] | undefined
+  readonly excludeOperators?: readonly string[] | undefined
+  readonly weights?: 'int8' | 'float32' | undefined
+  readonly minCosine?: number | undefined
+  readonly plot?: string | undefined
+  readonly threads?: number | undefined
 }
 
 const stages: Readonly<Record<QuantizationProgress['stage'], string>> = {
@@ -105,7 +105,7 @@ function optionsOf(
     exclude: { ...(names && { names }), ...(operators && { operators }) },
     weights,
     ...(minCosine !== undefined && { keep: { cosine: minCosine } }),
-    ...(threads !== undefined && { threads }),
+    threads,
     onProgress: tell(session.progress()),
     signal: session.signal,
   }

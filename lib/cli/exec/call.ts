@@ -5,17 +5,19 @@ import type { ExecSettings } from './settings.js'
 
 /** What came of one call: its result as JSON. */
 export interface ExecAccount {
-  plan?: {
-    /** By which TensorRT it was built. */
-    readonly builtBy: string
-    readonly bytes?: number
-    /** The file that it was written to, or read from. */
-    readonly path?: string
-    /** Milliseconds, where it was built. */
-    readonly buildMs?: number
-  }
+  plan?:
+    | {
+        /** By which TensorRT it was built. */
+        readonly builtBy: string
+        readonly bytes?: number | undefined
+        /** The file that it was written to, or read from. */
+        readonly path?: string | undefined
+        /** Milliseconds, where it was built. */
+        readonly buildMs?: number | undefined
+      }
+    | undefined
   /** Without the outputs, which `--exportOutput` writes. */
-  benchmark?: Omit<Benchmark, 'outputs'>
+  benchmark?: Omit<Benchmark, 'outputs'> | undefined
 }
 
 /** What all steps of one call of `trt exec` share. */

@@ -28,7 +28,7 @@ export async function measureBuilt(
   const { settings } = call
   const weights = settings.refitFromOnnx ?? (settings.builder.stripWeights === true ? model : undefined)
   await using engine = await openBuilt(call, plan, {
-    ...(weights !== undefined && { weights }),
+    weights,
     allowPlaceholderRanges: true,
   })
   await measure(call, engine, target)
@@ -81,8 +81,8 @@ function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptio
   return {
     backend: 'tensorrt',
     device,
-    ...(tensorrt !== undefined && { tensorrt }),
-    ...(builder.plugins !== undefined && { plugins: builder.plugins }),
+    tensorrt,
+    plugins: builder.plugins,
     // who gives these options vouches for what such a plan brings along
     ...((builder.versionCompatible === true || builder.pluginsToSerialize !== undefined) && { hostCode: true }),
   }

@@ -3,9 +3,9 @@ import type { ExecSettings } from './settings.js'
 /** One option of trtexec's: how it is spelled, which trtexec has it, and what becomes of it here. */
 export interface ExecOption {
   readonly name: string
-  readonly aliases?: readonly string[]
+  readonly aliases?: readonly string[] | undefined
   /** What its value is called in the help; nothing for a bare word. */
-  readonly value?: string
+  readonly value?: string | undefined
   /** The versions of TensorRT whose trtexec has it, `7.0-` for all from 7.0 on; `here`: it is ours. */
   readonly versions: string
   /**
@@ -14,15 +14,15 @@ export interface ExecOption {
    */
   readonly becomes: string
   /** Whether it may be given more than once. */
-  readonly repeats?: true
+  readonly repeats?: true | undefined
   /** Puts it into the settings; nothing where it has no effect, or is refused. `value` is empty for a bare word. */
-  readonly apply?: (settings: ExecSettings, value: string, name: string) => void
+  readonly apply?: ((settings: ExecSettings, value: string, name: string) => void) | undefined
   /** A line that is printed where it is given. */
-  readonly note?: string
+  readonly note?: string | undefined
   /** The CPU has nothing of the kind. */
-  readonly forTensorRT?: true
+  readonly forTensorRT?: true | undefined
   /** Not here: an error that says `becomes`. */
-  readonly refused?: true
+  readonly refused?: true | undefined
 }
 
 /** What becomes of an option: it is mapped, only noted, or refused. */

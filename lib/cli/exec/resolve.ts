@@ -38,7 +38,7 @@ export function resolveBuild(settings: ExecSettings, target: Target, model: Mode
       ),
       ...formatsOf('outputFormats', settings.outputFormats, model.outputs),
       ...sourcesOf(settings.tacticSources),
-      ...(tensorrt !== undefined && { tensorrt }),
+      tensorrt,
       device,
     },
     shapes: profiles,

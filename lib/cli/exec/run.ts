@@ -153,13 +153,13 @@ async function build(
   const { signal } = session
   const plan = await builder.build(model, {
     ...(shapes.length > 0 && { shapes }),
-    ...(calibrator !== undefined && { calibrator }),
+    calibrator,
     signal,
   })
   const buildMs = performance.now() - begun
   console.info(`Engine built in ${(buildMs / 1000).toFixed(3)} sec.`)
   const { saveEngine: path } = settings
-  account.plan = { builtBy: plan.info.library, bytes: plan.bytes.length, ...(path !== undefined && { path }), buildMs }
+  account.plan = { builtBy: plan.info.library, bytes: plan.bytes.length, path, buildMs }
   return plan
 }
 

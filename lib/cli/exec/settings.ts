@@ -6,12 +6,15 @@ import type { TensorRTDType } from '../../tensor.js'
 type Writable<T> = { -readonly [K in keyof T]?: T[K] }
 
 /** The shapes of one optimization profile by input, whose name may hold one `*`; of each input at least one of them. */
-export type ProfileWish = Record<string, { min?: readonly number[]; opt?: readonly number[]; max?: readonly number[] }>
+export type ProfileWish = Record<
+  string,
+  { min?: readonly number[] | undefined; opt?: readonly number[] | undefined; max?: readonly number[] | undefined }
+>
 
 /** One entry of `--inputIOFormats` or `--outputIOFormats`. */
 export interface FormatWish {
   /** Nothing where only a layout is given, as trtexec 11 has it. */
-  readonly dtype?: TensorRTDType
+  readonly dtype?: TensorRTDType | undefined
   readonly formats: readonly TensorFormatName[]
 }
 
@@ -20,13 +23,13 @@ export type PrecisionWish = 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
 
 /** What trtexec's options ask for, before anything is known of the model, the library or the machine. */
 export interface ExecSettings {
-  onnx?: string
-  loadEngine?: string
-  saveEngine?: string
+  onnx?: string | undefined
+  loadEngine?: string | undefined
+  saveEngine?: string | undefined
   /** Of the ONNX model that a plan's weights come from. */
-  refitFromOnnx?: string
+  refitFromOnnx?: string | undefined
   backend: 'tensorrt' | 'cpu'
-  tensorrt?: string
+  tensorrt?: string | undefined
   device: number
   help: boolean
   verbose: boolean
@@ -42,7 +45,7 @@ export interface ExecSettings {
   readonly precisions: Set<PrecisionWish>
   best: boolean
   /** A calibration cache. */
-  calib?: string
+  calib?: string | undefined
   precisionConstraints: 'none' | 'obey' | 'prefer'
   inputFormats: readonly FormatWish[]
   outputFormats: readonly FormatWish[]
@@ -59,7 +62,12 @@ export interface ExecSettings {
   loadInputs: ReadonlyMap<string, string>
 
   avgRuns: number
-  readonly exports: { times?: string; profile?: string; layerInfo?: string; output?: string }
+  readonly exports: {
+    times?: string | undefined
+    profile?: string | undefined
+    layerInfo?: string | undefined
+    output?: string | undefined
+  }
   readonly dumps: { profile: boolean; layerInfo: boolean; output: boolean; profiles: boolean }
 
   /** The options that were given, by their names. */

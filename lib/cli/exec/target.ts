@@ -7,7 +7,7 @@ export interface Target {
   readonly kind: LibraryKind
   readonly version: string
   /** Where there is one. */
-  readonly computeCapability?: string
+  readonly computeCapability?: string | undefined
 }
 
 /**
@@ -18,7 +18,7 @@ export async function targetOf({
   tensorrt,
   device,
 }: {
-  readonly tensorrt?: string
+  readonly tensorrt?: string | undefined
   readonly device: number
 }): Promise<Target> {
   const { name, kind, version, gpu } = await native(async () =>

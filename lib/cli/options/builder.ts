@@ -12,26 +12,26 @@ const precisions = ['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const
 export type BuilderGiven = {
   readonly [P in (typeof precisions)[number]]?: true
 } & {
-  readonly tensorrt?: string
-  readonly device?: number
-  readonly isolation?: 'process'
-  readonly workspace?: string
-  readonly timingCache?: string
-  readonly stronglyTyped?: true
+  readonly tensorrt?: string | undefined
+  readonly device?: number | undefined
+  readonly isolation?: 'process' | undefined
+  readonly workspace?: string | undefined
+  readonly timingCache?: string | undefined
+  readonly stronglyTyped?: true | undefined
   readonly tf32: boolean
-  readonly sparsity?: true
-  readonly strictNans?: true
-  readonly optimizationLevel?: '0' | '1' | '2' | '3' | '4' | '5'
-  readonly averageTiming?: number
-  readonly maxTactics?: number
-  readonly maxAuxStreams?: number
-  readonly profilingVerbosity?: 'layerNames' | 'detailed' | 'none'
-  readonly versionCompatible?: true
-  readonly hardwareCompatibility?: 'none' | 'ampere+' | 'sameComputeCapability'
-  readonly computeCapability?: readonly string[]
-  readonly stripWeights?: true
-  readonly refit?: true | 'identical'
-  readonly plugin?: readonly string[]
+  readonly sparsity?: true | undefined
+  readonly strictNans?: true | undefined
+  readonly optimizationLevel?: '0' | '1' | '2' | '3' | '4' | '5' | undefined
+  readonly averageTiming?: number | undefined
+  readonly maxTactics?: number | undefined
+  readonly maxAuxStreams?: number | undefined
+  readonly profilingVerbosity?: 'layerNames' | 'detailed' | 'none' | undefined
+  readonly versionCompatible?: true | undefined
+  readonly hardwareCompatibility?: 'none' | 'ampere+' | 'sameComputeCapability' | undefined
+  readonly computeCapability?: readonly string[] | undefined
+  readonly stripWeights?: true | undefined
+  readonly refit?: true | 'identical' | undefined
+  readonly plugin?: readonly string[] | undefined
 }
 
 /** Gives a command the options of {@link Builder}, in trtexec's words. */
@@ -127,10 +127,10 @@ export function builderFlags(given: BuilderGiven): string[] {
 }
 
 export interface ShapesGiven {
-  readonly shapes?: NamedDims
-  readonly minShapes?: NamedDims
-  readonly optShapes?: NamedDims
-  readonly maxShapes?: NamedDims
+  readonly shapes?: NamedDims | undefined
+  readonly minShapes?: NamedDims | undefined
+  readonly optShapes?: NamedDims | undefined
+  readonly maxShapes?: NamedDims | undefined
 }
 
 /** Gives a command the shapes of one optimization profile. */

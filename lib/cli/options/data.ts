@@ -11,11 +11,11 @@ import { presetOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
 export interface DataGiven {
-  readonly data?: readonly string[]
+  readonly data?: readonly string[] | undefined
   /** A name, or once {@link withPreset} has read the file, what is in it. */
-  readonly preset?: string | Preset
-  readonly batch?: number
-  readonly maxBatches?: number
+  readonly preset?: string | Preset | undefined
+  readonly batch?: number | undefined
+  readonly maxBatches?: number | undefined
 }
 
 /** An input as far as that is known before a model is loaded. */
@@ -136,6 +136,6 @@ async function pictureBatches(
     presetBatches(pictures(files, { signal }), input, {
       preset: preset as PresetName | Preset,
       signal,
-      ...(batch !== undefined && { size: batch }),
+      size: batch,
     })
 }

@@ -3,10 +3,10 @@ import type { EngineOptions } from '../../engine/options.js'
 import { choice, whole } from '../parsing.js'
 
 export interface EngineGiven {
-  readonly backend?: 'auto' | 'tensorrt' | 'cpu'
-  readonly device?: number
-  readonly tensorrt?: string
-  readonly threads?: number
+  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
+  readonly device?: number | undefined
+  readonly tensorrt?: string | undefined
+  readonly threads?: number | undefined
 }
 
 /** Gives a command the options that say what runs a model. */
@@ -32,9 +32,9 @@ export function withBackendOptions(command: Command): Command {
 /** The same, as {@link Engine.load} takes it. */
 export function engineOptions({ backend, device, tensorrt, threads }: EngineGiven): EngineOptions {
   return {
-    ...(backend !== undefined && { backend }),
-    ...(device !== undefined && { device }),
-    ...(tensorrt !== undefined && { tensorrt }),
-    ...(threads !== undefined && { threads }),
+    backend,
+    device,
+    tensorrt,
+    threads,
   }
 }

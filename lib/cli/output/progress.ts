@@ -26,10 +26,10 @@ export interface Clock {
 
 export interface ProgressOptions {
   /** Nothing at all. */
-  readonly quiet?: boolean
+  readonly quiet?: boolean | undefined
   /** Where no terminal is: how long nothing is said; {@link patienceMs} unless given. */
-  readonly afterMs?: number
-  readonly clock?: Clock
+  readonly afterMs?: number | undefined
+  readonly clock?: Clock | undefined
 }
 
 export function newProgress(

@@ -7,7 +7,7 @@ export type Row = readonly (string | number)[]
 
 export interface TableOptions {
   /** Columns whose cells stand at the right, by number; those with nothing but numbers do. */
-  readonly right?: readonly number[]
+  readonly right?: readonly number[] | undefined
 }
 
 const gap = '  '

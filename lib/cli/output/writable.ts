@@ -7,7 +7,7 @@ import { temporaryOf } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
 
 export interface ForceGiven {
-  readonly force?: true
+  readonly force?: true | undefined
 }
 
 /** Gives a command the option that lets it write over what it reads. */
@@ -18,14 +18,14 @@ export function withForce(command: Command): Command {
 /** What a command reads, and the files that it writes. */
 export interface Files {
   /** ONNX files and plans: the files that hold weights of them count too. */
-  readonly models?: readonly (string | undefined)[]
-  readonly inputs?: readonly (string | undefined)[]
-  readonly outputs?: readonly (string | undefined)[]
+  readonly models?: readonly (string | undefined)[] | undefined
+  readonly inputs?: readonly (string | undefined)[] | undefined
+  readonly outputs?: readonly (string | undefined)[] | undefined
   /** An ONNX file that is written: the file with the weights of the one that it replaces goes with that. */
   readonly onnx?: string | undefined
   /** A folder for results, which is made where there is none, and what is written there as far as that is known. */
   readonly folder?: string | undefined
-  readonly inFolder?: readonly string[]
+  readonly inFolder?: readonly string[] | undefined
   /** A plan that is written, with its sidecar. */
   readonly plan?: string | undefined
   readonly force?: true | undefined

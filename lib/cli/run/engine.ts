@@ -14,7 +14,7 @@ import { inputOf, type TaskGiven } from './tasks.js'
  */
 export async function openEngine(
   model: string,
-  given: EngineGiven & ShapesGiven & { readonly batch?: number; readonly lanes?: number },
+  given: EngineGiven & ShapesGiven & { readonly batch?: number | undefined; readonly lanes?: number | undefined },
   pictures: TaskGiven | undefined,
   session: Session,
 ): Promise<Engine> {
@@ -24,9 +24,9 @@ export async function openEngine(
   const progress = session.progress()
   const options = {
     ...engineOptions(given),
-    ...(shapes !== undefined && { shapes }),
+    shapes,
     ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
-    ...(given.lanes !== undefined && { lanes: given.lanes }),
+    lanes: given.lanes,
     onProgress: tellBuild(progress),
     signal: session.signal,
   }

@@ -7,24 +7,24 @@ import type { TaskName } from './tasks.js'
 
 /** The options of `trt run`, as commander finds them. */
 export interface RunGiven extends EngineGiven, ShapesGiven, ForceGiven {
-  readonly input?: readonly string[]
-  readonly random?: true
+  readonly input?: readonly string[] | undefined
+  readonly random?: true | undefined
   readonly seed: number
-  readonly batch?: number
-  readonly preset?: string
-  readonly task?: TaskName
-  readonly size?: InputSize
-  readonly labels?: string
-  readonly top?: number
-  readonly activation?: 'softmax' | 'sigmoid' | 'none'
-  readonly threshold?: number
-  readonly maxSide?: number
-  readonly limitPixels?: number
-  readonly draw?: 'overlay' | 'mask' | 'cutout'
-  readonly method?: 'blur' | 'pixelate' | 'fill'
-  readonly grow?: number
-  readonly strength?: number
-  readonly requireFound?: true
-  readonly output?: string
-  readonly format?: TensorFormat
+  readonly batch?: number | undefined
+  readonly preset?: string | undefined
+  readonly task?: TaskName | undefined
+  readonly size?: InputSize | undefined
+  readonly labels?: string | undefined
+  readonly top?: number | undefined
+  readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
+  readonly threshold?: number | undefined
+  readonly maxSide?: number | undefined
+  readonly limitPixels?: number | undefined
+  readonly draw?: 'overlay' | 'mask' | 'cutout' | undefined
+  readonly method?: 'blur' | 'pixelate' | 'fill' | undefined
+  readonly grow?: number | undefined
+  readonly strength?: number | undefined
+  readonly requireFound?: true | undefined
+  readonly output?: string | undefined
+  readonly format?: TensorFormat | undefined
 }

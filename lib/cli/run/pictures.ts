@@ -23,7 +23,7 @@ export interface PicturesJob {
 export interface PictureResult {
   readonly file: string
   /** Where the picture was written. */
-  readonly written?: string
+  readonly written?: string | undefined
 }
 
 /** A file that could not be read; the others are done. */

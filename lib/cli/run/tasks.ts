@@ -13,19 +13,19 @@ export type TaskName = (typeof taskNames)[number]
 
 export interface TaskGiven {
   readonly preset: FoundPreset
-  readonly size?: InputSize
+  readonly size?: InputSize | undefined
   /** How many pictures run together at most; 1 unless given. */
-  readonly batch?: number
+  readonly batch?: number | undefined
   readonly labels?: string | readonly string[] | undefined
-  readonly top?: number
-  readonly activation?: 'softmax' | 'sigmoid' | 'none'
-  readonly threshold?: number
-  readonly draw?: 'overlay' | 'mask' | 'cutout'
-  readonly method?: 'blur' | 'pixelate' | 'fill'
-  readonly grow?: number
-  readonly strength?: number
-  readonly maxSide?: number
-  readonly limitPixels?: number
+  readonly top?: number | undefined
+  readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
+  readonly threshold?: number | undefined
+  readonly draw?: 'overlay' | 'mask' | 'cutout' | undefined
+  readonly method?: 'blur' | 'pixelate' | 'fill' | undefined
+  readonly grow?: number | undefined
+  readonly strength?: number | undefined
+  readonly maxSide?: number | undefined
+  readonly limitPixels?: number | undefined
 }
 
 /** What was found in one picture. */
@@ -33,11 +33,11 @@ export interface Answer {
   /** What `--json` prints. */
   readonly found: object
   /** How many things were found, where a picture may have none. */
-  readonly count?: number
+  readonly count?: number | undefined
   /** The table's rows after the picture's name. */
   readonly rows: readonly Row[]
   /** The picture that is written, if anything is drawn or hidden; made when it is called. */
-  readonly draw?: () => Promise<EncodableImage>
+  readonly draw?: (() => Promise<EncodableImage>) | undefined
 }
 
 /** A task with its model. */
@@ -206,7 +206,7 @@ async function segmenting(engine: Engine, common: Common, given: TaskGiven, sign
 
 interface Seen {
   readonly mask: Mask
-  readonly matte?: Alpha
+  readonly matte?: Alpha | undefined
 }
 
 interface Seer {
@@ -238,7 +238,7 @@ function isMatte({ preset }: FoundPreset): boolean {
 export function classesOf(
   { data }: Mask,
   labels: readonly string[] | undefined,
-): { classIndex: number; label?: string; pixels: number; share: number }[] {
+): { classIndex: number; label?: string | undefined; pixels: number; share: number }[] {
   const pixels = new Uint32Array(256)
   for (const value of data) pixels[value]!++
   return Array.from(pixels, (count, classIndex) => {

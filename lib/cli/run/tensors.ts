@@ -29,9 +29,9 @@ export interface TensorsJob extends GivenShapes {
 
 export interface TensorsResult {
   /** Of what is not one file's: none. */
-  readonly file?: string
+  readonly file?: string | undefined
   readonly outputs: Readonly<Record<string, TensorSummary>>
-  readonly written?: readonly string[]
+  readonly written?: readonly string[] | undefined
 }
 
 export interface Summaries {

@@ -12,31 +12,31 @@ export type VideoTask = (typeof videoTasks)[number]
 /** The options of `trt video`, as commander finds them. */
 export interface VideoGiven extends EngineGiven, ShapesGiven, ForceGiven {
   readonly model: string
-  readonly preset?: string
-  readonly task?: VideoTask
-  readonly output?: string
-  readonly jsonl?: true
-  readonly json?: true
-  readonly size?: InputSize
-  readonly maxSide?: number
-  readonly batch?: number
-  readonly lanes?: number
-  readonly parallel?: number
-  readonly labels?: string
-  readonly threshold?: number
-  readonly method?: 'blur' | 'pixelate' | 'fill'
-  readonly grow?: number
-  readonly strength?: number
-  readonly requireFound?: true
-  readonly start?: number
-  readonly end?: number
-  readonly every?: number
-  readonly hardware?: 'none' | 'cuda'
-  readonly codec?: VideoCodec
-  readonly encoderPreset?: string
-  readonly quality?: number
-  readonly odd?: 'refuse' | 'crop' | 'pad'
+  readonly preset?: string | undefined
+  readonly task?: VideoTask | undefined
+  readonly output?: string | undefined
+  readonly jsonl?: true | undefined
+  readonly json?: true | undefined
+  readonly size?: InputSize | undefined
+  readonly maxSide?: number | undefined
+  readonly batch?: number | undefined
+  readonly lanes?: number | undefined
+  readonly parallel?: number | undefined
+  readonly labels?: string | undefined
+  readonly threshold?: number | undefined
+  readonly method?: 'blur' | 'pixelate' | 'fill' | undefined
+  readonly grow?: number | undefined
+  readonly strength?: number | undefined
+  readonly requireFound?: true | undefined
+  readonly start?: number | undefined
+  readonly end?: number | undefined
+  readonly every?: number | undefined
+  readonly hardware?: 'none' | 'cuda' | undefined
+  readonly codec?: VideoCodec | undefined
+  readonly encoderPreset?: string | undefined
+  readonly quality?: number | undefined
+  readonly odd?: 'refuse' | 'crop' | 'pad' | undefined
   /** False with `--no-audio`. */
   readonly audio: boolean
-  readonly ffmpeg?: string
+  readonly ffmpeg?: string | undefined
 }

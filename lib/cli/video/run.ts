@@ -16,7 +16,7 @@ export interface FailedVideo {
   readonly code: string
   readonly message: string
   /** The file that has the frames before that. */
-  readonly written?: string
+  readonly written?: string | undefined
   readonly frames: number
 }
 
@@ -57,8 +57,8 @@ export async function answerVideos(
 }
 
 export interface Asked {
-  readonly parallel?: number
-  readonly jsonl?: boolean
+  readonly parallel?: number | undefined
+  readonly jsonl?: boolean | undefined
 }
 
 interface Told extends VideoJob {

@@ -23,8 +23,8 @@ export interface VideoSummary {
   /** The same by class, the most frequent first. */
   readonly found: readonly ClassCount[]
   /** How many sounds were copied; undefined where nothing was written. */
-  readonly sounds?: number
-  readonly written?: string
+  readonly sounds?: number | undefined
+  readonly written?: string | undefined
 }
 
 /** Counts what is found in a video. */

@@ -6,8 +6,8 @@ import type { VideoJob } from './job.js'
 
 /** Something that was found in a frame. */
 export interface Named {
-  readonly classIndex?: number
-  readonly label?: string
+  readonly classIndex?: number | undefined
+  readonly label?: string | undefined
 }
 
 /** What a frame is answered with, whatever the task is. */

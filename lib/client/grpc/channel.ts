@@ -158,7 +158,7 @@ function reasonOf(details: string): Error {
   return Object.assign(new Error(reason), codeIn(reason))
 }
 
-function codeIn(text: string): { readonly code?: string } {
+function codeIn(text: string): { readonly code?: string | undefined } {
   const [code] = /\bE[A-Z]{4,}\b/.exec(text) ?? []
   return code === undefined ? {} : { code }
 }

@@ -67,7 +67,7 @@ export class GrpcTransport implements Transport {
   }
 
   async modelConfig(name: string, version: string, call: Call): Promise<ModelConfig> {
-    const { config } = await this.#plain<{ readonly config?: ModelConfig }>(
+    const { config } = await this.#plain<{ readonly config?: ModelConfig | undefined }>(
       inferenceMethods.modelConfig,
       { name, version },
       call,

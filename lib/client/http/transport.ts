@@ -61,10 +61,9 @@ export class HttpTransport implements Transport {
 
   async statistics(model: string, version: string, call: Call): Promise<readonly ModelStatistics[]> {
     const path = model === '' ? '/v2/models/stats' : modelPath(model, version, '/stats')
-    const { model_stats: statistics } = await this.#json<{ readonly model_stats?: readonly ModelStatistics[] }>(
-      path,
-      call,
-    )
+    const { model_stats: statistics } = await this.#json<{
+      readonly model_stats?: readonly ModelStatistics[] | undefined
+    }>(path, call)
     return statistics ?? []
   }
 

@@ -35,7 +35,7 @@ export interface Arrow {
   readonly to: string
   readonly label: string
   /** Of what is read from inside of a node: the branch of an If. */
-  readonly isInner?: boolean
+  readonly isInner?: boolean | undefined
 }
 
 /** What there is to draw, whatever it is of. */

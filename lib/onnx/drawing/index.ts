@@ -10,18 +10,18 @@ export type { DrawingFormat } from './formats.js'
 /** Options of {@link drawModel} and `drawLayers`. */
 export interface DrawingOptions {
   /** `'svg'` unless given. */
-  readonly format?: DrawingFormat
+  readonly format?: DrawingFormat | undefined
   /** The names of nodes, or of values that they give: only what is near them is drawn. */
-  readonly around?: string | readonly string[]
+  readonly around?: string | readonly string[] | undefined
   /** How many steps from `around`, up and down; 3 unless given. */
-  readonly depth?: number
+  readonly depth?: number | undefined
   /**
    * The most nodes, the first ones that run; 300 unless given for SVG, whose layout takes its time (seconds, on this
    * thread), and all for DOT. A box says how many are not drawn.
    */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** The shapes of inputs, by name, as {@link inferTypes} takes them. */
-  readonly shapes?: InferenceOptions['shapes']
+  readonly shapes?: InferenceOptions['shapes'] | undefined
 }
 
 /**

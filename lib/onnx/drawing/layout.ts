@@ -26,7 +26,7 @@ export interface Route<T> {
   readonly item: T
   readonly points: readonly Point[]
   /** The middle of its label, where it has one. */
-  readonly label?: Point
+  readonly label?: Point | undefined
 }
 
 export interface Layout<N, E> {
@@ -46,7 +46,7 @@ interface DagreGraph {
   setGraph(options: Readonly<Record<string, string | number>>): void
   setNode(id: string, size: { readonly width: number; readonly height: number }): void
   setEdge(from: string, to: string, label: object, name: string): void
-  graph(): { readonly width?: number; readonly height?: number }
+  graph(): { readonly width?: number | undefined; readonly height?: number | undefined }
   node(id: string): Point
   edge(from: string, to: string, name: string): Point & { readonly points: readonly Point[] }
 }

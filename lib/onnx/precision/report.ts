@@ -78,10 +78,12 @@ export interface PrecisionReport {
     readonly flushed: number
   }
   /** The version of ONNX's operators, where it had to be raised. */
-  readonly opset?: {
-    /** The version before. */
-    readonly from: number
-    /** The version after. */
-    readonly to: number
-  }
+  readonly opset?:
+    | {
+        /** The version before. */
+        readonly from: number
+        /** The version after. */
+        readonly to: number
+      }
+    | undefined
 }

@@ -20,20 +20,21 @@ export interface Ranking {
   readonly scores: string
   readonly sigmoid: boolean
   /** [N, P, 1]: what scores are multiplied with. */
-  readonly objectness?: string
+  readonly objectness?: string | undefined
   /** P, how many there are. */
   readonly count: number
   /** C. */
   readonly classes: number
   /** [N, P, 1], of a C of 1: the number of each row's class, where the model has decided; else all are of class 0. */
-  readonly labels?: string
+  readonly labels?: string | undefined
   /**
    * Boxes [N, K, 4], xyxy, of the chosen: `pick` takes the rows of [N, P, X] to [N, K, X], `pickStored` those of
    * numbers that are stored, [P, X].
    */
   readonly boxes: (picked: Picked) => string
   /** [N, K, X]: x and y of points, or mask coefficients. */
-  readonly extras?: Readonly<Partial<Record<'landmarks' | 'coefficients', (picked: Picked, boxes: string) => string>>>
+  readonly extras?:
+    Readonly<Partial<Record<'landmarks' | 'coefficients', (picked: Picked, boxes: string) => string>>> | undefined
 }
 
 export interface Picked {

@@ -41,7 +41,7 @@ export function laidDynamic(
 /** What is seen of the picture, and what stands around it. */
 interface Laid {
   readonly inner: string
-  readonly around?: Padding
+  readonly around?: Padding | undefined
 }
 
 type Lay = (graph: StepGraph, planes: string, size: Size, steps: CheckedSteps, filling: Filling) => Laid

@@ -11,7 +11,7 @@ export interface FieldRule {
   readonly path: string
   readonly use: 'used' | 'ignored' | 'refused'
   /** Backends that use it, though others do not. */
-  readonly usedBy?: readonly Runtime[]
+  readonly usedBy?: readonly Runtime[] | undefined
   /** How it is used; why it has no effect; what to do instead. */
   readonly about: string
 }

@@ -72,7 +72,7 @@ export interface EnsembleOptions {
   /** It is completed. */
   readonly config: ModelConfig
   readonly graph: EnsembleGraph
-  readonly settings?: EnsembleSettings
+  readonly settings?: EnsembleSettings | undefined
 }
 
 export class EnsembleModel implements LoadedVersion, EngineStep {

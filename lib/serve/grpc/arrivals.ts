@@ -16,18 +16,18 @@ const noError = 0
 
 /** Of the library's BaseServerInterceptingCall. */
 interface InnerCall {
-  readonly stream?: { _final?(done: () => void): void; isPaused?(): boolean; close?(code: number): void }
-  cancelled?: boolean
-  maxReceiveMessageSize?: number
+  readonly stream?: { _final?(done: () => void): void; isPaused?(): boolean; close?(code: number): void } | undefined
+  cancelled?: boolean | undefined
+  maxReceiveMessageSize?: number | undefined
   handleDataFrame?(data: Buffer): void
   notifyOnCancel?(): void
   sendMessage?(message: unknown, sent: () => void): void
   sendStatus?(status: GrpcStatus): void
   decompressMessage?(message: Buffer, encoding: string): Buffer | Promise<Buffer>
-  account?: Account
-  budget?: Budget
-  isLate?: boolean
-  sender?: CallSender
+  account?: Account | undefined
+  budget?: Budget | undefined
+  isLate?: boolean | undefined
+  sender?: CallSender | undefined
 }
 
 /** A call as what its client sends. */
@@ -69,12 +69,12 @@ class CallSender implements Sender {
 
 /** The account of a call, which has the bytes that have come; a new one where that is not known. */
 export function accountOf(call: object, budget: Budget): Account {
-  return (call as { readonly call?: InnerCall }).call?.account ?? budget.open()
+  return (call as { readonly call?: InnerCall | undefined }).call?.account ?? budget.open()
 }
 
 /** The client has sent all of a call with one message: its handler was called. */
 export function hasArrived(call: object): void {
-  ;(call as { readonly call?: InnerCall }).call?.sender?.end()
+  ;(call as { readonly call?: InnerCall | undefined }).call?.sender?.end()
 }
 
 /**
@@ -82,7 +82,7 @@ export function hasArrived(call: object): void {
  * client has sent all.
  */
 export function isOver(call: object): boolean {
-  return (call as { readonly call?: InnerCall }).call?.cancelled === true
+  return (call as { readonly call?: InnerCall | undefined }).call?.cancelled === true
 }
 
 /**
@@ -90,7 +90,7 @@ export function isOver(call: object): boolean {
  * deadline is of, where the event loop was busy.
  */
 export function isLate(call: object): boolean {
-  return (call as { readonly call?: InnerCall }).call?.isLate === true
+  return (call as { readonly call?: InnerCall | undefined }).call?.isLate === true
 }
 
 /** Counts bytes as they come, and how long that takes. What it puts into calls are functions that all of them share. */
@@ -196,8 +196,8 @@ function reworded(status: GrpcStatus): GrpcStatus {
 const windows = { stream: 2 ** 20, connection: 2 ** 22 }
 
 interface InnerServer {
-  readonly commonServerOptions?: { settings?: object }
-  readonly http2Servers?: ReadonlyMap<Http2Server, unknown>
+  readonly commonServerOptions?: { settings?: object | undefined } | undefined
+  readonly http2Servers?: ReadonlyMap<Http2Server, unknown> | undefined
 }
 
 /** Before the server has any connection: its windows, for which the library has no option. */

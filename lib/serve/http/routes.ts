@@ -13,8 +13,8 @@ import type { RestrictedCategory } from '../public-types.js'
 export { extensions }
 
 interface Params {
-  readonly model?: string
-  readonly version?: string
+  readonly model?: string | undefined
+  readonly version?: string | undefined
 }
 
 /** What an endpoint answers: JSON; nothing: an empty body. */
@@ -189,7 +189,7 @@ function tellRequest({ options }: FrontEnd, { method, url }: FastifyRequest, sta
 interface Outcome {
   readonly status: number
   readonly body: unknown
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Never rejected. */

@@ -143,7 +143,7 @@ function newApp(fastify: FastifyFactory, limits: HttpLimits): FastifyInstance {
     done()
   })
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  app.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
+  app.setErrorHandler((error: Error & { readonly statusCode?: number | undefined }, _request, reply) => {
     sendError(reply, error.statusCode ?? 500, error.message)
   })
   return app
@@ -158,7 +158,11 @@ const statuses: { readonly [code: string]: readonly [status: string, text: strin
  * Answers what is no HTTP, or comes too slowly, and ends the connection; where an answer has begun already it only ends
  * it.
  */
-function refuse(error: Error & { readonly code?: string }, socket: Socket, response: ServerResponse | undefined): void {
+function refuse(
+  error: Error & { readonly code?: string | undefined },
+  socket: Socket,
+  response: ServerResponse | undefined,
+): void {
   const isAnswered = response !== undefined && response.headersSent && !response.writableFinished
   if (socket.writable && !isAnswered && error.code !== 'ECONNRESET') {
     const [status, text] = statuses[error.code ?? ''] ?? ['400 Bad Request', `The request is no HTTP: ${error.message}`]

@@ -108,7 +108,7 @@ export class EngineTensors<B extends Busy = Busy> {
     const shortens = timeoutUs > 0 && takes[level] === true
     if (outputs === undefined && level === 0 && !shortens) return undefined
     return {
-      ...(outputs !== undefined && { outputs }),
+      outputs,
       ...(level > 0 && { priority: level }),
       ...(shortens && { queueTimeoutMs: Math.min(Math.max(timeoutUs, 1) / 1000, longestTimeout) }),
     }

@@ -12,7 +12,7 @@ export interface EngineSettings {
   /** The GPUs of an instance group that names none; default: all of the machine. */
   readonly gpus?: readonly number[] | undefined
   /** As {@link EngineOptions.plugins}, for all plans. */
-  readonly plugins?: EngineOptions['plugins']
+  readonly plugins?: EngineOptions['plugins'] | undefined
   /** As {@link EngineOptions.hostCode}, for all plans. */
   readonly hostCode?: boolean | undefined
 }

@@ -10,9 +10,9 @@ export interface ModuleValue {
   readonly spec: TensorSpec
   readonly shape: readonly number[]
   /** Of all types but BYTES. */
-  readonly tensor?: Tensor
+  readonly tensor?: Tensor | undefined
   /** Of BYTES. */
-  readonly texts?: readonly Uint8Array[]
+  readonly texts?: readonly Uint8Array[] | undefined
 }
 
 /** Of one request: the outputs that are wanted, in the order of the config, or why there are none. */

@@ -30,7 +30,10 @@ export class ModuleFailure extends Error {
   /** Where its code threw, for the log. */
   readonly at: string | undefined
 
-  constructor(message: string, { start, cause }: { readonly start?: ModuleStart; readonly cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    { start, cause }: { readonly start?: ModuleStart | undefined; readonly cause?: unknown } = {},
+  ) {
     super(message, { cause })
     this.at = start === undefined ? undefined : stackWithin(start, cause)
   }

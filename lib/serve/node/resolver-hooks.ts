@@ -17,8 +17,8 @@ type Next = (specifier: string, context?: Context) => Promise<unknown>
 
 /** What a specifier stands for. */
 export interface Resolved {
-  readonly url?: string
-  readonly format?: string | null
+  readonly url?: string | undefined
+  readonly format?: string | null | undefined
 }
 
 export async function resolve(specifier: string, context: Context, next: Next): Promise<unknown> {

@@ -8,7 +8,7 @@ import { isBare, isNotFound, isOwn, type Resolved, withFormat } from './resolver
 
 /** What @types/node of the oldest Node lacks. */
 interface Hooks {
-  readonly registerHooks?: (hooks: { readonly resolve: Resolve }) => unknown
+  readonly registerHooks?: ((hooks: { readonly resolve: Resolve }) => unknown) | undefined
 }
 
 type Next = (specifier: string, context?: Context) => unknown

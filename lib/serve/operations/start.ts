@@ -56,7 +56,11 @@ async function checkRepositories(folders: readonly string[]): Promise<void> {
 /** Listens first: a port that is taken costs no load. Until its models are loaded it says that it is not ready. */
 async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const counts = new FrontEndCounts()
-  const opened: { http?: HttpFrontEnd; grpc?: GrpcFrontEnd; metrics?: MetricsServer } = {}
+  const opened: {
+    http?: HttpFrontEnd | undefined
+    grpc?: GrpcFrontEnd | undefined
+    metrics?: MetricsServer | undefined
+  } = {}
   const events = new ModelEvents(log, (model, version) => {
     // another has its place, and its own counts
     if (version !== undefined && models.snapshot.versions(model).includes(version)) return

@@ -29,7 +29,7 @@ export interface Problem {
 /** A folder that may be a model. */
 interface SeenFolder extends ModelFolder {
   /** Why it could not be looked at. */
-  readonly unreadable?: Problem
+  readonly unreadable?: Problem | undefined
 }
 
 /** How deep files below a model's folder are looked at: links may lead in circles. */
@@ -80,7 +80,7 @@ function scanOf(found: readonly SeenFolder[]): Scan {
  */
 export async function readModelConfig(
   folder: ModelFolder,
-  options: { readonly autoComplete?: boolean } = {},
+  options: { readonly autoComplete?: boolean | undefined } = {},
 ): Promise<ModelConfig> {
   if (await isThere(join(folder.path, 'configs')))
     throw new Fault(

@@ -11,7 +11,7 @@ const aspects = [
 /** effdet: resized by PIL, the colour behind is the mean one; all pairs of a box and a class, hard suppression. */
 const effdet = (
   size: number,
-  more: { readonly anchorScale?: number; readonly maxLevel?: number } = {},
+  more: { readonly anchorScale?: number | undefined; readonly maxLevel?: number | undefined } = {},
 ): DetectPreset => ({
   task: 'detect',
   input: {
@@ -67,7 +67,7 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
  */
 const tfod = (
   size: number,
-  more: { readonly anchorScale?: number; readonly maxLevel?: number } = {},
+  more: { readonly anchorScale?: number | undefined; readonly maxLevel?: number | undefined } = {},
 ): DetectPreset => ({
   task: 'detect',
   input: { resize: 'letterbox', position: 'start', size, minSide: 64, rounding: 'even', ...imagenetColors },

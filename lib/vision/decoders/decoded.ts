@@ -19,12 +19,12 @@ export interface Decoded {
   /** The number of each box's class, from 0. */
   readonly classes: Int32Array
   /** The points of each face, x and y of each, in pixels of the model's input. Only of models of faces. */
-  readonly landmarks?: Float32Array
+  readonly landmarks?: Float32Array | undefined
   /**
    * The factors of each box for the prototypes of masks, as {@link instanceMasks} takes them. Only of models with
    * masks.
    */
-  readonly coefficients?: Float32Array
+  readonly coefficients?: Float32Array | undefined
 }
 
 /** Writes the four corners of the box with this number at `at`. */

@@ -189,7 +189,7 @@ function levelsOf(
     if (count < 1 || (classes !== undefined && count !== classes)) throw wrongShape(wanted, outputs)
     return [{ ...pair, planar: false, cells: total, anchorsPerCell: 1, count, first: 0 }]
   }
-  const { minLevel = 3, maxLevel = 7 } = given as { minLevel?: number; maxLevel?: number }
+  const { minLevel = 3, maxLevel = 7 } = given as { minLevel?: number | undefined; maxLevel?: number | undefined }
   const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => levelArea(size, minLevel + i))
   const anchorsPerCell = total / areas.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
   const text = (channels: string): string => `[N, ${channels}, ${areas[0]!.rows}, ${areas[0]!.columns}]`

@@ -33,7 +33,7 @@ export function decoderOptions<K extends string>(
 interface Defaults {
   readonly scoreThreshold: number
   readonly maxCandidates: number
-  readonly sigmoid?: boolean
+  readonly sigmoid?: boolean | undefined
 }
 
 /** What is looked for. */

@@ -17,7 +17,7 @@ export interface Source {
    */
   readonly looksLike: (score: number, classIndex: number) => string
   /** Whether rows behind the last box may have negative scores. */
-  readonly isPadded?: boolean
+  readonly isPadded?: boolean | undefined
 }
 
 /**

@@ -34,9 +34,9 @@ interface Asked {
   readonly resolve: (outputs: readonly WireTensor[]) => void
   readonly reject: (reason: unknown) => void
   /** Tells the thread that nobody waits any more. */
-  cancel?: () => void
+  cancel?: (() => void) | undefined
   /** Of its wait for a thread. */
-  timer?: NodeJS.Timeout
+  timer?: NodeJS.Timeout | undefined
   isOver: boolean
 }
 

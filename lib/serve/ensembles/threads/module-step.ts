@@ -30,9 +30,9 @@ interface Asked extends Queued {
   readonly resolve: (values: Values) => void
   readonly reject: (reason: unknown) => void
   /** Tells the module that nobody waits any more. */
-  cancel?: () => void
+  cancel?: (() => void) | undefined
   /** Of its wait in the queue. */
-  timer?: NodeJS.Timeout
+  timer?: NodeJS.Timeout | undefined
 }
 
 export class ModuleStep {

@@ -1,0 +1,80 @@
+/**
+ * A bag of options as a table: beside the documented interface, which `satisfies OptionTable<…>` holds it to, a row for
+ * each option with its check and its default. The list of names and the checked record follow from it.
+ */
+import { checkedChoice, checkedListener, checkedNumber, checkedWhole } from './checks.js'
+import { readOptions } from './options.js'
+
+/** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
+export type Check<T> = (value: unknown, name: string) => T
+
+/** An option: what it may be, and what it is where it was not given. */
+export interface OptionRow<T> {
+  readonly check: Check<T>
+  readonly otherwise: T
+}
+
+/** A row for each option of an interface, and none besides. */
+export type OptionTable<Options> = { readonly [Name in keyof Required<Options>]: OptionRow<unknown> }
+
+/** What the rows of a table give. */
+export type Checked<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends OptionRow<infer T> ? T : never
+}
+
+/** An option that may be left out, and is then `otherwise`, or undefined. */
+export function option<T>(check: Check<T>): OptionRow<T | undefined>
+export function option<T>(check: Check<T>, otherwise: T): OptionRow<T>
+export function option<T>(check: Check<T>, otherwise?: T): OptionRow<T | undefined> {
+  return { check, otherwise }
+}
+
+type Rows = Readonly<Record<string, OptionRow<unknown>>>
+
+/**
+ * The options that a user gave, each read once, and checked in the order of the table.
+ * @param prefix of their names in messages: `batching.`
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export function checkedOptions<Table extends Rows>(
+  options: unknown,
+  table: Table,
+  owner: string,
+  prefix = '',
+): Checked<Table> {
+  const names = Object.keys(table)
+  const given: Readonly<Record<string, unknown>> = readOptions(options, names, owner)
+  const values: Record<string, unknown> = {}
+  for (const name of names) {
+    const { check, otherwise } = table[name] as OptionRow<unknown>
+    const value = given[name]
+    values[name] = value === undefined ? otherwise : check(value, prefix + name)
+  }
+  return values as Checked<Table>
+}
+
+/** An integer from `least` to `most`; `what`: better words for it. */
+export function whole(least: number, most?: number, what?: string): Check<number> {
+  return (value, name) => checkedWhole(value, name, least, most, what)
+}
+
+/** A finite number from `low` to `high`; `what`: better words for it. */
+export function number(low: number, high: number, what?: string): Check<number> {
+  return (value, name) => checkedNumber(value, name, low, high, what)
+}
+
+/** Milliseconds from `least` to `most`. */
+export function milliseconds(most: number, least = 0): Check<number> {
+  return number(least, most, `milliseconds from ${least} to ${most}`)
+}
+
+/** One of some words. */
+export function choice<const T extends string>(...choices: readonly T[]): Check<T> {
+  return (value, name) => checkedChoice(value, name, choices)
+}
+
+/** A function. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what it takes is the caller's word
+export function listener<F extends (...args: never[]) => unknown>(): Check<F> {
+  return (value, name) => checkedListener<F>(value, name) as F
+}
