@@ -94,7 +94,7 @@ t.test('a wrong name is answered with one that is near, else with where they are
     t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message })
     t.ok(error.message.length < 200, error.message)
   }
-  await refused('yolo8', /did you mean 'yolov8'\?/)
+  await refused('yolo_v8', /did you mean 'yolov8'\?/)
   await refused('efficientdet-d3', /did you mean 'efficientdet:d3'\?/)
   await refused('efficientdet:d9', /did you mean 'efficientdet:d\d'\?/)
   await refused('toString', /listed in docs\/guides\/pictures-and-tasks\.md/)
