@@ -74,7 +74,6 @@ export function choice<const T extends string>(...choices: readonly T[]): Check<
 }
 
 /** A function. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what it takes is the caller's word
 export function listener<F extends (...args: never[]) => unknown>(): Check<F> {
   return (value, name) => checkedListener<F>(value, name) as F
 }

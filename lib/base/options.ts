@@ -45,11 +45,14 @@ function unknownOption(name: string, known: readonly string[], owner: string): T
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }
 
-/** The one of some names that a wrong one is closest to. */
-export function nearest(name: string, known: readonly string[]): string {
+/** The one of some names that a wrong one is closest to; nothing where that one has more than `most` other letters. */
+export function nearest(name: string, known: readonly string[]): string
+export function nearest(name: string, known: readonly string[], most: number): string | undefined
+export function nearest(name: string, known: readonly string[], most = Infinity): string | undefined {
   const wanted = name.toLowerCase()
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
-  return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate
+  const { candidate, distance } = ranked.reduce((best, next) => (next.distance < best.distance ? next : best))
+  return distance > most ? undefined : candidate
 }
 
 /** Levenshtein's distance; of long names only the beginning counts, so that a hostile one costs nothing. */

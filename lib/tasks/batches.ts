@@ -1,11 +1,11 @@
 import type { TensorInfo } from '../backend/backend.js'
-import { checkedChoice, checkedObject } from '../base/checks.js'
+import { checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { Tensor } from '../tensor.js'
 import { type BatchOptions, batchesOf, type Image, type RawImage } from '../vision/index.js'
-import { PictureInput } from './input.js'
-import { misnamed, type Preset, type PresetName, presets } from './presets.js'
-import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
+import { inputFor } from './opening.js'
+import { checkedPresetName, type Preset, type PresetName } from './presets.js'
+import type { InputSteps } from './steps.js'
 
 /** Options of {@link presetBatches}. */
 export interface PresetBatchOptions extends BatchOptions {
@@ -46,14 +46,10 @@ export function presetBatches(
     size,
     signal,
   } = readOptions(options, ['preset', 'input', 'size', 'signal'], 'presetBatches')
-  const known = preset === undefined ? undefined : stepsOf(preset)
+  const known = preset === undefined ? undefined : familyOf(preset)
   const given = own === undefined ? undefined : (checkedObject(own, 'input') as InputSteps)
-  const steps = checkedSteps(mergedSteps(known, given))
-  const input = new PictureInput(
-    { dimensionNames: [], profiles: [], profileValues: [], format: 'linear', ...info },
-    steps,
-    given?.size !== undefined,
-  )
+  const all: TensorInfo = { dimensionNames: [], profiles: [], profileValues: [], format: 'linear', ...info }
+  const { input } = inputFor(all, known, given)
   const one = async (picture: Image | RawImage): Promise<Tensor> => {
     const frame = input.frame(picture)
     const tensor = Tensor.zeros(info.dtype, input.shape(1, frame))
@@ -63,9 +59,9 @@ export function presetBatches(
   return batchesOf(items, one, size === undefined ? {} : { size: size as number })
 }
 
-function stepsOf(preset: unknown): InputSteps {
-  if (typeof preset === 'object')
-    return checkedObject((checkedObject(preset, 'preset') as Preset).input, 'preset.input')
-  const other = typeof preset === 'string' ? misnamed(preset) : undefined
-  return presets[checkedChoice(preset, 'preset', Object.keys(presets) as PresetName[], other)].input
+function familyOf(preset: unknown): Preset {
+  if (typeof preset !== 'object') return checkedPresetName(preset)
+  const given = checkedObject(preset, 'preset') as Preset
+  checkedObject(given.input, 'preset.input')
+  return given
 }

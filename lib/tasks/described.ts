@@ -4,7 +4,7 @@ import { localPath } from '../base/source.js'
 import type { Size } from '../base/size.js'
 import { TensorRTError } from '../errors.js'
 import { metadataOfBytes, metadataOfFile, type ModelMetadata } from '../onnx/metadata.js'
-import { type Preset, presets } from './presets.js'
+import { type Preset, presetNamed, presets } from './presets.js'
 
 /** @see https://github.com/ultralytics/ultralytics/blob/main/ultralytics/engine/exporter.py */
 export interface Description {
@@ -75,14 +75,14 @@ function sizeIn(text: string): Size | undefined {
 }
 
 type Options = Readonly<Record<string, unknown>>
-type UltralyticsPreset = 'yolov8' | 'ultralytics-cls'
+type UltralyticsPreset = 'ultralytics' | 'ultralytics-cls'
 /** Whose option `preset` is meant, in messages. */
 export type TaskOwner = 'Detector' | 'FaceBlur' | 'Classifier'
 
 /** The presets for what ultralytics exports, by the task that the model names. */
 const tasks: Readonly<Record<string, { readonly owner: TaskOwner; readonly preset: UltralyticsPreset } | undefined>> = {
-  detect: { owner: 'Detector', preset: 'yolov8' },
-  segment: { owner: 'Detector', preset: 'yolov8' },
+  detect: { owner: 'Detector', preset: 'ultralytics' },
+  segment: { owner: 'Detector', preset: 'ultralytics' },
   classify: { owner: 'Classifier', preset: 'ultralytics-cls' },
 }
 
@@ -114,7 +114,7 @@ export function presetFor(name: UltralyticsPreset, { size }: Description): Prese
 }
 
 /** Presets of models that have such metadata; what else is called `names` there need not be classes. */
-const withNames: readonly unknown[] = ['yolov5', 'yolov8', 'yolo11', 'yolov10', 'yolo26', 'ultralytics-cls']
+const withNames: readonly unknown[] = [presets.yolov5, presets.ultralytics, presets['ultralytics-cls']]
 
 /** Options of a task, with what its model says. */
 export interface DescribedOptions {
@@ -130,7 +130,7 @@ export interface DescribedOptions {
 export async function describedOptions(source: unknown, options: unknown, owner: TaskOwner): Promise<DescribedOptions> {
   if (options !== undefined && (typeof options !== 'object' || options === null)) return { options }
   const given = (options ?? {}) as Options
-  const isKnown = withNames.includes(given['preset'])
+  const isKnown = withNames.includes(presetNamed(given['preset']))
   if (given['preset'] !== undefined ? !isKnown : saysOutput(given['output'])) return { options }
   const description = await descriptionOf(source)
   if (description === undefined) return { options }

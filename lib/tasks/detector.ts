@@ -158,8 +158,11 @@ export async function openDetector(
   const { presetName, options: all } = await describedOptions(model, options, owner)
   const split = splitOptions<DetectPreset, DetectorName>(all, 'detect', detectorNames, owner, presetName)
   const labels = await checkedLabels(split.given.labels)
-  const rules = rulesOf(split.preset, split.given)
-  return opened(model, split, (engine, input) => answersOf(engine, input, { ...rules, labels }))
+  // what is wrong with the options is told before anything is loaded
+  rulesOf(split.preset, split.given)
+  return opened(model, split, (engine, input, preset) =>
+    answersOf(engine, input, { ...rulesOf(preset, split.given), labels }),
+  )
 }
 
 interface Rules {

@@ -20,7 +20,7 @@ import { type DetectorOptions, openDetector } from './detector.js'
 import type { Found } from './found.js'
 import type { Opened, TaskSource } from './opening.js'
 import type { PictureStream, TaskOptions } from './pipeline.js'
-import { type Preset, presets } from './presets.js'
+import { type Preset, presetNamed } from './presets.js'
 import { openSegmenter, type SegmenterOptions } from './segmenter.js'
 import type { BlurredVideo, BlurVideoOptions, VideoInput, VideoOutput } from './video/options.js'
 
@@ -178,8 +178,7 @@ export class FaceBlur implements AsyncDisposable {
 
 /** Whether it is a mask that the model gives. */
 function isSegmenting({ preset }: { readonly preset?: unknown }): boolean {
-  const all: Readonly<Record<string, Preset | undefined>> = presets
-  const found = typeof preset === 'string' && Object.hasOwn(all, preset) ? all[preset] : preset
+  const found = presetNamed(preset) ?? preset
   return typeof found === 'object' && found !== null && (found as Partial<Preset>).task === 'segment'
 }
 

@@ -20,6 +20,7 @@ export {
   type Preset,
   type PresetName,
   presets,
+  type Scale,
   type SegmentOutput,
   type SegmentPreset,
 } from './presets.js'

@@ -78,7 +78,7 @@ export class PictureInput {
     if (size !== undefined || isStatic) return
     throw new TensorRTError(
       'ERR_TRT_SHAPES_REQUIRED',
-      `The input ${JSON.stringify(name)} of the model, ${shapeText(shape)}, leaves its size open: give it as input: { size }`,
+      `The input ${JSON.stringify(name)} of the model, ${shapeText(shape)}, leaves its size open: give it as input: { size }, or by a preset of one scale, such as 'efficientnet:b0'`,
     )
   }
 

@@ -1,5 +1,5 @@
 import type { TensorInfo } from '../backend/backend.js'
-import { checkedChoice, checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedObject, checkedWhole } from '../base/checks.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
 import { engineOptionNames, type EngineOptions } from '../engine/options.js'
@@ -10,7 +10,7 @@ import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
 import { sizesOpened, withShapes } from './opened-sizes.js'
 import { type Answers, Pipeline } from './pipeline.js'
-import { misnamed, type Preset, type PresetName, presets } from './presets.js'
+import { checkedPresetName, type Preset, type PresetName, scaledFor } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
 /**
@@ -41,9 +41,8 @@ export interface Split<P extends Preset, K extends string> {
   readonly preset: P | undefined
   /** The preset's name, or "its own"; for messages. */
   readonly presetName: string
-  readonly input: unknown
-  readonly hasInput: boolean
-  readonly hasOwnSize: boolean
+  /** The user's own steps, which go before the preset's. */
+  readonly own: InputSteps | undefined
   readonly inFlight: number
   readonly engine: EngineOptions
 }
@@ -71,27 +70,19 @@ export function splitOptions<P extends Preset, K extends string>(
     given,
     preset,
     presetName: presetName ?? (typeof all['preset'] === 'string' ? all['preset'] : 'its own'),
-    input: mergedSteps(preset?.input, own),
-    hasInput: preset !== undefined || own !== undefined,
-    hasOwnSize: own?.size !== undefined,
+    own,
     inFlight: all['inFlight'] === undefined ? 3 : checkedWhole(all['inFlight'], 'inFlight', 1, 1024),
     engine,
   }
 }
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {
-  const names = Object.keys(presets).filter((name) => (presets as Record<string, Preset>)[name]?.task === task)
-  if (typeof given === 'string') {
-    const other = misnamed(given)
-    if (other !== undefined) throw expected(other, 'preset', given)
-    return (presets as Record<string, Preset>)[
-      checkedChoice(given, 'preset', names, `one of ${owner}'s presets (${names.join(', ')})`)
-    ] as P
-  }
-  const preset = plainCopy(checkedObject(given, 'preset', `a preset, or one of ${names.join(', ')},`)) as P
+  if (typeof given === 'string') return checkedPresetName(given, task, `${owner}'s`) as P
+  const preset = plainCopy(checkedObject(given, 'preset', 'a preset, or the name of one,')) as P
   if (preset.task !== task) throw expected(`a preset whose task is '${task}'`, 'preset', preset.task)
   checkedObject(preset.input, 'preset.input')
   checkedObject(preset.output, 'preset.output')
+  checkedObject(preset.scales ?? {}, 'preset.scales')
   return preset
 }
 
@@ -130,10 +121,10 @@ export interface Opened<R> {
 export async function opened<R, P extends Preset, K extends string>(
   source: TaskSource,
   split: Split<P, K>,
-  answersFor: (engine: Engine, input: PictureInput) => Answers<R>,
+  answersFor: (engine: Engine, input: PictureInput, preset: P | undefined) => Answers<R>,
 ): Promise<Opened<R>> {
-  const steps = checkedSteps(split.input)
-  if (!split.hasInput)
+  const steps = checkedSteps(mergedSteps(split.preset?.input, split.own))
+  if (split.preset === undefined && split.own === undefined)
     throw expected(
       "a preset, or how a picture becomes the model's input (input: {} for pixels of 0 to 255, stretched),",
       'input',
@@ -141,8 +132,8 @@ export async function opened<R, P extends Preset, K extends string>(
     )
   const { engine, isOurs } = await engineOf(source, split, steps)
   try {
-    const input = new PictureInput(pictureInputOf(engine), steps, split.hasOwnSize)
-    const answers = withContext(answersFor(engine, input), split.presetName)
+    const { input, preset } = inputFor(pictureInputOf(engine), split.preset, split.own)
+    const answers = withContext(answersFor(engine, input, preset), split.presetName)
     const pipeline = new Pipeline(engine, input, split.inFlight)
     await rehearse(pipeline, input, answers, split.engine.signal)
     return {
@@ -157,6 +148,22 @@ export async function opened<R, P extends Preset, K extends string>(
     if (isOurs) await engine.close()
     throw error
   }
+}
+
+/**
+ * The input of pictures, and the preset as the scale that it is of has it. @throws TensorRTError ERR_TRT_SHAPE,
+ * ERR_TRT_DTYPE, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_INVALID_ARGUMENT
+ */
+export function inputFor<P extends Preset>(
+  info: TensorInfo,
+  preset: P | undefined,
+  own: InputSteps | undefined,
+): { readonly input: PictureInput; readonly preset: P | undefined } {
+  const inputOf = (of: P | undefined): PictureInput =>
+    new PictureInput(info, checkedSteps(mergedSteps(of?.input, own)), own?.size !== undefined)
+  const input = inputOf(preset)
+  const scaled = preset && scaledFor(preset, input.size)
+  return { input: scaled === preset ? input : inputOf(scaled), preset: scaled }
 }
 
 /** What does not fit is the model: the message says to what. */

@@ -1,19 +1,28 @@
+import { deepFrozen, nearest } from '../base/options.js'
+import type { Size } from '../base/size.js'
+import { expected, TensorRTError } from '../errors.js'
 import { classifyPresets } from './presets/classify.js'
 import { detectPresets } from './presets/detect.js'
 import { segmentPresets } from './presets/segment.js'
-import type { ClassifyPreset, DetectPreset, Preset, SegmentPreset } from './presets/types.js'
+import { presetAliases } from './presets/yolo.js'
+import type { ClassifyPreset, DetectPreset, Preset, Scale, SegmentPreset } from './presets/types.js'
 
+export { presetAliases } from './presets/yolo.js'
 export type {
   ClassifyOutput,
   ClassifyPreset,
   DetectOutput,
   DetectPreset,
   Preset,
+  Scale,
   SegmentOutput,
   SegmentPreset,
 } from './presets/types.js'
 
+const families = { ...classifyPresets, ...detectPresets, ...segmentPresets } as const
+
 type As<T, P> = { readonly [N in keyof T]: P }
+type ScaleOf<T> = { [N in keyof T & string]: T[N] extends { scales: infer S } ? `${N}:${keyof S & string}` : never }
 
 /**
  * How well-known families of models are used, by the names that their field has for them. The shape of a model's output
@@ -23,34 +32,74 @@ export const presets: Readonly<
   As<typeof classifyPresets, ClassifyPreset> &
     As<typeof detectPresets, DetectPreset> &
     As<typeof segmentPresets, SegmentPreset>
-> = frozen({ ...classifyPresets, ...detectPresets, ...segmentPresets })
+> = deepFrozen(families)
 
 /**
- * The name of a family of models: a key of {@link presets}.
+ * The name of a family of models: a key of {@link presets}, another name of it (`yolo11` of `ultralytics`), or one of
+ * its scales (`efficientdet:d7`).
  * @useDeclaredType
  */
-export type PresetName = keyof typeof presets
+export type PresetName =
+  keyof typeof presets | keyof typeof presetAliases | ScaleOf<typeof families>[keyof typeof families]
 
-/**
- * What is meant by a name that two families have: effdet's models, of the coder of google/automl, and TensorFlow's own.
- */
-export function misnamed(name: string): string | undefined {
-  const [, size] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
-  if (size === undefined) return undefined
-  const other = `tfod-efficientdet-${size}`
-  const tfod = Object.hasOwn(presets, other)
-    ? `, or '${other}', for TensorFlow's Object Detection API, whose boxes are coded otherwise,`
-    : ''
-  return `'efficientdet-${size}', for effdet's tf_efficientdet_${size}${tfod}`
+const ofFamilies = Object.entries<Preset>(presets)
+
+/** All that a preset can be called. */
+const named: ReadonlyMap<string, Preset> = new Map([
+  ...ofFamilies,
+  ...Object.entries(presetAliases).map(([alias, family]) => [alias, presets[family]] as const),
+  ...ofFamilies.flatMap(([name, preset]) =>
+    Object.entries(preset.scales ?? {}).map(([scale, more]) => [`${name}:${scale}`, scaled(preset, more)] as const),
+  ),
+])
+
+/** The preset of this name, and of no scale more; nothing where none is called so. */
+export function presetNamed(name: unknown): Preset | undefined {
+  return typeof name === 'string' ? named.get(name) : undefined
 }
 
-/** With all that is in it. */
-function frozen<T extends Readonly<Record<string, Preset>>>(all: T): T {
-  const freeze = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    Object.freeze(value)
-    Object.values(value).forEach(freeze)
-  }
-  freeze(all)
-  return all
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where nothing is called so, or it is of another task */
+export function checkedPresetName(name: unknown, task?: Preset['task'], owner = 'the'): Preset {
+  const preset = presetNamed(name)
+  if (preset === undefined) throw expected(presetWanted(String(name), task, owner), 'preset', name)
+  if (task === undefined || preset.task === task) return preset
+  throw expected(`one of ${owner} presets, whose task is '${task}' and not '${preset.task}',`, 'preset', name)
+}
+
+/** What was meant by a wrong name, or where the names are. */
+export function presetWanted(name: string, task?: Preset['task'], owner = 'the'): string {
+  // effdet's models, of the coder of google/automl, and TensorFlow's own have one name
+  const [, size] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
+  const [theirs, tfod] = [`efficientdet${size?.startsWith('lite') ? '-lite' : ''}:${size}`, `tfod-efficientdet:${size}`]
+  if (size !== undefined && named.has(theirs))
+    return `'${theirs}', for effdet's tf_efficientdet_${size}${named.has(tfod) ? `, or '${tfod}', for TensorFlow's Object Detection API, whose boxes are coded otherwise,` : ''}`
+  const known = [...named].flatMap(([each, preset]) => (task === undefined || preset.task === task ? [each] : []))
+  const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
+  const page = 'listed in docs/guides/pictures-and-tasks.md and by trt run --help'
+  return near === undefined ? `one of ${owner} presets (${page})` : `one of ${owner} presets (did you mean '${near}'?)`
+}
+
+/** A family's preset as a scale has it. */
+function scaled<P extends Preset>({ scales: _, ...preset }: P, { input, output }: Scale): P {
+  return { ...preset, input: { ...preset.input, ...input }, output: { ...preset.output, ...output } } as unknown as P
+}
+
+/**
+ * The preset for a model whose input has this size; as it is, where it has no scales.
+ * @throws TensorRTError ERR_TRT_SHAPE where no scale has that size, ERR_TRT_INVALID_ARGUMENT where several differ
+ */
+export function scaledFor<P extends Preset>(preset: P, size: Size | undefined): P {
+  const scales = Object.entries(preset.scales ?? {})
+  if (scales.length === 0) return preset
+  const fitting = scales.filter(([, { input }]) => input.size === size?.width && input.size === size.height)
+  const [first, ...others] = new Map(fitting.map(([, scale]) => [JSON.stringify(scale), scale])).values()
+  if (first !== undefined && others.length === 0) return scaled(preset, first)
+  const family = ofFamilies.find(([, { source }]) => source === preset.source)?.[0] ?? 'efficientdet'
+  const remedy = (of: typeof scales): string => of.map(([scale]) => `'${family}:${scale}'`).join(' or ')
+  const found = size === undefined ? 'one of any size' : `${size.width} x ${size.height}`
+  if (first !== undefined)
+    throw expected(`a scale, since ${found} is of several: ${remedy(fitting)},`, 'preset', family)
+  const sizes = scales.map(([scale, { input }]) => `${input.size} (${scale})`).join(', ')
+  const message = `Expected an input of one of the sizes of ${family}, ${sizes}, but found ${found}: the scale can be said, such as ${remedy(scales.slice(0, 1))}`
+  throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { found: size } })
 }

@@ -170,13 +170,24 @@ t.test('blur: a picture in which nothing is found is told, and no file says that
   const alone = await ran(faces, at('photos', 'red.png'), ...tiny, '--task', 'blur', '-o', at('red-blurred.png'))
   t.match(alone, { code: 0, stdout: 'hidden\nnothing\n\nNothing was written\n' })
   t.notOk((await readdir(folder)).includes('red-blurred.png'))
-  for (const task of [tiny, ['--preset', 'voc']]) {
+  for (const task of [tiny, ['--preset', 'torchvision-segmentation']]) {
     const model = task === tiny ? faces : classes
     t.equal((await ran(model, at('three.jpg'), ...task, '--require-found')).code, 0, 'what is found is no matter')
   }
   t.equal((await ran(faces, at('photos', 'red.png'), ...tiny, '--require-found')).code, 3)
   await writeFile(at('background.onnx'), answering([filled([1, 21, 64, 64], [[[0, 0, 0, 0], 1]], -1)]))
-  t.equal((await ran(at('background.onnx'), at('photos', 'red.png'), '--preset', 'voc', '--require-found')).code, 3)
+  t.equal(
+    (
+      await ran(
+        at('background.onnx'),
+        at('photos', 'red.png'),
+        '--preset',
+        'torchvision-segmentation',
+        '--require-found',
+      )
+    ).code,
+    3,
+  )
 })
 
 t.test('a model that fixes pictures at next to nothing: by the name of the node that holds its size', async (t) => {
@@ -251,7 +262,7 @@ t.test('a matte that is cut out: the model runs once', async (t) => {
 t.test(
   'segment: classes by their share; the picture under colours, the classes alone, the picture cut out',
   async (t) => {
-    const args = [classes, at('photos', 'red.png'), '--preset', 'voc', '--labels', 'voc']
+    const args = [classes, at('photos', 'red.png'), '--preset', 'torchvision-segmentation', '--labels', 'voc']
     const found = await document(...args, '-o', at('parts'))
     t.same(found.results[0].classes, [
       { classIndex: 0, label: '__background__', pixels: 192, share: 0.75 },
@@ -259,7 +270,7 @@ t.test(
     ])
     t.match((await ran(...args)).stdout, /^class +pixels +share\n__background__ +192 +75\.0 %\nbottle +64 +25\.0 %\n$/)
     const image = await readImage(at('photos', 'red.png'))
-    await using segmenter = await Segmenter.load(classes, { backend: 'cpu', preset: 'voc' })
+    await using segmenter = await Segmenter.load(classes, { backend: 'cpu', preset: 'torchvision-segmentation' })
     const mask = await segmenter.segment(image)
     t.same((await readImage(at('parts', 'red-segmented.png'))).data, (await overlay(image, mask)).data)
     await ran(...args, '-o', at('parts'), '--draw', 'mask')
@@ -314,7 +325,7 @@ t.test("--activation goes before the preset's; a model that ends in a softmax ne
     code: 2,
     stderr: /--activation is of classify/,
   })
-  t.match(await ran(...args, '--preset', 'tf-efficientdet-d0'), { code: 2, stderr: /'efficientdet-d0', for effdet's/ })
+  t.match(await ran(...args, '--preset', 'tf-efficientdet-d0'), { code: 2, stderr: /'efficientdet:d0', for effdet's/ })
 })
 
 t.test('what is wrong with the command line', async (t) => {
@@ -349,7 +360,11 @@ t.test('what is wrong with the command line', async (t) => {
   const { code, stderr } = await ran(colour, picture, '--preset', 'imagnet')
   t.equal(code, 2)
   t.match(stderr, /one of these for --preset, but received "imagnet":\n +classify: imagenet,/)
-  t.match((await ran(colour, picture, '--preset', 'voc')).stderr, /ERR_TRT_SHAPE/, 'a model of another family')
+  t.match(
+    (await ran(colour, picture, '--preset', 'torchvision-segmentation')).stderr,
+    /ERR_TRT_SHAPE/,
+    'a model of another family',
+  )
 })
 
 t.test('ctrl-C: the exit code of a shell, and no half file', async (t) => {

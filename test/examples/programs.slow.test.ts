@@ -101,7 +101,7 @@ t.test('detect-faces: RetinaFace', async (t) => {
 
 for (const [family, classes, more] of [
   ['yolov5', 80, ['--variant', 's']],
-  ['efficientdet-d1', 90, []],
+  ['efficientdet', 90, []],
 ] as const)
   t.test(`detect-objects: ${family}`, async (t) => {
     const args = [first, '--size', '256', '--family', family, '--threshold', '0.05', '--out', t.testdir(), ...more]

@@ -198,7 +198,7 @@ t.test('what a model is not is said when it is opened, with what was expected an
       /168.*\[1, 84, 84\]/,
     ],
     [
-      () => Detector.load(answering([filled([1, 84, 84], [])]), { preset: 'efficientdet-d1', backend: 'cpu' }),
+      () => Detector.load(answering([filled([1, 84, 84], [])]), { preset: 'efficientdet:d1', backend: 'cpu' }),
       'ERR_TRT_SHAPE',
       /\[1, 84, 84\]/,
     ],
@@ -280,12 +280,15 @@ t.test('options: each is checked, by its name', async (t) => {
       () => Classifier.load(model, { ...own, prest: 'imagenet' } as never),
       /Unknown option "prest" for Classifier: did you mean preset/,
     ],
-    [() => Classifier.load(model, { ...own, preset: 'yolov8' } as never), /one of Classifier's presets \(imagenet/],
+    [
+      () => Classifier.load(model, { ...own, preset: 'yolov8' } as never),
+      /one of Classifier's presets, whose task is 'classify' and not 'detect',/,
+    ],
     [
       () => Classifier.load(model, { ...own, preset: { task: 'detect', input: {}, output: {} } } as never),
       /'classify'.*'?preset'?.*"detect"/,
     ],
-    [() => Classifier.load(model, { ...own, preset: 3 } as never), /a preset, or one of imagenet/],
+    [() => Classifier.load(model, { ...own, preset: 3 } as never), /a preset, or the name of one/],
     [() => Classifier.load(model, { ...own, input: { resize: 'crop' } } as never), /'stretch'/],
     [
       () => Classifier.load(model, { ...own, input: { sise: 3 } } as never),

@@ -72,7 +72,7 @@ t.test('a detector needs no preset, and knows its labels', async (t) => {
   t.match(run, {
     code: 0,
     stdout: /^found .*\na dog's /,
-    stderr: /The model says what it is: preset yolov8, 2 classes\n/,
+    stderr: /The model says what it is: preset ultralytics, 2 classes\n/,
   })
 })
 

@@ -203,7 +203,7 @@ t.test('the input of a large picture is bounded, where its size follows from the
   t.same(await inputOf(6000, 40, { preset: 'centerface' }), [1, 3, 32, 1920])
   t.same(await inputOf(40, 6000, { preset: 'retinaface' }), [1, 3, 1920, 12])
   t.same(
-    await inputOf(1000, 10, { preset: 'voc' }),
+    await inputOf(1000, 10, { preset: 'torchvision-segmentation' }),
     [1, 3, 19, 1920],
     "torchvision's max_size, which goes before the shorter side",
   )

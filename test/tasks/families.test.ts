@@ -211,16 +211,16 @@ t.test(
       boxes.data.set([1.7, -1.7, 0.4, -0.4], i * 40 * 4)
     }
     const model = answering([scores, boxes])
-    await using theirs = await Detector.load(model, { preset: 'tfod-efficientdet-d0', backend })
+    await using theirs = await Detector.load(model, { preset: 'tfod-efficientdet:d0', backend })
     t.ok((await theirs.detect(picture)).length > 0)
-    await using detector = await Detector.load(model, { preset: 'efficientdet-d0', backend })
+    await using detector = await Detector.load(model, { preset: 'efficientdet:d0', backend })
     await refused(
       t,
       () => detector.detect(picture),
       /12 of 12 .*TensorFlow's Object Detection API.*coder: 'tf'.*tfod-efficientdet/,
     )
     for (const name of ['tf-efficientdet-d0', 'tf_efficientdet_d0', 'tf_efficientdet_d0_ap']) {
-      const message = /'efficientdet-d0', for effdet's tf_efficientdet_d0, or 'tfod-efficientdet-d0'/
+      const message = /'efficientdet:d0', for effdet's tf_efficientdet_d0, or 'tfod-efficientdet:d0'/
       t.match(await failureOf(() => Detector.load(model, { preset: name as never, backend })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message,
@@ -232,7 +232,7 @@ t.test(
       })
     }
     const lite = await failureOf(() => Detector.load(model, { preset: 'tf_efficientdet_lite1' as never, backend }))
-    t.match(lite.message, /'efficientdet-lite1', for effdet's tf_efficientdet_lite1 for preset/)
+    t.match(lite.message, /'efficientdet-lite:lite1', for effdet's tf_efficientdet_lite1 for preset/)
   },
 )
 
@@ -311,11 +311,11 @@ t.test('a preset whose models end in a softmax takes no logits', async (t) => {
     await using classifier = await Classifier.load(model, { ...options, backend })
     return (await classifier.classify(picture)).map(({ score }) => Math.round(score * 100) / 100)
   }
-  const preset = 'keras-resnet50'
+  const preset = 'keras-caffe'
   await refused(
     t,
     () => scoresOf([590, -3, 1], { preset }),
-    /keras-resnet50: Expected probabilities.*from -3 to 590 whose sum is 588.*activation: 'softmax'/,
+    /keras-caffe: Expected probabilities.*from -3 to 590 whose sum is 588.*activation: 'softmax'/,
   )
   await refused(t, () => scoresOf([0.9, 0.8, 0.9], { preset }), /whose sum is 2\.6/)
   t.same(
@@ -380,10 +380,10 @@ t.test('segmenters: the classes of voc, and maps that lie over the input', async
   const cities = answering([filled([1, 19, 32, 32], [])])
   await refused(
     t,
-    () => Segmenter.load(cities, { preset: 'voc', backend }),
-    /voc: Expected \[N, 21, height, width\], of 21 classes \(output: \{ classes \}.*\[1, 19, 32, 32\]/,
+    () => Segmenter.load(cities, { preset: 'torchvision-segmentation', backend }),
+    /torchvision-segmentation: Expected \[N, 21, height, width\], of 21 classes \(output: \{ classes \}.*\[1, 19, 32, 32\]/,
   )
-  await (await Segmenter.load(cities, { preset: 'voc', output: { classes: 19 }, backend })).close()
+  await (await Segmenter.load(cities, { preset: 'torchvision-segmentation', output: { classes: 19 }, backend })).close()
   for (const shape of [
     [1, 2, 8, 64],
     [1, 2, 64, 31],

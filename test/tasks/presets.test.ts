@@ -6,10 +6,12 @@ import {
   Detector,
   type DetectorOptions,
   type Found,
+  type Preset,
   type PresetName,
   presets,
   Segmenter,
 } from '../../lib/tasks/index.js'
+import { presetAliases, presetNamed } from '../../lib/tasks/presets.js'
 import type { Tensor } from '../../lib/index.js'
 import { logit } from '../support/values.js'
 import { noise, plain } from '../vision/helpers.js'
@@ -197,7 +199,10 @@ const families: Partial<Record<PresetName, Family>> = {
   yolov5: { answer: objects },
   yolov7: { answer: objects },
   yolov8: { answer: centred },
+  ultralytics: { answer: centred },
+  yolov9: { answer: centred },
   yolo11: { answer: centred },
+  yolo12: { answer: centred },
   yolov10: { answer: ended, all: true },
   yolo26: { answer: ended, all: true },
   yolox: { answer: offsets },
@@ -207,15 +212,15 @@ const families: Partial<Record<PresetName, Family>> = {
   rtdetr: { answer: queries, all: true },
 }
 for (let d = 0; d <= 7; d++) {
-  families[`efficientdet-d${d}` as PresetName] = { answer: anchored(d === 7 ? 5 : 4) }
-  families[`tfod-efficientdet-d${d}` as PresetName] = { answer: anchored(4, 774, [10, 5]) }
+  families[`efficientdet:d${d}` as PresetName] = { answer: anchored(d === 7 ? 5 : 4) }
+  families[`tfod-efficientdet:d${d}` as PresetName] = { answer: anchored(4, 774, [10, 5]) }
 }
-families['efficientdet-d7x'] = { answer: anchored(4, 783) }
-for (let d = 0; d <= 4; d++) families[`efficientdet-lite${d}` as PresetName] = { answer: anchored(d < 3 ? 3 : 4) }
+families['efficientdet:d7x'] = { answer: anchored(4, 783) }
+for (let d = 0; d <= 4; d++) families[`efficientdet-lite:lite${d}` as PresetName] = { answer: anchored(d < 3 ? 3 : 4) }
 
 /** From the input to the picture, by how the preset lays it. */
 function placed({ x, y, w, h }: Thing, name: PresetName): number[] {
-  const { resize, position } = presets[name].input
+  const { resize, position } = presetNamed(name)!.input
   if (resize === 'stretch') return [(x - w / 2) * 2, y - h / 2, w * 2, h]
   const top = resize === 'letterbox' && position !== 'start' ? 16 : 0
   return [(x - w / 2) * 2, (y - top - h / 2) * 2, w * 2, h * 2]
@@ -229,7 +234,7 @@ for (const [name, family] of Object.entries(families) as [PresetName, Family][])
     const labels = family.one
       ? ['face']
       : Array.from(
-          { length: presets[name].task === 'detect' && /efficientdet/.test(name) ? 90 : 80 },
+          { length: presetNamed(name)!.task === 'detect' && /efficientdet/.test(name) ? 90 : 80 },
           (_, i) => `class ${i}`,
         )
     const detector = await Detector.load(answering(family.answer(things)), {
@@ -358,13 +363,13 @@ const colour = [200, 100, 50] as const
 const imagenet = [(200 / 255 - 0.485) / 0.229, (100 / 255 - 0.456) / 0.224, (50 / 255 - 0.406) / 0.225]
 const classifiers: Partial<Record<PresetName, { numbers: readonly number[]; size: number }>> = {
   imagenet: { numbers: imagenet, size: 224 },
-  'imagenet-v2': { numbers: imagenet, size: 224 },
+  'torchvision-v2': { numbers: imagenet, size: 224 },
   'ultralytics-cls': { numbers: colour.map((value) => value / 255), size: 224 },
-  'keras-mobilenetv2': { numbers: colour.map((value) => value / 127.5 - 1), size: 224 },
-  'keras-resnet50': { numbers: [50 - 103.939, 100 - 116.779, 200 - 123.68], size: 224 },
+  'keras-tf': { numbers: colour.map((value) => value / 127.5 - 1), size: 224 },
+  'keras-caffe': { numbers: [50 - 103.939, 100 - 116.779, 200 - 123.68], size: 224 },
 }
 for (const [index, size] of [224, 240, 288, 300, 380, 456, 528, 600].entries())
-  classifiers[`efficientnet-b${index}` as PresetName] = { numbers: imagenet, size }
+  classifiers[`efficientnet:b${index}` as PresetName] = { numbers: imagenet, size }
 
 for (const [name, { numbers, size }] of Object.entries(classifiers)) {
   t.test(name, async (t) => {
@@ -383,8 +388,8 @@ for (const [name, { numbers, size }] of Object.entries(classifiers)) {
       )
     t.equal(found.length, 3)
     await classifier.close()
-    t.equal(presets[name as PresetName].input.size, size)
-    const { output } = presets[name as PresetName]
+    t.equal(presetNamed(name)!.input.size, size)
+    const { output } = presetNamed(name)!
     const isLogit = 'activation' in output && output.activation === 'softmax'
     const [most, more] = isLogit ? [3, 1] : [0.7, 0.2]
     const logits = filled(
@@ -410,12 +415,15 @@ t.test('each preset is plain data, says whose it is, and was looked at here', (t
     'tiny-face-api',
     'dbnet',
     'unet',
-    'voc',
+    'torchvision-segmentation',
     'u2net',
     'isnet',
     'isnet-rembg',
   ]
-  t.same(Object.keys(presets).sort(), seen.sort())
+  const named = Object.entries<Preset>(presets).flatMap(([name, { scales }]) =>
+    scales === undefined ? [name] : Object.keys(scales).map((scale) => `${name}:${scale}`),
+  )
+  t.same([...named, ...Object.keys(presetAliases)].sort(), seen.sort())
   for (const preset of Object.values(presets)) {
     t.same(JSON.parse(JSON.stringify(preset)), preset)
     t.ok(preset.source.length > 10)
@@ -434,7 +442,7 @@ function rectangle(data: Float32Array, start: number, value: number): void {
 
 for (const [name, classes] of [
   ['unet', 2],
-  ['voc', 21],
+  ['torchvision-segmentation', 21],
 ] as const) {
   t.test(name, async (t) => {
     const values = filled([1, classes, side, side], [])

@@ -122,7 +122,7 @@ t.test('detectVideo and segmentVideo: answers, drawn where they are wanted', asy
     (_, i) => [[0, i % 64 < 32 ? 0 : 5, Math.floor(i / 64), i % 64], 1] as const,
   )
   await using segmenter = await Segmenter.load(answering([filled([1, 21, 64, 64], half)]), {
-    preset: 'voc',
+    preset: 'torchvision-segmentation',
     backend: 'cpu',
   })
   let masks = 0

@@ -121,7 +121,7 @@ t.test('YOLOv8n with masks', async (t) => {
   )
   const [decoded] = decodeYolo(outputs, { size }) as [Decoded]
   t.ok(decoded.scores.length <= most, `${decoded.scores.length} candidates`)
-  const rules = presets.yolov8.suppress as NonMaxSuppressionOptions
+  const rules = presets.ultralytics.suppress as NonMaxSuppressionOptions
   const indices = suppress(decoded, rules)
   same(t, listed(found), byHand(decoded, indices, frame, true), 1e-3, 'by hand')
   const masks = await instanceMasks({ ...decoded, coefficients: decoded.coefficients! }, outputs['output1']!, frame, {

@@ -8,7 +8,7 @@ import { action, choice, each, newCommand, numberIn, sizeOf, usageError, whole }
 import { openEngine } from '../run/engine.js'
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
-import { saidText } from '../run/preset.js'
+import { presetHelp, saidText } from '../run/preset.js'
 import { filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
@@ -25,6 +25,7 @@ model.onnx --random --shapes images:1x3x224x224`
 /** `trt run`: {@link Engine.infer} on tensors of files, or one of the tasks of `node-tensorrt/tasks` on pictures. */
 export function command(session: Session): Command {
   const run = newCommand(session, 'run', examples)
+    .addHelpText('after', presetHelp)
     .argument('<model>', 'a plan or an ONNX file')
     .argument(
       '[files...]',
@@ -35,7 +36,7 @@ export function command(session: Session): Command {
     .option('--seed <N>', 'another seed gives other numbers', whole(0), 1)
     .option(
       '--preset <NAME>',
-      'how pictures become the input, by the family of models, such as imagenet or yolov8; or a preset in a file of JSON. Models that ultralytics exported say it themselves',
+      'how pictures become the input, by the family of models, such as imagenet, yolov8 or efficientdet:d1; or a preset in a file of JSON. Models that ultralytics exported say it themselves',
     )
     .addOption(
       choice(

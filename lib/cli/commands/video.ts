@@ -6,7 +6,7 @@ import { counted } from '../output/format.js'
 import { refuseOutputs, withForce } from '../output/writable.js'
 import { action, choice, newCommand, numberIn, sizeOf, usageError, whole } from '../parsing.js'
 import { openEngine } from '../run/engine.js'
-import { saidText } from '../run/preset.js'
+import { presetHelp, saidText } from '../run/preset.js'
 import type { Session } from '../session.js'
 import { type VideoGiven, videoTasks } from '../video/given.js'
 
@@ -17,6 +17,7 @@ in.mp4 --model yolov8n.onnx --preset yolov8 --every 5 --jsonl`
 /** `trt video`: tasks of `node-tensorrt/tasks` on the frames of videos. */
 export function command(session: Session): Command {
   const video = newCommand(session, 'video', examples)
+    .addHelpText('after', presetHelp)
     .argument('<videos...>', 'files, patterns of them, or URLs; several go through one engine side by side')
     .requiredOption('--model <FILE>', 'a plan or an ONNX file')
     .option(

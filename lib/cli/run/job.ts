@@ -27,7 +27,7 @@ export async function jobOf(given: RunGiven, model: string, paths: readonly stri
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
   if (preset === undefined)
     return refuse(
-      `--task ${task} needs --preset, how pictures become the input; of families there are\n${await presetList()}`,
+      `--task ${task} needs --preset, how pictures become the input; of families there are\n${presetList()}`,
     )
   if (given.input !== undefined || given.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
@@ -135,8 +135,6 @@ async function refusePictures(files: readonly string[], refuse: Refuse): Promise
   const foreign = files.find((file) => formatOfName(file) === undefined)
   if (foreign === undefined) return
   if (await isPictureName(foreign))
-    refuse(
-      `${foreign} is a picture: --preset says how it becomes the input; of families there are\n${await presetList()}`,
-    )
+    refuse(`${foreign} is a picture: --preset says how it becomes the input; of families there are\n${presetList()}`)
   refuse(`${foreign} is neither a picture nor a file of tensors, which end in ${tensorExtensions.join(', ')}`)
 }

@@ -1,6 +1,7 @@
 import { onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { Preset } from '../../tasks/index.js'
+import { presetAliases, presetNamed, presets, presetWanted } from '../../tasks/presets.js'
 
 export interface FoundPreset {
   readonly preset: Preset
@@ -12,19 +13,13 @@ export interface FoundPreset {
 
 /** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
 export async function presetOf(given: string, refuse: (message: string) => never): Promise<FoundPreset> {
-  const { misnamed, presets } = await import('../../tasks/presets.js')
   if (given.endsWith('.json')) {
     const preset = await presetInFile(given)
     return { preset, given: preset, task: preset.task }
   }
-  const known: Readonly<Record<string, Preset | undefined>> = presets
-  const preset = Object.hasOwn(known, given) ? known[given] : undefined
+  const preset = presetNamed(given)
   if (preset !== undefined) return { preset, given, task: preset.task }
-  const other = misnamed(given)
-  if (other !== undefined) return refuse(`Expected ${other} for --preset but received ${JSON.stringify(given)}`)
-  return refuse(
-    `Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`,
-  )
+  return refuse(`Expected a file of JSON, or ${presetWanted(given)} for --preset but received ${JSON.stringify(given)}`)
 }
 
 /** What a model says of itself: ultralytics' exports do. */
@@ -71,18 +66,18 @@ async function presetInFile(path: string): Promise<Preset> {
   )
 }
 
-/** The names of all presets, those of a task on a line of their own. */
-export async function presetList(): Promise<string> {
-  const { presets } = await import('../../tasks/index.js')
-  const tasks = ['classify', 'detect', 'segment'] as const
-  const named = Object.entries(presets as Readonly<Record<string, Preset>>)
-  return tasks
-    .map(
-      (task) =>
-        `  ${task}: ${named
-          .filter(([, preset]) => preset.task === task)
-          .map(([name]) => name)
-          .join(', ')}`,
-    )
-    .join('\n')
+/** The names of all presets with their scales, those of a task on a line of their own; and their other names. */
+export function presetList(): string {
+  const named = (task: string): string =>
+    Object.entries<Preset>(presets)
+      .filter(([, preset]) => preset.task === task)
+      .map(([name, { scales }]) => name + (scales ? `[:${Object.keys(scales).join('|')}]` : ''))
+      .join(', ')
+  const lines = ['classify', 'detect', 'segment'].map((task) => `  ${task}: ${named(task)}`)
+  return [...lines, `  ultralytics is also called ${Object.keys(presetAliases).join(', ')}`].join('\n')
+}
+
+/** Help that names the presets. */
+export function presetHelp(): string {
+  return `\nPresets (docs/guides/pictures-and-tasks.md says of which models):\n${presetList()}`
 }

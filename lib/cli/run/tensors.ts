@@ -2,6 +2,7 @@ import { basename, join } from 'node:path'
 import { overwritten } from '../../base/overwriting.js'
 import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
+import type { PresetName } from '../../tasks/index.js'
 import type { TensorFormat } from '../../tensor-files/types.js'
 import type { Tensor } from '../../tensor.js'
 import type { Row } from '../output/table.js'
@@ -145,7 +146,7 @@ async function fromFile(
   const { presetBatches } = await import('../../tasks/index.js')
   const { pictureInputOf } = await import('../../tasks/input.js')
   const info = pictureInputOf(engine)
-  const steps = { preset: pictures.preset.preset, input: inputOf(pictures), signal }
+  const steps = { preset: pictures.preset.given as PresetName, input: inputOf(pictures), signal }
   for await (const tensor of presetBatches([image], info, steps)) return { [info.name]: tensor }
   return {}
 }

@@ -39,7 +39,7 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
   const said = given.preset === undefined ? await presetOfModel(given.model, given.task) : undefined
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   if (preset === undefined)
-    return refuse(`--preset is needed, how frames become the input; of families there are\n${await presetList()}`)
+    return refuse(`--preset is needed, how frames become the input; of families there are\n${presetList()}`)
   const task = given.task ?? (preset.task as VideoTask)
   if (!videoTasks.includes(task))
     refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${preset.task}, the preset's own, is none of them`)

@@ -9,7 +9,7 @@ export const segmentPresets = {
     source:
       "a UNet as segmentation-models-pytorch makes them, with ImageNet's colours, trained on pictures that were padded to squares",
   },
-  voc: {
+  'torchvision-segmentation': {
     task: 'segment',
     input: {
       resize: 'stretch',

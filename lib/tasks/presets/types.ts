@@ -91,8 +91,21 @@ export interface SegmentOutput {
 interface Common {
   /** How a picture becomes the model's input. */
   readonly input: InputSteps
+  /**
+   * Of a family whose models differ in size: what each scale adds. The model's input tells which it is, unless the name
+   * does (`efficientdet:d7`).
+   */
+  readonly scales?: Readonly<Record<string, Scale>> | undefined
   /** The code that the preset follows. */
   readonly source: string
+}
+
+/** What a scale of a family adds to its preset. */
+export interface Scale {
+  /** Its `size` is the side of the squares that the scale takes. */
+  readonly input: InputSteps & { readonly size: number }
+  /** Options of the family's decoder. */
+  readonly output?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A family of classifiers. */

@@ -12,14 +12,6 @@ const letterbox: InputSteps = {
   range: '0-1',
 }
 
-const ultralytics = (source: string): DetectPreset => ({
-  task: 'detect',
-  input: letterbox,
-  output: { decoder: 'ultralytics', scoreThreshold: 0.25, clip: true },
-  suppress: { iouThreshold: 0.7, maximum: 300 },
-  source,
-})
-
 const withAnchors = (anchors: 'v5' | 'v7', source: string): DetectPreset => ({
   task: 'detect',
   input: letterbox,
@@ -28,18 +20,19 @@ const withAnchors = (anchors: 'v5' | 'v7', source: string): DetectPreset => ({
   source,
 })
 
-const predict = 'ultralytics 8.4, cfg/default.yaml, data/augment.py: LetterBox'
-
 export const yolos = {
   yolov5: withAnchors(
     'v5',
-    "ultralytics/yolov5, detect.py; what ultralytics' own package calls v5 is of the family yolov8",
+    "ultralytics/yolov5, detect.py; what ultralytics' own package calls v5 is of the family ultralytics",
   ),
   yolov7: withAnchors('v7', 'WongKinYiu/yolov7, detect.py'),
-  yolov8: ultralytics(predict),
-  yolo11: ultralytics(predict),
-  yolov10: ultralytics(`${predict}, end to end`),
-  yolo26: ultralytics(`${predict}, end to end`),
+  ultralytics: {
+    task: 'detect',
+    input: letterbox,
+    output: { decoder: 'ultralytics', scoreThreshold: 0.25, clip: true },
+    suppress: { iouThreshold: 0.7, maximum: 300 },
+    source: 'ultralytics 8.4, cfg/default.yaml, data/augment.py: LetterBox; end to end or not, as the output says',
+  },
   yolox: {
     task: 'detect',
     input: {
@@ -57,3 +50,13 @@ export const yolos = {
     source: 'Megvii-BaseDetection/YOLOX, demo/ONNXRuntime/onnx_inference.py',
   },
 } satisfies Readonly<Record<string, DetectPreset>>
+
+/** Names that the field has for what ultralytics exports: versions of one family. */
+export const presetAliases = {
+  yolov8: 'ultralytics',
+  yolov9: 'ultralytics',
+  yolov10: 'ultralytics',
+  yolo11: 'ultralytics',
+  yolo12: 'ultralytics',
+  yolo26: 'ultralytics',
+} as const

@@ -126,7 +126,7 @@ function checkCoder(
   throw new TensorRTError(
     'ERR_TRT_SHAPE',
     `Expected boxes that overlap their anchors but ${apart} of ${likely} with a score of at least ${sure} do not, in ${shapesText(outputs)}: ` +
-      "this looks like a model of TensorFlow's Object Detection API, whose offsets are 10 and 5 times as large: coder: 'tf', or a preset tfod-efficientdet-*",
+      "this looks like a model of TensorFlow's Object Detection API, whose offsets are 10 and 5 times as large: coder: 'tf', or the preset tfod-efficientdet",
     { details: { shapes: outputs.map(({ shape }) => shape), likely, apart } },
   )
 }

@@ -1,0 +1,107 @@
+// Names of presets: families, their scales by the size of a model's input, other names, and wrong ones.
+import t from 'tap'
+import {
+  Classifier,
+  Detector,
+  FaceBlur,
+  type Preset,
+  presetBatches,
+  presets,
+  Segmenter,
+} from '../../lib/tasks/index.js'
+import { checkedPresetName, presetAliases, presetNamed, scaledFor } from '../../lib/tasks/presets.js'
+import { failureOf } from '../support/errors.js'
+import { noise } from '../vision/helpers.js'
+import { answering, colours, filled } from './models.js'
+
+const backend = 'cpu' as const
+const square = (side: number) => ({ width: side, height: side })
+const withScales = Object.entries<Preset>(presets).flatMap(([name, preset]) =>
+  Object.entries(preset.scales ?? {}).map(([scale, { input }]) => ({ name, preset, scale, size: input.size })),
+)
+/** Sizes that two scales share which are decoded otherwise. */
+const ambiguous = ['efficientdet:d7', 'efficientdet:d7x']
+
+t.test('there are 24 families; other names are of one of them', (t) => {
+  t.equal(Object.keys(presets).length, 24)
+  for (const [alias, family] of Object.entries(presetAliases)) t.equal(presetNamed(alias), presets[family], alias)
+  t.equal(withScales.length, 8 + 9 + 5 + 8)
+  t.end()
+})
+
+for (const { name, preset, scale, size } of withScales.filter((of) => !ambiguous.includes(`${of.name}:${of.scale}`)))
+  t.test(`${name}:${scale} is found by ${size} pixels`, async (t) => {
+    const said = presetNamed(`${name}:${scale}`)!
+    t.same(scaledFor(preset, square(size)), said)
+    t.equal(said.input.size, size)
+    const batch = async (of: string | Preset): Promise<Buffer> => {
+      const info = { name: 'x', dtype: 'float32', shape: [1, 3, size, size] } as const
+      for await (const { data } of presetBatches([noise(70, 40)], info, { preset: of as never }))
+        return Buffer.from(data.buffer as ArrayBuffer)
+      throw new Error('no batch')
+    }
+    const written = await batch(name)
+    t.ok(written.equals(await batch(`${name}:${scale}`)), 'the same input')
+    t.ok(written.equals(await batch({ ...preset })), 'of a copy, too')
+  })
+
+t.test('a model is decoded as the scale that its size tells', async (t) => {
+  const count = [40, 20, 10, 5, 3].reduce((sum, side) => sum + side * side * 9, 0)
+  const [scores, boxes] = [filled([1, count, 90], [[[0, 4000, 2], 3]], -20), filled([1, count, 4], [])]
+  const model = answering([scores, boxes], { input: [1, 3, 320, 320] })
+  const found = async (preset: 'efficientdet-lite' | 'efficientdet-lite:lite0' | 'efficientdet-lite:lite4') => {
+    await using detector = await Detector.load(model, { preset, backend })
+    return await detector.detect(noise(320, 320))
+  }
+  const byName = await found('efficientdet-lite:lite0')
+  t.equal(byName.length, 1)
+  t.same(await found('efficientdet-lite'), byName)
+  t.notSame(await found('efficientdet-lite:lite4'), byName, 'whose anchors are larger')
+})
+
+t.test('classifiers: by the size of the model, or by the size that is asked for', async (t) => {
+  const scores = async (model: Uint8Array, options: object) => {
+    const output = { activation: 'none' as const }
+    await using classifier = await Classifier.load(model, { ...options, output, backend })
+    return await classifier.classify(noise(300, 200))
+  }
+  const wanted = await scores(colours([1, 3, 240, 240]), { preset: 'efficientnet:b1' })
+  t.same(await scores(colours([1, 3, 240, 240]), { preset: 'efficientnet' }), wanted)
+  const open = colours([1, 3, 'height', 'width'])
+  t.same(await scores(open, { preset: 'efficientnet', input: { size: 240 } }), wanted)
+  const load = (): Promise<unknown> => Classifier.load(open, { preset: 'efficientnet', backend })
+  t.match(await failureOf(load), { code: 'ERR_TRT_SHAPES_REQUIRED', message: /input: \{ size \}.*'efficientnet:b0'/ })
+})
+
+t.test('a size of no scale, and one of two', async (t) => {
+  const model = answering([filled([1, 774, 90], [], -20), filled([1, 774, 4], [])])
+  t.match(await failureOf(() => Detector.load(model, { preset: 'efficientdet', backend })), {
+    code: 'ERR_TRT_SHAPE',
+    message: /efficientdet, 512 \(d0\), 640 \(d1\).* but found 64 x 64.*'efficientdet:d0'/,
+  })
+  t.throws(() => scaledFor<Preset>(presets.efficientdet, { width: 640, height: 512 }), { code: 'ERR_TRT_SHAPE' })
+  t.throws(() => scaledFor<Preset>(presets.efficientdet, square(1536)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /1536 x 1536 is of several: 'efficientdet:d7' or 'efficientdet:d7x'/,
+  })
+  await (await Detector.load(model, { preset: 'efficientdet:d0', backend })).close()
+})
+
+t.test('a wrong name is answered with one that is near, else with where they are', async (t) => {
+  const model = answering([filled([1, 84, 84], [])])
+  const refused = async (preset: string, message: RegExp): Promise<void> => {
+    const error = await failureOf(() => Detector.load(model, { preset: preset as never, backend }))
+    t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+    t.ok(error.message.length < 200, error.message)
+  }
+  await refused('yolo_v8', /did you mean 'yolov8'\?/)
+  await refused('efficientdet-d3', /did you mean 'efficientdet:d3'\?/)
+  await refused('efficientdet:d9', /did you mean 'efficientdet:d\d'\?/)
+  await refused('toString', /listed in docs\/guides\/pictures-and-tasks\.md/)
+  await refused('something else', /one of Detector's presets \(listed in .*trt run --help/)
+  await refused('imagenet', /Detector's presets, whose task is 'detect' and not 'classify'/)
+  t.match(await failureOf(() => Segmenter.load(model, { preset: 'isnett' as never })), /did you mean 'isnet'/)
+  t.match(await failureOf(() => FaceBlur.load(model, { preset: 'centrface' as never })), /did you mean 'centerface'/)
+  t.throws(() => checkedPresetName('imagnet'), /did you mean 'imagenet'/)
+  t.throws(() => checkedPresetName(3), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+})
