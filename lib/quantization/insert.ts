@@ -98,7 +98,7 @@ export class Pairs {
     })
   }
 
-  #pair(value: string, constants: readonly string[], attributes: { readonly axis?: number | undefined }): string {
+  #pair(value: string, constants: readonly string[], attributes: { readonly axis?: number }): string {
     const { editor } = this.#graph
     const quantized = editor.addNode('QuantizeLinear', [value, ...constants], attributes, {
       output: editor.unused(`${value}_quantized`),
