@@ -42,10 +42,17 @@ export function checkedOptions<Table extends Rows>(
   owner: string,
   prefix = '',
 ): Checked<Table> {
-  const names = Object.keys(table)
-  const given: Readonly<Record<string, unknown>> = readOptions(options, names, owner)
+  return checkedRows(readOptions(options, Object.keys(table), owner), table, prefix)
+}
+
+/** The same of options that were read already, which may have others beside. */
+export function checkedRows<Table extends Rows>(
+  given: Readonly<Record<string, unknown>>,
+  table: Table,
+  prefix = '',
+): Checked<Table> {
   const values: Record<string, unknown> = {}
-  for (const name of names) {
+  for (const name of Object.keys(table)) {
     const { check, otherwise } = table[name] as OptionRow<unknown>
     const value = given[name]
     values[name] = value === undefined ? otherwise : check(value, prefix + name)

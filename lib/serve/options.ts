@@ -12,7 +12,7 @@ import {
 } from '../base/checks.js'
 import { checkedPath } from '../base/files.js'
 import { plainCopy, readOptions } from '../base/options.js'
-import { checkedEngineOptions } from '../engine/options.js'
+import { checkedEngineOptions } from '../engine/checked-options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { restrictedCategories } from './front/options.js'
 import type { GrpcConnections } from './grpc/options.js'

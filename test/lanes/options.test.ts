@@ -1,7 +1,7 @@
 // The options of an engine's lanes: what is refused and with which words.
 import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
-import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
+import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/checked-options.js'
 import { identity } from '../support/models.js'
 import { load, rowsPlan, suiteFamilies } from './rig.js'
 
