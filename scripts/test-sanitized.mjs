@@ -44,7 +44,17 @@ const crossing = [
  * that are killed again and again.
  */
 const all = [
-  ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'layers/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
+  ...[
+    'fake',
+    'native',
+    'engine',
+    'lanes',
+    'file-lock',
+    'layers/engine',
+    'benchmark/engine',
+    'cache/engine',
+    'plan/fit',
+  ],
   // what the addon does to pixels
   ...[
     'into',

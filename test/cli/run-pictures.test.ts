@@ -331,7 +331,7 @@ t.test("--activation goes before the preset's; a model that ends in a softmax ne
 t.test('what is wrong with the command line', async (t) => {
   const picture = at('photos', 'red.png')
   const wrong = [
-    [[picture], /is a picture: --preset says how it becomes the input.*\n +classify: imagenet/],
+    [[picture], /is a picture: --preset says how it becomes the input.*\nclassify +imagenet/],
     [['--preset', 'imagenet'], /--task classify needs pictures/],
     [[picture, '--preset', 'imagenet', '-o', at('drawn')], /classify draws nothing/],
     [[picture, ...tiny, '--task', 'blur'], /--task blur needs --output/],
@@ -359,7 +359,9 @@ t.test('what is wrong with the command line', async (t) => {
   }
   const { code, stderr } = await ran(colour, picture, '--preset', 'imagnet')
   t.equal(code, 2)
-  t.match(stderr, /one of these for --preset, but received "imagnet":\n +classify: imagenet,/)
+  t.match(stderr, /one of the presets \(did you mean 'imagenet'\?\) for --preset but received "imagnet"/)
+  const far = await ran(at('no-model.onnx'), picture, '--preset', 'somethingElse')
+  t.match(far, { code: 2, stderr: /listed in docs\/guides\/pictures-and-tasks\.md\s+and\s+by trt run --help/ })
   t.match(
     (await ran(colour, picture, '--preset', 'torchvision-segmentation')).stderr,
     /ERR_TRT_SHAPE/,

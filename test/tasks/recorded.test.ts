@@ -18,7 +18,7 @@ import { noise } from '../vision/helpers.js'
 import { answering } from './models.js'
 
 interface Recorded extends Boxes {
-  readonly preset: PresetName
+  readonly preset: string
   readonly seed: number
   /** Of the picture. */
   readonly width: number
@@ -71,7 +71,8 @@ async function same(
 }
 
 function asRecorded(recorded: Recorded): Given {
-  const { preset, width, height, classCount } = recorded
+  const { width, height, classCount } = recorded
+  const preset = recorded.preset.replace(/-(d\d)$/, ':$1') as PresetName
   const labels = Array.from({ length: classCount }, (_, i) => `class ${i}`)
   return {
     picture: { width, height },

@@ -25,7 +25,7 @@ model.onnx --random --shapes images:1x3x224x224`
 /** `trt run`: {@link Engine.infer} on tensors of files, or one of the tasks of `node-tensorrt/tasks` on pictures. */
 export function command(session: Session): Command {
   const run = newCommand(session, 'run', examples)
-    .addHelpText('after', presetHelp)
+    .addHelpText('after', presetHelp(session))
     .argument('<model>', 'a plan or an ONNX file')
     .argument(
       '[files...]',

@@ -17,7 +17,7 @@ in.mp4 --model yolov8n.onnx --preset yolov8 --every 5 --jsonl`
 /** `trt video`: tasks of `node-tensorrt/tasks` on the frames of videos. */
 export function command(session: Session): Command {
   const video = newCommand(session, 'video', examples)
-    .addHelpText('after', presetHelp)
+    .addHelpText('after', presetHelp(session))
     .argument('<videos...>', 'files, patterns of them, or URLs; several go through one engine side by side')
     .requiredOption('--model <FILE>', 'a plan or an ONNX file')
     .option(

@@ -1,6 +1,8 @@
 import { onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { Preset } from '../../tasks/index.js'
+import { type Field, fieldsText } from '../output/format.js'
+import type { Session } from '../session.js'
 import { presetAliases, presetNamed, presets, presetWanted } from '../../tasks/presets.js'
 
 export interface FoundPreset {
@@ -66,18 +68,18 @@ async function presetInFile(path: string): Promise<Preset> {
   )
 }
 
-/** The names of all presets with their scales, those of a task on a line of their own; and their other names. */
-export function presetList(): string {
-  const named = (task: string): string =>
+/** The names of all presets with their scales, those of a task beside it; and their other names. */
+export function presetList(width?: number): string {
+  const named = (task: Preset['task']): string =>
     Object.entries<Preset>(presets)
       .filter(([, preset]) => preset.task === task)
       .map(([name, { scales }]) => name + (scales ? `[:${Object.keys(scales).join('|')}]` : ''))
       .join(', ')
-  const lines = ['classify', 'detect', 'segment'].map((task) => `  ${task}: ${named(task)}`)
-  return [...lines, `  ultralytics is also called ${Object.keys(presetAliases).join(', ')}`].join('\n')
+  const tasks = (['classify', 'detect', 'segment'] as const).map((task): Field => [task, named(task)])
+  return fieldsText([...tasks, ['also', `${Object.keys(presetAliases).join(', ')}, which are ultralytics`]], width)
 }
 
 /** Help that names the presets. */
-export function presetHelp(): string {
-  return `\nPresets (docs/guides/pictures-and-tasks.md says of which models):\n${presetList()}`
+export function presetHelp(session: Session): string {
+  return `\nPresets (docs/guides/pictures-and-tasks.md says of which models):\n${presetList(session.width)}`
 }

@@ -143,7 +143,7 @@ function engineOptions(flags: Flags, { plugins, hostCode }: BackendConfig): Pick
   const tensorrt = flags.text('tensorrt')
   return {
     engine: {
-      tensorrt,
+      ...(tensorrt !== undefined && { tensorrt }),
       ...(plugins.length > 0 && { plugins }),
       ...(hostCode && { hostCode }),
     },

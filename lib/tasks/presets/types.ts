@@ -102,8 +102,11 @@ interface Common {
 
 /** What a scale of a family adds to its preset. */
 export interface Scale {
-  /** Its `size` is the side of the squares that the scale takes. */
-  readonly input: InputSteps & { readonly size: number }
+  /** What of the input is of the scale. */
+  readonly input: InputSteps & {
+    /** The side of the squares that the scale takes, in pixels. */
+    readonly size: number
+  }
   /** Options of the family's decoder. */
   readonly output?: Readonly<Record<string, unknown>> | undefined
 }
