@@ -4,9 +4,10 @@ import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
 import { checkedBoolean } from './base/checks.js'
-import { checkedLibraryPath, readOptions } from './base/options.js'
+import { readOptions } from './base/options.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
+import { checkedPath } from './base/source.js'
 import { TensorRTError } from './errors.js'
 import { Tensor } from './tensor.js'
 
@@ -125,7 +126,7 @@ export interface Capabilities {
 /** Options of {@link capabilities}. */
 export interface CapabilitiesOptions {
   /** The path of a TensorRT library, or of the folder that has it: only that is looked at. */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /**
    * Also try whether ONNX runs here, and on what: {@link Capabilities.run}. That loads what an Engine would: the driver
    * and TensorRT, or onnxruntime, which then stays in this process.
@@ -148,7 +149,7 @@ export interface CapabilitiesOptions {
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
   const given = readOptions(options, ['tensorrt', 'run'], 'capabilities')
-  const tensorrt = checkedLibraryPath(given.tensorrt)
+  const tensorrt = given.tensorrt === undefined ? undefined : checkedPath(given.tensorrt, 'tensorrt')
   const tries = given.run !== undefined && checkedBoolean(given.run, 'run')
   const portable = whyPortable() !== undefined
   const cpu = findOnnxRuntime(portable)

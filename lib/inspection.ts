@@ -18,7 +18,7 @@ export interface InspectOptions {
   /**
    * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that is found.
    */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /** The number of the GPU; default 0. */
   readonly device?: number | undefined
   /** The shapes of a model's inputs, by name: what its values take depends on them. Refused for a plan. */

@@ -8,7 +8,8 @@ import {
   rememberFiles,
 } from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
-import { checkedPath, isThere, pointed } from './base/files.js'
+import { isThere, pointed } from './base/files.js'
+import { checkedPath } from './base/source.js'
 import { expected } from './errors.js'
 import { newHash, sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'

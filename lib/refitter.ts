@@ -18,7 +18,7 @@ export interface RefitterOptions {
    * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that runs the
    * plan.
    */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /** The number of the GPU; default 0. */
   readonly device?: number | undefined
 }

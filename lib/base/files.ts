@@ -1,21 +1,10 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
-import { isText } from './checks.js'
+import { basename, dirname, join } from 'node:path'
 import { lfsPointer } from './lfs.js'
 import { writeFully } from './pieces.js'
-import { localPath } from './source.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
-import { expected, TensorRTError } from '../errors.js'
-
-/**
- * An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError
- * ERR_TRT_INVALID_ARGUMENT
- */
-export function checkedPath(path: unknown, name = 'path'): string {
-  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
-  throw expected('a path or a file: URL', name, path)
-}
+import { TensorRTError } from '../errors.js'
 
 /**
  * Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they

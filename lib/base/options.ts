@@ -1,6 +1,6 @@
-import { checkedObject, checkedSignal, checkedText, isWhole } from './checks.js'
+import { checkedObject, checkedSignal, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
-import { localPath } from './source.js'
+import { checkedPath } from './source.js'
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
@@ -97,14 +97,5 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
   readonly device: number
 } {
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  return { tensorrt: checkedLibraryPath(tensorrt), device }
-}
-
-/**
- * The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError
- * ERR_TRT_INVALID_ARGUMENT
- */
-export function checkedLibraryPath(tensorrt: unknown): string | undefined {
-  if (tensorrt === undefined) return undefined
-  return localPath(checkedText(tensorrt, 'tensorrt', 'a path'), 'tensorrt')
+  return { tensorrt: tensorrt === undefined ? undefined : checkedPath(tensorrt, 'tensorrt'), device }
 }

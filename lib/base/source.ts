@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { expected, reworded } from '../errors.js'
+import { isText } from './checks.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
 export type ModelSource = string | URL | Uint8Array | ArrayBuffer
@@ -24,6 +25,16 @@ export function checkedSource(source: unknown, name = 'source'): string | Uint8A
 export function onnxSource(source: unknown, name: string): OnnxSource {
   const checked = checkedSource(source, name)
   return typeof checked === 'string' ? { path: checked } : { model: checked }
+}
+
+/**
+ * What every option that takes a path takes: a path, a `file:` URL, or that URL written out; as an absolute path, so
+ * that a later chdir changes nothing. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+export function checkedPath(path: unknown, name = 'path'): string {
+  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
+  throw expected('a path or a file: URL', name, path)
 }
 
 /**

@@ -26,7 +26,7 @@ export interface BuilderOptions extends TimingCacheOptions {
    * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that can
    * build here.
    */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /** The number of the GPU to build for; default 0. TensorRT-RTX needs none. */
   readonly device?: number | undefined
   /**

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path'
 import type { NativeBuildOptions } from '../backend/native-types.js'
-import { checkedBoolean, checkedChoice, checkedText } from '../base/checks.js'
-import { localPath } from '../base/source.js'
+import { checkedBoolean, checkedChoice } from '../base/checks.js'
+import { checkedPath } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 
 export interface TimingCacheOptions {
@@ -13,7 +12,7 @@ export interface TimingCacheOptions {
    * measures nothing.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_timing_cache.html
    */
-  readonly timingCache?: string | undefined
+  readonly timingCache?: string | URL | undefined
   /**
    * What happens where the timing cache lacks something: it is measured (TensorRT's default), or the build fails.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html
@@ -51,7 +50,7 @@ export function checkedTimingCache(
   // absolute, since a build may run in another process
   return {
     timingCache: {
-      path: resolve(localPath(checkedText(path, 'timingCache', 'a path'), 'timingCache')),
+      path: checkedPath(path, 'timingCache'),
       errorOnMiss: miss === 'error' ? 1 : 0,
       editable: editable ? 1 : 0,
     },

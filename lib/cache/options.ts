@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
 import { checkedBytes } from '../building/options.js'
-import { checkedObject, checkedText } from '../base/checks.js'
+import { checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
-import { localPath } from '../base/source.js'
+import { checkedPath } from '../base/source.js'
 import { userCacheFolder } from '../base/user-folders.js'
 import { TensorRTError } from '../errors.js'
 
@@ -12,7 +12,7 @@ export interface EngineCacheOptions {
    * The folder that the plans are kept in; default $NODE_TENSORRT_CACHE, else $XDG_CACHE_HOME/node-tensorrt/engines,
    * else ~/.cache/node-tensorrt/engines. It is made when it is needed.
    */
-  readonly folder?: string | undefined
+  readonly folder?: string | URL | undefined
   /**
    * The most bytes that the plans may have together: a number, or text such as `"512MiB"` or `"20GiB"`; default 10 GiB.
    * Those that were not used for the longest time are removed first.
@@ -40,7 +40,7 @@ const defaultMaxBytes = 10 * 2 ** 30
 export function checkedCacheOptions(options: unknown): CacheWish {
   const { folder, maxBytes } = readOptions(options, ['folder', 'maxBytes'], 'the engine cache')
   return {
-    folder: folder === undefined ? defaultFolder() : checkedFolder(folder),
+    folder: folder === undefined ? defaultFolder() : checkedPath(folder, 'folder'),
     maxBytes: maxBytes === undefined ? defaultMaxBytes : checkedBytes(maxBytes, 'maxBytes'),
   }
 }
@@ -52,12 +52,8 @@ export function checkedCacheOptions(options: unknown): CacheWish {
 export function checkedCache(cache: unknown): CacheWish | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)
-  if (typeof cache === 'string') return checkedCacheOptions({ folder: cache })
+  if (typeof cache === 'string' || cache instanceof URL) return checkedCacheOptions({ folder: cache })
   return checkedCacheOptions(checkedObject(cache, 'cache', 'true, false, a folder, or { folder, maxBytes }'))
-}
-
-function checkedFolder(folder: unknown): string {
-  return resolve(localPath(checkedText(folder, 'folder', 'the path of a folder'), 'folder'))
 }
 
 /** How to name another folder, for errors. */

@@ -10,7 +10,6 @@ import {
   checkedWhole,
   isWhole,
 } from '../base/checks.js'
-import { checkedPath } from '../base/files.js'
 import {
   checkedOptions,
   checkedRows,
@@ -22,7 +21,7 @@ import {
   whole,
 } from '../base/option-table.js'
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
-import { onnxSource } from '../base/source.js'
+import { checkedPath, onnxSource } from '../base/source.js'
 import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
 import { checkedCache } from '../cache/options.js'
 import { expected } from '../errors.js'

@@ -1,7 +1,7 @@
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
-import { checkedBoolean, checkedObject, checkedText, isText } from '../base/checks.js'
+import { checkedBoolean, checkedObject, isText } from '../base/checks.js'
 import { checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
-import { localPath } from '../base/source.js'
+import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 
 /** How onnxruntime runs a model on the CPU. */
@@ -11,7 +11,7 @@ export interface OnnxRuntimeOptions {
    * found, such as that of the package onnxruntime-node. It has no effect where the addon does not load: there
    * onnxruntime-node runs the model.
    */
-  readonly path?: string | undefined
+  readonly path?: string | URL | undefined
   /**
    * How far the graph is optimized before it runs; default `all`. `layout` and `all` may change the last digits of
    * results.
@@ -55,7 +55,7 @@ export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
 const checkedThreads = whole(1, 1024, 'a number of threads from 1 to 1024')
 
 const table = {
-  path: option((value, name) => localPath(checkedText(value, name, 'a path'), name)),
+  path: option(checkedPath),
   optimization: option(choice(...optimizations), 'all'),
   deterministic: option(checkedBoolean, false),
   config: option(checkedConfig, {}),

@@ -146,7 +146,7 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that is
    * found.
    */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /**
    * The most bytes of GPU memory that the engine may take, with its lanes and those of all engines that attach to it;
    * default: no limit. An inference that would need more is rejected with ERR_TRT_OUT_OF_MEMORY, whose message says how
@@ -168,7 +168,7 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * see {@link EngineCacheOptions.folder}; a text: another folder; an object: a folder and the most bytes in it. What
    * TensorRT-RTX compiles for this GPU is kept there, too. `false`: the plan is built each time.
    */
-  readonly cache?: boolean | string | EngineCacheOptions | undefined
+  readonly cache?: boolean | string | URL | EngineCacheOptions | undefined
   /**
    * For ONNX on TensorRT: called as the build goes on, on the thread of the caller. What it throws ends the loading.
    */

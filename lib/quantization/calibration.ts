@@ -1,6 +1,7 @@
 import { expected, TensorRTError } from '../errors.js'
 import { checkedChoice } from '../base/checks.js'
-import { checkedPath, onFile, readText, saveText } from '../base/files.js'
+import { onFile, readText, saveText } from '../base/files.js'
+import { checkedPath } from '../base/source.js'
 import { type Abortable, checkedAbort, readOptions } from '../base/options.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
 import type { Histogram } from './histogram.js'

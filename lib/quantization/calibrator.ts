@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
-import { checkedPath, isMissing, onFile, readText, saveText } from '../base/files.js'
+import { isMissing, onFile, readText, saveText } from '../base/files.js'
+import { checkedPath } from '../base/source.js'
 import { readOptions, unaborted } from '../base/options.js'
 import type { CpuOptions } from '../backend/cpu-options.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'

@@ -10,7 +10,7 @@ import {
   isText,
   isWhole,
 } from '../base/checks.js'
-import { checkedPath } from '../base/files.js'
+import { checkedPath } from '../base/source.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { checkedEngineOptions } from '../engine/checked-options.js'
 import { expected, TensorRTError } from '../errors.js'

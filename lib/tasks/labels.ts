@@ -1,5 +1,6 @@
 import { checkedArray } from '../base/checks.js'
-import { checkedPath, onFile, readText } from '../base/files.js'
+import { onFile, readText } from '../base/files.js'
+import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { imagenet } from './imagenet.js'
 

@@ -1,6 +1,7 @@
 import { basename, extname, join } from 'node:path'
 import { checkedBoolean, checkedChoice, checkedObject } from '../base/checks.js'
-import { checkedPath, makeFolder, onFile, saveFile } from '../base/files.js'
+import { makeFolder, onFile, saveFile } from '../base/files.js'
+import { checkedPath } from '../base/source.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'

@@ -1,18 +1,11 @@
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import {
-  checkedArray,
-  checkedBoolean,
-  checkedChoice,
-  checkedListener,
-  checkedText,
-  checkedWhole,
-} from '../base/checks.js'
+import { checkedArray, checkedBoolean, checkedChoice, checkedListener, checkedWhole } from '../base/checks.js'
 import { saveFile } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
-import { localPath } from '../base/source.js'
+import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize, checkStillThere } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
@@ -222,7 +215,7 @@ interface Target {
 }
 
 function checkedTarget(path: unknown, name: string): Target {
-  const target = localPath(checkedText(path, name, 'a path'), name)
+  const target = checkedPath(path, name)
   const format = formatOfExtension[extname(target).toLowerCase()]
   if (format === undefined)
     throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, name, path)

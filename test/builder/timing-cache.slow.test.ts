@@ -284,8 +284,8 @@ t.test('an editable cache needs TensorRT 10.8', async (t) => {
 
 t.test('options that cannot be', async (t) => {
   const rows: [object, RegExp][] = [
-    [{ timingCache: '' }, /a path for timingCache/],
-    [{ timingCache: true }, /a path for timingCache/],
+    [{ timingCache: '' }, /a path or a file: URL for timingCache/],
+    [{ timingCache: true }, /a path or a file: URL for timingCache/],
     [{ timingCache: 'x', timingCacheMiss: 'ignore' }, /'measure' or 'error' for timingCacheMiss/],
     [{ timingCache: 'x', editableTimingCache: 1 }, /true or false for editableTimingCache/],
     [{ timingCacheMiss: 'error' }, /timingCacheMiss: "error" says how .* give timingCache/],

@@ -114,7 +114,7 @@ t.test('options', async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
   const rows: [object, RegExp][] = [
     [{ cache: 1 }, /true, false, a folder, or \{ folder, maxBytes \} for cache but received number 1/],
-    [{ cache: '' }, /path of a folder/],
+    [{ cache: '' }, /a path or a file: URL for folder/],
     [{ cache: { dir: '/x' } }, /Unknown option "dir" for the engine cache/],
     [{ cache: { maxBytes: 'all' } }, /maxBytes/],
     [{ builder: 1 }, /options of Builder/],

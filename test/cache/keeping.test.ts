@@ -260,7 +260,7 @@ t.test('where it is unless somebody says so', async (t) => {
 
 t.test('misuse', async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
-  t.throws(() => new EngineCache({ folder: '' }), { code, message: /path of a folder for folder/ })
+  t.throws(() => new EngineCache({ folder: '' }), { code, message: /a path or a file: URL for folder/ })
   t.throws(() => new EngineCache({ maxBytes: 0 }), { code, message: /maxBytes/ })
   t.throws(() => new EngineCache({ maxbytes: 1 } as never), { code, message: /did you mean maxBytes/ })
   const cache = new EngineCache({ folder: temporaryFolder(t) })

@@ -118,7 +118,7 @@ t.test('capabilities() in this process says the same', async (t) => {
   for (const tensorrt of [5, null, '', {}])
     await t.rejects(capabilities({ tensorrt } as never), {
       code: 'ERR_TRT_INVALID_ARGUMENT',
-      message: /Expected a path for tensorrt/,
+      message: /Expected a path or a file: URL for tensorrt/,
     })
   await t.rejects(capabilities({ tensort: 1 } as never), {
     code: 'ERR_TRT_INVALID_ARGUMENT',

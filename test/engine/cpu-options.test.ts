@@ -25,7 +25,7 @@ t.test('what is no such option', (t) => {
     [{ onnxruntime: { optimisation: 'all' } }, 'Unknown option "optimisation" for onnxruntime: did you mean optimization?'],
     [{ onnxruntime: { optimization: 'ALL' } }, "Expected one of 'disabled', 'basic', 'extended', 'layout', 'all' for onnxruntime.optimization but received string \"ALL\""],
     [{ onnxruntime: { deterministic: 1 } }, 'Expected true or false for onnxruntime.deterministic but received number 1'],
-    [{ onnxruntime: { path: '' } }, 'Expected a path for onnxruntime.path but received string ""'],
+    [{ onnxruntime: { path: '' } }, 'Expected a path or a file: URL for onnxruntime.path but received string ""'],
     [{ onnxruntime: { path: 'https://example.com/x.so' } }, 'Expected a path or a file: URL for onnxruntime.path'],
     [{ onnxruntime: { config: 'x' } }, 'Expected a record of strings for onnxruntime.config but received string "x"'],
     [{ onnxruntime: { config: [] } }, 'Expected a record of strings for onnxruntime.config but received array'],

@@ -64,7 +64,7 @@ t.test('sources and options', (t) => {
     ],
     ['a negative device', source, { device: -1 }, /Expected the number of a GPU for device but received number -1/],
     ['half a device', source, { device: 0.5 }, /received number 0.5/],
-    ['an empty path of TensorRT', source, { tensorrt: '' }, /Expected a path for tensorrt/],
+    ['an empty path of TensorRT', source, { tensorrt: '' }, /Expected a path or a file: URL for tensorrt/],
     ['shapes that are none', source, { shapes: 3 }, /Expected an object for shapes but received number 3/],
     ['no signal', source, { signal: {} }, /Expected an AbortSignal for signal but received Object/],
   ]

@@ -156,7 +156,7 @@ const combinations: readonly Wish[] = wishes.flatMap((one, i) => [
 function expectedCode({ options = {}, variable }: Wish, { lacks, lacksWithPath }: Machine): string | undefined {
   if (options.weights !== undefined || options.anyGpu !== undefined) return 'ERR_TRT_INVALID_ARGUMENT' // they are for plans
   if (lacks === 'ERR_TRT_NO_ADDON') return lacks
-  const path = options.tensorrt ?? variable
+  const path = options.tensorrt?.toString() ?? variable
   if (path !== undefined && wrongPaths.includes(path)) return 'ERR_TRT_NO_LIBRARY'
   const lack = path === undefined ? lacks : lacksWithPath
   // without a path of TensorRT, the driver is asked first

@@ -358,7 +358,7 @@ t.test('misuse', async (t) => {
     writeImage(image, 'a.bmp'),
     invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/),
   )
-  await t.rejects(writeImage(image, 1 as never), invalid(/a path for path/))
+  await t.rejects(writeImage(image, 1 as never), invalid(/a path or a file: URL for path/))
   await t.rejects(encodeImage(image, 'bmp' as never), invalid(/one of 'jpeg', 'png'/))
   await t.rejects(encodeImage(image, 'jpeg', { quality: 0 }), invalid(/ for quality /))
   await t.rejects(encodeImage({ ...image, height: 3 }, 'jpeg'), invalid(/18 bytes/))

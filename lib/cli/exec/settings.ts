@@ -41,7 +41,7 @@ export interface ExecSettings {
   planVersionOnly: boolean
 
   /** What goes to the builder as it is. */
-  readonly builder: Writable<BuilderOptions>
+  readonly builder: Writable<BuilderOptions> & { timingCache?: string | undefined }
   readonly precisions: Set<PrecisionWish>
   best: boolean
   /** A calibration cache. */

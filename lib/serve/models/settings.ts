@@ -4,11 +4,11 @@ import type { EngineOptions } from '../../engine/options.js'
 /** How engines of models are opened. */
 export interface EngineSettings {
   /** The path of a TensorRT library, as {@link EngineOptions.tensorrt}. */
-  readonly tensorrt?: string | undefined
+  readonly tensorrt?: string | URL | undefined
   /** `cpu`: ONNX runs on the CPU whatever its configuration says; default: as the configuration says. */
   readonly backend?: 'cpu' | undefined
   /** Where plans are kept that were built of ONNX, as {@link EngineOptions.cache}. */
-  readonly cache?: boolean | string | EngineCacheOptions | undefined
+  readonly cache?: boolean | string | URL | EngineCacheOptions | undefined
   /** The GPUs of an instance group that names none; default: all of the machine. */
   readonly gpus?: readonly number[] | undefined
   /** As {@link EngineOptions.plugins}, for all plans. */

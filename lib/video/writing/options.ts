@@ -8,7 +8,7 @@ import {
   checkedWhole,
   choiceOf,
 } from '../../base/checks.js'
-import { checkedPath } from '../../base/files.js'
+import { checkedPath } from '../../base/source.js'
 import { readOptions, unaborted } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { VideoInfo } from '../info.js'
