@@ -2,7 +2,7 @@
  * A bag of options as a table: beside the documented interface, which `satisfies OptionTable<…>` holds it to, a row for
  * each option with its check and its default. The list of names and the checked record follow from it.
  */
-import { checkedChoice, checkedListener, checkedNumber, checkedWhole } from './checks.js'
+import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedWhole } from './checks.js'
 import { readOptions } from './options.js'
 
 /** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
@@ -78,6 +78,11 @@ export function milliseconds(most: number, least = 0): Check<number> {
 /** One of some words. */
 export function choice<const T extends string>(...choices: readonly T[]): Check<T> {
   return (value, name) => checkedChoice(value, name, choices)
+}
+
+/** Elements that are each as they should be, and none of them twice. */
+export function listOf<T>(what: string, isElement: (element: unknown) => element is T): Check<T[]> {
+  return (value, name) => checkedList(value, name, what, isElement)
 }
 
 /** A function. */

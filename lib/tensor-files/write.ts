@@ -1,8 +1,8 @@
 import { basename, extname, join } from 'node:path'
-import { checkedBoolean, checkedChoice, checkedObject } from '../base/checks.js'
+import { checkedBoolean, checkedObject, checkedSignal } from '../base/checks.js'
 import { makeFolder, onFile, saveFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { type Checked, checkedOptions, choice, option, type OptionTable } from '../base/option-table.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { expectedTensor, Tensor } from '../tensor.js'
@@ -82,26 +82,19 @@ export function fileNames(names: readonly string[]): string[] {
   })
 }
 
-interface Writing {
-  readonly format: TensorFormat | undefined
-  readonly compressed: boolean
-  readonly overwrite: boolean
-  readonly signal: AbortSignal | undefined
-}
+const table = {
+  format: option(choice(...tensorFormats)),
+  compressed: option(checkedBoolean, false),
+  overwrite: option<boolean>(checkedOverwrite, false),
+  signal: option<AbortSignal | undefined>(checkedSignal),
+} satisfies OptionTable<WriteTensorOptions>
+
+type Writing = Checked<typeof table>
 
 function checkedWriting(options: unknown, owner: string): Writing {
-  const {
-    format,
-    compressed = false,
-    overwrite,
-    signal,
-  } = readOptions(options, ['format', 'compressed', 'overwrite', 'signal'], owner)
-  return {
-    format: format === undefined ? undefined : checkedChoice(format, 'format', tensorFormats),
-    compressed: checkedBoolean(compressed, 'compressed'),
-    overwrite: checkedOverwrite(overwrite),
-    signal: unaborted(signal),
-  }
+  const checked = checkedOptions(options, table, owner)
+  checked.signal?.throwIfAborted()
+  return checked
 }
 
 function checkedTensors(tensors: unknown): (readonly [string, Tensor])[] {

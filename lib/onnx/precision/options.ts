@@ -1,13 +1,13 @@
+import { checkedBoolean, checkedObject, isText, quoted } from '../../base/checks.js'
 import {
-  checkedBoolean,
-  checkedList,
-  checkedNumber,
-  checkedObject,
-  checkedWhole,
-  isText,
-  quoted,
-} from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+  type Checked,
+  checkedOptions,
+  listOf,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../../base/option-table.js'
 import { isNamePattern, type NamePattern } from '../../base/patterns.js'
 import { expected } from '../../errors.js'
 
@@ -79,42 +79,41 @@ export interface PrecisionOptions {
   readonly maxReductionDepth?: number | undefined
 }
 
+const keepTable = {
+  names: option(listOf('an array of texts and regular expressions', isNamePattern), []),
+  operators: option(listOf('an array of texts', isText), []),
+} satisfies OptionTable<NonNullable<PrecisionOptions['keep']>>
+
+const table = {
+  keep: option((keep) => checkedOptions(keep, keepTable, 'keep', 'keep.'), { names: [], operators: [] }),
+  keepIO: option(checkedBoolean, true),
+  initMax: option(number(0, Infinity)),
+  dataMax: option(number(0, Infinity), 512),
+  ranges: option(checkedRanges, new Map<string, ValueRange>()),
+  maxReductionDepth: option(whole(1), Infinity),
+} satisfies OptionTable<PrecisionOptions>
+
 /** Options that were checked, complete. */
-export interface PrecisionSettings {
+export interface PrecisionSettings extends Omit<Checked<typeof table>, 'keep' | 'initMax'> {
   readonly precision: HalfPrecision
+  readonly initMax: number
   readonly keepNames: readonly NamePattern[]
   readonly keepOperators: ReadonlySet<string>
-  readonly keepIO: boolean
-  readonly initMax: number
-  readonly dataMax: number
-  readonly ranges: ReadonlyMap<string, ValueRange>
-  readonly maxReductionDepth: number
 }
-
-const known = ['keep', 'keepIO', 'initMax', 'dataMax', 'ranges', 'maxReductionDepth'] as const
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPrecisionOptions(precision: unknown, options: unknown): PrecisionSettings {
   if (precision !== 'fp16' && precision !== 'bf16')
     throw expected(quoted(['fp16', 'bf16'], ' or '), 'precision', precision)
-  const given = readOptions(options, known, 'convertPrecision')
-  const { names = [], operators = [] } = readOptions(given.keep, ['names', 'operators'], 'keep')
-  const { keepIO = true, initMax = precision === 'fp16' ? 65504 : 3.38e38, dataMax = 512, maxReductionDepth } = given
-  return {
-    precision,
-    keepNames: checkedList(names, 'keep.names', 'an array of texts and regular expressions', isNamePattern),
-    keepOperators: new Set(checkedList(operators, 'keep.operators', 'an array of texts', isText)),
-    keepIO: checkedBoolean(keepIO, 'keepIO'),
-    initMax: checkedNumber(initMax, 'initMax', 0),
-    dataMax: checkedNumber(dataMax, 'dataMax', 0),
-    ranges: checkedRanges(given.ranges),
-    maxReductionDepth:
-      maxReductionDepth === undefined ? Infinity : checkedWhole(maxReductionDepth, 'maxReductionDepth', 1),
-  }
+  const {
+    keep,
+    initMax = precision === 'fp16' ? 65504 : 3.38e38,
+    ...checked
+  } = checkedOptions(options, table, 'convertPrecision')
+  return { ...checked, precision, initMax, keepNames: keep.names, keepOperators: new Set(keep.operators) }
 }
 
 function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
-  if (value === undefined) return new Map()
   const entries =
     value instanceof Map
       ? [...(value as Map<string, unknown>)]

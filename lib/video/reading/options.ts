@@ -1,6 +1,15 @@
 import { checkedBytes } from '../../building/options.js'
-import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../../base/checks.js'
-import { readOptions, unaborted } from '../../base/options.js'
+import { checkedBoolean, checkedObject, checkedSignal, checkedWhole } from '../../base/checks.js'
+import {
+  type Checked,
+  checkedOptions,
+  choice,
+  listener,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../../base/option-table.js'
 import { longest, type Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
 import type { VideoGap } from './gaps.js'
@@ -67,69 +76,40 @@ export interface OpenVideoOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Checked. */
-export interface Reading {
-  readonly start: number | undefined
-  readonly end: number | undefined
-  readonly every: number
-  readonly decode: 'all' | 'reference' | 'key'
-  readonly scale: Partial<Size> | undefined
-  readonly hardware: 'none' | 'cuda'
-  readonly buffer: number
-  readonly live: boolean | undefined
-  readonly onFull: 'drop-oldest' | 'wait' | undefined
-  readonly transport: 'tcp' | 'udp'
-  readonly listen: boolean | undefined
-  readonly reconnect: Reconnect | undefined
-  readonly onGap: ((gap: VideoGap) => void) | undefined
-  readonly ffmpeg: string | URL | undefined
-  readonly signal: AbortSignal | undefined
-}
-
-const names = [
-  ...(['start', 'end', 'every', 'decode', 'scale', 'hardware', 'buffer', 'ffmpeg', 'signal'] as const),
-  ...(['live', 'onFull', 'transport', 'listen', 'reconnect', 'onGap'] as const),
-] as const
-
 /** A hundred years: what ffmpeg's microseconds can hold, and no more than anybody means. */
 const longestTime = 3.2e9
 
+const table = {
+  start: option(number(-longestTime, longestTime)),
+  end: option(number(-longestTime, longestTime)),
+  every: option(whole(1, 2 ** 31 - 1), 1),
+  decode: option(choice('all', 'reference', 'key'), 'all'),
+  scale: option(checkedScale),
+  hardware: option(choice('none', 'cuda'), 'none'),
+  buffer: option(checkedBytes, 64 * 2 ** 20),
+  live: option(checkedBoolean),
+  onFull: option(choice('drop-oldest', 'wait')),
+  transport: option(choice('tcp', 'udp'), 'tcp'),
+  listen: option(checkedBoolean),
+  reconnect: option((reconnect) => reconnect),
+  onGap: option(listener<(gap: VideoGap) => void>()),
+  ffmpeg: option((ffmpeg) => ffmpeg as string | URL), // findPrograms looks at it
+  signal: option<AbortSignal | undefined>(checkedSignal),
+} satisfies OptionTable<OpenVideoOptions>
+
+/** Checked. */
+export type Reading = Omit<Checked<typeof table>, 'reconnect'> & { readonly reconnect: Reconnect | undefined }
+
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
 export function checkedReading(options: unknown): Reading {
-  const given = readOptions(options, names, 'openVideo')
-  const start = given.start === undefined ? undefined : checkedNumber(given.start, 'start', -longestTime, longestTime)
-  const end = given.end === undefined ? undefined : checkedNumber(given.end, 'end', -longestTime, longestTime)
+  const checked = checkedOptions(options, table, 'openVideo')
+  const { start, end, live, reconnect, onGap, signal } = checked
   if (start !== undefined && end !== undefined && end <= start)
     throw expected(`seconds above start, ${start},`, 'end', end)
-  return {
-    start,
-    end,
-    every: checkedWhole(given.every ?? 1, 'every', 1, 2 ** 31 - 1),
-    decode: checkedChoice(given.decode ?? 'all', 'decode', ['all', 'reference', 'key']),
-    scale: given.scale === undefined ? undefined : checkedScale(given.scale),
-    hardware: checkedChoice(given.hardware ?? 'none', 'hardware', ['none', 'cuda']),
-    buffer: checkedBytes(given.buffer ?? '64MiB', 'buffer'),
-    ...checkedLive(given),
-    ffmpeg: given.ffmpeg as string | URL | undefined, // findPrograms looks at it
-    signal: unaborted(given.signal),
-  }
-}
-
-type OfLive = 'live' | 'onFull' | 'transport' | 'listen' | 'reconnect' | 'onGap'
-
-function checkedLive(given: Partial<Record<OfLive, unknown>>): Pick<Reading, OfLive> {
-  const { live, onFull, transport = 'tcp', listen, reconnect, onGap } = given
-  if (onGap !== undefined && typeof onGap !== 'function') throw expected('a function', 'onGap', onGap)
-  for (const name of ['reconnect', 'onGap'] as const)
-    if (given[name] !== undefined && live !== true) throw expected('nothing where live is not true', name, given[name])
-  return {
-    live: live === undefined ? undefined : checkedBoolean(live, 'live'),
-    onFull: onFull === undefined ? undefined : checkedChoice(onFull, 'onFull', ['drop-oldest', 'wait']),
-    transport: checkedChoice(transport, 'transport', ['tcp', 'udp']),
-    listen: listen === undefined ? undefined : checkedBoolean(listen, 'listen'),
-    reconnect: checkedReconnect(reconnect),
-    onGap: onGap as Reading['onGap'],
-  }
+  for (const [name, value] of Object.entries({ reconnect, onGap }))
+    if (value !== undefined && live !== true) throw expected('nothing where live is not true', name, value)
+  signal?.throwIfAborted()
+  return { ...checked, reconnect: checkedReconnect(reconnect) }
 }
 
 /** The most pixels along a side of a frame, which a reader of NUT takes. */

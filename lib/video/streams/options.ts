@@ -1,5 +1,5 @@
-import { checkedListener, checkedSignal, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { checkedSignal } from '../../base/checks.js'
+import { type Checked, checkedOptions, listener, option, type OptionTable, whole } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import type { StreamSource } from './source.js'
 import type { CheckedTask } from './task.js'
@@ -39,31 +39,25 @@ export interface StreamsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Checked. */
-export interface FlowOptions {
-  readonly inferEvery: number
-  readonly places: number
-  readonly window: number | undefined
-  readonly onEnd: ((end: StreamEnd) => void) | undefined
-  readonly signal: AbortSignal | undefined
-}
-
 const most = 4096
+
+const table = {
+  inferEvery: option(whole(1), 1),
+  inFlight: option(whole(1, most)),
+  window: option(whole(1, most)),
+  onEnd: option(listener<(end: StreamEnd) => void>()),
+  signal: option<AbortSignal | undefined>(checkedSignal),
+} satisfies OptionTable<StreamsOptions>
+
+/** Checked. */
+export interface FlowOptions extends Omit<Checked<typeof table>, 'inFlight'> {
+  readonly places: number
+}
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedStreams(options: unknown, { paints, concurrency = 8 }: CheckedTask<unknown>): FlowOptions {
-  const given = readOptions(options, ['inferEvery', 'inFlight', 'window', 'onEnd', 'signal'], 'streams')
-  const inferEvery = checkedWhole(given.inferEvery ?? 1, 'inferEvery', 1)
-  if (paints && inferEvery > 1)
-    throw expected('1, since the task paints frames and would leave out some,', 'inferEvery', inferEvery)
-  return {
-    inferEvery,
-    places:
-      given.inFlight === undefined
-        ? Math.min(Math.max(4, concurrency), most)
-        : checkedWhole(given.inFlight, 'inFlight', 1, most),
-    window: given.window === undefined ? undefined : checkedWhole(given.window, 'window', 1, most),
-    onEnd: checkedListener<(end: StreamEnd) => void>(given.onEnd, 'onEnd'),
-    signal: checkedSignal(given.signal),
-  }
+  const { inFlight, ...checked } = checkedOptions(options, table, 'streams')
+  if (paints && checked.inferEvery > 1)
+    throw expected('1, since the task paints frames and would leave out some,', 'inferEvery', checked.inferEvery)
+  return { ...checked, places: inFlight ?? Math.min(Math.max(4, concurrency), most) }
 }
