@@ -210,7 +210,7 @@ for (const [name, [model, state]] of Object.entries(handMade)) {
 
 t.test('a small file that would take gigabytes of memory is refused, and not decoded', async (t) => {
   const parse = (bytes: string): string => `
-    import { parseModel } from ${JSON.stringify(new URL('../../lib/onnx/index.js', import.meta.url).href)}
+    import { parseModel } from ${JSON.stringify(new URL('../../lib/onnx/model.js', import.meta.url).href)}
     const varint = (n) => { const bytes = []; for (; n > 127; n = Math.floor(n / 128)) bytes.push((n % 128) | 128); return [...bytes, n] }
     const field = (number, content) => Buffer.concat([Buffer.from(varint(number * 8 + 2)), Buffer.from(varint(content.length)), content])
     const repeated = (bytes, times) => Buffer.alloc(bytes.length * times, Buffer.from(bytes))
