@@ -28,6 +28,17 @@ type Check = (value: unknown, name: string) => NativeOptionValue
 
 const formatNames = ['chw', 'chw2', 'chw4', 'chw16', 'chw32', 'hwc', 'hwc8', 'hwc16', 'dhwc', 'dhwc8', 'cdhw32']
 
+/** Options that are no value of their own for native code. */
+const others = [
+  'tensorrt',
+  'device',
+  'isolation',
+  'inputFormats',
+  'outputFormats',
+  'layerPrecisions',
+  'layerOutputTypes',
+] as const
+
 /**
  * Options that are one value each: what they may be. Native code knows them by the same names
  * (native/building/configure.cc, precision.cc).
@@ -70,21 +81,9 @@ const checks = {
   plugins: checkedTexts,
   pluginsToSerialize: checkedTexts,
   nativeInstanceNorm: checkedBoolean,
-} satisfies Partial<Record<keyof BuilderOptions, Check>>
+} satisfies Record<Exclude<keyof BuilderOptions, (typeof others)[number] | (typeof timingCacheOptions)[number]>, Check>
 
-const known = [
-  ...([
-    'tensorrt',
-    'device',
-    'isolation',
-    'inputFormats',
-    'outputFormats',
-    'layerPrecisions',
-    'layerOutputTypes',
-  ] as const),
-  ...timingCacheOptions,
-  ...(Object.keys(checks) as (keyof typeof checks)[]),
-]
+const known = [...others, ...timingCacheOptions, ...(Object.keys(checks) as (keyof typeof checks)[])]
 
 /** The options as native code takes them, and where it is to run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { readonly isolation: Isolation } {

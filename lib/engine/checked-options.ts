@@ -26,7 +26,7 @@ import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '..
 import { checkedCache } from '../cache/options.js'
 import { expected } from '../errors.js'
 import { wishesFor, wishesForCpu } from './choice.js'
-import { checkedCpuOptions, cpuNames } from './cpu-options.js'
+import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
 import { checkedDeclaration, type Declaration } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
 import type { BatchingOptions, EngineOptions, LaneOptions, QueuePolicy } from './options.js'
@@ -43,6 +43,8 @@ const laneTable = {
 } satisfies OptionTable<LaneOptions>
 const laneNames = namesOf(laneTable)
 
+const severalTogether = ['device', 'tensorrt', 'cache', 'weights'] as const
+
 /** What is checked by itself; {@link severalTogether} is not. */
 const ownTable = {
   signal: option<AbortSignal | undefined>(checkedSignal),
@@ -55,8 +57,9 @@ const ownTable = {
   plugins: option(checkedPlugins, []),
   hostCode: option(checkedBoolean, false),
   allowPlaceholderRanges: option(checkedBoolean, false),
-} satisfies Partial<OptionTable<EngineOptions>>
-const severalTogether = ['device', 'tensorrt', 'cache', 'weights'] as const
+} satisfies OptionTable<
+  Omit<EngineOptions, (typeof severalTogether)[number] | keyof LaneOptions | keyof CpuEngineOptions>
+>
 
 /** All options of an engine, but the data types that are declared: for what opens one and hands them on. */
 export const engineOptionNames = [...namesOf(ownTable), ...severalTogether, ...cpuNames, ...laneNames]
