@@ -191,7 +191,7 @@ t.test('what is wrong with the command line is told before a model is opened', a
     [[at('many'), '-o', at('all.npz')], /--output takes a folder for 5 files/],
     [[at('many', 'readme.txt')], /neither a picture nor a file of tensors/],
     [['--random', '--top', '5'], /--top is of classify, and not of tensors/],
-    [['--random', '--task', 'detect'], /--task detect needs --preset.*\n +classify: imagenet/],
+    [['--random', '--task', 'detect'], /--task detect needs --preset.*\nclassify +imagenet/],
     [['--random', '--size', '64'], /--size is of pictures/],
     [['--random', '--format', 'npz'], /--format is of --output/],
     [['--input', 'a=x.npy', '--input', 'a=y.npy'], /--input has "a" twice/],
