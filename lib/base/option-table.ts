@@ -2,7 +2,7 @@
  * A bag of options as a table: beside the documented interface, which `satisfies OptionTable<…>` holds it to, a row for
  * each option with its check and its default. The list of names and the checked record follow from it.
  */
-import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedWhole } from './checks.js'
+import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedSignal, checkedWhole } from './checks.js'
 import { readOptions } from './options.js'
 
 /** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
@@ -28,6 +28,9 @@ export function option<T>(check: Check<T>, otherwise: T): OptionRow<T>
 export function option<T>(check: Check<T>, otherwise?: T): OptionRow<T | undefined> {
   return { check, otherwise }
 }
+
+/** The option `signal`; whether it is aborted is the caller's question. */
+export const signalOption: OptionRow<AbortSignal | undefined> = option<AbortSignal | undefined>(checkedSignal)
 
 type Rows = Readonly<Record<string, OptionRow<unknown>>>
 

@@ -1,5 +1,5 @@
 import type { BenchmarkOptions } from '../benchmark/types.js'
-import { checkedBoolean, checkedObject, checkedPercentiles, checkedSignal } from '../base/checks.js'
+import { checkedBoolean, checkedObject, checkedPercentiles } from '../base/checks.js'
 import {
   type Checked,
   checkedOptions,
@@ -7,6 +7,7 @@ import {
   milliseconds,
   option,
   type OptionTable,
+  signalOption,
   whole,
 } from '../base/option-table.js'
 import { expected } from '../errors.js'
@@ -34,7 +35,7 @@ const table = {
   javascript: option(checkedBoolean),
   layers: option(checkedBoolean, false),
   outputs: option(checkedBoolean, false),
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
   onProgress: option(listener<NonNullable<BenchmarkOptions['onProgress']>>()),
 } satisfies OptionTable<BenchmarkOptions>
 

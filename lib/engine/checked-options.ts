@@ -18,6 +18,7 @@ import {
   milliseconds,
   option,
   type OptionTable,
+  signalOption,
   whole,
 } from '../base/option-table.js'
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
@@ -47,7 +48,7 @@ const severalTogether = ['device', 'tensorrt', 'cache', 'weights'] as const
 
 /** What is checked by itself; {@link severalTogether} is not. */
 const ownTable = {
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
   backend: option(choice('auto', 'tensorrt', 'cpu'), 'auto'),
   shapes: option(checkedShapes),
   memoryLimit: option(whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),

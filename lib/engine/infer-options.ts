@@ -1,9 +1,8 @@
 import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedSignal } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
-import { type Checked, checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedOptions, option, type OptionTable, signalOption, whole } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { expectedTensor } from '../tensor.js'
 import { isTensor, refuseUnsupported } from './arguments.js'
@@ -67,7 +66,7 @@ const tableOfSync = {
 } satisfies OptionTable<InferSyncOptions>
 
 const table = {
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
   timeoutMs: option<number | undefined>(checkedTimeout),
   priority: option(whole(1, 100, 'a level from 1 to 100')),
   queueTimeoutMs: option<number | undefined>(checkedQueueTimeout),

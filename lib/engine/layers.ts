@@ -2,8 +2,15 @@ import type { LayerFacts } from '../backend/backend.js'
 import { type ExpectedPrecision, inspectedLayers, precisionTypes } from '../benchmark/inspector.js'
 import type { EngineLayer, EngineLayers, LayerPrecision, LayerTiming, PrecisionShare } from '../benchmark/types.js'
 import { expected } from '../errors.js'
-import { checkedSignal } from '../base/checks.js'
-import { type Checked, checkedOptions, number, option, type OptionTable, whole } from '../base/option-table.js'
+import {
+  type Checked,
+  checkedOptions,
+  number,
+  option,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../base/option-table.js'
 import { deepFrozen } from '../base/options.js'
 
 /** Options of {@link Engine.layers}. */
@@ -29,7 +36,7 @@ const table = {
   profile: option(whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
   expect: option(checkedPrecisions),
   minShare: option(number(0, 1, 'a share from 0 to 1'), 0),
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
 } satisfies OptionTable<EngineLayersOptions>
 
 export type CheckedLayersOptions = Checked<typeof table>

@@ -69,10 +69,11 @@ export function checkedPresetName(name: unknown, task?: Preset['task'], owner = 
 /** What was meant by a wrong name, or where the names are. */
 export function presetWanted(name: string, task?: Preset['task'], owner = 'the'): string {
   // effdet's models, of the coder of google/automl, and TensorFlow's own have one name
-  const [, size] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
-  const [theirs, tfod] = [`efficientdet${size?.startsWith('lite') ? '-lite' : ''}:${size}`, `tfod-efficientdet:${size}`]
-  if (size !== undefined && named.has(theirs))
-    return `'${theirs}', for effdet's tf_efficientdet_${size}${named.has(tfod) ? `, or '${tfod}', for TensorFlow's Object Detection API, whose boxes are coded otherwise,` : ''}`
+  const [, size = ''] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
+  const theirs = `efficientdet${size.startsWith('lite') ? '-lite' : ''}:${size}`
+  const tfod = `tfod-efficientdet:${size}`
+  const orTfod = `, or '${tfod}', for TensorFlow's Object Detection API, whose boxes are coded otherwise,`
+  if (named.has(theirs)) return `'${theirs}', for effdet's tf_efficientdet_${size}${named.has(tfod) ? orTfod : ''}`
   const known = [...named].flatMap(([each, preset]) => (task === undefined || preset.task === task ? [each] : []))
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const page = 'listed in docs/guides/pictures-and-tasks.md and by trt run --help'
@@ -94,8 +95,11 @@ export function scaledFor<P extends Preset>(preset: P, size: Size | undefined): 
   const fitting = scales.filter(([, { input }]) => input.size === size?.width && input.size === size.height)
   const [first, ...others] = new Map(fitting.map(([, scale]) => [JSON.stringify(scale), scale])).values()
   if (first !== undefined && others.length === 0) return scaled(preset, first)
-  const family = ofFamilies.find(([, { source }]) => source === preset.source)?.[0] ?? 'efficientdet'
-  const remedy = (of: typeof scales): string => of.map(([scale]) => `'${family}:${scale}'`).join(' or ')
+  const name = ofFamilies.find(([, { source }]) => source === preset.source)?.[0]
+  const family = name ?? 'the preset'
+  // a user's own preset has no name that a scale could follow
+  const remedy = (of: typeof scales): string =>
+    name === undefined ? 'by a preset without scales' : of.map(([scale]) => `'${name}:${scale}'`).join(' or ')
   const found = size === undefined ? 'one of any size' : `${size.width} x ${size.height}`
   if (first !== undefined)
     throw expected(`a scale, since ${found} is of several: ${remedy(fitting)},`, 'preset', family)

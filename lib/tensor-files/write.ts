@@ -1,8 +1,8 @@
 import { basename, extname, join } from 'node:path'
-import { checkedBoolean, checkedObject, checkedSignal } from '../base/checks.js'
+import { checkedBoolean, checkedObject } from '../base/checks.js'
 import { makeFolder, onFile, saveFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { type Checked, checkedOptions, choice, option, type OptionTable } from '../base/option-table.js'
+import { type Checked, checkedOptions, choice, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { expectedTensor, Tensor } from '../tensor.js'
@@ -86,7 +86,7 @@ const table = {
   format: option(choice(...tensorFormats)),
   compressed: option(checkedBoolean, false),
   overwrite: option<boolean>(checkedOverwrite, false),
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
 } satisfies OptionTable<WriteTensorOptions>
 
 type Writing = Checked<typeof table>

@@ -84,6 +84,12 @@ t.test('a size of no scale, and one of two', async (t) => {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /1536 x 1536 is of several: 'efficientdet:d7' or 'efficientdet:d7x'/,
   })
+  const own: Preset = { ...presets.efficientdet, source: 'of my own' }
+  t.throws(() => scaledFor(own, square(100)), { code: 'ERR_TRT_SHAPE', message: /of the preset, .*without scales$/ })
+  t.throws(() => scaledFor(own, square(1536)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /by a preset without scales/,
+  })
   await (await Detector.load(model, { preset: 'efficientdet:d0', backend })).close()
 })
 

@@ -1,4 +1,4 @@
-import { checkedList, checkedObject, checkedPercentiles, checkedSignal, isWhole } from '../../base/checks.js'
+import { checkedList, checkedObject, checkedPercentiles, isWhole } from '../../base/checks.js'
 import {
   type Checked,
   checkedOptions,
@@ -7,6 +7,7 @@ import {
   number,
   option,
   type OptionTable,
+  signalOption,
   whole,
 } from '../../base/option-table.js'
 import { deepFrozen, plainCopy } from '../../base/options.js'
@@ -28,7 +29,7 @@ const table = {
   shapes: option(checkedShapes, {}),
   seed: option(whole(0, 2 ** 31 - 1), 1),
   percentiles: option(checkedPercentiles, Object.freeze([50, 95, 99])),
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
   onProgress: option(listener<NonNullable<LoadTestOptions['onProgress']>>()),
 } satisfies OptionTable<LoadTestOptions>
 

@@ -1,5 +1,5 @@
 import { checkedBytes } from '../../building/options.js'
-import { checkedBoolean, checkedObject, checkedSignal, checkedWhole } from '../../base/checks.js'
+import { checkedBoolean, checkedObject, checkedWhole } from '../../base/checks.js'
 import {
   type Checked,
   checkedOptions,
@@ -8,6 +8,7 @@ import {
   number,
   option,
   type OptionTable,
+  signalOption,
   whole,
 } from '../../base/option-table.js'
 import { longest, type Size } from '../../base/size.js'
@@ -94,7 +95,7 @@ const table = {
   reconnect: option((reconnect) => reconnect),
   onGap: option(listener<(gap: VideoGap) => void>()),
   ffmpeg: option((ffmpeg) => ffmpeg as string | URL), // findPrograms looks at it
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
 } satisfies OptionTable<OpenVideoOptions>
 
 /** Checked. */

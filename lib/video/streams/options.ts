@@ -1,5 +1,12 @@
-import { checkedSignal } from '../../base/checks.js'
-import { type Checked, checkedOptions, listener, option, type OptionTable, whole } from '../../base/option-table.js'
+import {
+  type Checked,
+  checkedOptions,
+  listener,
+  option,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import type { StreamSource } from './source.js'
 import type { CheckedTask } from './task.js'
@@ -46,7 +53,7 @@ const table = {
   inFlight: option(whole(1, most)),
   window: option(whole(1, most)),
   onEnd: option(listener<(end: StreamEnd) => void>()),
-  signal: option<AbortSignal | undefined>(checkedSignal),
+  signal: signalOption,
 } satisfies OptionTable<StreamsOptions>
 
 /** Checked. */
