@@ -2,7 +2,15 @@
  * A bag of options as a table: beside the documented interface, which `satisfies OptionTable<…>` holds it to, a row for
  * each option with its check and its default. The list of names and the checked record follow from it.
  */
-import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedSignal, checkedWhole } from './checks.js'
+import {
+  checkedBoolean,
+  checkedChoice,
+  checkedList,
+  checkedListener,
+  checkedNumber,
+  checkedSignal,
+  checkedWhole,
+} from './checks.js'
 import { readOptions } from './options.js'
 
 /** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
@@ -32,7 +40,8 @@ export function option<T>(check: Check<T>, otherwise?: T): OptionRow<T | undefin
 /** The option `signal`; whether it is aborted is the caller's question. */
 export const signalOption: OptionRow<AbortSignal | undefined> = option<AbortSignal | undefined>(checkedSignal)
 
-type Rows = Readonly<Record<string, OptionRow<unknown>>>
+/** A table of some options. */
+export type Rows = Readonly<Record<string, OptionRow<unknown>>>
 
 /**
  * The options that a user gave, each read once, and checked in the order of the table.
@@ -69,7 +78,7 @@ export function whole(least: number, most?: number, what?: string): Check<number
 }
 
 /** A finite number from `low` to `high`; `what`: better words for it. */
-export function number(low: number, high: number, what?: string): Check<number> {
+export function number(low?: number, high?: number, what?: string): Check<number> {
   return (value, name) => checkedNumber(value, name, low, high, what)
 }
 
@@ -77,6 +86,9 @@ export function number(low: number, high: number, what?: string): Check<number> 
 export function milliseconds(most: number, least = 0): Check<number> {
   return number(least, most, `milliseconds from ${least} to ${most}`)
 }
+
+/** True or false. */
+export const boolean: Check<boolean> = (value, name) => checkedBoolean(value, name)
 
 /** One of some words. */
 export function choice<const T extends string>(...choices: readonly T[]): Check<T> {

@@ -1,5 +1,13 @@
 import type { Cut } from './cancellation.js'
 
+/** What all of them give; where one fails, this rejects when all have ended. */
+export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(promises)
+  const failure = settled.find((each) => each.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+  return settled.map((each) => (each as PromiseFulfilledResult<T>).value)
+}
+
 /** Work of which only so much is done at once, the rest in the order in which it came. */
 export class Turns {
   readonly #most: number

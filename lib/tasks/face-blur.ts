@@ -5,7 +5,6 @@ import {
   blurMask,
   type BlurOptions,
   blurRegions,
-  blurRegionsSync,
   type Box,
   clipBox,
   connectedComponents,
@@ -190,7 +189,7 @@ const defaultGrow = 1.3
 async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions): Promise<Opened<Hidden>> {
   const style = { ...given, grow: given.grow ?? defaultGrow }
   // it says what is wrong with its options, before a model is opened
-  blurRegionsSync(dot, [], style)
+  await blurRegions(dot, [], style)
   const { pipeline, answers, close } = await openDetector(model, options, 'FaceBlur')
   const hidden: Hide<Found[]> = async (image, found, { signal, inPlace }) => {
     const seen = found

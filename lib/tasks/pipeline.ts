@@ -1,6 +1,6 @@
-import { checkedBoolean, checkedListener } from '../base/checks.js'
 import { isIterable } from '../base/iterables.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { boolean, checkedOptions, option, type OptionTable } from '../base/option-table.js'
+import { allOf } from '../base/turns.js'
 import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
@@ -9,13 +9,13 @@ import {
   type Frame,
   type Image,
   type ManyOptions,
-  type ManyProgress,
   type Picture,
   type RawImage,
   readImage,
   type Size,
   type ReadImageOptions,
 } from '../vision/index.js'
+import { isSource, manyRows } from '../vision/picture.js'
 import { checkedPixels } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 import { TensorPool } from './pool.js'
@@ -84,8 +84,10 @@ export class Pipeline {
     owner: string,
   ): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
     const checked = (): Call<R> => {
-      const { inPlace, ...call } = checkedCall(options, owner, answers.paints === true)
-      return { ...call, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
+      const table: typeof rows & Partial<typeof paintRows> = answers.paints === true ? paintRows : rows
+      const { inPlace = false, signal, onProgress } = checkedOptions(options, table, owner)
+      signal?.throwIfAborted()
+      return { signal, onProgress, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
     }
     // bytes can be iterated, too, and are a picture
     const isStream = isIterable(pictures) && !Array.isArray(pictures) && !ArrayBuffer.isView(pictures)
@@ -98,20 +100,20 @@ export class Pipeline {
   }
 
   async #many<R>(checked: () => Call<R>, pictures: readonly Picture[]): Promise<R[]> {
-    const { signal, tell, run } = checked()
+    const { signal, onProgress, run } = checked()
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
     const answers: R[] = []
     for await (const found of inOrder(inParts(named, mostRows), { most: this.#inFlight, signal, run }))
       for (const answer of found) {
         answers.push(answer)
-        tell?.({ done: answers.length, total: pictures.length })
+        onProgress?.({ done: answers.length, total: pictures.length })
       }
     return answers
   }
 
   async *#stream<R>(checked: () => Call<R>, pictures: PictureStream): AsyncGenerator<R, void, undefined> {
-    const { signal, tell, run } = checked()
+    const { signal, onProgress, run } = checked()
     let [begun, done] = [0, 0]
     const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
       const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${begun++}]` }], cancelled))
@@ -119,7 +121,7 @@ export class Pipeline {
     }
     for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run: each })) {
       done++
-      tell?.({ done, total: done })
+      onProgress?.({ done, total: done })
       yield answer
     }
   }
@@ -205,7 +207,7 @@ interface Wanted<R> {
 /** A call whose options were read. */
 interface Call<R> {
   readonly signal: AbortSignal | undefined
-  readonly tell: ((progress: ManyProgress) => void) | undefined
+  readonly onProgress: ManyOptions['onProgress']
   readonly run: Run<R>
 }
 
@@ -215,45 +217,24 @@ interface Named {
 }
 
 async function one<R>(checked: () => Call<R>, picture: Picture): Promise<R> {
-  const { signal, tell, run } = checked()
+  const { signal, onProgress, run } = checked()
   const [answer] = await run([{ picture, name: 'picture' }], signal)
-  tell?.({ done: 1, total: 1 })
+  onProgress?.({ done: 1, total: 1 })
   return answer as R
 }
 
-function checkedCall(
-  options: unknown,
-  owner: string,
-  paints: boolean,
-): Omit<Call<unknown>, 'run'> & { readonly inPlace: boolean } {
-  const names = ['signal', 'onProgress', ...(paints ? (['inPlace'] as const) : [])] as const
-  const given: { readonly signal?: unknown; readonly onProgress?: unknown; readonly inPlace?: unknown } = readOptions(
-    options,
-    names,
-    owner,
-  )
-  const tell = checkedListener<(progress: ManyProgress) => void>(given.onProgress, 'onProgress')
-  const inPlace = given.inPlace !== undefined && checkedBoolean(given.inPlace, 'inPlace')
-  return { signal: unaborted(given.signal), tell, inPlace }
-}
+const rows = manyRows satisfies OptionTable<TaskOptions>
+
+const paintRows = { ...rows, inPlace: option(boolean, false) }
 
 async function decoded(
   picture: Picture,
   name: string,
   options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
 ): Promise<Image | RawImage> {
-  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array)
-    return readImage(picture, options)
+  if (isSource(picture)) return readImage(picture, options)
   checkedPixels(picture, name)
   return picture
-}
-
-/** All that they give; where one fails, when all have ended. */
-async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(promises)
-  const failure = settled.find((each) => each.status === 'rejected')
-  if (failure !== undefined) throw failure.reason
-  return settled.map((each) => (each as PromiseFulfilledResult<T>).value)
 }
 
 /** Lists of so many at most. */

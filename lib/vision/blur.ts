@@ -1,12 +1,11 @@
-import { checkedArray, checkedChoice, checkedNumber } from '../base/checks.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedArray } from '../base/checks.js'
+import { choice, number, option, type OptionTable } from '../base/option-table.js'
 import { checkedBox, checkedColor } from './checks.js'
-import type { ManyOptions, Picture } from './picture.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
-import { edgesIn, edgesOf, type Copied, type InPlace, near, paintEach, paintedSync, type Painting } from './painted.js'
+import { edgesIn, edgesOf, near, painter } from './painted.js'
 import type { Bounds } from './portable/cover.js'
 import { hideMask, hideRegion, type HideStyle } from './portable/hide.js'
-import type { Box, Color, Image, RawImage, Size } from './types.js'
+import type { Box, Color } from './types.js'
 
 /** Options of {@link blurMask}. */
 export interface BlurMaskOptions {
@@ -38,6 +37,22 @@ export interface BlurOptions extends BlurMaskOptions {
   readonly feather?: number | undefined
 }
 
+/** Their order is that of the addon's. */
+const methods = ['blur', 'pixelate', 'fill'] as const
+
+const hideTable = {
+  method: option(choice(...methods), 'blur'),
+  strength: option(number(0.01, 1), 0.1),
+  color: option<Color>(checkedColor, [0, 0, 0]),
+} satisfies OptionTable<Omit<BlurMaskOptions, 'signal'>>
+
+const regionTable = {
+  ...hideTable,
+  shape: option(choice('ellipse', 'rectangle'), 'ellipse'),
+  grow: option(number(0.1, 10), 1),
+  feather: option(number(0, 2), 0.15),
+} satisfies OptionTable<Omit<BlurOptions, 'signal'>>
+
 /**
  * A copy of the picture, or with `inPlace` the picture itself, in which regions cannot be recognized: by a gaussian
  * blur that fades out at the edges, squares of one colour, or one colour. What lies outside of the picture is ignored;
@@ -49,58 +64,18 @@ export interface BlurOptions extends BlurMaskOptions {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
  * ERR_TRT_OUT_OF_MEMORY; as {@link readImage} where a picture is to be read
  */
-export function blurRegions<P extends Image | RawImage>(
-  picture: P,
-  regions: readonly Box[],
-  options: BlurOptions & ManyOptions & InPlace,
-): Promise<P>
-export function blurRegions<P extends Image | RawImage>(
-  pictures: readonly P[],
-  regions: readonly (readonly Box[])[],
-  options: BlurOptions & ManyOptions & InPlace,
-): Promise<P[]>
-export function blurRegions(
-  picture: Picture,
-  regions: readonly Box[],
-  options?: BlurOptions & ManyOptions & Copied,
-): Promise<Image>
-export function blurRegions(
-  pictures: readonly Picture[],
-  regions: readonly (readonly Box[])[],
-  options?: BlurOptions & ManyOptions & Copied,
-): Promise<Image[]>
-export async function blurRegions(pictures: unknown, regions: unknown, options?: unknown): Promise<unknown> {
-  const {
-    signal: given,
-    onProgress,
-    inPlace,
-    ...rest
-  } = readOptions(options, [...regionNames, 'inPlace', 'signal', 'onProgress'], 'blurRegions')
-  const signal = unaborted(given)
-  const style = regionStyle(rest)
-  const painting = (_: Size, boxes: readonly Box[]): Painting => regionsHidden(boxes, style)
-  return paintEach({ pictures, others: regions, what: 'regions', signal, onProgress, inPlace, painting })
-}
-
-/**
- * The same as {@link blurRegions} on the calling thread, which it blocks: for scripts.
- * @throws TensorRTError as {@link blurRegions}
- */
-export function blurRegionsSync<P extends Image | RawImage>(
-  image: P,
-  regions: readonly Box[],
-  options: Omit<BlurOptions, 'signal'> & InPlace,
-): P
-export function blurRegionsSync(
-  image: Image,
-  regions: readonly Box[],
-  options?: Omit<BlurOptions, 'signal'> & Copied,
-): Image
-export function blurRegionsSync(image: Image | RawImage, regions: readonly Box[], options?: unknown): Image | RawImage {
-  const { inPlace, ...rest } = readOptions(options, [...regionNames, 'inPlace'], 'blurRegionsSync')
-  const style = regionStyle(rest)
-  return paintedSync(image, inPlace, () => regionsHidden(regions, style))
-}
+export const blurRegions = painter<readonly Box[], BlurOptions, typeof regionTable>('blurRegions', {
+  what: 'regions',
+  table: regionTable,
+  painting: (style) => (_, regions) => {
+    const boxes = checkedArray(regions, 'regions').map((region, index) => checkedBox(region, `regions[${index}]`))
+    const bounds = boxes.map((box) => enlarged(edgesOf(box), style.grow))
+    return {
+      native: (addon, picture) => addon.hideRegions(false, picture, Float64Array.from(bounds.flat()), numbersOf(style)),
+      portable: (surface) => bounds.forEach((region) => hideRegion(surface, region, style)),
+    }
+  },
+})
 
 /**
  * A copy of the picture, or with `inPlace` the picture itself, in which the pixels of a mask cannot be recognized:
@@ -110,87 +85,22 @@ export function blurRegionsSync(image: Image | RawImage, regions: readonly Box[]
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
  * ERR_TRT_OUT_OF_MEMORY
  */
-export function blurMask<P extends Image | RawImage>(
-  picture: P,
-  mask: PlacedMask,
-  options: BlurMaskOptions & ManyOptions & InPlace,
-): Promise<P>
-export function blurMask<P extends Image | RawImage>(
-  pictures: readonly P[],
-  masks: readonly PlacedMask[],
-  options: BlurMaskOptions & ManyOptions & InPlace,
-): Promise<P[]>
-export function blurMask(
-  picture: Picture,
-  mask: PlacedMask,
-  options?: BlurMaskOptions & ManyOptions & Copied,
-): Promise<Image>
-export function blurMask(
-  pictures: readonly Picture[],
-  masks: readonly PlacedMask[],
-  options?: BlurMaskOptions & ManyOptions & Copied,
-): Promise<Image[]>
-export async function blurMask(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const names = ['method', 'strength', 'color', 'inPlace', 'signal', 'onProgress'] as const
-  const { signal: given, onProgress, inPlace, ...rest } = readOptions(options, names, 'blurMask')
-  const signal = unaborted(given)
-  const style = { ...hideStyle(rest), shape: 'rectangle', feather: 0 } as const
-  const painting = (size: Size, mask: PlacedMask): Painting => maskHidden(size, mask, style)
-  return paintEach({ pictures, others: masks, what: 'masks', signal, onProgress, inPlace, painting })
-}
-
-function maskHidden(size: Size, mask: PlacedMask, style: HideStyle): Painting {
-  const placed = checkedPlaced(mask, size)
-  return {
-    mask: placed.data,
-    native: (addon, sync, picture) =>
-      addon.hideMask(sync, picture, placed.data, edgesIn(placed.area), numbersOf(style)),
-    portable: (surface) => hideMask(surface, placed, style),
-  }
-}
-
-type RegionStyle = HideStyle & { readonly grow: number }
-
-const regionNames = ['shape', 'strength', 'grow', 'feather', 'method', 'color'] as const
-
-function regionStyle(given: Partial<Record<(typeof regionNames)[number], unknown>>): RegionStyle {
-  const { shape = 'ellipse', grow = 1, feather = 0.15 } = given
-  return {
-    ...hideStyle(given),
-    shape: checkedChoice(shape, 'shape', ['ellipse', 'rectangle']),
-    grow: checkedNumber(grow, 'grow', 0.1, 10),
-    feather: checkedNumber(feather, 'feather', 0, 2),
-  }
-}
-
-function hideStyle(given: {
-  method?: unknown
-  strength?: unknown
-  color?: unknown
-}): Pick<HideStyle, 'method' | 'strength' | 'color'> {
-  const { method = 'blur', strength = 0.1, color = [0, 0, 0] } = given
-  return {
-    method: checkedChoice(method, 'method', methods),
-    strength: checkedNumber(strength, 'strength', 0.01, 1),
-    color: checkedColor(color, 'color'),
-  }
-}
-
-/** Their order is that of the addon's. */
-const methods = ['blur', 'pixelate', 'fill'] as const
+export const blurMask = painter<PlacedMask, BlurMaskOptions, typeof hideTable>('blurMask', {
+  what: 'masks',
+  table: hideTable,
+  painting: (options) => (size, mask) => {
+    const placed = checkedPlaced(mask, size)
+    const style = { ...options, shape: 'rectangle', feather: 0 } as const
+    return {
+      mask: placed.data,
+      native: (addon, picture) => addon.hideMask(false, picture, placed.data, edgesIn(placed.area), numbersOf(style)),
+      portable: (surface) => hideMask(surface, placed, style),
+    }
+  },
+})
 
 const numbersOf = ({ method, shape, strength, feather, color }: HideStyle): Float64Array =>
   Float64Array.of(methods.indexOf(method), shape === 'ellipse' ? 1 : 0, strength, feather, ...color.map(Math.round))
-
-function regionsHidden(regions: readonly Box[], style: RegionStyle): Painting {
-  const boxes = checkedArray(regions, 'regions').map((region, index) => checkedBox(region, `regions[${index}]`))
-  const bounds = boxes.map((box) => enlarged(edgesOf(box), style.grow))
-  return {
-    native: (addon, sync, picture) =>
-      addon.hideRegions(sync, picture, Float64Array.from(bounds.flat()), numbersOf(style)),
-    portable: (surface) => bounds.forEach((region) => hideRegion(surface, region, style)),
-  }
-}
 
 function enlarged([left, top, right, bottom]: Bounds, factor: number): Bounds {
   const [dx, dy] = [((right - left) * (factor - 1)) / 2, ((bottom - top) * (factor - 1)) / 2]

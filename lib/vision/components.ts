@@ -1,19 +1,14 @@
 import { within } from '../base/cancellation.js'
-import { type Abortable, readOptions, unaborted } from '../base/options.js'
-import { jobOf, labelled, labelledSync } from './mask-labels.js'
+import { checkedOptions, type OptionTable, signalOption } from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
+import { jobOf, labelled, labelledSync, type PartOptions, partTable } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
 import type { Box, Size } from './types.js'
 
-/** Which pixels of a mask make a connected part. */
-export interface PartOptions {
-  /** 8 (default): pixels that touch at a corner are connected, too; 4: only those that share a side. */
-  readonly connectivity?: 8 | 4 | undefined
-  /** Only pixels of this value count; default: all but 0. */
-  readonly classIndex?: number | undefined
-}
-
 /** Options of {@link connectedComponents}. */
 export interface ConnectedComponentsOptions extends PartOptions, Abortable {}
+
+const table = { ...partTable, signal: signalOption } satisfies OptionTable<ConnectedComponentsOptions>
 
 /** A connected part of a mask. */
 export interface Component {
@@ -38,23 +33,20 @@ export interface Components extends Size {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function connectedComponents(mask: Mask, options?: ConnectedComponentsOptions): Promise<Components> {
-  const given = readOptions(options, ['connectivity', 'classIndex', 'signal'], 'connectedComponents')
-  const signal = unaborted(given.signal)
-  const job = jobOf(mask, given)
-  return within({ signal }, async (cut) => told(job, await labelled(job, cut)))
+  const { signal, ...rules } = checkedOptions(options, table, 'connectedComponents')
+  signal?.throwIfAborted()
+  const job = jobOf(mask, rules)
+  return within({ signal }, async (cut) => componentsOf(job, await labelled(job, cut)))
 }
 
-/**
- * The same as {@link connectedComponents} on the calling thread, which it blocks: for scripts.
- * @throws TensorRTError as {@link connectedComponents}
- */
-export function connectedComponentsSync(mask: Mask, options?: PartOptions): Components {
-  const job = jobOf(mask, readOptions(options, ['connectivity', 'classIndex'], 'connectedComponentsSync'))
-  return told(job, labelledSync(job))
+/** The same on the calling thread, for decoders. */
+export function connectedComponentsSync(mask: Mask): Components {
+  const job = jobOf(mask, { connectivity: 8, classIndex: undefined })
+  return componentsOf(job, labelledSync(job))
 }
 
 /** Of seven numbers for each part. */
-function told({ width, height, labels }: Omit<Components, 'parts'>, numbers: Float64Array): Components {
+function componentsOf({ width, height, labels }: Omit<Components, 'parts'>, numbers: Float64Array): Components {
   const parts = Array.from({ length: numbers.length / 7 }, (_, part): Component => {
     const at = part * 7
     const area = numbers[at]!

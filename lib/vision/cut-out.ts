@@ -1,11 +1,11 @@
 import type { NativePainted, NativeVision } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedColor, checkedImage } from './checks.js'
 import { type Alpha, checkedPlacedOrAlpha, type PlacedMask } from './placed-mask.js'
 import { edgesIn, paintedBytes } from './painted.js'
-import { madeOf, type ManyOptions, onEach, type Picture } from './picture.js'
+import { madeOf, type ManyOptions, manyRows, onEach, type Picture } from './picture.js'
 import { cutOutBytes } from './portable/overlay.js'
 import type { Color, Image, Size } from './types.js'
 
@@ -20,12 +20,20 @@ export interface AlphaImage extends Size {
   readonly data: Uint8Array
 }
 
-export interface CutOutOptions extends ManyOptions {
+export interface CutOutOptions<B extends Color | Image | undefined = Color | Image | undefined> extends ManyOptions {
   /** Instead of transparency: a colour, or a picture of the same size. */
-  readonly background?: Color | Image | undefined
+  readonly background?: B
   /** Rejects the call at once with the signal's reason; what a thread has begun it ends. */
   readonly signal?: AbortSignal | undefined
 }
+
+/** What {@link cutOut} gives: with a background RGB, else RGBA. */
+export type CutOutImage<B> = B extends undefined ? AlphaImage : Image
+
+const table = {
+  background: option((background) => background),
+  ...manyRows,
+} satisfies OptionTable<CutOutOptions>
 
 /**
  * The pixels of a picture that a mask names, without what is around them: transparent there, which {@link encodeImage}
@@ -33,41 +41,27 @@ export interface CutOutOptions extends ManyOptions {
  * {@link Alpha} as much as it says. It runs on a thread; what is given is read until the promise settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
-export function cutOut(
+export function cutOut<B extends Color | Image | undefined = undefined>(
   picture: Picture,
   mask: PlacedMask | Alpha,
-  options: CutOutOptions & { readonly background: Color | Image },
-): Promise<Image>
-export function cutOut(
-  picture: Picture,
-  mask: PlacedMask | Alpha,
-  options?: CutOutOptions & { readonly background?: undefined },
-): Promise<AlphaImage>
-export function cutOut(
+  options?: CutOutOptions<B>,
+): Promise<CutOutImage<B>>
+export function cutOut<B extends Color | Image | undefined = undefined>(
   pictures: readonly Picture[],
   masks: readonly (PlacedMask | Alpha)[],
-  options: CutOutOptions & { readonly background: Color | Image },
-): Promise<Image[]>
-export function cutOut(
-  pictures: readonly Picture[],
-  masks: readonly (PlacedMask | Alpha)[],
-  options?: CutOutOptions & { readonly background?: undefined },
-): Promise<AlphaImage[]>
-export function cutOut(picture: Picture, mask: PlacedMask | Alpha, options?: CutOutOptions): Promise<Image | AlphaImage>
+  options?: CutOutOptions<B>,
+): Promise<CutOutImage<B>[]>
 export async function cutOut(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const {
-    background,
-    signal: given,
+  const { background, signal, onProgress } = checkedOptions(options, table, 'cutOut')
+  signal?.throwIfAborted()
+  return onEach<PlacedMask | Alpha, Image | AlphaImage>({
+    pictures,
+    others: masks,
+    what: 'masks',
+    signal,
     onProgress,
-  } = readOptions(options, ['background', 'signal', 'onProgress'], 'cutOut')
-  const signal = unaborted(given)
-  const work = (
-    picture: Picture,
-    mask: PlacedMask | Alpha,
-    name: string,
-    cut: Cut | undefined,
-  ): Promise<Image | AlphaImage> => madeOf(picture, name, cut, (image) => cutOutOne(image, mask, background, cut))
-  return onEach({ pictures, others: masks, what: 'masks', signal, onProgress, work })
+    work: (picture, mask, name, cut) => madeOf(picture, name, cut, (image) => cutOutOne(image, mask, background, cut)),
+  })
 }
 
 async function cutOutOne(

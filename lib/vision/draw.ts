@@ -1,14 +1,13 @@
 import type { Cut } from '../base/cancellation.js'
-import { checkedArray, checkedBoolean, checkedNumber, checkedObject } from '../base/checks.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedArray, checkedObject } from '../base/checks.js'
+import { boolean, number, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox, checkedColor, checkedPoint } from './checks.js'
 import { labelOf } from './labels.js'
-import { type Copied, edgesOf, type InPlace, near, paintEach, type Painting } from './painted.js'
-import type { ManyOptions, Picture } from './picture.js'
+import { edgesOf, near, painter } from './painted.js'
 import type { Bounds } from './portable/cover.js'
 import { dot, lines, type Stroke, strokesDrawn } from './strokes.js'
-import type { Box, Color, Image, Point, RawImage, Size } from './types.js'
+import type { Box, Color, Point, Size } from './types.js'
 
 /** A box to be drawn. */
 export interface LabelledBox {
@@ -64,6 +63,18 @@ interface Style {
   readonly fontSize: number
 }
 
+const lineTable = {
+  color: option<Color | undefined>(checkedColor),
+  lineWidth: option(number(0.1)),
+} satisfies OptionTable<Omit<LineOptions, 'signal'>>
+
+const boxTable = { ...lineTable, fontSize: option(number(1)) } satisfies OptionTable<Omit<DrawOptions, 'signal'>>
+
+const polygonTable = {
+  ...lineTable,
+  closed: option(boolean, true),
+} satisfies OptionTable<Omit<PolygonOptions, 'signal'>>
+
 /**
  * A copy of the picture, or with `inPlace` the picture itself, with boxes, their landmarks and their labels drawn on
  * it, with smooth edges. A line lies with half of its width on each side of the box's edge. It runs on a thread;
@@ -71,88 +82,33 @@ interface Style {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE; for labels,
  * ERR_TRT_IMAGE when sharp fails or is not installed
  */
-export function drawBoxes<P extends Image | RawImage>(
-  picture: P,
-  boxes: readonly LabelledBox[],
-  options: DrawOptions & ManyOptions & InPlace,
-): Promise<P>
-export function drawBoxes<P extends Image | RawImage>(
-  pictures: readonly P[],
-  boxes: readonly (readonly LabelledBox[])[],
-  options: DrawOptions & ManyOptions & InPlace,
-): Promise<P[]>
-export function drawBoxes(
-  picture: Picture,
-  boxes: readonly LabelledBox[],
-  options?: DrawOptions & ManyOptions & Copied,
-): Promise<Image>
-export function drawBoxes(
-  pictures: readonly Picture[],
-  boxes: readonly (readonly LabelledBox[])[],
-  options?: DrawOptions & ManyOptions & Copied,
-): Promise<Image[]>
-export async function drawBoxes(pictures: unknown, boxes: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'lineWidth', 'fontSize', 'inPlace', 'signal', 'onProgress'], 'drawBoxes')
-  const { inPlace, onProgress } = given
-  const signal = unaborted(given.signal)
-  const painting = (size: Size, each: unknown, cut: Cut | undefined): Promise<Painting> =>
-    boxesDrawn(size, each, given, cut)
-  return paintEach({ pictures, others: boxes, what: 'boxes', signal, onProgress, inPlace, painting })
-}
-
-async function boxesDrawn(size: Size, boxes: unknown, given: Given, cut: Cut | undefined): Promise<Painting> {
-  const style = styleOf(size, given)
-  const drawn = checkedArray(boxes, 'boxes').map((box, index) => checkedLabelled(box, `boxes[${index}]`, style))
-  const labels = await Promise.all(drawn.map((box) => labelStrokes(box, size, style, cut)))
-  cut?.throwIfHappened()
-  const strokes = drawn.flatMap((box) => boxStrokes(box, style))
-  return strokesDrawn([...strokes, ...labels.flat()])
-}
+export const drawBoxes = painter<readonly LabelledBox[], DrawOptions, typeof boxTable>('drawBoxes', {
+  what: 'boxes',
+  table: boxTable,
+  painting: (options) => async (size, boxes, cut) => {
+    const style = styleOf(size, options)
+    const drawn = checkedArray(boxes, 'boxes').map((box, index) => checkedLabelled(box, `boxes[${index}]`, style))
+    const labels = await Promise.all(drawn.map((box) => labelStrokes(box, size, style, cut)))
+    cut?.throwIfHappened()
+    const strokes = drawn.flatMap((box) => boxStrokes(box, style))
+    return strokesDrawn([...strokes, ...labels.flat()])
+  },
+})
 
 /**
  * A copy of the picture, or with `inPlace` the picture itself, with lines drawn on it, such as outlines of masks: from
  * each point of a polygon to the next, with round ends.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE
  */
-export function drawPolygons<P extends Image | RawImage>(
-  picture: P,
-  polygons: readonly Outline[],
-  options: PolygonOptions & ManyOptions & InPlace,
-): Promise<P>
-export function drawPolygons<P extends Image | RawImage>(
-  pictures: readonly P[],
-  polygons: readonly (readonly Outline[])[],
-  options: PolygonOptions & ManyOptions & InPlace,
-): Promise<P[]>
-export function drawPolygons(
-  picture: Picture,
-  polygons: readonly Outline[],
-  options?: PolygonOptions & ManyOptions & Copied,
-): Promise<Image>
-export function drawPolygons(
-  pictures: readonly Picture[],
-  polygons: readonly (readonly Outline[])[],
-  options?: PolygonOptions & ManyOptions & Copied,
-): Promise<Image[]>
-export async function drawPolygons(pictures: unknown, polygons: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(
-    options,
-    ['color', 'lineWidth', 'closed', 'inPlace', 'signal', 'onProgress'],
-    'drawPolygons',
-  )
-  const { inPlace, onProgress } = given
-  const signal = unaborted(given.signal)
-  const isClosed = given.closed === undefined || checkedBoolean(given.closed, 'closed')
-  const painting = (size: Size, each: unknown): Painting => {
-    const { color, lineWidth } = styleOf(size, given)
-    const strokes = checkedArray(each, 'polygons').flatMap((polygon, index) => {
-      const rings = ringsOf(polygon, `polygons[${index}]`)
-      return rings.flatMap((points) => lines(points, isClosed, lineWidth, color))
-    })
-    return strokesDrawn(strokes)
-  }
-  return paintEach({ pictures, others: polygons, what: 'polygons', signal, onProgress, inPlace, painting })
-}
+export const drawPolygons = painter<readonly Outline[], PolygonOptions, typeof polygonTable>('drawPolygons', {
+  what: 'polygons',
+  table: polygonTable,
+  painting: (options) => (size, polygons) => {
+    const { color, lineWidth } = styleOf(size, options)
+    const rings = checkedArray(polygons, 'polygons').flatMap((each, index) => ringsOf(each, `polygons[${index}]`))
+    return strokesDrawn(rings.flatMap((points) => lines(points, options.closed, lineWidth, color)))
+  },
+})
 
 function ringsOf(polygon: unknown, name: string): Point[][] {
   const pointsOf = (ring: unknown, of: string): Point[] =>
@@ -163,18 +119,12 @@ function ringsOf(polygon: unknown, name: string): Point[][] {
   return [pointsOf(outer, `${name}.outer`), ...inner]
 }
 
-interface Given {
-  readonly color?: unknown
-  readonly lineWidth?: unknown
-  readonly fontSize?: unknown
-}
-
-function styleOf(image: Size, given: Given): Style {
-  const longer = Math.max(image.width, image.height)
+function styleOf({ width, height }: Size, { color, lineWidth, fontSize }: DrawOptions): Style {
+  const longer = Math.max(width, height)
   return {
-    color: checkedColor(given.color ?? [255, 64, 64], 'color'),
-    lineWidth: near(checkedNumber(given.lineWidth ?? Math.max(2, longer / 300), 'lineWidth', 0.1)),
-    fontSize: near(checkedNumber(given.fontSize ?? Math.max(12, longer / 50), 'fontSize', 1)),
+    color: color ?? [255, 64, 64],
+    lineWidth: near(lineWidth ?? Math.max(2, longer / 300)),
+    fontSize: near(fontSize ?? Math.max(12, longer / 50)),
   }
 }
 

@@ -1,16 +1,16 @@
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedArray, checkedBoolean, checkedChoice, checkedListener, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedChoice } from '../base/checks.js'
 import { saveFile } from '../base/files.js'
-import { readOptions, unaborted } from '../base/options.js'
-import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
+import { boolean, type Checked, checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize, checkStillThere } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
 import { leased } from './leases.js'
-import { imageOf, inAll, type ManyOptions } from './picture.js'
+import { imageOf, type ManyOptions, manyRows, onEach } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
 import type { Image, RawImage } from './types.js'
 
@@ -51,29 +51,19 @@ const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
 
 const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtension))]
 
-const encodingNames = ['signal', 'quality', 'chromaSubsampling', 'optimize', 'onProgress'] as const
+const encodeTable = {
+  quality: option(whole(1, 100)),
+  chromaSubsampling: option(choice('4:4:4', '4:2:0')),
+  optimize: option(boolean, false),
+  ...manyRows,
+} satisfies OptionTable<EncodeOptions>
 
-interface Encoding {
-  readonly signal: AbortSignal | undefined
-  readonly quality: number | undefined
-  readonly chromaSubsampling: '4:4:4' | '4:2:0' | undefined
-  readonly optimize: boolean
-  readonly onProgress: ManyOptions['onProgress']
-}
+type Encoding = Checked<typeof encodeTable>
 
-function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], unknown>>): Encoding {
-  const { quality, chromaSubsampling, optimize = false } = given
-  return {
-    signal: unaborted(given.signal),
-    quality: quality === undefined ? undefined : checkedWhole(quality, 'quality', 1, 100),
-    chromaSubsampling:
-      chromaSubsampling === undefined
-        ? undefined
-        : checkedChoice(chromaSubsampling, 'chromaSubsampling', ['4:4:4', '4:2:0']),
-    optimize: checkedBoolean(optimize, 'optimize'),
-    onProgress: checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress'),
-  }
-}
+const writeTable = {
+  ...encodeTable,
+  overwrite: option(boolean, false),
+} satisfies OptionTable<WriteImageOptions>
 
 /**
  * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG. The data is read
@@ -92,20 +82,15 @@ export async function encodeImage(
   format: ImageFormat,
   options?: EncodeOptions,
 ): Promise<Uint8Array[]>
-export async function encodeImage(
-  images: EncodableImage | readonly EncodableImage[],
-  format: ImageFormat,
-  options?: EncodeOptions,
-): Promise<Uint8Array | Uint8Array[]> {
-  const encoding = checkedEncoding(readOptions(options, encodingNames, 'encodeImage'))
+export async function encodeImage(images: unknown, format: ImageFormat, options?: unknown): Promise<unknown> {
+  const encoding = checkedOptions(options, encodeTable, 'encodeImage')
+  encoding.signal?.throwIfAborted()
   const checked = checkedChoice(format, 'format', formats)
-  if (!Array.isArray(images)) return encoded(images as EncodableImage, checked, encoding, 'image')
-  const list = images as readonly EncodableImage[]
-  return inAll(
-    list.length,
-    (index) => encoded(list[index]!, checked, encoding, `images[${index}]`),
-    encoding.onProgress,
-  )
+  return onEach({
+    pictures: images,
+    onProgress: encoding.onProgress,
+    work: (image, _, name) => encoded(image as EncodableImage, checked, encoding, name),
+  })
 }
 
 /** RGB, or RGBA only where the format has transparency. */
@@ -188,25 +173,23 @@ export async function writeImage(
   paths: readonly string[],
   options?: WriteImageOptions,
 ): Promise<void>
-export async function writeImage(
-  images: EncodableImage | readonly EncodableImage[],
-  paths: string | readonly string[],
-  options?: WriteImageOptions,
-): Promise<void> {
-  const { overwrite: mayOverwrite, ...given } = readOptions(options, [...encodingNames, 'overwrite'], 'writeImage')
-  const encoding = { ...checkedEncoding(given), overwrite: checkedOverwrite(mayOverwrite) }
-  if (!Array.isArray(images)) return written(images as EncodableImage, checkedTarget(paths, 'path'), encoding, 'image')
-  const list = images as readonly EncodableImage[]
+export async function writeImage(images: unknown, paths: unknown, options?: unknown): Promise<void> {
+  const writing = checkedOptions(options, writeTable, 'writeImage')
+  writing.signal?.throwIfAborted()
+  await onEach({
+    pictures: images,
+    others: Array.isArray(images) ? checkedTargets(paths) : checkedTarget(paths, 'path'),
+    what: 'paths',
+    onProgress: writing.onProgress,
+    work: (image, target: Target, name) => written(image as EncodableImage, target, writing, name),
+  })
+}
+
+function checkedTargets(paths: unknown): Target[] {
   const targets = checkedArray(paths, 'paths').map((path, index) => checkedTarget(path, `paths[${index}]`))
-  if (targets.length !== list.length)
-    throw expected(`${list.length} (one for each picture)`, 'the number of paths', targets.length)
   const again = targets.findIndex(({ path }, index) => targets.findIndex((other) => other.path === path) < index)
   if (again >= 0) throw expected('a path of its own', `paths[${again}]`, targets[again]?.path)
-  await inAll(
-    list.length,
-    (index) => written(list[index]!, targets[index]!, encoding, `images[${index}]`),
-    encoding.onProgress,
-  )
+  return targets
 }
 
 interface Target {
@@ -222,11 +205,12 @@ function checkedTarget(path: unknown, name: string): Target {
   return { path: target, format }
 }
 
-interface Writing extends Encoding {
-  readonly overwrite: boolean
-}
-
-async function written(image: EncodableImage, { path, format }: Target, writing: Writing, name: string): Promise<void> {
+async function written(
+  image: EncodableImage,
+  { path, format }: Target,
+  writing: Checked<typeof writeTable>,
+  name: string,
+): Promise<void> {
   if (!writing.overwrite && typeof image === 'object') await refuseOverwriting(image, [path])
   const bytes = await encoded(image, format, writing, name)
   writing.signal?.throwIfAborted()

@@ -4,18 +4,12 @@
  * @module node-tensorrt/vision
  */
 export { batchesOf, type BatchOptions } from './batches.js'
-export { blurMask, blurRegions, blurRegionsSync, type BlurMaskOptions, type BlurOptions } from './blur.js'
+export { blurMask, blurRegions, type BlurMaskOptions, type BlurOptions } from './blur.js'
 export { intersectionOverUnion, nonMaxSuppression, type NonMaxSuppressionOptions, type ScoredBox } from './boxes.js'
 export { softmax, topK, type ClassScore, type SoftmaxOptions, type TopKOptions } from './classes.js'
-export {
-  connectedComponents,
-  connectedComponentsSync,
-  type Component,
-  type Components,
-  type ConnectedComponentsOptions,
-  type PartOptions,
-} from './components.js'
-export { cutOut, type AlphaImage, type CutOutOptions } from './cut-out.js'
+export { connectedComponents, type Component, type Components, type ConnectedComponentsOptions } from './components.js'
+export type { PartOptions } from './mask-labels.js'
+export { cutOut, type AlphaImage, type CutOutImage, type CutOutOptions } from './cut-out.js'
 export {
   drawBoxes,
   drawPolygons,
@@ -71,27 +65,18 @@ export type { ManyOptions, ManyProgress, Picture } from './picture.js'
 export { pictureFiles, pictures, type PicturesOptions, type PicturesProgress } from './pictures.js'
 export {
   instanceMasks,
-  instanceMasksSync,
   type InstanceCandidates,
   type InstanceMask,
-  type InstanceMaskOptions,
   type InstanceMasksOptions,
 } from './instance-masks.js'
 export { maskIoU, type MaskIoUOptions } from './mask-iou.js'
-export { toMask, toMaskSync, type MaskOptions, type ToMaskOptions } from './masks.js'
-export {
-  polygons,
-  polygonsSync,
-  type OutlineOptions,
-  type Polygon,
-  type PolygonsOptions,
-  type Ring,
-} from './polygons.js'
+export { toMask, type ToMaskOptions } from './masks.js'
+export { polygons, type Polygon, type PolygonsOptions, type Ring } from './polygons.js'
 export { suppress, type Candidates, type SuppressOptions } from './suppress.js'
 export type { Mask } from './mask-data.js'
 export type { Alpha, PlacedMask } from './placed-mask.js'
 export { overlay, type OverlayOptions } from './overlay.js'
-export type { Copied, InPlace } from './painted.js'
+export type { Copied, InPlace, Painter } from './painted.js'
 export type { Coordinates } from '../pixels/taps.js'
 export { toTensor, toTensorSync, type Framing, type IntoOptions, type ToTensorOptions } from './tensor.js'
 export type { PixelType, TensorOptions } from '../pixels/tensor-options.js'

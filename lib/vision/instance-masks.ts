@@ -1,9 +1,9 @@
-import { nativeSync } from '../backend/native.js'
 import type { NativeInstanceMask } from '../backend/native-vision.js'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedChoice, checkedNumber, checkedObject, isWhole } from '../base/checks.js'
+import { checkedChoice, checkedObject, isWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Abortable, readOptions, unaborted } from '../base/options.js'
+import { type Checked, checkedOptions, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { finite, numbersOf } from './arrays.js'
@@ -23,16 +23,19 @@ export interface InstanceCandidates {
   readonly coefficients: Float32Array
 }
 
-/** Options of {@link instanceMasksSync}. */
-export interface InstanceMaskOptions {
+/** Options of {@link instanceMasks}. */
+export interface InstanceMasksOptions extends Abortable {
   /** Which of the candidates, such as {@link suppress} gives them; default: all. */
   readonly indices?: Int32Array | undefined
   /** A pixel whose value is greater belongs to the instance; default 0, of logits. */
   readonly threshold?: number | undefined
 }
 
-/** Options of {@link instanceMasks}. */
-export interface InstanceMasksOptions extends InstanceMaskOptions, Abortable {}
+const table = {
+  indices: option((indices) => indices),
+  threshold: option(number(), 0),
+  signal: signalOption,
+} satisfies OptionTable<InstanceMasksOptions>
 
 /**
  * A mask of a part of the picture, whose first pixel lies at x and y of the picture. Nothing is left of one outside of
@@ -62,30 +65,13 @@ export async function instanceMasks(
   frame: Frame,
   options?: InstanceMasksOptions,
 ): Promise<InstanceMask[]> {
-  const given = readOptions(options, ['indices', 'threshold', 'signal'], 'instanceMasks')
-  const signal = unaborted(given.signal)
-  const jobs = jobsOf(candidates, prototypes, frame, given)
+  const { signal, ...rules } = checkedOptions(options, table, 'instanceMasks')
+  signal?.throwIfAborted()
+  const jobs = jobsOf(candidates, prototypes, frame, rules)
   return within({ signal }, async (cut) => {
     await Promise.all(jobs.map((job) => written(job, cut)))
     return jobs.map(({ mask }) => mask)
   })
-}
-
-/** {@link instanceMasks} at once, on the calling thread, for scripts. */
-export function instanceMasksSync(
-  candidates: InstanceCandidates,
-  prototypes: Tensor,
-  frame: Frame,
-  options?: InstanceMaskOptions,
-): InstanceMask[] {
-  const jobs = jobsOf(
-    candidates,
-    prototypes,
-    frame,
-    readOptions(options, ['indices', 'threshold'], 'instanceMasksSync'),
-  )
-  for (const job of jobs) writtenSync(job)
-  return jobs.map(({ mask }) => mask)
 }
 
 interface Job {
@@ -99,13 +85,6 @@ async function written({ work }: Job, cut: Cut | undefined): Promise<void> {
   if (work === undefined) return
   if (addon !== undefined) return await onThread(async () => addon.makeInstanceMask(work, false), cut)
   combinePortably(work)
-}
-
-function writtenSync({ work }: Job): void {
-  const addon = pixelAddon()
-  if (work === undefined) return
-  if (addon === undefined) combinePortably(work)
-  else nativeSync(() => void addon.makeInstanceMask(work, true))
 }
 
 /** As native/vision/masks.cc does it. */
@@ -137,7 +116,7 @@ function jobsOf(
   candidates: unknown,
   prototypes: unknown,
   givenFrame: unknown,
-  { indices, threshold = 0 }: { readonly indices?: unknown; readonly threshold?: unknown },
+  { indices, threshold }: Omit<Checked<typeof table>, 'signal'>,
 ): Job[] {
   const { data, count, height, width } = checkedPrototypes(prototypes)
   const frame = uprightFrame(givenFrame, 'frame')
@@ -151,7 +130,6 @@ function jobsOf(
   numbersOf(all, 'boxes', instances * 4)
   const factors = numbersOf(coefficients, 'coefficients', instances * count)
   const isCorners = checkedChoice(format, 'format', ['xywh', 'xyxy']) === 'xyxy'
-  const above = checkedNumber(threshold, 'threshold')
   return checkedIndices(indices, instances).map((index) => {
     const [x, y, third, fourth] = all.subarray(index * 4, index * 4 + 4) as unknown as [number, number, number, number]
     const box: Box = isCorners
@@ -164,7 +142,7 @@ function jobsOf(
       width,
       coefficients: factors.subarray(index * count, (index + 1) * count),
     }
-    return jobOf(frame, frame.toImage(box), part, above)
+    return jobOf(frame, frame.toImage(box), part, threshold)
   })
 }
 

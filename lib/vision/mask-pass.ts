@@ -2,7 +2,6 @@
  * From what a model gives to the pixels of a mask, one picture at a time: by the addon, or in JavaScript, which gives
  * the same.
  */
-import { nativeSync } from '../backend/native.js'
 import type { NativeMask, NativeMaskAxis } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
 import { expected } from '../errors.js'
@@ -82,13 +81,6 @@ export async function writeMask(
   const addon = pixelAddon()
   if (addon !== undefined) await onThread(async () => addon.makeMask(jobOf(values, frame, mask), false), cut)
   else writePortably(jobOf(values, frame, mask))
-}
-
-export function writeMaskSync(values: MaskValues, frame: Frame, mask: Uint8Array): void {
-  const addon = pixelAddon()
-  const job = jobOf(values, frame, mask)
-  if (addon === undefined) writePortably(job)
-  else nativeSync(() => void addon.makeMask(job, true))
 }
 
 /** As native/vision/masks.cc does it. */

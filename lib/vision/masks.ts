@@ -1,16 +1,23 @@
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedChoice, checkedNumber } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Abortable, readOptions, unaborted } from '../base/options.js'
+import {
+  type Checked,
+  checkedOptions,
+  choice,
+  number,
+  option,
+  type OptionTable,
+  signalOption,
+} from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import type { Frame } from './frame.js'
 import type { Mask } from './mask-data.js'
-import { type MaskValues, uprightFrame, writeMask, writeMaskSync } from './mask-pass.js'
-import type { Size } from './types.js'
+import { type MaskValues, uprightFrame, writeMask } from './mask-pass.js'
 
-/** Options of {@link toMaskSync}. */
-export interface MaskOptions {
+/** Options of {@link toMask}. */
+export interface ToMaskOptions extends Abortable {
   /** The layout of the tensor; default NCHW. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
@@ -20,8 +27,11 @@ export interface MaskOptions {
   readonly threshold?: number | undefined
 }
 
-/** Options of {@link toMask}. */
-export interface ToMaskOptions extends MaskOptions, Abortable {}
+const table = {
+  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
+  threshold: option(number()),
+  signal: signalOption,
+} satisfies OptionTable<ToMaskOptions>
 
 /**
  * The output of a segmentation model as a mask of the picture. The values (probabilities, or better logits) are cut to
@@ -40,75 +50,49 @@ export interface ToMaskOptions extends MaskOptions, Abortable {}
 export async function toMask(output: Tensor, frames: Frame, options?: ToMaskOptions): Promise<Mask>
 /** The masks of a batch. */
 export async function toMask(output: Tensor, frames: readonly Frame[], options?: ToMaskOptions): Promise<Mask[]>
-export async function toMask(
-  output: Tensor,
-  frames: Frame | readonly Frame[],
-  options?: ToMaskOptions,
-): Promise<Mask | Mask[]> {
-  const given = readOptions(options, ['layout', 'threshold', 'signal'], 'toMask')
-  const signal = unaborted(given.signal)
-  const jobs = jobsOf(output, frames, given)
+export async function toMask(output: unknown, frames: unknown, options?: unknown): Promise<unknown> {
+  const { signal, ...rules } = checkedOptions(options, table, 'toMask')
+  signal?.throwIfAborted()
+  const jobs = jobsOf(output, frames, rules)
   return within({ signal }, async (cut) => {
-    await Promise.all(jobs.map((job) => written(job, cut)))
-    return answerOf(jobs, frames)
+    const masks = await Promise.all(jobs.map(({ values, frame }) => maskOf(values, frame, cut)))
+    return Array.isArray(frames) ? masks : masks[0]
   })
-}
-
-/**
- * The same as {@link toMask} on the calling thread, which it blocks: for scripts.
- * @throws TensorRTError as {@link toMask}
- */
-export function toMaskSync(output: Tensor, frames: Frame, options?: MaskOptions): Mask
-/** The masks of a batch. */
-export function toMaskSync(output: Tensor, frames: readonly Frame[], options?: MaskOptions): Mask[]
-export function toMaskSync(output: Tensor, frames: Frame | readonly Frame[], options?: MaskOptions): Mask | Mask[] {
-  const jobs = jobsOf(output, frames, readOptions(options, ['layout', 'threshold'], 'toMaskSync'))
-  for (const { values, frame, mask } of jobs) writeMaskSync(values, frame, mask.data)
-  return answerOf(jobs, frames)
 }
 
 interface Job {
   readonly values: MaskValues
   readonly frame: Frame
-  readonly mask: Mask
 }
 
-async function written({ values, frame, mask }: Job, cut: Cut | undefined): Promise<void> {
-  await writeMask(values, frame, mask.data, cut)
-}
+type Rules = Omit<Checked<typeof table>, 'signal'>
 
-function answerOf(jobs: readonly Job[], frames: unknown): Mask | Mask[] {
-  const masks = jobs.map(({ mask }) => mask)
-  return Array.isArray(frames) ? masks : (masks[0] as Mask)
-}
-
-function jobsOf(
-  output: unknown,
-  frames: unknown,
-  options: { readonly layout?: unknown; readonly threshold?: unknown },
-): Job[] {
-  const pictures = valuesOf(output, options)
+function jobsOf(output: unknown, frames: unknown, rules: Rules): Job[] {
+  const pictures = valuesOf(output, rules)
   const list = (Array.isArray(frames) ? frames : [frames]) as unknown[]
   if (list.length !== pictures.length)
     throw expected(`${pictures.length} (one for each picture)`, 'the number of frames', list.length)
-  return list.map((frame, index) => {
-    const upright = uprightFrame(frame, Array.isArray(frames) ? `frames[${index}]` : 'frames')
-    return { values: pictures[index] as MaskValues, frame: upright, mask: emptyMask(upright.image) }
-  })
+  return list.map((frame, index) => ({
+    values: pictures[index] as MaskValues,
+    frame: uprightFrame(frame, Array.isArray(frames) ? `frames[${index}]` : 'frames'),
+  }))
 }
 
-function emptyMask({ width, height }: Size): Mask {
-  return { width, height, data: new Uint8Array(width * height) }
+async function maskOf(values: MaskValues, frame: Frame, cut: Cut | undefined): Promise<Mask> {
+  const { width, height } = frame.image
+  const mask = { width, height, data: new Uint8Array(width * height) }
+  await writeMask(values, frame, mask.data, cut)
+  return mask
 }
 
-function valuesOf(output: unknown, given: { readonly layout?: unknown; readonly threshold?: unknown }): MaskValues[] {
-  const planar = checkedChoice(given.layout ?? 'NCHW', 'layout', ['NCHW', 'NHWC']) === 'NCHW'
+function valuesOf(output: unknown, rules: Rules): MaskValues[] {
+  const planar = rules.layout === 'NCHW'
   const { data, shape } = checkedOutput(output, planar)
   const [count, ...sides] = shape as [number, number, number, number]
   const [channels, height, width] = planar ? sides : ([sides[2], sides[0], sides[1]] as const)
-  if (channels > 1 && given.threshold !== undefined)
-    throw expected('no threshold where there are several channels', 'threshold', given.threshold)
-  const threshold = channels > 1 ? undefined : checkedNumber(given.threshold ?? 0.5, 'threshold')
+  if (channels > 1 && rules.threshold !== undefined)
+    throw expected('no threshold where there are several channels', 'threshold', rules.threshold)
+  const threshold = channels > 1 ? undefined : (rules.threshold ?? 0.5)
   const length = channels * height * width
   return Array.from({ length: count }, (_, index) => {
     const values = data.subarray(index * length, (index + 1) * length)

@@ -1,12 +1,11 @@
-import { checkedArray, checkedNumber } from '../base/checks.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedArray } from '../base/checks.js'
+import { type Checked, number, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedColor } from './checks.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
-import { type Copied, edgesIn, type InPlace, paintEach, type Painting } from './painted.js'
-import type { ManyOptions, Picture } from './picture.js'
+import { edgesIn, painter } from './painted.js'
 import { overlayClasses } from './portable/overlay.js'
-import type { Color, Image, RawImage, Size } from './types.js'
+import type { Color } from './types.js'
 
 /** Options of {@link overlay}. */
 export interface OverlayOptions {
@@ -23,6 +22,12 @@ export interface OverlayOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const table = {
+  color: option<Color | undefined>(checkedColor),
+  palette: option(checkedPalette),
+  opacity: option(number(0, 1), 0.5),
+} satisfies OptionTable<Omit<OverlayOptions, 'signal'>>
+
 /**
  * A copy of the picture, or with `inPlace` the picture itself, with the pixels of a mask coloured: by class where the
  * mask has classes. Pixels that are 0 in the mask stay as they are. It runs on a thread; what is given is read until
@@ -30,62 +35,35 @@ export interface OverlayOptions {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
  * ERR_TRT_OUT_OF_MEMORY
  */
-export function overlay<P extends Image | RawImage>(
-  picture: P,
-  mask: PlacedMask,
-  options: OverlayOptions & ManyOptions & InPlace,
-): Promise<P>
-export function overlay<P extends Image | RawImage>(
-  pictures: readonly P[],
-  masks: readonly PlacedMask[],
-  options: OverlayOptions & ManyOptions & InPlace,
-): Promise<P[]>
-export function overlay(
-  picture: Picture,
-  mask: PlacedMask,
-  options?: OverlayOptions & ManyOptions & Copied,
-): Promise<Image>
-export function overlay(
-  pictures: readonly Picture[],
-  masks: readonly PlacedMask[],
-  options?: OverlayOptions & ManyOptions & Copied,
-): Promise<Image[]>
-export async function overlay(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'palette', 'opacity', 'inPlace', 'signal', 'onProgress'], 'overlay')
-  const signal = unaborted(given.signal)
-  const palette = bytesOf(colorsOf(given))
-  const opacity = checkedNumber(given.opacity ?? 0.5, 'opacity', 0, 1)
-  const painting = (size: Size, mask: PlacedMask): Painting => classesLaid(size, mask, palette, opacity)
-  return paintEach({
-    pictures,
-    others: masks,
-    what: 'masks',
-    signal,
-    onProgress: given.onProgress,
-    inPlace: given.inPlace,
-    painting,
-  })
-}
-
-function classesLaid(size: Size, mask: PlacedMask, palette: Uint8Array, opacity: number): Painting {
-  const placed = checkedPlaced(mask, size)
-  return {
-    mask: placed.data,
-    native: (addon, sync, picture) =>
-      addon.overlayMask(sync, picture, placed.data, edgesIn(placed.area), palette, opacity),
-    portable: (surface) => overlayClasses(surface, placed, palette, opacity),
-  }
-}
+export const overlay = painter<PlacedMask, OverlayOptions, typeof table>('overlay', {
+  what: 'masks',
+  table,
+  painting: ({ opacity, ...colors }) => {
+    const palette = bytesOf(colorsOf(colors))
+    return (size, mask) => {
+      const placed = checkedPlaced(mask, size)
+      return {
+        mask: placed.data,
+        native: (addon, picture) =>
+          addon.overlayMask(false, picture, placed.data, edgesIn(placed.area), palette, opacity),
+        portable: (surface) => overlayClasses(surface, placed, palette, opacity),
+      }
+    }
+  },
+})
 
 const classes = 256
 
-function colorsOf({ color, palette }: { color?: unknown; palette?: unknown }): readonly Color[] {
-  if (color !== undefined && palette !== undefined) throw expected('color or palette', 'the options of overlay', 'both')
-  if (color !== undefined) return [checkedColor(color, 'color')]
-  if (palette === undefined) return Array.from({ length: classes - 1 }, (_, index) => distinct(index))
+function checkedPalette(palette: unknown): readonly Color[] {
   const colors = checkedArray(palette, 'palette').map((each, index) => checkedColor(each, `palette[${index}]`))
   if (colors.length === 0) throw expected('at least one colour', 'palette', palette)
   return colors
+}
+
+function colorsOf({ color, palette }: Pick<Checked<typeof table>, 'color' | 'palette'>): readonly Color[] {
+  if (color !== undefined && palette !== undefined) throw expected('color or palette', 'the options of overlay', 'both')
+  if (color !== undefined) return [color]
+  return palette ?? Array.from({ length: classes - 1 }, (_, index) => distinct(index))
 }
 
 /** For each class, 0 included. */

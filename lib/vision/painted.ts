@@ -1,11 +1,10 @@
-import type { NativePainted, NativeVision, Painted } from '../backend/native-vision.js'
-import { nativeSync } from '../backend/native.js'
+import type { NativePainted, NativeVision } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { checkedBoolean } from '../base/checks.js'
+import { boolean, type Checked, checkedOptions, option, type Rows } from '../base/option-table.js'
 import { expected } from '../errors.js'
-import { checkedImage, checkStillThere } from './checks.js'
+import { checkStillThere } from './checks.js'
 import { leased } from './leases.js'
-import { type Each, madeOf, onEach, type Picture } from './picture.js'
+import { isSource, madeOf, type ManyOptions, manyRows, onEach, type Picture } from './picture.js'
 import type { Area, Bounds } from './portable/cover.js'
 import { type Surface, surfaceOf } from './portable/surface.js'
 import { bytesOfPixels, checkedPixels, checkPixelsThere, isDeep, nativePixels, type Pixels } from './raw.js'
@@ -33,38 +32,67 @@ export interface Copied {
 export interface Painting {
   /** What it reads beside the picture. */
   readonly mask?: Uint8Array | undefined
-  readonly native: <S extends boolean>(addon: NativeVision, sync: S, picture: NativePainted) => Painted<S>
+  readonly native: (addon: NativeVision, picture: NativePainted) => Promise<ArrayBuffer | undefined>
   readonly portable: (surface: Surface) => void
 }
 
-/** Paintings of one picture or of many, each with what belongs to it. */
-export interface PaintEach<A> extends Omit<Each<A, unknown>, 'work'> {
-  readonly inPlace: unknown
-  readonly painting: (size: Size, other: A, cut: Cut | undefined) => Painting | Promise<Painting>
+/**
+ * A call that paints one picture by what belongs to it, or an array of pictures by as many of that: copies, or with
+ * `inPlace` the pictures themselves.
+ */
+export interface Painter<Other, Options> {
+  <P extends Image | RawImage>(picture: P, other: Other, options: Options & ManyOptions & InPlace): Promise<P>
+  <P extends Image | RawImage>(
+    pictures: readonly P[],
+    others: readonly Other[],
+    options: Options & ManyOptions & InPlace,
+  ): Promise<P[]>
+  (picture: Picture, other: Other, options?: Options & ManyOptions & Copied): Promise<Image>
+  (pictures: readonly Picture[], others: readonly Other[], options?: Options & ManyOptions & Copied): Promise<Image[]>
 }
+
+/** How a painter goes about it. */
+interface Manner<Other, Table> {
+  /** What messages call that which belongs to the pictures. */
+  readonly what: string
+  readonly table: Table
+  readonly painting: (
+    options: Checked<Table>,
+  ) => (size: Size, other: Other, cut: Cut | undefined) => Painting | Promise<Painting>
+}
+
+const callRows = { inPlace: option(boolean, false), ...manyRows }
 
 /**
- * Copies of pictures, painted; or these themselves.
- * @throws TensorRTError ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, what the addon throws; the signal's reason
+ * The painter of this name.
+ * @throws TensorRTError (as a rejection of the call) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
+ * what the addon throws; the signal's reason
  */
-export function paintEach<A>({ inPlace, painting, ...each }: PaintEach<A>): Promise<unknown> {
-  if (checkedInPlace(inPlace))
-    return onEach<A, unknown>({
-      ...each,
-      work: (picture, other, name, cut) => paintInPlace(picture, name, (size) => painting(size, other, cut), cut),
-    })
-  const work = (picture: Picture, other: A, name: string, cut: Cut | undefined): Promise<Image> =>
-    madeOf(picture, name, cut, async (image) => copyPainted(image, await painting(image, other, cut), cut))
-  return onEach<A, Image>({ ...each, work })
+export function painter<Other, Options, Table extends Rows>(
+  name: string,
+  { what, table, painting }: Manner<Other, Table>,
+): Painter<Other, Options> {
+  const rows = { ...table, ...callRows }
+  const call = async (pictures: unknown, others: unknown, given?: unknown): Promise<unknown> => {
+    const options = checkedOptions(given, rows, name) as Checked<Table> & Checked<typeof callRows>
+    const { inPlace, signal, onProgress } = options
+    signal?.throwIfAborted()
+    const paintingFor = painting(options)
+    const work = (picture: Picture, other: Other, of: string, cut: Cut | undefined): Promise<unknown> => {
+      const paintingOf = (size: Size): Painting | Promise<Painting> => paintingFor(size, other, cut)
+      if (inPlace) return paintInPlace(picture, of, paintingOf, cut)
+      return madeOf(picture, of, cut, async (image) => copyPainted(image, await paintingOf(image), cut))
+    }
+    return onEach({ pictures, others, what, signal, onProgress, work })
+  }
+  return call as Painter<Other, Options>
 }
-
-export const checkedInPlace = (inPlace: unknown): boolean => inPlace !== undefined && checkedBoolean(inPlace, 'inPlace')
 
 function copyPainted(image: Image, { mask, native, portable }: Painting, cut: Cut | undefined): Promise<Image> {
   const work = {
     image,
     others: { mask },
-    native: (addon: NativeVision, picture: NativePainted) => native(addon, false, picture) as Promise<ArrayBuffer>,
+    native: (addon: NativeVision, picture: NativePainted) => native(addon, picture) as Promise<ArrayBuffer>,
     portable: () => inCopy(image, portable),
   }
   return paintedBytes(work, cut).then((data) => ({ width: image.width, height: image.height, channels: 3, data }))
@@ -101,7 +129,7 @@ async function paint(pixels: Pixels, { mask, native, portable }: Painting, cut: 
     if (addon === undefined) return portable(surfaceOf(pixels))
     await onThread(async () => {
       checkThere()
-      return native(addon, false, nativePainted(pixels, true))
+      return native(addon, nativePainted(pixels, true))
     }, cut)
   } finally {
     release?.()
@@ -110,8 +138,7 @@ async function paint(pixels: Pixels, { mask, native, portable }: Painting, cut: 
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 function checkedPaintable(picture: unknown, name: string): Pixels {
-  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array)
-    throw expected('pixels (a file is not painted in place)', name, picture)
+  if (isSource(picture as Picture)) throw expected('pixels (a file is not painted in place)', name, picture)
   const pixels = checkedPixels(picture as RawImage, name)
   if (isDeep(pixels.format))
     throw expected('a format of 8 bits (10 bits are not painted in place)', `${name}.format`, pixels.format)
@@ -122,29 +149,6 @@ const nativePainted = (pixels: Pixels, inPlace: boolean): NativePainted => ({
   ...nativePixels(pixels),
   inPlace: inPlace ? 1 : 0,
 })
-
-/** At once: the picture itself, or a copy of it. */
-export function paintedSync<P extends Image | RawImage>(
-  picture: P,
-  given: unknown,
-  paintingOf: (size: Size) => Painting,
-): P | Image {
-  const inPlace = checkedInPlace(given)
-  const pixels = inPlace ? checkedPaintable(picture, 'image') : checkedPixels(checkedImage(picture as Image), 'image')
-  const release = leased(bytesOfPixels(pixels), inPlace ? 'write' : 'read', 'image')
-  try {
-    const { native, portable } = paintingOf(pixels)
-    const addon = pixelAddon()
-    if (addon === undefined && !inPlace) return imageOf(pixels, inCopy(pixels, portable))
-    if (addon === undefined) portable(surfaceOf(pixels))
-    const made = addon === undefined ? undefined : nativeSync(() => native(addon, true, nativePainted(pixels, inPlace)))
-    return made === undefined ? picture : imageOf(pixels, new Uint8Array(made))
-  } finally {
-    release()
-  }
-}
-
-const imageOf = ({ width, height }: Size, data: Uint8Array): Image => ({ width, height, channels: 3, data })
 
 /** Bytes that are made of a picture, and of what else is read, by name. */
 export interface PaintingOfBytes {

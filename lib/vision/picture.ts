@@ -1,6 +1,9 @@
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedArray, checkedListener } from '../base/checks.js'
+import { checkedArray } from '../base/checks.js'
+import { listener, option, type OptionTable, signalOption } from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
+import { allOf } from '../base/turns.js'
 import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
@@ -26,6 +29,12 @@ export interface ManyOptions {
   /** Called after each picture; what it throws rejects the call. */
   readonly onProgress?: ((progress: ManyProgress) => void) | undefined
 }
+
+/** The options that all calls with many pictures have. */
+export const manyRows = {
+  signal: signalOption,
+  onProgress: option(listener<NonNullable<ManyOptions['onProgress']>>()),
+} satisfies OptionTable<ManyOptions & Abortable>
 
 /** Whether it is to be decoded. */
 export function isSource(picture: Picture): picture is PictureSource {
@@ -60,28 +69,32 @@ export async function imageOf(picture: Picture, name: string, cut: Cut | undefin
   return inheritFiles<Image>({ width, height, channels: 3, data: out }, pixels)
 }
 
-/** One picture and what belongs to it, or as many of one as of the other. */
+/** One picture, or an array of them, each with what belongs to it. */
 export interface Each<A, R> {
   readonly pictures: unknown
-  readonly others: unknown
-  /** What messages call them. */
-  readonly what: string
-  readonly signal: AbortSignal | undefined
-  readonly onProgress: unknown
+  /** What belongs to the picture, or as many as there are pictures; nothing where a call takes pictures alone. */
+  readonly others?: unknown
+  /** What messages call these. */
+  readonly what?: string | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress: ManyOptions['onProgress']
   readonly work: (picture: Picture, other: A, name: string, cut: Cut | undefined) => Promise<R>
 }
 
-/** Work on one picture, or on each of many. @returns what the work gives; of many an array */
-export async function onEach<A, R>({ pictures, others, what, signal, onProgress, work }: Each<A, R>): Promise<R | R[]> {
-  const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(onProgress, 'onProgress')
+/**
+ * Work on one picture, or on each of an array, all at once as far as each kind of work allows. Where one fails, this
+ * rejects when all have ended.
+ * @returns what the work gives; of an array an array
+ */
+export function onEach<A, R>({ pictures, others, what, signal, onProgress, work }: Each<A, R>): Promise<R | R[]> {
   return within<R | R[]>({ signal }, async (cut) => {
-    const one = (picture: unknown, other: unknown, name: string): Promise<R> =>
-      work(picture as Picture, other as A, name, cut)
-    if (!Array.isArray(pictures)) return one(pictures, others, 'image')
-    const list = checkedArray(others, what)
-    if (list.length !== pictures.length)
+    if (!Array.isArray(pictures)) return work(pictures as Picture, others as A, 'image', cut)
+    const list = what === undefined ? [] : checkedArray(others, what)
+    if (what !== undefined && list.length !== pictures.length)
       throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)
-    return inAll(pictures.length, (index) => one(pictures[index], list[index], `images[${index}]`), tell)
+    const one = (picture: unknown, index: number): Promise<R> =>
+      work(picture as Picture, list[index] as A, `images[${index}]`, cut)
+    return inAll(pictures, one, onProgress)
   })
 }
 
@@ -96,26 +109,24 @@ export async function madeOf<R extends object>(
   return inheritFiles(await work(image), image)
 }
 
-/** All of them at once, as far as each kind of work allows. Where one fails, this rejects when all have ended. */
-export async function inAll<R>(
-  total: number,
-  work: (index: number) => Promise<R>,
-  tell: ManyOptions['onProgress'],
+/** All of them at once; `onProgress` hears of none after one has failed. */
+export function inAll<T, R>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+  onProgress: ManyOptions['onProgress'],
 ): Promise<R[]> {
   let done = 0
   let failed = false
-  const one = async (index: number): Promise<R> => {
+  const one = async (item: T, index: number): Promise<R> => {
     try {
-      const result = await work(index)
-      if (!failed) tell?.({ done: ++done, total })
+      const result = await work(item, index)
+      if (!failed) onProgress?.({ done: ++done, total: items.length })
       return result
     } catch (error) {
       failed = true
       throw error
     }
   }
-  const results = await Promise.allSettled(Array.from({ length: total }, (_, index) => one(index)))
-  const failure = results.find((result) => result.status === 'rejected')
-  if (failure !== undefined) throw failure.reason
-  return results.map((result) => (result as PromiseFulfilledResult<R>).value)
+  // Array.from, since map leaves out what an array lacks
+  return allOf(Array.from(items, one))
 }

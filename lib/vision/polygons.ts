@@ -1,10 +1,8 @@
-import { nativeSync } from '../backend/native.js'
 import type { NativeOutlines } from '../backend/native-vision.js'
 import { within } from '../base/cancellation.js'
-import { checkedNumber } from '../base/checks.js'
-import { type Abortable, readOptions, unaborted } from '../base/options.js'
-import type { PartOptions } from './components.js'
-import { jobOf, labelled, labelledSync } from './mask-labels.js'
+import { checkedOptions, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
+import { jobOf, labelled, type PartOptions, partTable } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
 import { traceRings } from './outlines.js'
 import { simplified } from './simplify.js'
@@ -21,8 +19,8 @@ export interface Polygon {
   readonly holes: readonly Ring[]
 }
 
-/** Options of {@link polygonsSync}. */
-export interface OutlineOptions extends PartOptions {
+/** Options of {@link polygons}. */
+export interface PolygonsOptions extends PartOptions, Abortable {
   /**
    * How far, in pixels, a point that is left out may be from the line that takes its place (Douglas and Peucker);
    * default 0: the exact outline.
@@ -30,10 +28,11 @@ export interface OutlineOptions extends PartOptions {
   readonly tolerance?: number | undefined
 }
 
-/** Options of {@link polygons}. */
-export interface PolygonsOptions extends OutlineOptions, Abortable {}
-
-const optionNames = ['connectivity', 'classIndex', 'tolerance'] as const
+const table = {
+  ...partTable,
+  tolerance: option(number(0), 0),
+  signal: signalOption,
+} satisfies OptionTable<PolygonsOptions>
 
 /**
  * The outlines of a mask's connected parts, in their order ({@link connectedComponents}). They go along the edges of
@@ -44,10 +43,9 @@ const optionNames = ['connectivity', 'classIndex', 'tolerance'] as const
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<Polygon[]> {
-  const given = readOptions(options, [...optionNames, 'signal'], 'polygons')
-  const signal = unaborted(given.signal)
-  const tolerance = checkedNumber(given.tolerance ?? 0, 'tolerance', 0)
-  const job = jobOf(mask, given)
+  const { signal, tolerance, ...rules } = checkedOptions(options, table, 'polygons')
+  signal?.throwIfAborted()
+  const job = jobOf(mask, rules)
   return within({ signal }, async (cut) => {
     const parts = (await labelled(job, cut)).length / 7
     const addon = pixelAddon()
@@ -55,18 +53,6 @@ export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<P
       addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job, false), cut)
     return polygonsOf(parts, outlines, tolerance)
   })
-}
-
-/** {@link polygons} at once, on the calling thread, for scripts. */
-export function polygonsSync(mask: Mask, options?: OutlineOptions): Polygon[] {
-  const given = readOptions(options, optionNames, 'polygonsSync')
-  const tolerance = checkedNumber(given.tolerance ?? 0, 'tolerance', 0)
-  const job = jobOf(mask, given)
-  const parts = labelledSync(job).length / 7
-  const addon = pixelAddon()
-  const outlines =
-    addon === undefined ? traceRings(job) : nativeSync(() => addon.traceOutlines(job, true) as NativeOutlines)
-  return polygonsOf(parts, outlines, tolerance)
 }
 
 function polygonsOf(count: number, { rings, points }: NativeOutlines, tolerance: number): Polygon[] {

@@ -15,10 +15,10 @@ const kinds = ['frame', 'rectangle', 'line', 'tile'] as const
 
 export function strokesDrawn(strokes: readonly Stroke[]): Painting {
   return {
-    native: (addon, sync, picture) => {
+    native: (addon, picture) => {
       const { tiles, offsets } = inOneArray(strokes)
       const numbers = Float64Array.from(strokes.flatMap((stroke) => numbersOf(stroke, offsets)))
-      return addon.drawStrokes(sync, picture, numbers, tiles)
+      return addon.drawStrokes(false, picture, numbers, tiles)
     },
     portable: (surface) => strokes.forEach((stroke) => draw(surface, stroke)),
   }

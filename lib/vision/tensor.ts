@@ -71,7 +71,7 @@ export async function toTensor<D extends PixelType = 'float32'>(
   const signal = unaborted(given.signal)
   const normalization = checkedNormalization(typed(given))
   const wanted = checkedFramings(pictures, frames)
-  const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress')
+  const onProgress = checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress')
   return within({ signal }, async (cut) => {
     const prepared = async (index: number): Promise<Framed> => {
       const each = wanted[index]!
@@ -79,14 +79,14 @@ export async function toTensor<D extends PixelType = 'float32'>(
     }
     const first = await prepared(0)
     const { tensor, rows } = room<D>(first.frame, wanted.length, normalization, given)
-    const one = async (index: number): Promise<void> => {
+    const one = async ({ picture }: Wanted, index: number): Promise<void> => {
       const each = index === 0 ? first : await prepared(index)
       checkAlike(first.frame, each.frame)
       await resampled(jobOf(each, normalization, rows[index]!), cut)
       // only where it succeeded: what was cut may still be read
-      if (isSource(wanted[index]!.picture)) releaseMemory(each.pixels.data)
+      if (isSource(picture)) releaseMemory(each.pixels.data)
     }
-    await inAll(wanted.length, one, tell)
+    await inAll(wanted, one, onProgress)
     return tensor
   })
 }

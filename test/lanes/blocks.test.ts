@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { blurRegions, blurRegionsSync, type Image } from '../../lib/vision/index.js'
+import { blurRegions, type Image } from '../../lib/vision/index.js'
 import { onReleased } from '../../lib/engine.js'
 import { type EngineOptions, Tensor, TensorRTError } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
@@ -99,7 +99,6 @@ for (const runtime of runtimes) {
       const call = engine.infer(rowsOf(block, 1, 1), { signal: controller.signal })
       const inPlace = { method: 'fill', color: [255, 255, 255], inPlace: true } as const
       t.match(await failureOf(() => blurRegions(picture, [[0, 0, 4, 3]], inPlace)), inUse)
-      t.match(await failureOf(() => blurRegionsSync(picture, [[0, 0, 4, 3]], inPlace)), inUse)
       t.ok(
         block.every((value) => value === 7),
         'nothing is painted',

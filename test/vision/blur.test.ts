@@ -2,14 +2,7 @@
 // JavaScript.
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import {
-  blurMask,
-  blurRegions,
-  blurRegionsSync,
-  type BlurOptions,
-  type Box,
-  type Image,
-} from '../../lib/vision/index.js'
+import { blurMask, blurRegions, type BlurOptions, type Box, type Image } from '../../lib/vision/index.js'
 import { pixelAddon } from '../../lib/vision/threads.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
@@ -81,10 +74,6 @@ bothWays(async (t) => {
           `${name}: the corner of its box`,
         )
         if (method === 'fill') t.same(pixel(hidden, 70, 55), [9, 8, 7])
-        t.ok(
-          same(blurRegionsSync(image, [box], { shape, method, feather: 0.2, color: [9, 8, 7] }), hidden),
-          `${name}: at once`,
-        )
       }
     }
   }
@@ -327,11 +316,7 @@ bothWays(async (t) => {
   await t.rejects(blurRegions(image, [], { color: [0, 0, 256] }), invalid(/ for color /))
   await t.rejects(blurRegions(image, [], { signal: 1 as never }), invalid(/ for signal /))
   await t.rejects(blurRegions(image, [], [] as never), invalid(/an object for the options of /))
-  t.throws(
-    () => blurRegionsSync(image, [], { signal: undefined } as never),
-    invalid(/Unknown option "signal" for blurRegionsSync/),
-  )
-  t.throws(() => blurRegionsSync(image, [3 as never]), invalid(/regions\[0\]/))
+  await t.rejects(blurRegions(image, [3 as never]), invalid(/regions\[0\]/))
   await t.rejects(
     blurMask(image, { ...mask, width: 3 }),
     invalid(/the picture's size \(4 x 4\) for mask but received string "3 x 4"/),

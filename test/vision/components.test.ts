@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Components, connectedComponents, connectedComponentsSync, type Mask } from '../../lib/vision/index.js'
+import { type Components, connectedComponents, type Mask } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { same } from '../support/same.js'
@@ -44,9 +44,7 @@ t.test("parts are OpenCV's, by any way", async (t) => {
         []
       t.same(partsOf(found), wanted.toSorted(byNumbers), `${one.seed}: ${wanted.length} parts`)
       t.ok(fits(found, mask))
-      same(t, connectedComponentsSync(mask, { connectivity }), found, 'at once')
       same(t, await portably(() => connectedComponents(mask, { connectivity })), found, 'in JavaScript')
-      same(t, await portably(() => connectedComponentsSync(mask, { connectivity })), found)
       compared += wanted.length
     }
   }
@@ -99,8 +97,6 @@ t.test('abort and misuse', async (t) => {
     [mask, { classIndex: -1 }, /from 0 to 255 for classIndex/],
     [mask, { tolerance: 1 }, /Unknown option "tolerance"/],
   ]
-  for (const [given, options, message] of wrong) {
+  for (const [given, options, message] of wrong)
     await t.rejects(connectedComponents(given as never, options as never), invalid(message))
-    t.throws(() => connectedComponentsSync(given as never, options as never), invalid(message))
-  }
 })

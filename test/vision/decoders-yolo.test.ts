@@ -6,7 +6,7 @@ import {
   decodeYoloAnchors,
   decodeYoloEndToEnd,
   decodeYolox,
-  instanceMasksSync,
+  instanceMasks,
   stretch,
   suppress,
   Tensor,
@@ -67,7 +67,7 @@ bothWays(async (t) => {
   const [found] = decodeYolo([output, prototypes], { size: 64 })
   t.same([...found!.coefficients!], [1, 0, -1])
   t.same([...found!.classes], [1])
-  const [mask] = instanceMasksSync(found! as never, prototypes, stretch({ width: 64, height: 64 }, 64))
+  const [mask] = await instanceMasks(found! as never, prototypes, stretch({ width: 64, height: 64 }, 64))
   t.same([mask!.x, mask!.y, mask!.width, mask!.height], [16, 16, 32, 32], 'it is what instanceMasks takes')
   t.ok(mask!.data.every((value) => value === 1))
   t.same([...decodeYolo(output, { coefficients: 3 })[0]!.coefficients!], [1, 0, -1], 'or as it is told')

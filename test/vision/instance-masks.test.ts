@@ -5,7 +5,6 @@ import {
   type InstanceCandidates,
   type InstanceMask,
   instanceMasks,
-  instanceMasksSync,
   letterbox,
   type Mask,
   maskIoU,
@@ -70,9 +69,7 @@ t.test("masks are process_mask_native's, by any way", async (t) => {
       else t.ok(maskIoU(made, wanted) >= 0.999, `${seed}.${i}: IoU ${maskIoU(made, wanted)}`)
       empty += Number(mask.width === 0)
     })
-    t.same(instanceMasksSync(candidates, prototypes, frame), found, 'at once')
     t.same(await portably(() => instanceMasks(candidates, prototypes, frame)), found, 'in JavaScript')
-    t.same(await portably(() => instanceMasksSync(candidates, prototypes, frame)), found)
     const boxes = candidates.boxes.map((value, i, all) => (i % 4 < 2 ? value : value + (all[i - 2] as number)))
     const { coefficients } = candidates
     const byCorners = await instanceMasks(
@@ -142,9 +139,7 @@ t.test('abort and misuse', async (t) => {
     [candidates, prototypes, frame, { indices: Int32Array.of(0, 3) }, invalid(/one of 3 candidates for indices\[1\]/)],
     [candidates, prototypes, frame, { threshold: '0' }, invalid(/for threshold/)],
   ]
-  for (const [given, planes, how, options, error] of wrong) {
+  for (const [given, planes, how, options, error] of wrong)
     await t.rejects(instanceMasks(given as never, planes as never, how as never, options as never), error)
-    t.throws(() => instanceMasksSync(given as never, planes as never, how as never, options as never), error)
-  }
   t.same(await instanceMasks({ boxes: new Float32Array(), coefficients: new Float32Array() }, prototypes, frame), [])
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
-import { Frame, type Mask, maskIoU, rotatedCrop, stretch, toMask, toMaskSync } from '../../lib/vision/index.js'
+import { Frame, type Mask, maskIoU, rotatedCrop, stretch, toMask } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { same } from '../support/same.js'
@@ -20,12 +20,11 @@ t.test("masks are torch's, by any way and in any layout", async (t) => {
     const mask = await toMask(output, frame, options)
     t.same([mask.width, mask.height], one.size)
     t.ok(worstIoU(mask, wanted) >= 0.999, `${one.seed}: [${output.shape.join(', ')}] to ${one.size.join(' x ')}`)
-    same(t, toMaskSync(output, frame, options), mask, 'at once')
-    same(t, toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' }), mask, 'NHWC')
+    same(t, await toMask(asPixels(output), frame, { ...options, layout: 'NHWC' }), mask, 'NHWC')
     same(t, await portably(() => toMask(output, frame, options)), mask, 'in JavaScript')
     same(
       t,
-      await portably(() => toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' })),
+      await portably(() => toMask(asPixels(output), frame, { ...options, layout: 'NHWC' })),
       mask,
       'in JavaScript, NHWC',
     )
@@ -33,14 +32,13 @@ t.test("masks are torch's, by any way and in any layout", async (t) => {
   t.equal(maskCases.length, 240)
 })
 
-t.test('logits by a threshold of 0; probabilities by 0.5', (t) => {
+t.test('logits by a threshold of 0; probabilities by 0.5', async (t) => {
   const frame = stretch({ width: 4, height: 1 }, { width: 2, height: 1 })
   const output = new Tensor('float32', Float32Array.of(-1, 0.75), [1, 1, 1, 2])
   // at -1, -0.5625, 0.3125, 0.75
-  t.same([...toMaskSync(output, frame, { threshold: 0 }).data], [0, 0, 1, 1])
-  t.same([...toMaskSync(output, frame).data], [0, 0, 0, 1])
-  t.same([...toMaskSync(output, frame, { threshold: 0.75 }).data], [0, 0, 0, 0], 'greater, not equal')
-  t.end()
+  t.same([...(await toMask(output, frame, { threshold: 0 })).data], [0, 0, 1, 1])
+  t.same([...(await toMask(output, frame)).data], [0, 0, 0, 1])
+  t.same([...(await toMask(output, frame, { threshold: 0.75 })).data], [0, 0, 0, 0], 'greater, not equal')
 })
 
 t.test('several pictures, of several sizes', async (t) => {
@@ -55,11 +53,10 @@ t.test('several pictures, of several sizes', async (t) => {
   )
   const [, , height = 0, width = 0] = output.shape
   const frames = given.map(({ frame }) => stretch(frame.image, { width, height }))
-  const each = frames.map((frame, i) => {
-    return toMaskSync(new Tensor('float32', output.data.slice(i * length, (i + 1) * length), [1, ...shape]), frame)
-  })
+  const alone = (i: number): Tensor =>
+    new Tensor('float32', output.data.slice(i * length, (i + 1) * length), [1, ...shape])
+  const each = await Promise.all(frames.map((frame, i) => toMask(alone(i), frame)))
   same(t, await toMask(output, frames), each)
-  same(t, toMaskSync(output, frames), each)
   t.same(await toMask(Tensor.zeros('float32', [0, 1, 2, 2]), []), [])
 })
 
@@ -140,10 +137,8 @@ t.test('misuse', async (t) => {
     ],
     [output, frame, { treshold: 0 }, invalid(/Unknown option "treshold"/)],
   ]
-  for (const [values, frames, options, error] of wrong) {
+  for (const [values, frames, options, error] of wrong)
     await t.rejects(toMask(values as never, frames as never, options as never), error)
-    t.throws(() => toMaskSync(values as never, frames as never, options as never), error)
-  }
   const mask: Mask = { width: 1, height: 1, data: new Uint8Array(1) }
   t.throws(() => maskIoU({ ...mask, width: 2 }, mask), invalid(/2 bytes \(2 x 1\) for a.data but received number 1/))
   t.throws(() => maskIoU(mask, { ...mask, data: [0] as never }), invalid(/a Uint8Array for b.data/))

@@ -75,11 +75,6 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
     [[1, 1, 3, 3]],
     { shape: 'ellipse', strength: 0.5, grow: 1, feather: 0.5, method: 'fill', color: [1, 2, 3], inPlace: false },
   ],
-  blurRegionsSync: [
-    raw,
-    [[1, 1, 3, 3]],
-    { inPlace: true, shape: 'rectangle', strength: 0.5, grow: 1, feather: 0.5, method: 'blur' },
-  ],
   clipBox: [[1, 1, 2, 2], image],
   crop: [image, [1, 1, 2, 2], { width: 4, height: 4 }, { fill: [1, 2, 3] }],
   cutOut: [image, mask, { background: image, signal: reading.signal }],

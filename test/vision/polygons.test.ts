@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Mask, maskIoU, type Polygon, polygons, polygonsSync, type Ring } from '../../lib/vision/index.js'
+import { type Mask, maskIoU, type Polygon, polygons, type Ring } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { same } from '../support/same.js'
@@ -47,7 +47,6 @@ t.test('filling the outlines gives the mask again, exactly', async (t) => {
       const wanted = one.parts?.[connectivity].map(([area]) => area) ?? []
       t.same(areas.toSorted((a, b) => a - b), wanted, "as many pixels as OpenCV's parts") // prettier-ignore
       t.ok(outlines.every(({ outer, holes }) => area(outer) > 0 && holes.every((hole) => area(hole) < 0)))
-      same(t, polygonsSync(mask, { connectivity }), outlines)
       same(t, await portably(() => polygons(mask, { connectivity })), outlines)
       holes += outlines.reduce((sum, { holes }) => sum + holes.length, 0)
     }
@@ -55,7 +54,7 @@ t.test('filling the outlines gives the mask again, exactly', async (t) => {
   t.ok(holes > 100, `${holes} holes`)
 })
 
-t.test('corners only, clockwise', (t) => {
+t.test('corners only, clockwise', async (t) => {
   const draw = (...rows: string[]): Mask => {
     return {
       width: rows[0]?.length ?? 0,
@@ -64,19 +63,21 @@ t.test('corners only, clockwise', (t) => {
     }
   }
   const square = [[0, 0], [1, 0], [1, 1], [0, 1]] // prettier-ignore
-  t.same(polygonsSync(draw('#')), [{ outer: square, holes: [] }])
-  t.same(polygonsSync(draw('....')), [])
-  const [ring] = polygonsSync(draw('###', '#.#', '###'))
+  t.same(await polygons(draw('#')), [{ outer: square, holes: [] }])
+  t.same(await polygons(draw('....')), [])
+  const [ring] = await polygons(draw('###', '#.#', '###'))
   t.same(ring?.outer, [[0, 0], [3, 0], [3, 3], [0, 3]]) // prettier-ignore
   t.same(
     ring?.holes.map((hole) => new Set(hole.map(String))),
     [new Set(['1,1', '1,2', '2,2', '2,1'])],
   )
-  t.equal(polygonsSync(draw('#.', '.#')).length, 1)
-  t.equal(polygonsSync(draw('#.', '.#'), { connectivity: 4 }).length, 2)
-  t.equal(polygonsSync(draw('##.', '#.#', '.##'))[0]?.holes.length, 1, 'a hole between corners that touch')
-  t.equal(polygonsSync({ width: 3, height: 1, data: Uint8Array.of(1, 2, 2) }, { classIndex: 2 })[0]?.outer[0]?.[0], 1)
-  t.end()
+  t.equal((await polygons(draw('#.', '.#'))).length, 1)
+  t.equal((await polygons(draw('#.', '.#'), { connectivity: 4 })).length, 2)
+  t.equal((await polygons(draw('##.', '#.#', '.##')))[0]?.holes.length, 1, 'a hole between corners that touch')
+  t.equal(
+    (await polygons({ width: 3, height: 1, data: Uint8Array.of(1, 2, 2) }, { classIndex: 2 }))[0]?.outer[0]?.[0],
+    1,
+  )
 })
 
 /** How far a point is from the nearest side of a ring. */
@@ -90,7 +91,7 @@ function distance([x, y]: readonly [number, number], ring: Ring): number {
   return Math.min(...distances)
 }
 
-t.test('a tolerance leaves points out, and none of them is farther away than that', (t) => {
+t.test('a tolerance leaves points out, and none of them is farther away than that', async (t) => {
   const random = new Random(8)
   for (const tolerance of [0.5, 1, 2, 5]) {
     const [centre, radius] = [60 + random.next(), 40 + 10 * random.next()]
@@ -101,8 +102,8 @@ t.test('a tolerance leaves points out, and none of them is farther away than tha
       height: 120,
       data: Uint8Array.from({ length: 120 * 120 }, (_, i) => Number(inside(i))),
     }
-    const exact = polygonsSync(disc)
-    const simple = polygonsSync(disc, { tolerance })
+    const exact = await polygons(disc)
+    const simple = await polygons(disc, { tolerance })
     const [before, after] = [exact[0]?.outer ?? [], simple[0]?.outer ?? []]
     t.ok(
       after.length >= 3 && after.length < before.length / (tolerance < 1 ? 1.2 : 2),
@@ -111,9 +112,8 @@ t.test('a tolerance leaves points out, and none of them is farther away than tha
     t.ok(before.every((point) => distance(point, after) <= tolerance + 1e-9))
     t.ok(maskIoU(filled(simple, disc), disc) > 1 - tolerance / 20)
   }
-  const [dot] = polygonsSync({ width: 1, height: 1, data: Uint8Array.of(1) }, { tolerance: 10 })
+  const [dot] = await polygons({ width: 1, height: 1, data: Uint8Array.of(1) }, { tolerance: 10 })
   t.equal(dot?.outer.length, 4, 'what would vanish stays as it is')
-  t.end()
 })
 
 t.test('abort and misuse', async (t) => {
@@ -121,7 +121,7 @@ t.test('abort and misuse', async (t) => {
   const reason = new Error('enough')
   await t.rejects(polygons(mask, { signal: AbortSignal.abort(reason) }), reason)
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
-  t.throws(() => polygonsSync(mask, { tolerance: -1 }), invalid(/at least 0 for tolerance/))
+  await t.rejects(polygons(mask, { tolerance: -1 }), invalid(/at least 0 for tolerance/))
   await t.rejects(polygons(mask, { tolerance: Infinity }), invalid(/for tolerance/))
   await t.rejects(polygons({ ...mask, data: new Uint8Array(3) }), invalid(/2 bytes \(2 x 1\) for mask.data/))
   await t.rejects(polygons(mask, { connectivity: '8' as never }), invalid(/8 or 4 for connectivity/))

@@ -17,7 +17,7 @@ import {
   suppress,
   type SuppressOptions,
   topK,
-  toMaskSync,
+  toMask,
 } from '../../../lib/vision/index.js'
 import { failure, failureOf } from '../../support/errors.js'
 import { near, type Result, run } from '../helpers.js'
@@ -231,7 +231,7 @@ t.test('masks', async (t) => {
   const frames = [0, 1].map(() => stretch({ width: 25, height: 31 }, { width: 10, height: 12 }))
   t.same(
     numbers(y),
-    toMaskSync(logits, frames).flatMap(({ data }) => [...data]),
+    (await toMask(logits, frames)).flatMap(({ data }) => [...data]),
   )
   const one = new Tensor('float32', logits.data.slice(0, 240), [2, 1, 12, 10])
   const steps: PostprocessingSteps = { kind: 'threshold', threshold: 0.1, crop: [2, 3, 6, 8], size: 20, value: 255 }
@@ -244,7 +244,7 @@ t.test('masks', async (t) => {
   const squares = [0, 1].map(() => stretch({ width: 20, height: 20 }, { width: 6, height: 8 }))
   t.same(
     numbers(mask),
-    toMaskSync(cut, squares, { threshold: 0.1 }).flatMap(({ data }) => [...data].map((yes) => yes * 255)),
+    (await toMask(cut, squares, { threshold: 0.1 })).flatMap(({ data }) => [...data].map((yes) => yes * 255)),
   )
 })
 

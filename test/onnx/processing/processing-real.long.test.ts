@@ -23,7 +23,7 @@ import {
   type Size,
   softmax,
   suppress,
-  toMaskSync,
+  toMask,
   toTensorSync,
   topK,
 } from '../../../lib/vision/index.js'
@@ -124,12 +124,12 @@ for (const { name, model: read, size, steps, post, open } of models) {
     )
     if (post.kind === 'threshold') {
       const [map] = outputs
-      const mask = toMaskSync(map!, frameOf({}, size, size), { threshold: 0.3 })
+      const mask = await toMask(map!, frameOf({}, size, size), { threshold: 0.3 })
       const bytes = Object.values(found)[0]?.data as Uint8Array
       t.ok(mask.data.filter((yes, i) => yes !== bytes[i]).length <= 2, 'the mask')
       t.ok(mask.data.includes(1) || !bytes.includes(1))
     } else if (post.kind === 'argmax') {
-      const { data } = toMaskSync(outputs[0]!, frameOf({}, { width: 13, height: 13 }, size))
+      const { data } = await toMask(outputs[0]!, frameOf({}, { width: 13, height: 13 }, size))
       t.same([...(Object.values(found)[0]?.data as Uint8Array)], [...data], 'the greatest channel of each cell')
     } else if (post.kind === 'softmax') {
       near(t, Object.values(found)[0]?.data as Float32Array, softmax(outputs[0]!).data, 1e-5, 'probabilities')
