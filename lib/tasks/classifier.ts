@@ -1,16 +1,16 @@
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
-import type { Engine } from '../engine.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { isNoProbability } from '../vision/decoders/probabilities.js'
 import { type ClassScore, type Picture, topK } from '../vision/index.js'
 import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
-import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
+import { type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
+import { Task } from './task.js'
 import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
 
 /** Options of {@link Classifier.load}. */
@@ -44,13 +44,7 @@ export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
  * }
  * ```
  */
-export class Classifier implements AsyncDisposable {
-  readonly #opened: Opened<ClassScore[]>
-
-  private constructor(opened: Opened<ClassScore[]>) {
-    this.#opened = opened
-  }
-
+export class Classifier extends Task<ClassScore[]> {
   /**
    * Loads a model for pictures, and compares it with the preset.
    * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
@@ -92,25 +86,7 @@ export class Classifier implements AsyncDisposable {
     pictures: unknown,
     options?: TaskOptions,
   ): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
-    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'classify')
-  }
-
-  /** The engine that runs the model, which {@link close} closes unless it was given. */
-  get engine(): Engine {
-    return this.#opened.pipeline.engine
-  }
-
-  /**
-   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
-   * harm.
-   */
-  async close(): Promise<void> {
-    await this.#opened.close()
-  }
-
-  /** Calls {@link close}, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return this.opened.pipeline.call(this.opened.answers, pictures, options, 'classify')
   }
 }
 

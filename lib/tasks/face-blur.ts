@@ -1,6 +1,5 @@
 import { checkedObject } from '../base/checks.js'
 import { plainCopy } from '../base/options.js'
-import type { Engine } from '../engine.js'
 import {
   blurMask,
   type BlurOptions,
@@ -21,6 +20,7 @@ import type { Opened, TaskSource } from './opening.js'
 import type { PictureStream, TaskOptions } from './pipeline.js'
 import { type Preset, presetNamed } from './presets.js'
 import { openSegmenter, type SegmenterOptions } from './segmenter.js'
+import { Task } from './task.js'
 import type { BlurredVideo, BlurVideoOptions, VideoInput, VideoOutput } from './video/options.js'
 
 /**
@@ -84,13 +84,7 @@ type Hidden = BlurResult<Image | RawImage>
  * }
  * ```
  */
-export class FaceBlur implements AsyncDisposable {
-  readonly #opened: Opened<Hidden>
-
-  private constructor(opened: Opened<Hidden>) {
-    this.#opened = opened
-  }
-
+export class FaceBlur extends Task<Hidden> {
   /**
    * Loads a model for pictures, and compares it with the preset.
    * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
@@ -126,12 +120,7 @@ export class FaceBlur implements AsyncDisposable {
   blur(pictures: readonly Picture[], options?: TaskOptions): Promise<BlurResult[]>
   blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
   blur(pictures: unknown, options?: TaskOptions): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
-    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
-  }
-
-  /** The engine that runs the model, which {@link close} closes unless it was given. */
-  get engine(): Engine {
-    return this.#opened.pipeline.engine
+    return this.opened.pipeline.call(this.opened.answers, pictures, options, 'blur')
   }
 
   /**
@@ -158,20 +147,7 @@ export class FaceBlur implements AsyncDisposable {
    */
   async blurVideo(input: VideoInput, output: VideoOutput, options?: BlurVideoOptions): Promise<BlurredVideo> {
     const { blurredVideo } = await import('./video/calls.js')
-    return blurredVideo(this, this.#opened.pipeline.inFlight, [input, output, options])
-  }
-
-  /**
-   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
-   * harm.
-   */
-  async close(): Promise<void> {
-    await this.#opened.close()
-  }
-
-  /** Calls {@link close}, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    return blurredVideo(this, this.opened.pipeline.inFlight, [input, output, options])
   }
 }
 

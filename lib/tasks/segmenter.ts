@@ -1,6 +1,5 @@
 import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
-import type { Engine } from '../engine.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { type Alpha, type Frame, type Mask, type Picture, toMask } from '../vision/index.js'
@@ -11,6 +10,7 @@ import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource, w
 import { soleOutput } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { SegmentOutput, SegmentPreset } from './presets.js'
+import { Task } from './task.js'
 import type { SegmentedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
 
 /** Options of {@link Segmenter.load}. */
@@ -34,14 +34,13 @@ export interface SegmenterOptions extends LoadOptions<SegmentPreset> {
  * }
  * ```
  */
-export class Segmenter implements AsyncDisposable {
-  readonly #opened: Opened<Mask>
+export class Segmenter extends Task<Mask> {
   /** Of a model that gives a matte. */
   readonly #mattes: Answers<Alpha> | undefined
   readonly #decide: SegmentOutput['decide']
 
   private constructor(opened: Opened<Mask>, mattes: Answers<Alpha> | undefined, decide: SegmentOutput['decide']) {
-    this.#opened = opened
+    super(opened)
     this.#mattes = mattes
     this.#decide = decide
   }
@@ -72,7 +71,7 @@ export class Segmenter implements AsyncDisposable {
   segment(pictures: readonly Picture[], options?: TaskOptions): Promise<Mask[]>
   segment(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Mask, void, undefined>
   segment(pictures: unknown, options?: TaskOptions): Promise<Mask | Mask[]> | AsyncGenerator<Mask, void, undefined> {
-    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'segment')
+    return this.opened.pipeline.call(this.opened.answers, pictures, options, 'segment')
   }
 
   /**
@@ -84,12 +83,7 @@ export class Segmenter implements AsyncDisposable {
   matte(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Alpha, void, undefined>
   matte(pictures: unknown, options?: TaskOptions): Promise<Alpha | Alpha[]> | AsyncGenerator<Alpha, void, undefined> {
     if (this.#mattes === undefined) return refused(expected("'matte', for a matte,", 'output.decide', this.#decide))
-    return this.#opened.pipeline.call(this.#mattes, pictures, options, 'matte')
-  }
-
-  /** The engine that runs the model, which {@link close} closes unless it was given. */
-  get engine(): Engine {
-    return this.#opened.pipeline.engine
+    return this.opened.pipeline.call(this.#mattes, pictures, options, 'matte')
   }
 
   /**
@@ -103,20 +97,7 @@ export class Segmenter implements AsyncDisposable {
    */
   async *segmentVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<SegmentedFrame, void, undefined> {
     const { segmentedFrames } = await import('./video/calls.js')
-    yield* segmentedFrames(this, this.#opened.pipeline.inFlight, [input, options])
-  }
-
-  /**
-   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
-   * harm.
-   */
-  async close(): Promise<void> {
-    await this.#opened.close()
-  }
-
-  /** Calls {@link close}, for `await using`. */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+    yield* segmentedFrames(this, this.opened.pipeline.inFlight, [input, options])
   }
 }
 

@@ -8,6 +8,16 @@ const aspects = [
   [0.7, 1.4],
 ] as const
 
+/** Sizes that Google's and TensorFlow's own share. */
+const sizes = {
+  d0: { input: { size: 512 } },
+  d1: { input: { size: 640 } },
+  d2: { input: { size: 768 } },
+  d3: { input: { size: 896 } },
+  d4: { input: { size: 1024 } },
+  d5: { input: { size: 1280 } },
+} as const
+
 export const efficientDets = {
   /** Resized by PIL, the colour behind is the mean one; all pairs of a box and a class, hard suppression. */
   efficientdet: {
@@ -32,12 +42,7 @@ export const efficientDets = {
     },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     scales: {
-      d0: { input: { size: 512 } },
-      d1: { input: { size: 640 } },
-      d2: { input: { size: 768 } },
-      d3: { input: { size: 896 } },
-      d4: { input: { size: 1024 } },
-      d5: { input: { size: 1280 } },
+      ...sizes,
       d6: { input: { size: 1280 } },
       d7: { input: { size: 1536 }, output: { anchorScale: 5 } },
       d7x: { input: { size: 1536 }, output: { maxLevel: 8 } },
@@ -78,12 +83,7 @@ export const efficientDets = {
     output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     scales: {
-      d0: { input: { size: 512 } },
-      d1: { input: { size: 640 } },
-      d2: { input: { size: 768 } },
-      d3: { input: { size: 896 } },
-      d4: { input: { size: 1024 } },
-      d5: { input: { size: 1280 } },
+      ...sizes,
       d6: { input: { size: 1408 } },
       d7: { input: { size: 1536 } },
     },

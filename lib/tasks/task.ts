@@ -1,0 +1,31 @@
+import type { Engine } from '../engine.js'
+import type { Opened } from './opening.js'
+
+/** What every task has: an engine that runs its model, and an end. */
+export abstract class Task<R> implements AsyncDisposable {
+  /** @internal */
+  protected readonly opened: Opened<R>
+
+  /** @internal */
+  protected constructor(opened: Opened<R>) {
+    this.opened = opened
+  }
+
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.opened.pipeline.engine
+  }
+
+  /**
+   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
+   * harm.
+   */
+  async close(): Promise<void> {
+    await this.opened.close()
+  }
+
+  /** Calls {@link close}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
