@@ -1,35 +1,15 @@
-import type {
-  Backend,
-  EngineCounters,
-  EngineMemory,
-  EngineStats,
-  Results,
-  UnsupportedTensor,
-} from './backend/backend.js'
+import type { Backend, EngineCounters, EngineMemory, EngineStats, UnsupportedTensor } from './backend/backend.js'
 import { Cut, within } from './base/cancellation.js'
 import { checkedWhole } from './base/checks.js'
-import { fitsDims, shapeText } from './base/dims.js'
 import { isIterable } from './base/iterables.js'
 import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
-import { anew, awaited, failing } from './base/stacks.js'
+import { anew, awaited } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
-import {
-  checkAttached,
-  copyInput,
-  type GivenInput,
-  infosByName,
-  InputChecker,
-  isTensor,
-  readInput,
-  refuseUnsupported,
-  refuseUnsupportedInputs,
-  releaseInput,
-} from './engine/arguments.js'
+import { checkAttached, copyInput, type GivenInput, readInput, releaseInput } from './engine/arguments.js'
 import {
   type BareInput,
   type BareInputForOne,
   type BareOutput,
-  checkDeclaration,
   type Declaration,
   type DeclaredTypes,
   type InputRecord,
@@ -44,39 +24,25 @@ import {
 import type { Benchmark, BenchmarkOptions, EngineLayers } from './benchmark/types.js'
 import { checkedLayersOptions, engineLayers, type EngineLayersOptions } from './engine/layers.js'
 import { isMeasurable, runBenchmark } from './engine/benchmark.js'
+import { refuseUnusable, run, runSync } from './engine/calls.js'
+import { lacking, Loading, onlyOnGpu } from './engine/loading.js'
+import { allocatedBytes, allocatedTensor, bytesOf } from './engine/memory.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
-import { takenSince } from './engine/choice.js'
-import { type AnyTensorRecord, Forms } from './engine/forms.js'
+import { type AnyTensorRecord } from './engine/forms.js'
 import {
   type GivenOptions,
   type InferOptions,
   type InferSyncOptions,
   readInferOptions,
   readWarmUpOptions,
-  runOptions,
 } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder } from './engine/stream.js'
 import { warmUp } from './engine/warmup.js'
-import { expected, TensorRTError } from './errors.js'
-import { byteSize, checkedShape, type DType, expectedTensor, Tensor } from './tensor.js'
-
-interface Loaded {
-  readonly backend: Backend
-  readonly inputs: TensorInfos
-  readonly outputs: TensorInfos
-  /** In the model's order. */
-  readonly inputNames: readonly string[]
-  readonly outputNames: readonly string[]
-  readonly unsupported: readonly UnsupportedTensor[]
-  readonly checker: InputChecker
-  readonly forms: Forms
-}
-
-/** Makes the value of a call. */
-type Finish = (results: Results) => AnyTensor | AnyTensorRecord
+import { expected } from './errors.js'
+import { type DType, expectedTensor, Tensor } from './tensor.js'
 
 /** The options of a call but those that a cut takes the place of. */
 type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & {
@@ -164,19 +130,7 @@ export class Engine<
    * ERR_TRT_NO_GPU), those of {@link Builder.build}, and ERR_TRT_PLAN. Or it is the reason of the signal.
    */
   readonly ready: Promise<void>
-  readonly #loading = new AbortController()
-  /** The file that the model is of, where it is of one. */
-  readonly #model: string | undefined
-  /** Ends when nothing of the loading is under way any more, which may be later than `ready` when it was cut short. */
-  #load: Promise<void> = Promise.resolve()
-  #loaded: Loaded | undefined
-  #failure: { readonly error: unknown } | undefined
-  #closing: Promise<void> | undefined
-  /**
-   * Benchmarks under way, the aborted ones too: of several parts, one after the other, which all end before the backend
-   * closes.
-   */
-  readonly #benchmarks = new Set<Promise<unknown>>()
+  readonly #loading: Loading
 
   /**
    * Begins to load a model: the path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, or a {@link Plan}.
@@ -194,24 +148,8 @@ export class Engine<
    */
   constructor(source: EngineSource, options: DeclaredOptions<I, O>)
   constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
-    const opener = source instanceof Opener ? source : openerOf(source, options)
-    this.#model = opener.file
-    const load = (): Promise<void> => (this.#load = this.#open(opener))
-    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch(
-      (reason: unknown) => this.#fail(reason),
-    )
-  }
-
-  async #fail(reason: unknown): Promise<never> {
-    const error = reason === closing ? closed() : reason
-    this.#failure = { error }
-    this.#loading.abort(error)
-    try {
-      return await failing(error)
-    } finally {
-      // nobody has to handle it; from here on, since V8 names who waits only where one does
-      this.ready.catch(() => {})
-    }
+    this.#loading = new Loading(source instanceof Opener ? source : openerOf(source, options))
+    this.ready = this.#loading.ready
   }
 
   /**
@@ -280,24 +218,12 @@ export class Engine<
     return engine
   }
 
-  async #open(opener: Opener): Promise<void> {
-    const { signal } = this.#loading
-    const backend = await opener.open(signal)
-    if (signal.aborted) return backend.close()
-    try {
-      this.#loaded = loadedOf(backend, opener.declaration)
-    } catch (error) {
-      await backend.close()
-      throw error
-    }
-  }
-
   /**
    * The inputs of the model, by name; frozen.
    * @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with
    */
   get inputs(): TensorInfos<I> {
-    return this.#known().inputs as TensorInfos<I>
+    return this.#loading.known().inputs as TensorInfos<I>
   }
 
   /**
@@ -305,7 +231,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get outputs(): TensorInfos<O> {
-    return this.#known().outputs as TensorInfos<O>
+    return this.#loading.known().outputs as TensorInfos<O>
   }
 
   /**
@@ -313,7 +239,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get inputNames(): readonly TensorName<I>[] {
-    return this.#known().inputNames
+    return this.#loading.known().inputNames
   }
 
   /**
@@ -321,7 +247,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get outputNames(): readonly TensorName<O>[] {
-    return this.#known().outputNames
+    return this.#loading.known().outputNames
   }
 
   /**
@@ -330,7 +256,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get unsupported(): readonly UnsupportedTensor[] {
-    return this.#known().unsupported
+    return this.#loading.known().unsupported
   }
 
   /**
@@ -338,7 +264,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get backend(): Backend['kind'] {
-    return this.#known().backend.kind
+    return this.#loading.known().backend.kind
   }
 
   /**
@@ -347,7 +273,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get backendReason(): string | undefined {
-    return this.#known().backend.reason
+    return this.#loading.known().backend.reason
   }
 
   /**
@@ -355,7 +281,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get description(): string {
-    return this.#known().backend.description
+    return this.#loading.known().backend.description
   }
 
   /**
@@ -364,14 +290,7 @@ export class Engine<
    * @throws TensorRTError as {@link inputs}
    */
   get concurrency(): number {
-    return this.#known().backend.concurrency ?? 2
-  }
-
-  #known(): Loaded {
-    if (this.#failure) throw anew(this.#failure.error)
-    if (!this.#loaded)
-      throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
-    return this.#loaded
+    return this.#loading.known().backend.concurrency ?? 2
   }
 
   /**
@@ -433,15 +352,16 @@ export class Engine<
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
       if (given?.signal?.aborted) return Promise.reject(given.signal.reason)
       const tensors = readInput(input)
-      this.#refuseIfOver()
+      this.#loading.refuseIfOver()
+      const { loaded } = this.#loading
       const { signal, timeoutMs } = given ?? {}
-      const run =
-        given === undefined && this.#loaded !== undefined
-          ? this.#run(this.#loaded, tensors, given, undefined)
+      const running =
+        given === undefined && loaded !== undefined
+          ? run(loaded, tensors, given, undefined)
           : within({ signal, timeoutMs }, (cut) =>
-              this.#loaded ? this.#run(this.#loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
+              loaded ? run(loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
             )
-      return run as Promise<never> // what it is of, the overloads say
+      return running as Promise<never> // what it is of, the overloads say
     } catch (error) {
       return rejected(anew(error)) // here, where the caller is near: a stack has ten frames
     }
@@ -453,8 +373,7 @@ export class Engine<
       (engine, inputs, options, cut) => {
         try {
           cut.throwIfHappened()
-          engine.#refuseIfOver()
-          return engine.#run(engine.#known(), readInput(inputs), readOptions(options), cut)
+          return run(engine.#loading.open(), readInput(inputs), readOptions(options), cut)
         } catch (error) {
           return rejected(anew(error))
         }
@@ -472,28 +391,11 @@ export class Engine<
     try {
       await awaited(this.ready)
       cut?.throwIfHappened()
-      this.#refuseIfOver()
       // eslint-disable-next-line @typescript-eslint/return-await -- once it has begun, it holds what it needs itself
-      return this.#run(this.#known(), copy, options, cut)
+      return run(this.#loading.open(), copy, options, cut)
     } finally {
       releaseInput(copy)
     }
-  }
-
-  #run(
-    loaded: Loaded,
-    input: GivenInput,
-    options: GivenOptions | undefined,
-    cut: Cut | undefined,
-  ): Promise<AnyTensor | AnyTensorRecord> {
-    const { backend, checker, forms } = loaded
-    if (options === undefined) refuseUnusable(loaded)
-    const inputs = checker.check(input)
-    if (backend.device === undefined) refuseLacking(backend, inputs, options)
-    const run =
-      options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
-    const finish: Finish = isTensor(input) ? forms.bare(options?.outputs) : forms.record
-    return backend.run(inputs, run, finish)
   }
 
   /**
@@ -524,21 +426,9 @@ export class Engine<
     options?: InferSyncOptions<O, L>,
   ): LocatedTensor<DType, L, string> | TensorRecord<TensorTypes, L>
   inferSync(input: unknown, options?: unknown): never {
-    return this.#inferSync(input, options) as never
-  }
-
-  #inferSync(input: unknown, options: unknown): AnyTensor | AnyTensorRecord {
     const given = readInferOptions(options, 'inferSync')
     const tensors = readInput(input)
-    this.#refuseIfOver()
-    const loaded = this.#known()
-    const { backend, checker, forms } = loaded
-    if (backend.runSync === undefined) throw lacking('inferSync()', backend)
-    if (given === undefined) refuseUnusable(loaded)
-    const checked = checker.check(tensors)
-    const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
-    const finish: Finish = isTensor(tensors) ? forms.bare(given?.outputs) : forms.record
-    return finish(backend.runSync(checked, run))
+    return runSync(this.#loading.open(), tensors, given) as never
   }
 
   /**
@@ -614,7 +504,7 @@ export class Engine<
     const signal = unaborted(given.signal)
     const times = checkedWhole(iterations, 'iterations', 1, 10_000)
     await awaited(within({ signal }, () => this.ready))
-    const { backend } = this.#known()
+    const { backend } = this.#loading.known()
     await warmUp(backend, times, (inputs) =>
       within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
     )
@@ -633,20 +523,7 @@ export class Engine<
     shape: readonly number[],
   ): Tensor<N extends TensorName<I> ? I[N] : N extends TensorName<O> ? O[N] : never>
   allocate(name: string, shape: readonly number[]): Tensor {
-    this.#refuseIfOver()
-    const { backend, inputs, outputs } = this.#known()
-    const info = typeof name === 'string' ? (inputs[name] ?? outputs[name]) : undefined
-    const names = [...Object.keys(inputs), ...Object.keys(outputs)]
-    if (info === undefined)
-      throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
-    const dims = checkedShape(shape)
-    if (!fitsDims(dims, info.shape))
-      throw new TensorRTError(
-        'ERR_TRT_SHAPE',
-        `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,
-      )
-    const pinned = backend.allocate?.(allocatable(byteSize(info.dtype, dims)))
-    return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
+    return allocatedTensor(this.#loading.open(), name, shape)
   }
 
   /**
@@ -661,12 +538,7 @@ export class Engine<
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemHostAlloc
    */
   allocateBytes(bytes: number): Uint8Array<ArrayBuffer> {
-    this.#refuseIfOver()
-    const { backend } = this.#known()
-    const length = checkedWhole(bytes, 'bytes', 0)
-    return backend.allocate === undefined
-      ? ordinaryBytes(length)
-      : new Uint8Array(backend.allocate(allocatable(length)))
+    return allocatedBytes(this.#loading.open().backend, bytes)
   }
 
   /**
@@ -689,7 +561,7 @@ export class Engine<
 
   /** @see onReleased */
   #onReleased(memory: Uint8Array, callback: () => void): boolean {
-    return this.#loaded?.backend.onReleased?.(memory, callback) ?? false
+    return this.#loading.loaded?.backend.onReleased?.(memory, callback) ?? false
   }
 
   static {
@@ -710,8 +582,7 @@ export class Engine<
     const signal = checkedAbort(options, 'upload')
     if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'the tensor of upload', tensor)
     checkAttached(tensor, 'the tensor of upload')
-    this.#refuseIfOver()
-    const { backend } = this.#known()
+    const { backend } = this.#loading.open()
     if (backend.upload === undefined) throw lacking('upload()', backend)
     const { dtype, shape, byteLength, data } = tensor
     const uploading = backend.upload(data)
@@ -729,8 +600,7 @@ export class Engine<
   }
 
   #share(idOf: (backend: Backend) => string | undefined): EngineToken {
-    this.#refuseIfOver()
-    const { backend } = this.#known()
+    const { backend } = this.#loading.open()
     const id = idOf(backend)
     if (id === undefined) throw lacking('share()', backend)
     return Object.freeze({ pid: process.pid, id })
@@ -747,7 +617,7 @@ export class Engine<
    * load
    */
   stats(): EngineStats {
-    const { backend } = this.#known()
+    const { backend } = this.#loading.known()
     if (backend.stats === undefined) throw lacking('stats', backend)
     return backend.stats()
   }
@@ -758,7 +628,7 @@ export class Engine<
    * @throws TensorRTError as {@link stats}
    */
   counters(): EngineCounters {
-    const { backend } = this.#known()
+    const { backend } = this.#loading.known()
     if (backend.counters === undefined) throw lacking('counters()', backend)
     return backend.counters()
   }
@@ -768,7 +638,7 @@ export class Engine<
    * @throws TensorRTError as {@link stats}
    */
   memory(): EngineMemory {
-    const { backend } = this.#known()
+    const { backend } = this.#loading.known()
     if (backend.memory === undefined) throw lacking('memory', backend)
     return backend.memory()
   }
@@ -788,13 +658,12 @@ export class Engine<
    */
   async layers(options?: EngineLayersOptions): Promise<EngineLayers> {
     const { signal, ...checked } = checkedLayersOptions(options)
-    this.#refuseIfOver()
+    this.#loading.refuseIfOver()
     return within({ signal }, async (cut) => {
       // one that is loaded begins now: a close() that follows waits for it
-      if (this.#loaded === undefined) await awaited(this.ready)
+      if (this.#loading.loaded === undefined) await awaited(this.ready)
       cut?.throwIfHappened()
-      this.#refuseIfOver()
-      const { backend } = this.#known()
+      const { backend } = this.#loading.open()
       if (backend.layers === undefined) throw onlyOnGpu('layers()', backend)
       return engineLayers(
         await backend.layers({ profile: checked.profile, iterations: checked.iterations }, cut),
@@ -816,30 +685,22 @@ export class Engine<
    */
   async benchmark(options?: BenchmarkOptions): Promise<Benchmark> {
     const checked = checkedBenchmarkOptions(options)
-    this.#refuseIfOver()
+    this.#loading.refuseIfOver()
     return within({ signal: checked.signal }, async (cut) => {
-      if (this.#loaded === undefined) await awaited(this.ready)
+      if (this.#loading.loaded === undefined) await awaited(this.ready)
       cut?.throwIfHappened()
-      this.#refuseIfOver()
-      const loaded = this.#known()
+      const loaded = this.#loading.open()
       const { backend, checker } = loaded
       if (!isMeasurable(backend)) throw lacking('benchmark()', backend)
       refuseUnusable(loaded)
       // a close() lets what is under way end, and refuses other calls meanwhile
       const infer = (inputs: TensorRecord): Promise<unknown> =>
-        this.#closing
-          ? this.#run(loaded, readInput(inputs), undefined, undefined)
+        this.#loading.isClosing
+          ? run(loaded, readInput(inputs), undefined, undefined)
           : this.infer(inputs as InputRecord<I>)
-      const running = runBenchmark({ backend, checker, model: this.#model, infer }, checked, cut)
-      const ended = running.then(nothing, nothing).finally(() => this.#benchmarks.delete(ended))
-      this.#benchmarks.add(ended)
-      return running
+      const measured = { backend, checker, model: this.#loading.file, infer }
+      return this.#loading.hold(runBenchmark(measured, checked, cut))
     })
-  }
-
-  #refuseIfOver(): void {
-    if (this.#failure) throw anew(this.#failure.error)
-    if (this.#closing) throw closed()
   }
 
   /**
@@ -847,14 +708,7 @@ export class Engine<
    * call does no harm.
    */
   async close(): Promise<void> {
-    await (this.#closing ??= this.#close())
-  }
-
-  async #close(): Promise<void> {
-    this.#loading.abort(closing)
-    await this.#load.catch(() => {})
-    await Promise.all(this.#benchmarks)
-    await this.#loaded?.backend.close()
+    await this.#loading.close()
   }
 
   /** Calls {@link close}, for `await using`. */
@@ -863,94 +717,6 @@ export class Engine<
   }
 }
 
-/**
- * The memory of a tensor or view; none where its buffer was transferred away. @throws TensorRTError
- * ERR_TRT_INVALID_ARGUMENT
- */
-function bytesOf(memory: unknown): Uint8Array {
-  const view = Tensor.is(memory) ? memory.data : memory
-  if (!ArrayBuffer.isView(view)) throw expectedTensor('a Tensor on the host, or a view of memory,', 'memory', memory)
-  return view.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-}
-
-/** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
-function ordinaryBytes(bytes: number): Uint8Array<ArrayBuffer> {
-  try {
-    return new Uint8Array(bytes)
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause
-    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than can be had`, {
-      cause,
-      details: { bytes },
-    })
-  }
-}
-
-/** @throws TensorRTError ERR_TRT_DECLARATION, ERR_TRT_DTYPE */
-function loadedOf(backend: Backend, declaration: Declaration): Loaded {
-  refuseUnsupportedInputs(backend.unsupported ?? [])
-  checkDeclaration(declaration, backend)
-  const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
-  const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))
-  const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
-  const checker = new InputChecker(inputs, inputNames)
-  const declared = declaration.outputs && Object.keys(declaration.outputs)
-  const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
-  const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
-  const forms = new Forms(outputNames, total, inputNames, declared)
-  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms }
-}
-
-/** @throws TensorRTError ERR_TRT_DTYPE where a call without options needs what no Tensor can hold */
-function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
-  if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
-}
-
-/**
- * @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend, which has no queue of
- * levels either
- */
-function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
-  if (inputs.some(({ location }) => location === 'device')) throw lacking('a DeviceTensor', backend)
-  const { location = 'host', priority = 1, queueTimeoutMs } = options ?? {}
-  if (location !== 'host') throw lacking("location: 'device'", backend)
-  if (priority !== 1) throw lacking('priority', backend)
-  if (queueTimeoutMs !== undefined) throw lacking('queueTimeoutMs', backend)
-}
-
-/** Why a load is cut short by close(); nobody sees it. */
-const closing = Symbol('closing')
-
-/** Bytes of one block: a larger ArrayBuffer over memory that is not JavaScript's own ends the process in Node 20. */
-const mostAllocated = 2 ** 32
-
-/** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
-function allocatable(bytes: number): number {
-  if (bytes <= mostAllocated) return bytes
-  throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than a block may have: 4 GiB`, {
-    details: { bytes },
-  })
-}
-
-const nothing = (): void => {}
-
-function closed(): TensorRTError {
-  return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')
-}
-
 async function rejected(reason: unknown): Promise<never> {
   throw reason
-}
-
-function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
-  return new TensorRTError(
-    'ERR_TRT_UNSUPPORTED',
-    `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`,
-  )
-}
-
-/** What another backend on the same machine could have: this one says why it has not. */
-function lacking(what: string, backend: Backend): TensorRTError {
-  if (backend.lacks === undefined) return onlyOnGpu(what, backend)
-  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} ${backend.lacks}`)
 }
