@@ -1,6 +1,6 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the API reference,
-// eslint, hadolint. All of them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the lengths of files
+// and functions, the API reference, eslint, hadolint. All of them are run, then it fails if one did.
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
@@ -30,6 +30,7 @@ const checks = [
   ],
   ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
   ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
+  ['lengths', execPath, [join(root, 'scripts', 'count-lines.mjs'), '--check']],
   ['docs', execPath, [join(root, 'scripts', 'docs.mjs'), '--check']],
   ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
 ]
