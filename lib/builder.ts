@@ -11,6 +11,7 @@ import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import { checkedListener } from './base/checks.js'
 import { awaited } from './base/stacks.js'
+import { Work } from './base/work.js'
 import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { buildInfo } from './building/info.js'
 import { type Plan, planOf } from './plan.js'
@@ -60,7 +61,7 @@ export class Builder implements AsyncDisposable {
   readonly #options: NativeBuildOptions
   readonly #isolated: IsolatedBuilds | undefined
   readonly #build: Build
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Work()
   #closed = false
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -98,8 +99,7 @@ export class Builder implements AsyncDisposable {
     }
     const calibration = calibrator && new Calibration(calibrator)
     const { result, ended } = this.#build(request, onProgress, signal, calibration)
-    this.#running.add(ended)
-    void ended.then(() => this.#running.delete(ended))
+    void this.#running.add(ended)
     const { plan, ...told } = await awaited(calibration ? calibration.over(result) : result)
     return planOf(new Uint8Array(plan), buildInfo(told, profiles), source)
   }
@@ -119,8 +119,7 @@ export class Builder implements AsyncDisposable {
     const source = checkedSource(model)
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
-    this.#running.add(ended)
-    void ended.then(() => this.#running.delete(ended))
+    void this.#running.add(ended)
     return networkInfo((await awaited(result)).audit)
   }
 
@@ -130,7 +129,7 @@ export class Builder implements AsyncDisposable {
    */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#running)
+    await this.#running.idle()
     await this.#isolated?.close()
   }
 

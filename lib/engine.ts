@@ -699,7 +699,7 @@ export class Engine<
           ? run(loaded, readInput(inputs), undefined, undefined)
           : this.infer(inputs as InputRecord<I>)
       const measured = { backend, checker, model: this.#loading.file, infer }
-      return this.#loading.hold(runBenchmark(measured, checked, cut))
+      return this.#loading.held.add(runBenchmark(measured, checked, cut))
     })
   }
 

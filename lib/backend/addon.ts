@@ -1,4 +1,5 @@
 import type { Cut } from '../base/cancellation.js'
+import { Work } from '../base/work.js'
 import { type AnyTensor, type DeviceMemory, memoryOf } from '../device-tensor.js'
 import type {
   LayersRun,
@@ -86,7 +87,7 @@ export class AddonBackend implements Backend {
   readonly layers?: NonNullable<Backend['layers']>
   readonly #engine: NativeEngine
   /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
-  readonly #beside = new Set<Promise<unknown>>()
+  readonly #beside = new Work()
   readonly #keep: Told['keepCompiled']
   /** Ends with the last that was handed to it. */
   #kept: Promise<void> = Promise.resolve()
@@ -237,15 +238,13 @@ export class AddonBackend implements Backend {
 
   /** What runs beside the lanes: close() waits for its end. */
   #besideLanes<T>(running: { readonly promise: Promise<T>; cancel(): void }, cut: Cut | undefined): Promise<T> {
-    const { promise } = running
-    const ended = promise.then(nothing, nothing).finally(() => this.#beside.delete(ended))
-    this.#beside.add(ended)
+    const promise = this.#beside.add(running.promise)
     cut?.onCut(() => running.cancel())
     return native(() => promise)
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#beside)
+    await this.#beside.idle()
     await this.#keepCompiled()
     await native(() => this.#engine.close())
   }
@@ -264,8 +263,6 @@ export class AddonBackend implements Backend {
     return (this.#kept = this.#kept.then(step).catch(() => {}))
   }
 }
-
-const nothing = (): void => {}
 
 const nativeInput = ({ shape, data }: Tensor): NativeInput => ({ shape, data })
 

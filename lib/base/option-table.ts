@@ -20,6 +20,8 @@ export type Check<T> = (value: unknown, name: string) => T
 export interface OptionRow<T> {
   readonly check: Check<T>
   readonly otherwise: T
+  /** Whether it has to be given: then `undefined` is checked like any other value. */
+  readonly isNeeded?: true
 }
 
 /** A row for each option of an interface, and none besides. */
@@ -37,7 +39,12 @@ export function option<T>(check: Check<T>, otherwise?: T): OptionRow<T | undefin
   return { check, otherwise }
 }
 
-/** The option `signal`; whether it is aborted is the caller's question. */
+/** An option that has to be given. */
+export function needed<T>(check: Check<T>): OptionRow<T> {
+  return { check, otherwise: undefined as T, isNeeded: true }
+}
+
+/** The option `signal`: see {@link checkedCall}. */
 export const signalOption: OptionRow<AbortSignal | undefined> = option<AbortSignal | undefined>(checkedSignal)
 
 /** A table of some options. */
@@ -57,6 +64,20 @@ export function checkedOptions<Table extends Rows>(
   return checkedRows(readOptions(options, Object.keys(table), owner), table, prefix)
 }
 
+/**
+ * The options of a call that can be aborted. @throws also the signal's reason where it is aborted already, so that such
+ * a call costs nothing
+ */
+export function checkedCall<Table extends Rows & { readonly signal: typeof signalOption }>(
+  options: unknown,
+  table: Table,
+  owner: string,
+): Checked<Table> {
+  const checked = checkedOptions(options, table, owner)
+  ;(checked as { readonly signal?: AbortSignal }).signal?.throwIfAborted()
+  return checked
+}
+
 /** The same of options that were read already, which may have others beside. */
 export function checkedRows<Table extends Rows>(
   given: Readonly<Record<string, unknown>>,
@@ -65,9 +86,9 @@ export function checkedRows<Table extends Rows>(
 ): Checked<Table> {
   const values: Record<string, unknown> = {}
   for (const name of Object.keys(table)) {
-    const { check, otherwise } = table[name] as OptionRow<unknown>
+    const { check, otherwise, isNeeded } = table[name] as OptionRow<unknown>
     const value = given[name]
-    values[name] = value === undefined ? otherwise : check(value, prefix + name)
+    values[name] = value === undefined && !isNeeded ? otherwise : check(value, prefix + name)
   }
   return values as Checked<Table>
 }

@@ -11,6 +11,7 @@ import { withFileLock } from '../backend/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { checkedListener } from '../base/checks.js'
 import { awaited } from '../base/stacks.js'
+import { Work } from '../base/work.js'
 import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
@@ -102,7 +103,7 @@ export class EngineCache implements AsyncDisposable {
   readonly folder: string
   /** The most bytes that the plans may have together. */
   readonly maxBytes: number
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Work()
   #closed = false
 
   /**
@@ -124,13 +125,13 @@ export class EngineCache implements AsyncDisposable {
     const begun = performance.now()
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
-    const knowing = this.#track(know(request))
+    const knowing = this.#running.add(know(request))
     const known = await awaited(within({ signal: request.signal }, () => knowing))
     const place = { folder: this.folder, maxBytes: this.maxBytes }
     const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) =>
       obtain(place, known, signal, report),
     )
-    void this.#track(ended)
+    void this.#running.add(ended)
     const { value, isFirst } = await awaited(result)
     const hit = !(value.isBuilt && isFirst)
     const path = value.path !== undefined && { path: value.path }
@@ -168,25 +169,12 @@ export class EngineCache implements AsyncDisposable {
    */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all(this.#running)
+    await this.#running.idle()
   }
 
   /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-
-  async #track<T>(work: Promise<T>): Promise<T> {
-    const ended = work.then(
-      () => {},
-      () => {},
-    )
-    this.#running.add(ended)
-    try {
-      return await work
-    } finally {
-      this.#running.delete(ended)
-    }
   }
 }
 

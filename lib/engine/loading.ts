@@ -2,6 +2,7 @@
 import type { Backend, UnsupportedTensor } from '../backend/backend.js'
 import { within } from '../base/cancellation.js'
 import { anew, failing } from '../base/stacks.js'
+import { Work } from '../base/work.js'
 import { TensorRTError } from '../errors.js'
 import { infosByName, InputChecker, refuseUnsupportedInputs } from './arguments.js'
 import { takenSince } from './choice.js'
@@ -38,7 +39,7 @@ export class Loading {
   #failure: { readonly error: unknown } | undefined
   #closing: Promise<void> | undefined
   /** Work that ends before the backend closes: benchmarks under way, the aborted ones too. */
-  readonly #held = new Set<Promise<unknown>>()
+  readonly held = new Work()
 
   constructor(opener: Opener) {
     this.file = opener.file
@@ -96,13 +97,6 @@ export class Loading {
     return this.known()
   }
 
-  /** Lets {@link close} wait for this work. */
-  hold<T>(work: Promise<T>): Promise<T> {
-    const ended = work.then(nothing, nothing).finally(() => this.#held.delete(ended))
-    this.#held.add(ended)
-    return work
-  }
-
   /** A second call does no harm. */
   async close(): Promise<void> {
     await (this.#closing ??= this.#close())
@@ -110,13 +104,11 @@ export class Loading {
 
   async #close(): Promise<void> {
     this.#cancelled.abort(closing)
-    await this.#load.catch(nothing)
-    await Promise.all(this.#held)
+    await this.#load.catch(() => {})
+    await this.held.idle()
     await this.loaded?.backend.close()
   }
 }
-
-const nothing = (): void => {}
 
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')

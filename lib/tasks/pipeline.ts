@@ -1,6 +1,7 @@
 import { isIterable } from '../base/iterables.js'
-import { boolean, checkedOptions, option, type OptionTable } from '../base/option-table.js'
+import { boolean, checkedCall, option, type OptionTable } from '../base/option-table.js'
 import { allOf } from '../base/turns.js'
+import { Work } from '../base/work.js'
 import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
@@ -58,7 +59,7 @@ export class Pipeline {
   readonly #input: PictureInput
   readonly #inFlight: number
   readonly #pool: TensorPool
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new Work()
   #closed = false
 
   constructor(engine: Engine, input: PictureInput, inFlight: number) {
@@ -85,8 +86,7 @@ export class Pipeline {
   ): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
     const checked = (): Call<R> => {
       const table: typeof rows & Partial<typeof paintRows> = answers.paints === true ? paintRows : rows
-      const { inPlace = false, signal, onProgress } = checkedOptions(options, table, owner)
-      signal?.throwIfAborted()
+      const { inPlace = false, signal, onProgress } = checkedCall(options, table, owner)
       return { signal, onProgress, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
     }
     // bytes can be iterated, too, and are a picture
@@ -129,13 +129,7 @@ export class Pipeline {
   /** Work that close() waits for. */
   async #counted<T>(begin: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The task is closed')
-    const running = begin()
-    this.#running.add(running)
-    try {
-      return await running
-    } finally {
-      this.#running.delete(running)
-    }
+    return this.#running.add(begin())
   }
 
   /** Pictures whose inputs are of one size run together. */
@@ -192,7 +186,7 @@ export class Pipeline {
   /** Refuses new calls, and a stream's next picture, and lets what runs end. Twice without harm. */
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.allSettled(this.#running)
+    await this.#running.idle()
     this.#pool.clear()
   }
 }

@@ -1,7 +1,7 @@
-import { checkedListener, checkedWhole } from '../base/checks.js'
+import { checkedListener } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type DType, expectedTensor, Tensor } from '../tensor.js'
 
@@ -10,6 +10,8 @@ export interface BatchOptions {
   /** How many items make a batch; default 1. The last batch has those that are left. */
   readonly size?: number | undefined
 }
+
+const table = { size: option(whole(1), 1) } satisfies OptionTable<BatchOptions>
 
 /** @inline */
 type Prepare<T, D extends DType> = (item: T) => Tensor<D> | Promise<Tensor<D>>
@@ -34,8 +36,7 @@ export function batchesOf<T, D extends DType>(
   prepare: Prepare<T, D>,
   options?: BatchOptions,
 ): AsyncIterable<Tensor<D>> {
-  const { size = 1 } = readOptions(options, ['size'], 'batchesOf')
-  const most = checkedWhole(size, 'size', 1)
+  const { size: most } = checkedOptions(options, table, 'batchesOf')
   if (!isIterable(items)) throw expected('an iterable of pictures', 'items', items)
   const make = checkedListener<Prepare<T, D>>(prepare, 'prepare')
   if (make === undefined) throw expected('a function', 'prepare', prepare)

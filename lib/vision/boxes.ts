@@ -1,12 +1,14 @@
+import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
 import {
-  checkedArray,
-  checkedBoolean,
-  checkedChoice,
-  checkedNumber,
-  checkedObject,
-  checkedWhole,
-} from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+  boolean,
+  type Checked,
+  checkedOptions,
+  choice,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
@@ -86,8 +88,9 @@ export function nonMaxSuppression<T extends ScoredBox>(
 ): T[] {
   const all = checkedArray(detections, 'detections') as T[]
   all.forEach(checkScoredBox)
-  const { perClass, ...rules } = rulesOf(readOptions(options, suppressionOptions, 'nonMaxSuppression'))
-  const rivals = rivalsOf(all, perClass, rules)
+  const checked = checkedOptions(options, suppressionRows, 'nonMaxSuppression')
+  const rules = rulesOf(checked)
+  const rivals = rivalsOf(all, checked.perClass, rules)
   return Array.from(stayingOf(rivals, rules), (index) => {
     const detection = all[index] as T
     const score = rivals.scores[index] as number
@@ -117,43 +120,26 @@ function rivalsOf(detections: readonly ScoredBox[], perClass: boolean, { added }
   }
 }
 
-export const suppressionOptions = [
-  'iouThreshold',
-  'perClass',
-  'maximum',
-  'method',
-  'sigma',
-  'scoreThreshold',
-  'pixelAreas',
-  'inclusive',
-] as const
+export const suppressionRows = {
+  iouThreshold: option(number(0, 1), 0.45),
+  perClass: option(boolean, true),
+  maximum: option(whole(1), Infinity),
+  method: option(choice('hard', 'soft-linear', 'soft-gaussian'), 'hard'),
+  sigma: option(checkedSigma, 0.5),
+  scoreThreshold: option(number()),
+  pixelAreas: option(boolean, false),
+  inclusive: option(boolean, false),
+} satisfies OptionTable<NonMaxSuppressionOptions>
 
-/** The options with what was left out. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function rulesOf(
-  given: Partial<Record<(typeof suppressionOptions)[number], unknown>>,
-): Rules & { readonly perClass: boolean } {
-  const {
-    iouThreshold = 0.45,
-    perClass = true,
-    maximum,
-    method = 'hard',
-    sigma = 0.5,
-    pixelAreas = false,
-    inclusive = false,
-  } = given
-  const soft = checkedChoice(method, 'method', ['hard', 'soft-linear', 'soft-gaussian']) !== 'hard'
-  const { scoreThreshold = soft ? 0.001 : undefined } = given
-  const positive = 'a number greater than 0'
-  if (checkedNumber(sigma, 'sigma', 0, undefined, positive) === 0) throw expected(positive, 'sigma', sigma)
-  return {
-    iouThreshold: checkedNumber(iouThreshold, 'iouThreshold', 0, 1),
-    perClass: checkedBoolean(perClass, 'perClass'),
-    maximum: maximum === undefined ? Infinity : checkedWhole(maximum, 'maximum', 1),
-    method: method as Rules['method'],
-    sigma: sigma as number,
-    scoreThreshold:
-      scoreThreshold === undefined ? -Infinity : checkedNumber(scoreThreshold, 'scoreThreshold', soft ? 0 : undefined),
-    added: checkedBoolean(pixelAreas, 'pixelAreas') ? 1 : 0,
-    inclusive: checkedBoolean(inclusive, 'inclusive'),
-  }
+function checkedSigma(sigma: unknown): number {
+  const what = 'a number greater than 0'
+  if (checkedNumber(sigma, 'sigma', 0, undefined, what) === 0) throw expected(what, 'sigma', sigma)
+  return sigma as number
+}
+
+/** How boxes compete by these options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function rulesOf({ pixelAreas, scoreThreshold, ...rules }: Checked<typeof suppressionRows>): Rules {
+  const isSoft = rules.method !== 'hard'
+  if (isSoft && scoreThreshold !== undefined) checkedNumber(scoreThreshold, 'scoreThreshold', 0)
+  return { ...rules, scoreThreshold: scoreThreshold ?? (isSoft ? 0.001 : -Infinity), added: pixelAreas ? 1 : 0 }
 }

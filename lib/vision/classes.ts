@@ -1,6 +1,6 @@
-import { checkedArray, checkedChoice, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { readOptions } from '../base/options.js'
+import { type Checked, checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
@@ -9,6 +9,8 @@ export interface SoftmaxOptions {
   /** The dimension along which the results sum to 1; a negative one counts from the last; default -1. */
   readonly axis?: number | undefined
 }
+
+const softmaxRows = { axis: option((axis) => axis, -1) } satisfies OptionTable<SoftmaxOptions>
 
 /** Options of {@link topK}. */
 export interface TopKOptions {
@@ -46,7 +48,7 @@ export function softmax(logits: Float32Array, options?: SoftmaxOptions): Float32
 export function softmax(logits: Tensor, options?: SoftmaxOptions): Tensor<'float32'>
 export function softmax(logits: Tensor | Float32Array, options?: SoftmaxOptions): Tensor<'float32'> | Float32Array {
   const { data, shape } = numbersOf(logits, 'logits')
-  const { axis = -1 } = readOptions(options, ['axis'], 'softmax')
+  const { axis } = checkedOptions(options, softmaxRows, 'softmax')
   const rank = shape.length
   if (rank === 0) throw expected('a tensor of at least one dimension', 'logits', logits)
   const along = (checkedWhole(axis, 'axis', -rank, rank - 1) + rank) % rank
@@ -83,7 +85,7 @@ export function topK(scores: Tensor | Float32Array, k: number, options?: TopKOpt
   if (shape.length !== 1 && shape.length !== 2)
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape [C] or [N, C] for scores but received ${shapeText(shape)}`)
   const count = checkedWhole(k, 'k', 1)
-  const checked = checkedOptions(options)
+  const checked = checkedOptions(options, topKRows, 'topK')
   const classes = shape.at(-1) as number
   const pictures = shape.length === 1 ? 1 : (shape[0] as number)
   const lists = Array.from({ length: pictures }, (_, index) =>
@@ -92,29 +94,16 @@ export function topK(scores: Tensor | Float32Array, k: number, options?: TopKOpt
   return scores instanceof Float32Array ? (lists[0] as ClassScore[]) : lists
 }
 
-interface Checked {
-  readonly labels: readonly unknown[]
-  readonly labelOffset: number
-  readonly activation: NonNullable<TopKOptions['activation']>
-}
+const topKRows = {
+  labels: option(checkedArray, []),
+  labelOffset: option(whole(0), 0),
+  activation: option(choice('softmax', 'sigmoid', 'none'), 'none'),
+} satisfies OptionTable<TopKOptions>
 
-function checkedOptions(options: unknown): Checked {
-  const given = readOptions(options, ['labels', 'labelOffset', 'activation'], 'topK')
-  const { labels = [], labelOffset = 0, activation = 'none' } = given
-  return {
-    labels: checkedArray(labels, 'labels'),
-    labelOffset: checkedWhole(labelOffset, 'labelOffset', 0),
-    activation: checkedChoice(activation, 'activation', ['softmax', 'sigmoid', 'none']),
-  }
-}
+type TopK = Checked<typeof topKRows>
 
 /** Ranked by what the model gave: an activation keeps that order, but rounds scores that are near 1 to equal ones. */
-function bestOf(
-  raw: Float32Array,
-  k: number,
-  { labels, labelOffset, activation }: Checked,
-  start: number,
-): ClassScore[] {
+function bestOf(raw: Float32Array, k: number, { labels, labelOffset, activation }: TopK, start: number): ClassScore[] {
   const wrong = raw.findIndex((score) => Number.isNaN(score))
   if (wrong >= 0) throw expected('a number', `scores[${start + wrong}]`, raw[wrong])
   const scoreOf = scorer(raw, activation)
@@ -125,7 +114,7 @@ function bestOf(
   })
 }
 
-function scorer(raw: Float32Array, activation: Checked['activation']): (index: number) => number {
+function scorer(raw: Float32Array, activation: TopK['activation']): (index: number) => number {
   if (activation === 'sigmoid') return (index) => 1 / (1 + Math.exp(-raw[index]!))
   const scores = activation === 'softmax' ? softmax(raw) : raw
   return (index) => scores[index]!

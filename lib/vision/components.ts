@@ -1,5 +1,5 @@
 import { within } from '../base/cancellation.js'
-import { checkedOptions, type OptionTable, signalOption } from '../base/option-table.js'
+import { checkedCall, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { jobOf, labelled, labelledSync, type PartOptions, partTable } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
@@ -33,8 +33,7 @@ export interface Components extends Size {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function connectedComponents(mask: Mask, options?: ConnectedComponentsOptions): Promise<Components> {
-  const { signal, ...rules } = checkedOptions(options, table, 'connectedComponents')
-  signal?.throwIfAborted()
+  const { signal, ...rules } = checkedCall(options, table, 'connectedComponents')
   const job = jobOf(mask, rules)
   return within({ signal }, async (cut) => componentsOf(job, await labelled(job, cut)))
 }

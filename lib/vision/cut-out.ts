@@ -1,6 +1,6 @@
 import type { NativePainted, NativeVision } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
+import { checkedCall, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedColor, checkedImage } from './checks.js'
 import { type Alpha, checkedPlacedOrAlpha, type PlacedMask } from './placed-mask.js'
@@ -52,8 +52,7 @@ export function cutOut<B extends Color | Image | undefined = undefined>(
   options?: CutOutOptions<B>,
 ): Promise<CutOutImage<B>[]>
 export async function cutOut(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const { background, signal, onProgress } = checkedOptions(options, table, 'cutOut')
-  signal?.throwIfAborted()
+  const { background, signal, onProgress } = checkedCall(options, table, 'cutOut')
   return onEach<PlacedMask | Alpha, Image | AlphaImage>({
     pictures,
     others: masks,

@@ -3,7 +3,7 @@ import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray, checkedChoice } from '../base/checks.js'
 import { saveFile } from '../base/files.js'
-import { boolean, type Checked, checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { boolean, type Checked, checkedCall, choice, option, type OptionTable, whole } from '../base/option-table.js'
 import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
@@ -83,8 +83,7 @@ export async function encodeImage(
   options?: EncodeOptions,
 ): Promise<Uint8Array[]>
 export async function encodeImage(images: unknown, format: ImageFormat, options?: unknown): Promise<unknown> {
-  const encoding = checkedOptions(options, encodeTable, 'encodeImage')
-  encoding.signal?.throwIfAborted()
+  const encoding = checkedCall(options, encodeTable, 'encodeImage')
   const checked = checkedChoice(format, 'format', formats)
   return onEach({
     pictures: images,
@@ -174,8 +173,7 @@ export async function writeImage(
   options?: WriteImageOptions,
 ): Promise<void>
 export async function writeImage(images: unknown, paths: unknown, options?: unknown): Promise<void> {
-  const writing = checkedOptions(options, writeTable, 'writeImage')
-  writing.signal?.throwIfAborted()
+  const writing = checkedCall(options, writeTable, 'writeImage')
   await onEach({
     pictures: images,
     others: Array.isArray(images) ? checkedTargets(paths) : checkedTarget(paths, 'path'),

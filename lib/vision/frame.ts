@@ -1,5 +1,4 @@
-import { checkedBoolean } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { boolean, checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { type Affine, applied, boundsOf, inverse } from './affine.js'
 import { checkedBox, checkedPoint, checkedSize } from './checks.js'
 import type { Box, Color, Point, Size } from './types.js'
@@ -9,6 +8,8 @@ export interface MapOptions {
   /** Cuts off what lies outside the picture; default false. */
   readonly clip?: boolean | undefined
 }
+
+const mapRows = { clip: option(boolean, false) } satisfies OptionTable<MapOptions>
 
 /**
  * How a picture is laid into a model's input, made by {@link letterbox}, {@link padToSquare}, {@link stretch}, {@link
@@ -63,11 +64,11 @@ export class Frame implements Size {
    * unless that is asked.
    */
   toImage(box: Box, options?: MapOptions): Box {
-    const { clip = false } = readOptions(options, ['clip'], 'toImage')
+    const { clip } = checkedOptions(options, mapRows, 'toImage')
     const given = checkedBox(box, 'box')
     const mapped =
       this.transform === undefined ? mapBox(given, this.target, this.source) : boundsOf(this.transform, given)
-    return checkedBoolean(clip, 'clip') ? clipBox(mapped, this.image) : mapped
+    return clip ? clipBox(mapped, this.image) : mapped
   }
 
   /** A box in the picture as a box in the model's input, not clipped. */

@@ -1,5 +1,5 @@
-import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedNumber, checkedWhole } from '../base/checks.js'
+import { checkedOptions, choice, option, type OptionTable, whole as wholeNumber } from '../base/option-table.js'
 import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
 import { checkedColor } from '../pixels/checks.js'
@@ -58,6 +58,27 @@ export interface CenterCropOptions extends FrameOptions {
   readonly resize?: number | Size | undefined
 }
 
+const frameRows = { fill: option<Color>(checkedColor, [0, 0, 0]) } satisfies OptionTable<FrameOptions>
+
+const letterboxRows = {
+  ...frameRows,
+  position: option(choice(...positions), 'center'),
+  rounding: option(choice(...roundingNames), 'nearest'),
+  multipleOf: option(wholeNumber(1, longest)),
+} satisfies OptionTable<LetterboxOptions>
+
+const padRows = {
+  ...frameRows,
+  position: option(choice(...positions), 'start'),
+} satisfies OptionTable<PadOptions>
+
+const cropRows = { ...frameRows, resize: option(checkedResize) } satisfies OptionTable<CenterCropOptions>
+
+/** What was chosen for `fill`. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedFill(options: unknown, owner: string): Color {
+  return checkedOptions(options, frameRows, owner).fill
+}
+
 /**
  * The whole picture, resized to the input's size: its proportions are not kept.
  * @param size the input's size, a number for a square
@@ -83,14 +104,8 @@ function framed({ image, source, target, ...size }: Layout, fill: Color): Frame 
 export function letterbox(image: Size, size: number | Size, options?: LetterboxOptions): Frame {
   const from = checkedSize(image, 'image')
   const most = sizeOf(size)
-  const given = readOptions(options, ['fill', 'position', 'rounding', 'multipleOf'], 'letterbox')
-  const { position = 'center', rounding = 'nearest', multipleOf } = given
-  const layout = letterboxed(from, most, {
-    position: checkedChoice(position, 'position', positions),
-    rounding: checkedChoice(rounding, 'rounding', roundingNames),
-    multipleOf: multipleOf === undefined ? undefined : checkedWhole(multipleOf, 'multipleOf', 1, longest),
-  })
-  return framed(layout, checkedColor(given.fill ?? 0, 'fill'))
+  const { fill, ...how } = checkedOptions(options, letterboxRows, 'letterbox')
+  return framed(letterboxed(from, most, how), fill)
 }
 
 /**
@@ -103,8 +118,8 @@ export function padToSquare(image: Size, size: number, options?: PadOptions): Fr
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
   if (to.width !== to.height) throw expected('a number', 'size', size)
-  const { fill = 0, position = 'start' } = readOptions(options, ['fill', 'position'], 'padToSquare')
-  return framed(squared(from, to, checkedChoice(position, 'position', positions)), checkedColor(fill, 'fill'))
+  const { fill, position } = checkedOptions(options, padRows, 'padToSquare')
+  return framed(squared(from, to, position), fill)
 }
 
 /**
@@ -118,12 +133,11 @@ export function padToSquare(image: Size, size: number, options?: PadOptions): Fr
 export function centerCrop(image: Size, size: number | Size, options?: CenterCropOptions): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
-  const { fill = 0, resize } = readOptions(options, ['fill', 'resize'], 'centerCrop')
-  return framed(centreCropped(from, to, checkedResize(resize)), checkedColor(fill, 'fill'))
+  const { fill, resize } = checkedOptions(options, cropRows, 'centerCrop')
+  return framed(centreCropped(from, to, resize), fill)
 }
 
-function checkedResize(resize: unknown): number | Size | undefined {
-  if (resize === undefined) return undefined
+function checkedResize(resize: unknown): number | Size {
   return typeof resize === 'object' ? checkedSize(resize, 'resize') : checkedWhole(resize, 'resize', 1, longest)
 }
 
@@ -136,7 +150,7 @@ function checkedResize(resize: unknown): number | Size | undefined {
  */
 export function crop(image: Size, box: Box, size: number | Size, options?: FrameOptions): Frame {
   const from = checkedSize(image, 'image')
-  const { fill = 0 } = readOptions(options, ['fill'], 'crop')
+  const fill = checkedFill(options, 'crop')
   const [x, y, width, height] = checkedBox(box, 'box')
   const left = Math.floor(x)
   const top = Math.floor(y)
@@ -145,5 +159,5 @@ export function crop(image: Size, box: Box, size: number | Size, options?: Frame
   checkedNumber(right - left, "the box's width", 1, longest)
   checkedNumber(bottom - top, "the box's height", 1, longest)
   const to = sizeOf(size)
-  return new Frame(from, to, [left, top, right - left, bottom - top], whole(to), checkedColor(fill, 'fill'))
+  return new Frame(from, to, [left, top, right - left, bottom - top], whole(to), fill)
 }

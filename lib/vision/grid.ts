@@ -1,8 +1,17 @@
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { readOptions } from '../base/options.js'
+import {
+  type Checked as CheckedTable,
+  checkedOptions,
+  choice,
+  needed,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../base/option-table.js'
 import type { Box, Detection } from './types.js'
 
 /** Options of {@link decodeGrid}. */
@@ -54,33 +63,34 @@ interface Grid {
  * @throws TensorRTError ERR_TRT_SHAPE when the tensor does not have this shape
  */
 export function decodeGrid(output: Tensor, options: GridOptions): Detection[][] {
-  const checked = checkedOptions(options)
+  const checked = checkedOptions(checkedObject(options, 'the options of decodeGrid'), table, 'decodeGrid')
   const grid = gridOf(output, checked)
   return Array.from({ length: grid.batch }, (_, index) => decodeOne(grid, grid.reader(index), checked))
 }
 
-/** The options with what was left out. */
-type Checked = Required<{ [K in keyof GridOptions]: NonNullable<GridOptions[K]> }>
+const table = {
+  anchors: needed(checkedAnchors),
+  stride: needed(checkedStride),
+  scoreThreshold: needed(number(0, 1)),
+  classes: option(whole(0), 0),
+  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
+  encoding: option(choice('exp', 'square'), 'exp'),
+  activation: option(choice('sigmoid', 'none'), 'sigmoid'),
+} satisfies OptionTable<GridOptions>
 
-const optionNames = ['anchors', 'stride', 'scoreThreshold', 'classes', 'layout', 'encoding', 'activation'] as const
+type Checked = CheckedTable<typeof table>
 
-function checkedOptions(options: unknown): Checked {
-  const given = readOptions(checkedObject(options, 'the options of decodeGrid'), optionNames, 'decodeGrid')
-  const { classes = 0, layout = 'NCHW', encoding = 'exp', activation = 'sigmoid' } = given
-  const stride = checkedNumber(given.stride, 'stride', 0, undefined, 'a number greater than 0')
-  if (stride === 0) throw expected('a number greater than 0', 'stride', stride)
-  return {
-    anchors: checkedArray(given.anchors, 'anchors').map((anchor, index) => checkedAnchor(anchor, `anchors[${index}]`)),
-    stride,
-    scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1),
-    classes: checkedWhole(classes, 'classes', 0),
-    layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
-    encoding: checkedChoice(encoding, 'encoding', ['exp', 'square']),
-    activation: checkedChoice(activation, 'activation', ['sigmoid', 'none']),
-  }
+function checkedStride(stride: unknown): number {
+  const what = 'a number greater than 0'
+  if (checkedNumber(stride, 'stride', 0, undefined, what) === 0) throw expected(what, 'stride', stride)
+  return stride as number
 }
 
-function checkedAnchor(anchor: unknown, name: string): Checked['anchors'][number] {
+function checkedAnchors(anchors: unknown): GridOptions['anchors'] {
+  return checkedArray(anchors, 'anchors').map((anchor, index) => checkedAnchor(anchor, `anchors[${index}]`))
+}
+
+function checkedAnchor(anchor: unknown, name: string): GridOptions['anchors'][number] {
   const [width, height] = Array.isArray(anchor) && anchor.length === 2 ? (anchor as unknown[]) : []
   const isSide = (side: unknown): side is number => Number.isFinite(side) && (side as number) > 0
   if (isSide(width) && isSide(height)) return [width, height]

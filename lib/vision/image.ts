@@ -1,8 +1,16 @@
 import { resolve } from 'node:path'
 import type { Metadata, Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedBoolean, checkedChoice, checkedSignal, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import {
+  boolean,
+  type Checked,
+  checkedOptions,
+  choice,
+  option,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../base/option-table.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { sizeOf } from '../base/size.js'
 import { checkedColor } from './checks.js'
@@ -75,38 +83,24 @@ export interface ReadImage extends Image {
  * ```
  */
 export async function readImage(source: PictureSource, options?: ReadImageOptions): Promise<ReadImage> {
-  return readChecked(source, checkedReading(readOptions(options, readingNames, 'readImage')))
-}
-
-export const readingNames = ['signal', 'icc', 'limitPixels', 'background', 'page', 'orient', 'shrink'] as const
-
-/** {@link ReadImageOptions} that were checked, with what was left out. */
-export interface Reading {
-  readonly signal: AbortSignal | undefined
-  readonly ignoreIcc: boolean
-  readonly limitPixels: number
-  readonly background: Color | undefined
-  readonly page: number
-  readonly orient: boolean
-  readonly shrink: Size | undefined
+  return readChecked(source, checkedOptions(options, readingRows, 'readImage'))
 }
 
 /** sharp's own. */
 const mostPixels = 0x3fff ** 2
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedReading(given: Partial<Record<(typeof readingNames)[number], unknown>>): Reading {
-  const { icc = 'convert', limitPixels = mostPixels, background, page = 0, orient = true, shrink } = given
-  return {
-    signal: checkedSignal(given.signal),
-    ignoreIcc: checkedChoice(icc, 'icc', ['convert', 'ignore']) === 'ignore',
-    limitPixels: checkedWhole(limitPixels, 'limitPixels', 1),
-    background: background === undefined ? undefined : checkedColor(background, 'background'),
-    page: checkedWhole(page, 'page', 0, 100_000),
-    orient: checkedBoolean(orient, 'orient'),
-    shrink: shrink === undefined ? undefined : sizeOf(shrink, 'shrink'),
-  }
-}
+export const readingRows = {
+  signal: signalOption,
+  icc: option(choice('convert', 'ignore'), 'convert'),
+  limitPixels: option(whole(1), mostPixels),
+  background: option<Color | undefined>(checkedColor),
+  page: option(whole(0, 100_000), 0),
+  orient: option(boolean, true),
+  shrink: option<Size | undefined>(sizeOf),
+} satisfies OptionTable<ReadImageOptions>
+
+/** {@link ReadImageOptions} that were checked, with what was left out. */
+export type Reading = Checked<typeof readingRows>
 
 export async function readChecked(source: unknown, reading: Reading): Promise<ReadImage> {
   reading.signal?.throwIfAborted()
@@ -129,7 +123,8 @@ async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): 
  * The page that is asked for. What is left out of sharp's options is the primary picture of an AVIF, and the first of
  * all others.
  */
-async function pageOf({ open, name }: Opened, { page, ignoreIcc }: Reading): Promise<Inspected> {
+async function pageOf({ open, name }: Opened, { page, icc }: Reading): Promise<Inspected> {
+  const ignoreIcc = icc === 'ignore'
   const first = await inspected(open, { ignoreIcc })
   if (page === 0) return ignoreIcc ? first : withoutNeedlessProfile(first, open)
   const { pages } = infoOf(first.found)
@@ -163,12 +158,7 @@ function refused(name: string, why: string, details: Readonly<Record<string, unk
   return new TensorRTError('ERR_TRT_IMAGE', `Cannot read ${name}: ${why}`, { details })
 }
 
-function arranged(
-  pipeline: Sharp,
-  found: Metadata,
-  size: Size,
-  { orient, background, shrink, ignoreIcc }: Reading,
-): Sharp {
+function arranged(pipeline: Sharp, found: Metadata, size: Size, { orient, background, shrink, icc }: Reading): Sharp {
   if (orient) pipeline.autoOrient()
   if (background !== undefined) {
     // of a picture in grey sharp would take the brightness of the background, unless it has colours by then
@@ -177,7 +167,7 @@ function arranged(
     pipeline.flatten({ background: { r: background[0], g: background[1], b: background[2] } })
   }
   // sharp takes 16 bit to Display P3 and the numbers for those of sRGB, unless it is told what they are to become
-  if (found.space === 'rgb16' && found.hasProfile && !ignoreIcc) pipeline.withIccProfile('srgb')
+  if (found.space === 'rgb16' && found.hasProfile && icc === 'convert') pipeline.withIccProfile('srgb')
   const smaller = shrink === undefined ? undefined : shrunk(found, size, shrink)
   return smaller === undefined ? pipeline : pipeline.resize({ ...smaller, fit: 'fill', kernel: 'lanczos3' })
 }

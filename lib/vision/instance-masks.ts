@@ -2,7 +2,7 @@ import type { NativeInstanceMask } from '../backend/native-vision.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedChoice, checkedObject, isWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Checked, checkedOptions, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { type Checked, checkedCall, number, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -65,8 +65,7 @@ export async function instanceMasks(
   frame: Frame,
   options?: InstanceMasksOptions,
 ): Promise<InstanceMask[]> {
-  const { signal, ...rules } = checkedOptions(options, table, 'instanceMasks')
-  signal?.throwIfAborted()
+  const { signal, ...rules } = checkedCall(options, table, 'instanceMasks')
   const jobs = jobsOf(candidates, prototypes, frame, rules)
   return within({ signal }, async (cut) => {
     await Promise.all(jobs.map((job) => written(job, cut)))

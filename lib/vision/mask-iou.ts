@@ -1,5 +1,4 @@
-import { checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedMask, type Mask } from './mask-data.js'
 
@@ -8,6 +7,8 @@ export interface MaskIoUOptions {
   /** Only pixels of this value count; default: all but 0. */
   readonly classIndex?: number | undefined
 }
+
+const table = { classIndex: option(whole(0, 255), -1) } satisfies OptionTable<MaskIoUOptions>
 
 /**
  * The pixels that two masks of one size share over those that they cover together, 0 to 1; 0 when both are empty.
@@ -18,8 +19,7 @@ export function maskIoU(a: Mask, b: Mask, options?: MaskIoUOptions): number {
   const other = checkedMask(b, 'b')
   if (other.width !== width || other.height !== height)
     throw expected(`a mask of ${width} x ${height}, as a is,`, 'b', `${other.width} x ${other.height}`)
-  const { classIndex } = readOptions(options, ['classIndex'], 'maskIoU')
-  const only = classIndex === undefined ? -1 : checkedWhole(classIndex, 'classIndex', 0, 255)
+  const { classIndex: only } = checkedOptions(options, table, 'maskIoU')
   let [shared, all] = [0, 0]
   for (let i = 0; i < data.length; i++) {
     const inA = only < 0 ? data[i] !== 0 : data[i] === only

@@ -2,7 +2,7 @@ import { type Cut, within } from '../base/cancellation.js'
 import { shapeText } from '../base/dims.js'
 import {
   type Checked,
-  checkedOptions,
+  checkedCall,
   choice,
   number,
   option,
@@ -51,8 +51,7 @@ export async function toMask(output: Tensor, frames: Frame, options?: ToMaskOpti
 /** The masks of a batch. */
 export async function toMask(output: Tensor, frames: readonly Frame[], options?: ToMaskOptions): Promise<Mask[]>
 export async function toMask(output: unknown, frames: unknown, options?: unknown): Promise<unknown> {
-  const { signal, ...rules } = checkedOptions(options, table, 'toMask')
-  signal?.throwIfAborted()
+  const { signal, ...rules } = checkedCall(options, table, 'toMask')
   const jobs = jobsOf(output, frames, rules)
   return within({ signal }, async (cut) => {
     const masks = await Promise.all(jobs.map(({ values, frame }) => maskOf(values, frame, cut)))

@@ -1,6 +1,6 @@
 import type { NativePainted, NativeVision } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { boolean, type Checked, checkedOptions, option, type Rows } from '../base/option-table.js'
+import { boolean, type Checked, checkedCall, option, type Rows } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkStillThere } from './checks.js'
 import { leased } from './leases.js'
@@ -74,9 +74,8 @@ export function painter<Other, Options, Table extends Rows>(
 ): Painter<Other, Options> {
   const rows = { ...table, ...callRows }
   const call = async (pictures: unknown, others: unknown, given?: unknown): Promise<unknown> => {
-    const options = checkedOptions(given, rows, name) as Checked<Table> & Checked<typeof callRows>
+    const options = checkedCall(given, rows, name) as Checked<Table> & Checked<typeof callRows>
     const { inPlace, signal, onProgress } = options
-    signal?.throwIfAborted()
     const paintingFor = painting(options)
     const work = (picture: Picture, other: Other, of: string, cut: Cut | undefined): Promise<unknown> => {
       const paintingOf = (size: Size): Painting | Promise<Painting> => paintingFor(size, other, cut)

@@ -1,19 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { checkedListener } from '../base/checks.js'
 import { onFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, listener, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import {
-  checkedReading,
-  readChecked,
-  type ReadImage,
-  type ReadImageOptions,
-  type Reading,
-  readingNames,
-} from './image.js'
+import { readChecked, type ReadImage, type ReadImageOptions, type Reading, readingRows } from './image.js'
 import type { PictureSource } from './info.js'
 
 /** How far an iteration of {@link pictures} is. */
@@ -29,6 +21,11 @@ export interface PicturesOptions extends ReadImageOptions {
   /** Called after each picture; what it throws ends the iteration. */
   readonly onProgress?: ((progress: PicturesProgress) => void) | undefined
 }
+
+const table = {
+  ...readingRows,
+  onProgress: option(listener<NonNullable<PicturesOptions['onProgress']>>()),
+} satisfies OptionTable<PicturesOptions>
 
 /** What sharp reads as it is installed. */
 export const pictureExtensions: readonly string[] = [
@@ -63,9 +60,7 @@ export function pictures(
   source: string | URL | Iterable<PictureSource> | AsyncIterable<PictureSource>,
   options?: PicturesOptions,
 ): AsyncIterable<ReadImage> {
-  const given = readOptions(options, [...readingNames, 'onProgress'], 'pictures')
-  const reading = checkedReading(given)
-  const onProgress = checkedListener<NonNullable<PicturesOptions['onProgress']>>(given.onProgress, 'onProgress')
+  const { onProgress, ...reading } = checkedOptions(options, table, 'pictures')
   if (typeof source === 'string' || source instanceof URL) {
     const folder = checkedPath(source, 'source')
     return new Repeatable(() => decoded(() => pictureFiles(folder), reading, onProgress))

@@ -1,6 +1,6 @@
 import type { NativeOutlines } from '../backend/native-vision.js'
 import { within } from '../base/cancellation.js'
-import { checkedOptions, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { checkedCall, number, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { jobOf, labelled, type PartOptions, partTable } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
@@ -43,8 +43,7 @@ const table = {
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<Polygon[]> {
-  const { signal, tolerance, ...rules } = checkedOptions(options, table, 'polygons')
-  signal?.throwIfAborted()
+  const { signal, tolerance, ...rules } = checkedCall(options, table, 'polygons')
   const job = jobOf(mask, rules)
   return within({ signal }, async (cut) => {
     const parts = (await labelled(job, cut)).length / 7

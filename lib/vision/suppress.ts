@@ -1,8 +1,8 @@
 import { checkedChoice, checkedObject } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { finite, numbersOf, ofLength } from './arrays.js'
-import { type NonMaxSuppressionOptions, rulesOf, suppressionOptions } from './boxes.js'
+import { type NonMaxSuppressionOptions, rulesOf, suppressionRows } from './boxes.js'
 import { emptyRivals, groupsOf, type Rivals, stayingOf } from './suppression.js'
 
 /** Candidates as a model gives them: typed arrays, one element or four for each. */
@@ -26,6 +26,11 @@ export interface SuppressOptions extends NonMaxSuppressionOptions {
   readonly loweredScores?: Float32Array | undefined
 }
 
+const table = {
+  ...suppressionRows,
+  loweredScores: option((scores, name) => numbersOf(scores, name)),
+} satisfies OptionTable<SuppressOptions>
+
 /**
  * {@link nonMaxSuppression} on typed arrays, for thousands of boxes: no object is made for any of them.
  * @returns the indices of the boxes that stay, the best first; of equal scores the first is the better
@@ -33,15 +38,12 @@ export interface SuppressOptions extends NonMaxSuppressionOptions {
  */
 export function suppress(candidates: Candidates, options?: SuppressOptions): Int32Array {
   const checked = checkedCandidates(candidates)
-  const given = readOptions(options, [...suppressionOptions, 'loweredScores'], 'suppress')
-  const { perClass, ...rules } = rulesOf(given)
-  const lowered =
-    given.loweredScores === undefined
-      ? undefined
-      : numbersOf(given.loweredScores, 'loweredScores', checked.scores.length)
+  const { loweredScores, ...given } = checkedOptions(options, table, 'suppress')
+  const rules = rulesOf(given)
+  const lowered = loweredScores && numbersOf(loweredScores, 'loweredScores', checked.scores.length)
   const { classes } = checked
   const count = checked.scores.length
-  const groups = groupsOf(count, perClass && classes !== undefined ? (index) => classes[index] : () => 0)
+  const groups = groupsOf(count, given.perClass && classes !== undefined ? (index) => classes[index] : () => 0)
   const rivals: Rivals = { ...cornersOf(checked, rules.added), ...groups }
   const staying = stayingOf(rivals, rules)
   lowered?.set(rivals.scores)

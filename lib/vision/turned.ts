@@ -1,12 +1,11 @@
 import { checkedArray, checkedNumber } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
 import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
 import { type Affine, boundsOf, inverse, similarity } from './affine.js'
-import { checkedBox, checkedColor, checkedPoint } from './checks.js'
+import { checkedBox, checkedPoint } from './checks.js'
 import { Frame } from './frame.js'
 import { whole } from '../pixels/layout.js'
-import type { FrameOptions } from './framing.js'
+import { checkedFill, type FrameOptions } from './framing.js'
 import type { Box, Point, Size } from './types.js'
 
 /**
@@ -88,12 +87,12 @@ function checkedPoints(value: unknown, name: string): readonly Point[] {
 
 function turned(image: Size, size: Size, transform: Affine, options: unknown, owner: string): Frame {
   const from = checkedSize(image, 'image')
-  const { fill = 0 } = readOptions(options, ['fill'], owner)
+  const fill = checkedFill(options, owner)
   const [x, y, width, height] = boundsOf(transform, whole(size))
   const reach = Math.max(width, height, ...boundsOf(inverse(transform), whole(from)).map(Math.abs))
   if (!(reach <= longest))
     throw expected(`a part of the picture of at most ${longest} pixels a side`, owner, `${width} x ${height}`)
   const [left, top] = [Math.floor(x), Math.floor(y)]
   const source: Box = [left, top, Math.ceil(x + width) - left, Math.ceil(y + height) - top]
-  return new Frame(from, size, source, whole(size), checkedColor(fill, 'fill'), transform)
+  return new Frame(from, size, source, whole(size), fill, transform)
 }

@@ -1,5 +1,13 @@
-import { checkedBoolean, checkedNumber, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { checkedNumber } from '../../base/checks.js'
+import {
+  boolean,
+  type Checked,
+  checkedOptions,
+  number,
+  option,
+  type OptionTable,
+  whole,
+} from '../../base/option-table.js'
 import { type Components, connectedComponentsSync } from '../components.js'
 import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle } from './min-rectangle.js'
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
@@ -30,6 +38,20 @@ export interface DbNetOptions {
   readonly minSide?: number | undefined
 }
 
+const table = {
+  threshold: option(checkedThreshold, Math.fround(0.3)),
+  scoreThreshold: option(number(0, 1), 0.5),
+  unclipRatio: option(number(0, 100), 1.6),
+  dilate: option(boolean, false),
+  maxCandidates: option(whole(1), 1000),
+  minSide: option(number(0), 3),
+} satisfies OptionTable<DbNetOptions>
+
+/** As float32, which probabilities are. */
+function checkedThreshold(threshold: unknown): number {
+  return Math.fround(checkedNumber(threshold, 'threshold', 0, 1))
+}
+
 /** A line of text, or what the model takes for one. */
 export interface TextRegion {
   /**
@@ -52,16 +74,7 @@ export interface TextRegion {
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeDbNet(outputs: Outputs, options?: DbNetOptions): TextRegion[][] {
-  const names = ['threshold', 'scoreThreshold', 'unclipRatio', 'dilate', 'maxCandidates', 'minSide'] as const
-  const given = readOptions(options, names, 'decodeDbNet')
-  const rules = {
-    threshold: Math.fround(checkedNumber(given.threshold ?? 0.3, 'threshold', 0, 1)),
-    scoreThreshold: checkedNumber(given.scoreThreshold ?? 0.5, 'scoreThreshold', 0, 1),
-    unclipRatio: checkedNumber(given.unclipRatio ?? 1.6, 'unclipRatio', 0, 100),
-    dilate: checkedBoolean(given.dilate ?? false, 'dilate'),
-    most: checkedWhole(given.maxCandidates ?? 1000, 'maxCandidates', 1),
-    minSide: checkedNumber(given.minSide ?? 3, 'minSide', 0),
-  }
+  const rules = checkedOptions(options, table, 'decodeDbNet')
   const wanted = '[N, 1, height, width]'
   const output = onlyOutput(outputsOf(outputs), 4, wanted)
   const [batch = 0, channels = 0, height = 0, width = 0] = output.shape
@@ -70,14 +83,7 @@ export function decodeDbNet(outputs: Outputs, options?: DbNetOptions): TextRegio
   return forEachPicture(batch, (index) => regionsOf({ output, values: pictureOf(output, index), width, height }, rules))
 }
 
-interface Rules {
-  readonly threshold: number
-  readonly scoreThreshold: number
-  readonly unclipRatio: number
-  readonly dilate: boolean
-  readonly most: number
-  readonly minSide: number
-}
+type Rules = Checked<typeof table>
 
 interface Probabilities {
   readonly output: Output
@@ -90,7 +96,7 @@ function regionsOf(map: Probabilities, rules: Rules): TextRegion[] {
   checkMap(map)
   const regions: TextRegion[] = []
   const parts = connectedComponentsSync({ width: map.width, height: map.height, data: textMask(map, rules) })
-  for (let part = 0; part < Math.min(parts.parts.length, rules.most); part++) {
+  for (let part = 0; part < Math.min(parts.parts.length, rules.maxCandidates); part++) {
     const rectangle = smallestRectangle(borderOf(parts, part))
     const side = Math.min(rectangle.width, rectangle.height)
     if (side < rules.minSide) continue
