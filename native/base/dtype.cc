@@ -13,11 +13,9 @@ struct Facts {
   int bits;
 };
 
-// In the order of DType.
 constexpr Facts kFacts[] = {
-    {"float32", 32}, {"float16", 16}, {"bfloat16", 16},  {"int32", 32},  {"int64", 64},     {"int8", 8},
-    {"uint8", 8},    {"bool", 8},     {"float8e4m3", 8}, {"int4", 4},    {"float4e2m1", 4}, {"float64", 64},
-    {"int16", 16},   {"uint16", 16},  {"uint32", 32},    {"uint64", 64},
+#define DTYPE(id, name, bits, tensorrt) {name, bits},
+#include "dtype.def"
 };
 static_assert(std::size(kFacts) == kDTypes);
 

@@ -1,4 +1,4 @@
-// Data types by the names that lib/tensor.ts has for them.
+// Data types by the names that lib/tensor.ts has for them: the rows of dtype.def.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,8 @@
 namespace nt {
 
 enum class DType : uint8_t {
-  float32,
-  float16,
-  bfloat16,
-  int32,
-  int64,
-  int8,
-  uint8,
-  boolean,
-  float8e4m3,
-  int4,
-  float4e2m1,
-  float64,
-  int16,
-  uint16,
-  uint32,
-  uint64,
+#define DTYPE(id, name, bits, tensorrt) id,
+#include "dtype.def"
   count_
 };
 inline constexpr std::size_t kDTypes = static_cast<std::size_t>(DType::count_);

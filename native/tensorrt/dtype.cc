@@ -3,13 +3,12 @@
 namespace nt::tensorrt {
 namespace {
 
-// Of the first types of DType, in its order; TensorRT has none of those behind them.
+// By DType; TensorRT has none of the last ones.
 constexpr Enumerator kTypes[] = {
-    Enumerator::DataType_kFLOAT, Enumerator::DataType_kHALF, Enumerator::DataType_kBF16,  Enumerator::DataType_kINT32,
-    Enumerator::DataType_kINT64, Enumerator::DataType_kINT8, Enumerator::DataType_kUINT8, Enumerator::DataType_kBOOL,
-    Enumerator::DataType_kFP8,   Enumerator::DataType_kINT4, Enumerator::DataType_kFP4,
+#define DTYPE(id, name, bits, tensorrt) Enumerator::DataType_##tensorrt,
+#define CPU_DTYPE(id, name, bits)
+#include "../base/dtype.def"
 };
-static_assert(std::size(kTypes) == static_cast<std::size_t>(DType::float64));
 
 }  // namespace
 
