@@ -9,10 +9,10 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { checkedListener } from './base/checks.js'
 import { awaited } from './base/stacks.js'
 import { Work } from './base/work.js'
-import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
+import { checkedCall, listener, needed, option, type OptionTable, signalOption } from './base/option-table.js'
+import { type Abortable, checkedAbort } from './base/options.js'
 import { buildInfo } from './building/info.js'
 import { type Plan, planOf } from './plan.js'
 import type { BuildInfo } from './plan/info.js'
@@ -39,6 +39,13 @@ export interface BuildOptions {
    */
   readonly signal?: AbortSignal | undefined
 }
+
+const buildRows = {
+  shapes: needed(checkedProfiles),
+  calibrator: option(checkedCalibrator),
+  onProgress: option(listener<ProgressListener>()),
+  signal: signalOption,
+} satisfies OptionTable<BuildOptions>
 
 /**
  * Builds plans from ONNX models, on threads of its own.
@@ -83,11 +90,7 @@ export class Builder implements AsyncDisposable {
    * ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
-    const given = readOptions(options, ['shapes', 'calibrator', 'onProgress', 'signal'], 'build')
-    const signal = unaborted(given.signal)
-    const onProgress = checkedListener<ProgressListener>(given.onProgress, 'onProgress')
-    const profiles = checkedProfiles(given.shapes)
-    const calibrator = checkedCalibrator(given.calibrator)
+    const { shapes: profiles, calibrator, onProgress, signal } = checkedCall(options, buildRows, 'build')
     if (calibrator) checkCalibrated(this.#options.options.values)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
     const source = checkedSource(model)

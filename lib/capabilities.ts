@@ -3,11 +3,9 @@ import type { NativeLibraryReport, NativeSystemReport } from './backend/native-t
 import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js'
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
-import { checkedBoolean } from './base/checks.js'
-import { readOptions } from './base/options.js'
+import { boolean, checkedOptions, option, type OptionTable, placeRows } from './base/option-table.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
-import { checkedPath } from './base/source.js'
 import { TensorRTError } from './errors.js'
 import { Tensor } from './tensor.js'
 
@@ -134,6 +132,11 @@ export interface CapabilitiesOptions {
   readonly run?: boolean | undefined
 }
 
+const table = {
+  tensorrt: placeRows.tensorrt,
+  run: option(boolean, false),
+} satisfies OptionTable<CapabilitiesOptions>
+
 /**
  * Tells what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime, sharp. It does not reject on a
  * machine that has none of them.
@@ -148,9 +151,7 @@ export interface CapabilitiesOptions {
  * ```
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
-  const given = readOptions(options, ['tensorrt', 'run'], 'capabilities')
-  const tensorrt = given.tensorrt === undefined ? undefined : checkedPath(given.tensorrt, 'tensorrt')
-  const tries = given.run !== undefined && checkedBoolean(given.run, 'run')
+  const { tensorrt, run } = checkedOptions(options, table, 'capabilities')
   const portable = whyPortable() !== undefined
   const cpu = findOnnxRuntime(portable)
   const path = tensorrtPath(tensorrt)
@@ -167,7 +168,7 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
     tensorrt: libraries,
     cpu,
     pictures: findSharp(),
-    ...(tries && { run: await tryToRun(tensorrt) }),
+    ...(run && { run: await tryToRun(tensorrt) }),
   }
   return { ...found, missing: missing(found, { path, portable, searchError: report?.searchError }) }
 }

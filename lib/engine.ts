@@ -1,8 +1,8 @@
 import type { Backend, EngineCounters, EngineMemory, EngineStats, UnsupportedTensor } from './backend/backend.js'
 import { Cut, within } from './base/cancellation.js'
-import { checkedWhole } from './base/checks.js'
 import { isIterable } from './base/iterables.js'
-import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
+import { checkedCall, option, type OptionTable, signalOption, whole } from './base/option-table.js'
+import { type Abortable, checkedAbort } from './base/options.js'
 import { anew, awaited } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
 import { checkAttached, copyInput, type GivenInput, readInput, releaseInput } from './engine/arguments.js'
@@ -93,6 +93,18 @@ export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends Ou
   /** How long each may wait for a lane, in milliseconds, as {@link InferOptions.queueTimeoutMs}. */
   readonly queueTimeoutMs?: number | undefined
 }
+
+/** Of what is each call's own, {@link Engine.infer} says what is wrong. */
+const streamRows = {
+  inFlight: option(whole(1)),
+  signal: signalOption,
+  outputs: option((outputs) => outputs),
+  location: option((location) => location),
+  priority: option((priority) => priority),
+  queueTimeoutMs: option((timeout) => timeout),
+} satisfies OptionTable<StreamOptions>
+
+const warmupRows = { iterations: option(whole(1, 10_000), 4), signal: signalOption }
 
 /**
  * What {@link Engine.released} tells, without a promise for each call: whether an inference uses the memory. Then the
@@ -472,13 +484,10 @@ export class Engine<
     inputs: AnyIterable<unknown>,
     options: unknown,
   ): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
-    const names = ['inFlight', 'signal', 'outputs', 'location', 'priority', 'queueTimeoutMs'] as const
-    const { inFlight, signal: aborts, ...call } = readOptions(options, names, 'stream')
-    const signal = unaborted(aborts)
+    const { inFlight, signal, ...call } = checkedCall(options, streamRows, 'stream')
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
-    const wanted = inFlight === undefined ? undefined : checkedWhole(inFlight, 'inFlight', 1)
     await awaited(within({ signal }, () => this.ready))
-    const most = wanted ?? this.concurrency
+    const most = inFlight ?? this.concurrency
     const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<
         AnyTensor | AnyTensorRecord
@@ -500,12 +509,10 @@ export class Engine<
     readonly iterations?: number | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<void> {
-    const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
-    const signal = unaborted(given.signal)
-    const times = checkedWhole(iterations, 'iterations', 1, 10_000)
+    const { iterations, signal } = checkedCall(options, warmupRows, 'warmup')
     await awaited(within({ signal }, () => this.ready))
     const { backend } = this.#loading.known()
-    await warmUp(backend, times, (inputs) =>
+    await warmUp(backend, iterations, (inputs) =>
       within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
     )
   }

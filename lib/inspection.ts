@@ -1,6 +1,5 @@
 import { Builder } from './builder.js'
-import { checkedBoolean, checkedSignal } from './base/checks.js'
-import { checkedPlace, readOptions } from './base/options.js'
+import { boolean, checkedCall, option, type OptionTable, placeRows, signalOption } from './base/option-table.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import type { TensorInfos } from './engine/declaration.js'
 import type { EngineLayers } from './benchmark/types.js'
@@ -100,6 +99,13 @@ export interface OpenedPlan {
   readonly layers?: EngineLayers | undefined
 }
 
+const table = {
+  ...placeRows,
+  shapes: option((shapes) => shapes),
+  layers: option(boolean, false),
+  signal: signalOption,
+} satisfies OptionTable<InspectOptions>
+
 /**
  * Tells what a model or a plan is. Nothing is built; where there is a TensorRT, its parser says whether it takes a
  * model. Neither TensorRT nor a GPU is needed: what they would tell is then reported as missing, with the reason.
@@ -119,22 +125,19 @@ export async function inspect(
   source: ModelSource,
   options?: InspectOptions,
 ): Promise<ModelInspection | PlanInspection> {
-  const given = readOptions(options, ['tensorrt', 'device', 'shapes', 'layers', 'signal'], 'inspect')
-  const signal = checkedSignal(given.signal)
-  signal?.throwIfAborted()
-  const place = checkedPlace(given)
-  const layers = given.layers !== undefined && checkedBoolean(given.layers, 'layers')
+  const { shapes, layers, ...place } = checkedCall(options, table, 'inspect')
+  const { signal } = place
   const from = checkedSource(source)
   const opened = await openModel(from, signal)
   await closeModel(opened)
   if (opened.kind === 'plan') {
-    if (given.shapes !== undefined)
+    if (shapes !== undefined)
       throw withoutEffect('shapes', `${opened.label} is a TensorRT plan: its shapes were decided when it was built`)
-    return inspectPlan(from, { ...place, layers, signal })
+    return inspectPlan(from, { ...place, layers })
   }
   if (layers)
     throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
-  return modelInspection(from, { ...place, shapes: given.shapes as InferenceOptions['shapes'], signal })
+  return modelInspection(from, { ...place, shapes: shapes as InferenceOptions['shapes'] })
 }
 
 function withoutEffect(option: string, why: string): TensorRTError {

@@ -1,12 +1,7 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
-import {
-  checkedOverwrite,
-  type OverwriteOptions,
-  refuseOverwriting,
-  rememberedFiles,
-  rememberFiles,
-} from './base/overwriting.js'
+import { boolean, checkedCall, option, type OptionTable, signalOption } from './base/option-table.js'
+import { type Abortable, checkedAbort } from './base/options.js'
+import { type OverwriteOptions, refuseOverwriting, rememberedFiles, rememberFiles } from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
 import { isThere, pointed } from './base/files.js'
 import { checkedPath } from './base/source.js'
@@ -22,6 +17,11 @@ export type { BuildInfo, PlanInfo } from './plan/info.js'
 
 /** Options of {@link Plan.save}. */
 export interface SavePlanOptions extends Abortable, OverwriteOptions {}
+
+const saveRows = {
+  overwrite: option(boolean, false),
+  signal: signalOption,
+} satisfies OptionTable<SavePlanOptions>
 
 /** What a plan is, found out without TensorRT, GPU or addon. */
 export interface PlanReport {
@@ -87,9 +87,7 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    * ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM; or it is the reason of the signal
    */
   async save(path: string | URL, options?: SavePlanOptions): Promise<void> {
-    const given = readOptions(options, ['overwrite', 'signal'], 'save')
-    const overwrite = checkedOverwrite(given.overwrite)
-    const signal = unaborted(given.signal)
+    const { overwrite, signal } = checkedCall(options, saveRows, 'save')
     const target = checkedPath(path)
     if (!overwrite) await refuseModel(this, target)
     this.#sha256 ??= await sha256Of(this.bytes, signal)

@@ -5,8 +5,17 @@ import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { awaited } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
-import { checkedBoolean, checkedText } from './base/checks.js'
-import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
+import { checkedText } from './base/checks.js'
+import {
+  boolean,
+  checkedCall,
+  checkedOptions,
+  option,
+  type OptionTable,
+  placeRows,
+  signalOption,
+} from './base/option-table.js'
+import { type Abortable, checkedAbort } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
@@ -43,6 +52,11 @@ export interface RefitOptions extends Abortable {
   /** Whether the new plan can be refitted again; default false. Needs TensorRT 10.14. */
   readonly refittable?: boolean | undefined
 }
+
+const refitRows = {
+  refittable: option(boolean, false),
+  signal: signalOption,
+} satisfies OptionTable<RefitOptions>
 
 /**
  * Replaces the weights of a plan that was built with the option `refit` or `stripWeights`, without building it again.
@@ -147,9 +161,7 @@ export class Refitter implements AsyncDisposable {
    * serializeWithConfig
    */
   async refit(options?: RefitOptions): Promise<Plan> {
-    const given = readOptions(options, ['signal', 'refittable'], 'refit')
-    const signal = unaborted(given.signal)
-    const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
+    const { signal, refittable } = checkedCall(options, refitRows, 'refit')
     return this.#run(signal, async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
       return planOf(new Uint8Array(plan), Object.freeze({ ...refittedInfo(info, refittable), ...built }), this.#source)
@@ -217,7 +229,7 @@ async function open(
 }
 
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
-  const { tensorrt, device } = checkedPlace(readOptions(options, ['tensorrt', 'device'], 'Refitter'))
+  const { tensorrt, device } = checkedOptions(options, placeRows, 'Refitter')
   return { tensorrt: tensorrtPath(tensorrt), device }
 }
 

@@ -12,6 +12,7 @@ import {
   checkedWhole,
 } from './checks.js'
 import { readOptions } from './options.js'
+import { checkedPath } from './source.js'
 
 /** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
 export type Check<T> = (value: unknown, name: string) => T
@@ -46,6 +47,12 @@ export function needed<T>(check: Check<T>): OptionRow<T> {
 
 /** The option `signal`: see {@link checkedCall}. */
 export const signalOption: OptionRow<AbortSignal | undefined> = option<AbortSignal | undefined>(checkedSignal)
+
+/** Where TensorRT is looked for, and the number of the GPU. */
+export const placeRows = {
+  tensorrt: option<string | undefined>(checkedPath),
+  device: option((value, name) => checkedWhole(value, name, 0, 1023, 'the number of a GPU'), 0),
+}
 
 /** A table of some options. */
 export type Rows = Readonly<Record<string, OptionRow<unknown>>>

@@ -1,6 +1,5 @@
-import { checkedObject, checkedSignal, isWhole } from './checks.js'
-import { expected, TensorRTError } from '../errors.js'
-import { checkedPath } from './source.js'
+import { checkedObject, checkedSignal } from './checks.js'
+import { TensorRTError } from '../errors.js'
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
@@ -89,13 +88,4 @@ export function unaborted(given: unknown): AbortSignal | undefined {
   const signal = checkedSignal(given)
   signal?.throwIfAborted()
   return signal
-}
-
-/** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; device?: unknown }): {
-  readonly tensorrt: string | undefined
-  readonly device: number
-} {
-  if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  return { tensorrt: tensorrt === undefined ? undefined : checkedPath(tensorrt, 'tensorrt'), device }
 }

@@ -17,7 +17,8 @@ import {
   isText,
   quoted,
 } from '../base/checks.js'
-import { checkedPlace, readOptions } from '../base/options.js'
+import { checkedRows, placeRows } from '../base/option-table.js'
+import { readOptions } from '../base/options.js'
 import { tensorrtDTypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
@@ -88,7 +89,7 @@ const known = [...others, ...timingCacheOptions, ...(Object.keys(checks) as (key
 /** The options as native code takes them, and where it is to run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { readonly isolation: Isolation } {
   const given = readOptions(options, known, 'Builder')
-  const { tensorrt, device } = checkedPlace(given)
+  const { tensorrt, device } = checkedRows(given, placeRows)
   const { isolation = 'none' } = given
   const values: Record<string, NativeOptionValue> = {}
   for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {

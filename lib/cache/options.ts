@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { checkedBytes } from '../building/options.js'
 import { checkedObject } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { userCacheFolder } from '../base/user-folders.js'
 import { TensorRTError } from '../errors.js'
@@ -34,15 +34,15 @@ export interface CacheWish extends Omit<CachePlace, 'folder'> {
   readonly folder: string | undefined
 }
 
-const defaultMaxBytes = 10 * 2 ** 30
+const table = {
+  folder: option<string | undefined>(checkedPath),
+  maxBytes: option(checkedBytes, 10 * 2 ** 30),
+} satisfies OptionTable<EngineCacheOptions>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedCacheOptions(options: unknown): CacheWish {
-  const { folder, maxBytes } = readOptions(options, ['folder', 'maxBytes'], 'the engine cache')
-  return {
-    folder: folder === undefined ? defaultFolder() : checkedPath(folder, 'folder'),
-    maxBytes: maxBytes === undefined ? defaultMaxBytes : checkedBytes(maxBytes, 'maxBytes'),
-  }
+  const { folder = defaultFolder(), maxBytes } = checkedOptions(options, table, 'the engine cache')
+  return { folder, maxBytes }
 }
 
 /**

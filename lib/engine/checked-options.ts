@@ -18,10 +18,11 @@ import {
   milliseconds,
   option,
   type OptionTable,
+  placeRows,
   signalOption,
   whole,
 } from '../base/option-table.js'
-import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
+import { plainCopy, readOptions } from '../base/options.js'
 import { checkedPath, onnxSource } from '../base/source.js'
 import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
 import { checkedCache } from '../cache/options.js'
@@ -86,7 +87,7 @@ export function checkedEngineOptions(
   const { weights } = given
   return {
     ...own,
-    ...checkedPlace(given),
+    ...checkedRows(given, placeRows),
     wishes,
     forCpu,
     given: Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])),

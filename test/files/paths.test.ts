@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { checkedPlace } from '../../lib/base/options.js'
+import { checkedRows, placeRows } from '../../lib/base/option-table.js'
 import { checkedTimingCache } from '../../lib/building/timing-cache.js'
 import { checkedCache } from '../../lib/cache/options.js'
 import { checkedCpuOptions } from '../../lib/engine/cpu-options.js'
@@ -11,7 +11,7 @@ const wanted = resolve('a folder', 'fïle')
 
 /** What becomes of a path, by the name of its option in messages. */
 const takers: Readonly<Record<string, (path: unknown) => unknown>> = {
-  tensorrt: (tensorrt) => checkedPlace({ tensorrt }).tensorrt,
+  tensorrt: (tensorrt) => checkedRows({ tensorrt }, placeRows).tensorrt,
   folder: (cache) => checkedCache(cache)?.folder,
   timingCache: (timingCache) => checkedTimingCache({ timingCache }).timingCache?.path,
   'onnxruntime.path': (path) => checkedCpuOptions({ onnxruntime: { path } }).path,
