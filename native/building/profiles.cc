@@ -98,8 +98,8 @@ void checkRange(const Input& input, const ShapeRange& range) {
 }
 
 const ShapeRange* rangeOf(const ProfileShapes& profile, const std::string& name) {
-  const auto found = std::ranges::find_if(profile, [&](const auto& entry) { return entry.first == name; });
-  return found == profile.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find_if(profile, [&](const auto& entry) { return entry.name == name; });
+  return found == profile.end() ? nullptr : &found->range;
 }
 
 void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile) {
