@@ -217,7 +217,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
 // Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none, or
 // whose outputs mean nothing.
 decltype(gpu::Loading::prepare) preparing(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                          const PlanToOpen& plan, const std::optional<refitting::OnnxSource>& weights) {
+                                          const PlanToOpen& plan, const std::optional<building::OnnxSource>& weights) {
   const bool noted = plan.stripped;
   const bool allowed = plan.placeholderRanges;
   return [&library, &device, noted, allowed, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
@@ -226,9 +226,9 @@ decltype(gpu::Loading::prepare) preparing(const tensorrt::Library& library, cons
         throw Error("ERR_TRT_PLACEHOLDER_RANGES",
                     "The plan '" + engine->name() + "' has ranges of INT8 that nobody measured");
       }
-      const bool stripped = refitting::isStripped(*engine, noted);
-      if (weights) return refitting::refitFromOnnx(device, engine, stripped, *weights);
-      if (stripped) refitting::refuseStripped(device, engine);
+      const bool stripped = building::isStripped(*engine, noted);
+      if (weights) return building::refitFromOnnx(device, engine, stripped, *weights);
+      if (stripped) building::refuseStripped(device, engine);
     });
   };
 }
@@ -237,7 +237,7 @@ decltype(gpu::Loading::prepare) preparing(const tensorrt::Library& library, cons
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   const PlanToOpen plan = planToOpen(info);
   const auto options = fromJs<Napi::Object>(info[1], "options");
-  using Weights = std::optional<refitting::OnnxSource>;
+  using Weights = std::optional<building::OnnxSource>;
   const auto weights = std::make_shared<const Weights>(property<Weights>(options, "weights"));
   const auto memoryLimit = static_cast<std::size_t>(std::max<int64_t>(property<int64_t>(options, "memoryLimit"), 0));
   const auto compiled = property<std::vector<uint8_t>>(options, "runtimeCache");

@@ -11,7 +11,7 @@
 
 namespace nt::node {
 
-using refitting::WeightsFacts;
+using building::WeightsFacts;
 
 template <>
 inline constexpr auto fieldsOf<WeightsFacts> =
@@ -20,7 +20,7 @@ inline constexpr auto fieldsOf<WeightsFacts> =
 
 namespace {
 
-using refitting::RefittableEngine;
+using building::RefittableEngine;
 
 struct Shared {
   std::mutex mutex;  // TensorRT's refitter is for one thread at a time
@@ -74,7 +74,7 @@ Napi::Value set(const Napi::CallbackInfo& info) {
 // setFromOnnx({ model } or { path }): Promise<void>
 Napi::Value setFromOnnx(const Napi::CallbackInfo& info) {
   if (!info[0].IsObject()) throwExpected("an ONNX model");
-  const auto source = std::make_shared<refitting::OnnxSource>(fromJs<refitting::OnnxSource>(info[0], "source"));
+  const auto source = std::make_shared<building::OnnxSource>(fromJs<building::OnnxSource>(info[0], "source"));
   return onRefitter(info, [source](RefittableEngine& refitter) { refitter.set(*source); });
 }
 
@@ -139,7 +139,7 @@ Napi::Value openRefitter(const Napi::CallbackInfo& info) {
     const auto shared = std::make_shared<Shared>();
     tensorrt::withLog(place.library.log(), [&] {
       auto engine = tensorrt::deserialize(place.library, place.device, plan.source(), plan.needs);
-      const bool stripped = refitting::isStripped(*engine, plan.stripped);
+      const bool stripped = building::isStripped(*engine, plan.stripped);
       shared->refitter = std::make_unique<RefittableEngine>(place.device, std::move(engine), stripped);
     });
     return [shared](Napi::Env env) { return refitterValue(env, shared); };

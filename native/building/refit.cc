@@ -3,11 +3,11 @@
 #include <set>
 
 #include "../base/text.h"
-#include "../building/model_bytes.h"
-#include "../building/model_check.h"
 #include "../tensorrt/failure.h"
+#include "model_bytes.h"
+#include "model_check.h"
 
-namespace nt::refitting {
+namespace nt::building {
 namespace {
 
 using tensorrt::Enumerator;
@@ -184,4 +184,4 @@ void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<ten
       missing);
 }
 
-}  // namespace nt::refitting
+}  // namespace nt::building
