@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../execution/layout.h"
 #include "lane.h"
 
 namespace nt::cpu {

@@ -8,7 +8,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   Environment::attach(env);
   for (const auto& each : {exportTables, exportSystem, exportBuild, exportCompletions, exportEngine, exportCpu,
                            exportDeviceTensors, exportFileLock, exportFrames, exportRefit, exportModel, exportLog,
-                           exportStrokes, exportMemory, exportVisionTensor, exportVisionCandidates, exportVisionMasks})
+                           exportStrokes, exportVisionTensor, exportVisionCandidates, exportVisionMasks})
     each(exports);
   return exports;
 }

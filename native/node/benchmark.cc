@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "../gpu/audit.h"
 #include "handle.h"
 
 namespace nt::node {
@@ -12,6 +13,19 @@ using execution::BenchmarkResult;
 using execution::BenchmarkTensor;
 using execution::BenchmarkWatch;
 using execution::QueryTimes;
+
+template <>
+inline constexpr auto fieldsOf<gpu::LayerTime> =
+    std::tuple(Field("name", &gpu::LayerTime::name), Field("averageMs", &gpu::LayerTime::average),
+               Field("medianMs", &gpu::LayerTime::median));
+template <>
+inline constexpr auto fieldsOf<gpu::InputShape> =
+    std::tuple(Field("name", &gpu::InputShape::name), Field("shape", &gpu::InputShape::shape));
+template <>
+inline constexpr auto fieldsOf<gpu::EngineAudit> =
+    std::tuple(Field("layers", &gpu::EngineAudit::layers), Field("verbosity", &gpu::EngineAudit::verbosity),
+               Field("document", &gpu::EngineAudit::document), Field("shapes", &gpu::EngineAudit::shapes),
+               Field("times", &gpu::EngineAudit::times));
 
 // All but the inputs.
 template <>
@@ -44,6 +58,21 @@ inline constexpr auto fieldsOf<BenchmarkResult> =
 
 namespace {
 
+// [{ shape, data: TypedArray }] of all inputs, whose data is copied. Throws ERR_TRT_INVALID_ARGUMENT, and ERR_TRT_SHAPE
+// where the data is not as long as the shape says.
+std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vector<execution::IoTensor>& infos) {
+  auto tensors = fromJs<std::vector<BenchmarkTensor>>(value, "inputs");
+  if (tensors.size() != infos.size()) throwExpected("an array of all inputs");
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const BenchmarkTensor& tensor = tensors[i];
+    const execution::IoTensor& info = infos[i];
+    if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
+        byteSize(info.dtype, tensor.shape) != tensor.bytes.size())
+      throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
+  }
+  return tensors;
+}
+
 // Those of native-types.ts, checked in lib/.
 BenchmarkOptions benchmarkOptionsOf(const Napi::Object& object, const execution::Engine& engine) {
   BenchmarkOptions options;
@@ -71,34 +100,30 @@ Napi::Value progress(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vector<execution::IoTensor>& infos) {
-  auto tensors = fromJs<std::vector<BenchmarkTensor>>(value, "inputs");
-  if (tensors.size() != infos.size()) throwExpected("an array of all inputs");
-  for (std::size_t i = 0; i < infos.size(); ++i) {
-    const BenchmarkTensor& tensor = tensors[i];
-    const execution::IoTensor& info = infos[i];
-    if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
-        byteSize(info.dtype, tensor.shape) != tensor.bytes.size())
-      throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
-  }
-  return tensors;
+Napi::Value audit(const Napi::CallbackInfo& info) {
+  const auto options = fromJs<Napi::Object>(info[0], "options");
+  gpu::AuditOptions audit;
+  audit.profile = property<int32_t>(options, "profile");
+  audit.iterations = property(options, "iterations", audit.iterations);
+  const EngineHandle& handle = handleOf(info);
+  if (options.Has("inputs")) audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
+  // shared: the engine stays while it is audited, whoever closes it
+  const auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
+  if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");
+  return handle.environment->runCancellable(
+      info.Env(), [engine, audit](const std::atomic<bool>& cancelled) { return gpu::audit(engine, audit, cancelled); });
 }
 
 Napi::Value benchmark(const Napi::CallbackInfo& info) {
   const EngineHandle& handle = handleOf(info);
   // shared: the engine stays while it is measured, whoever closes it
-  std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
+  const std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
   const auto running = std::make_shared<Running>();
   running->options = benchmarkOptionsOf(fromJs<Napi::Object>(info[0], "options"), *engine);
-  const auto patience = engine->patienceAtExit();
   const Napi::Object value = handle.environment->runCancellable(
       info.Env(),
-      [engine = std::move(engine), running](const std::atomic<bool>&) mutable {
-        // let go of on this thread, before the promise is settled
-        const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
-        return held->benchmark(running->options, running->watch);
-      },
-      Environment::AtEnd::join, [running] { running->cancelled.store(true); }, patience);
+      [engine, running](const std::atomic<bool>&) { return engine->benchmark(running->options, running->watch); },
+      Environment::AtEnd::join, [running] { running->cancelled.store(true); }, engine->patienceAtExit());
   setFunctions(value, running, {{"progress", guarded<progress>}});
   return value;
 }

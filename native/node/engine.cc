@@ -3,7 +3,6 @@
 
 #include "../building/placeholder_ranges.h"
 #include "../execution/registry.h"
-#include "audit.h"
 #include "benchmark.h"
 #include "engine.h"
 #include "exports.h"
@@ -106,11 +105,9 @@ Session::Memory memory(const Napi::CallbackInfo& info) { return handleOf(info).o
 // runtimeCache(): Promise<ArrayBuffer | undefined>: what TensorRT-RTX compiled, where that is more than was known
 Napi::Value runtimeCache(const Napi::CallbackInfo& info) {
   const EngineHandle& handle = handleOf(info);
-  auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
-  return handle.environment->run(info.Env(), [engine = std::move(engine)]() mutable -> Environment::Finish {
-    // let go of on this thread, before the promise is settled
-    const std::shared_ptr<gpu::Engine> held = std::exchange(engine, nullptr);
-    auto changed = held ? held->changedRuntimeCache() : std::nullopt;
+  const auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
+  return handle.environment->run(info.Env(), [engine]() -> Environment::Finish {
+    auto changed = engine ? engine->changedRuntimeCache() : std::nullopt;
     if (!changed) return [](Napi::Env env) { return env.Undefined(); };
     const auto bytes = std::make_shared<std::vector<uint8_t>>(std::move(*changed));
     return [bytes](Napi::Env env) { return externalBuffer(env, bytes->data(), bytes->size(), bytes); };
@@ -120,9 +117,7 @@ Napi::Value runtimeCache(const Napi::CallbackInfo& info) {
 // prepared(): Promise<void>, once all is there that the lanes have had made in the background
 Napi::Value prepared(const Napi::CallbackInfo& info) {
   const EngineHandle& handle = handleOf(info);
-  return handle.environment->run(info.Env(), [engine = handle.open().sharedEngine()]() mutable {
-    std::exchange(engine, nullptr)->awaitPrepared();
-  });
+  return handle.environment->run(info.Env(), [engine = handle.open().sharedEngine()] { engine->awaitPrepared(); });
 }
 
 // allocate(bytes): an ArrayBuffer in pinned memory
@@ -210,7 +205,6 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   exportInference(value, handle);
   exportStats(value, handle);
   exportUpload(value, handle);
-  exportObserved(value, handle);
   return value;
 }
 

@@ -15,7 +15,6 @@ void exportDeviceTensors(Napi::Object exports);
 void exportFileLock(Napi::Object exports);
 void exportFrames(Napi::Object exports);
 void exportRefit(Napi::Object exports);
-void exportMemory(Napi::Object exports);
 void exportModel(Napi::Object exports);
 void exportLog(Napi::Object exports);
 void exportStrokes(Napi::Object exports);

@@ -33,13 +33,10 @@ inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<Engi
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel.
 void exportInference(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
-// What the engine has done: stats, counters.
+// What the engine has done: stats, counters; observed, where it is one that is observed.
 void exportStats(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 // What brings a tensor to the engine's device, to stay there: upload.
 void exportUpload(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
-
-// What was counted of an engine's outputs, where it is one that is observed: observed.
-void exportObserved(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 }  // namespace nt::node

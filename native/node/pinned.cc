@@ -8,6 +8,7 @@
 
 #include "../base/error.h"
 #include "environment.h"
+#include "functions.h"
 #include "values.h"
 
 namespace nt::node {

@@ -1,4 +1,5 @@
-// resample(): a picture as a model's input. What it may be is checked by lib/vision; here nothing may crash.
+// resample() and warp(): a picture as a model's input; pixelMemory() and releaseMemory(): memory for pixels. What it
+// may be is checked by lib/vision; here nothing may crash.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -84,7 +85,7 @@ Napi::Value resample(const Napi::CallbackInfo& info) {
   const Napi::Object job = fromJs<Napi::Object>(info[0], "job");
   PixelWork work(info.Env());
   const vision::Picture picture = pictureOf(work, fromJs<Napi::Object>(info[1], "picture"));
-  const bool sync = info.Length() > 2 && info[2].ToBoolean();
+  const bool sync = info[2].ToBoolean();
   const auto runWith = [&](auto resize, auto resample) {
     using Weight = std::remove_const_t<std::remove_pointer_t<decltype(resize.columns.weights)>>;
     const auto taps = std::make_shared<std::array<OwnedTaps<Weight>, 2>>();
@@ -111,23 +112,31 @@ Napi::Value warp(const Napi::CallbackInfo& info) {
   std::copy_n(work.array<const double>(job, "matrix", how.matrix.size()), how.matrix.size(), how.matrix.begin());
   readNumbers(job, "fill", how.fill);
   const vision::Target target = tensorTargetOf(work, job, how.width, how.height);
-  const bool sync = info.Length() > 2 && info[2].ToBoolean();
+  const bool sync = info[2].ToBoolean();
   return work.run(sync, [picture, how, target] { vision::warp(picture, how, target); });
 }
 
 // pixelMemory(bytes): an ArrayBuffer that whoever gets it fills; what is in it before is nobody's business.
 Napi::Value pixelMemory(const Napi::CallbackInfo& info) {
-  if (info.Length() < 1 || !info[0].IsNumber()) throwExpected("a number of bytes");
-  const auto bytes = static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value());
+  const auto bytes = fromJs<std::size_t>(info[0], "bytes");
   const std::shared_ptr<HostBlock> block = HostPool::ordinary().acquire(bytes);
   return externalBuffer(info.Env(), block->data(), bytes, block);
+}
+
+// releaseMemory(buffer): it is detached, and its memory goes back now, not when the collector finds the time: a thread
+// that decodes pictures would else collect its whole heap for every twenty of them. Nobody may be at work with it.
+void releaseMemory(const Napi::CallbackInfo& info) {
+  if (info.Length() < 1 || !info[0].IsArrayBuffer()) throwExpected("an ArrayBuffer", "buffer");
+  info[0].As<Napi::ArrayBuffer>().Detach();
 }
 
 }  // namespace
 
 void exportVisionTensor(Napi::Object exports) {
-  setFunctions(exports,
-               {{"resample", guarded<resample>}, {"warp", guarded<warp>}, {"pixelMemory", guarded<pixelMemory>}});
+  setFunctions(exports, {{"resample", guarded<resample>},
+                         {"warp", guarded<warp>},
+                         {"pixelMemory", guarded<pixelMemory>},
+                         {"releaseMemory", guarded<releaseMemory>}});
 }
 
 }  // namespace nt::node
