@@ -7,7 +7,6 @@
 #include <map>
 
 #include "../base/shared_library.h"
-#include "dtype.h"
 #include "failure.h"
 
 namespace nt::tensorrt {
@@ -129,6 +128,11 @@ int32_t Library::requireType(const std::string& dtype) const {
   const auto enumerator = dtypeEnumerator(*type);
   if (!enumerator) throw Error("ERR_TRT_UNSUPPORTED", "TensorRT has no data type " + dtype);
   return require(*enumerator);
+}
+
+std::string Library::dtypeText(int32_t number) const {
+  const auto type = dtypeOf(number);
+  return type ? dtypeName(*type) : "unknown";
 }
 
 void* Library::createRuntime() const {
