@@ -21,6 +21,11 @@ std::optional<DType> dtypeByName(std::string_view name) noexcept;
 // Bits of one element; below 8 the elements are packed.
 int dtypeBits(DType type) noexcept;
 
+// What a dynamic shape may be: each dimension from that of `min` to that of `max`, and at its best as in `opt`.
+struct ShapeRange {
+  std::vector<int64_t> min, opt, max;
+};
+
 // Whether some dimension is -1: only a request has a number for it, or only its result.
 bool isDynamic(const std::vector<int64_t>& shape) noexcept;
 

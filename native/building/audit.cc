@@ -16,27 +16,22 @@ std::string kindName(const Layer& layer) {
   return lowercase(name.empty() ? "unknown" : name);
 }
 
-std::string typeName(const tensorrt::Library& library, int32_t type) {
-  const auto dtype = tensorrt::dtypeByNumber(type, library.family());
-  return dtype ? dtypeName(*dtype) : "unknown";
-}
-
 std::string outputType(const Layer& layer) {
-  return layer.outputs() == 0 ? "none" : typeName(layer.library(), layer.outputType(0));
+  return layer.outputs() == 0 ? "none" : layer.library().dtypeText(layer.outputType(0));
 }
 
 std::string inputType(const Layer& layer) {
   const auto input = layer.input(0);
-  return input ? typeName(layer.library(), input->type()) : "unknown";
+  return input ? input->typeName() : "unknown";
 }
 
 std::size_t byteSize(const tensorrt::Weights& weights, const tensorrt::Library& library) {
-  const auto dtype = tensorrt::dtypeByNumber(weights.type, library.family());
+  const auto dtype = library.dtypeOf(weights.type);
   return dtype ? nt::byteSize(*dtype, {weights.count}) : 0;
 }
 
 TensorFacts factsOf(const tensorrt::Tensor& tensor) {
-  TensorFacts facts{tensor.name(), typeName(tensor.library(), tensor.type()), tensor.dimensions().vector(), {}};
+  TensorFacts facts{tensor.name(), tensor.typeName(), tensor.dimensions().vector(), {}};
   for (std::size_t i = 0; i < facts.shape.size(); ++i)
     facts.dimensionNames.push_back(tensor.dimensionName(static_cast<int32_t>(i)));
   return facts;

@@ -17,12 +17,13 @@
 namespace nt::building {
 
 // The shapes that one optimization profile allows for one input; of a shape tensor, the values.
-struct ShapeRange {
-  std::vector<int64_t> min, opt, max;
+struct InputShapes {
+  std::string name;
+  ShapeRange range;
 };
 
-// Input name → shapes, in the order that the user gave them.
-using ProfileShapes = std::vector<std::pair<std::string, ShapeRange>>;
+// In the order that the user gave them.
+using ProfileShapes = std::vector<InputShapes>;
 
 struct Request {
   // The model, or the path of its file when `model` is empty.

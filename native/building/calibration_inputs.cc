@@ -9,7 +9,7 @@ namespace {
 
 // Index inputs keep their type; whatever else an input is, it is fed as float32.
 DType calibrationType(const tensorrt::Tensor& tensor) {
-  const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
+  const auto type = tensor.dtype();
   const bool keeps = type == DType::int32 || type == DType::int64 || type == DType::boolean;
   return keeps ? *type : DType::float32;
 }

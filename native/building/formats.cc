@@ -57,13 +57,8 @@ Tensor tensorNamed(const std::vector<Tensor>& tensors, const std::string& name, 
               "The model has no " + kind + " '" + name + "' to give formats for; it has " + join(names));
 }
 
-std::string dtypeOf(const Tensor& tensor) {
-  const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return type ? dtypeName(*type) : "unknown";
-}
-
 void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {
-  const std::string present = dtypeOf(tensor);
+  const std::string present = tensor.typeName();
   if (present == wanted) return;
   const std::string what =
       "Tensor '" + tensor.name() + "' is " + present + " in the model and cannot be made " + wanted;
@@ -74,7 +69,7 @@ void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {
   }
   if (stronglyTyped) throw Error("ERR_TRT_DTYPE", what + " in a strongly typed network: convert the ONNX model");
   tensor.setType(tensor.library().requireType(wanted));
-  if (dtypeOf(tensor) != wanted) throw Error("ERR_TRT_DTYPE", what + ": " + tensor.library().name() + " refused");
+  if (tensor.typeName() != wanted) throw Error("ERR_TRT_DTYPE", what + ": " + tensor.library().name() + " refused");
 }
 
 void setFormats(Tensor& tensor, const Names& formats) {
@@ -99,7 +94,7 @@ std::vector<TensorFormat> read(const std::vector<Tensor>& tensors, const std::ve
   std::vector<TensorFormat> found;
   for (const TensorFormat& each : wanted) {
     const Tensor tensor = tensorNamed(tensors, each.name, input);
-    found.push_back({each.name, dtypeOf(tensor), namesOf(tensor.library(), tensor.allowedFormats())});
+    found.push_back({each.name, tensor.typeName(), namesOf(tensor.library(), tensor.allowedFormats())});
   }
   return found;
 }

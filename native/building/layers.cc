@@ -8,7 +8,6 @@ namespace nt::building {
 namespace {
 
 using tensorrt::Layer;
-using tensorrt::Library;
 using tensorrt::Method;
 using tensorrt::NetworkDefinition;
 
@@ -20,15 +19,11 @@ bool matches(const std::string& pattern, const std::string& name) {
   return name.size() >= head.size() + tail.size() && name.starts_with(head) && name.ends_with(tail);
 }
 
-std::optional<DType> typeOf(const Library& library, int32_t number) {
-  return tensorrt::dtypeByNumber(number, library.family());
-}
-
 // Layers that compute shapes and indices take no other type: a pattern passes over them, a name does not.
 bool computesNumbers(const Layer& layer) {
   for (int32_t i = 0; i < layer.outputs(); ++i) {
     const auto output = layer.output(i);
-    const auto type = output ? typeOf(layer.library(), output->type()) : std::nullopt;
+    const auto type = output ? output->dtype() : std::nullopt;
     if (type == DType::int32 || type == DType::int64 || type == DType::boolean) return false;
   }
   return true;

@@ -45,11 +45,6 @@ struct Census {
   std::map<std::string, int> quantized;
 };
 
-std::string tensorTypeName(const tensorrt::Tensor& tensor) {
-  const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return type ? dtypeName(*type) : "unknown";
-}
-
 bool isType(const Library& library, int32_t type, Enumerator wanted) {
   return library.has(wanted) && type == library.number(wanted);
 }
@@ -57,21 +52,21 @@ bool isType(const Library& library, int32_t type, Enumerator wanted) {
 void countLayer(const tensorrt::Layer& layer, Census& census) {
   const Library& library = layer.library();
   for (int32_t i = 0; i < layer.outputs(); ++i) {
-    if (const auto output = layer.output(i)) ++census.tensors[tensorTypeName(*output)];
+    if (const auto output = layer.output(i)) ++census.tensors[output->typeName()];
   }
   const int32_t type = layer.type();
   const bool quantizes = isType(library, type, Enumerator::LayerType_kQUANTIZE) ||
                          isType(library, type, Enumerator::LayerType_kDYNAMIC_QUANTIZE);
   if (quantizes) {
-    if (const auto output = layer.output(0)) ++census.quantized[tensorTypeName(*output)];
+    if (const auto output = layer.output(0)) ++census.quantized[output->typeName()];
   } else if (isType(library, type, Enumerator::LayerType_kDEQUANTIZE)) {
-    if (const auto input = layer.input(0)) ++census.quantized[tensorTypeName(*input)];
+    if (const auto input = layer.input(0)) ++census.quantized[input->typeName()];
   }
 }
 
 Census censusOf(const NetworkDefinition& network) {
   Census census;
-  for (int32_t i = 0; i < network.inputs(); ++i) ++census.tensors[tensorTypeName(network.input(i))];
+  for (int32_t i = 0; i < network.inputs(); ++i) ++census.tensors[network.input(i).typeName()];
   for (int32_t i = 0; i < network.layers(); ++i) countLayer(network.layer(i), census);
   return census;
 }

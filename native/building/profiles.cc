@@ -41,7 +41,7 @@ std::vector<Input> inputsOf(const tensorrt::NetworkDefinition& network) {
   for (int32_t i = 0; i < network.inputs(); ++i) {
     const tensorrt::Tensor tensor = network.input(i);
     Input input{tensor.name(), tensor.dimensions().vector(), tensor.isShapeTensor()};
-    input.type = tensorrt::dtypeByNumber(tensor.type(), network.library().family()).value_or(input.type);
+    input.type = tensor.dtype().value_or(input.type);
     if (input.shapeTensor) checkShapeTensor(input);
     inputs.push_back(std::move(input));
   }
@@ -98,8 +98,8 @@ void checkRange(const Input& input, const ShapeRange& range) {
 }
 
 const ShapeRange* rangeOf(const ProfileShapes& profile, const std::string& name) {
-  const auto found = std::ranges::find_if(profile, [&](const auto& entry) { return entry.first == name; });
-  return found == profile.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find_if(profile, [&](const auto& entry) { return entry.name == name; });
+  return found == profile.end() ? nullptr : &found->range;
 }
 
 void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile) {

@@ -14,7 +14,7 @@
 #include "../base/error.h"
 #include "../base/text.h"
 #include "../onnxruntime/dtype.h"
-#include "lane.h"
+#include "observing_lane.h"
 
 namespace nt::cpu {
 namespace {
@@ -223,6 +223,7 @@ void Engine::checkShapes(const Shapes& shapes) const {
 std::unique_ptr<execution::Lane> Engine::createLane(const execution::LaneOptions& options) const {
   // rows that a batch is padded with would be counted too
   if (observer_ && options.merging) throw Error(kInvalid, "Expected no batching for a model that is observed");
+  if (observer_) return std::make_unique<ObservingLane>(shared_from_this(), options, *observer_);
   return std::make_unique<Lane>(shared_from_this(), options);
 }
 

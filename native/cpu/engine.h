@@ -17,7 +17,6 @@ namespace nt::cpu {
 
 using execution::IoTensor;
 using execution::Shape;
-using execution::ShapeRange;
 using execution::Shapes;
 
 struct Options {

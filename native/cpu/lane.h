@@ -1,6 +1,5 @@
 // Runs one batch at a time on the thread that waits for it. Inputs are read where they lie, but for rows in several
-// places; an output whose size is not known beforehand stays where onnxruntime put it. Those of an engine that is
-// observed are counted there, and go to nobody.
+// places; an output whose size is not known beforehand stays where onnxruntime put it.
 #pragma once
 
 #include <memory>
@@ -18,7 +17,8 @@ using execution::Part;
 
 class Lane : public execution::Lane {
  public:
-  Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options);
+  Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
+      : Lane(engine, std::move(options), engine->outputs().size()) {}
   ~Lane() override { --live().lanes; }
 
   int slots() const noexcept override { return 1; }
@@ -30,7 +30,10 @@ class Lane : public execution::Lane {
   void abandon(const Batch& batch) noexcept override;
   void abandonAll() noexcept override;
 
- private:
+ protected:
+  // `outputs`: of the session, where the engine has others.
+  Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options, std::size_t outputs);
+
   // Memory of ours as onnxruntime has it. What comes at the same place in the same shape is not made again.
   struct Binding {
     onnxruntime::OwnedValue value;
@@ -51,6 +54,18 @@ class Lane : public execution::Lane {
     explicit Result(const onnxruntime::Library& library) : binding(library), made(library) {}
   };
 
+  // Before the run, what is asked for; after it, what came of that.
+  virtual void bindOutputs();
+  virtual void readOutputs();
+  // Where onnxruntime put an output that is not bound, and in which shape.
+  void read(std::size_t output, const IoTensor& tensor);
+
+  std::vector<Result> results_;
+  std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
+  std::vector<const char*> askedNames_;
+  std::vector<onnxruntime::OrtValue*> got_;
+
+ private:
   void begin(std::shared_ptr<Batch> batch);
   void release() noexcept;
   bool isWhole() const;
@@ -58,7 +73,6 @@ class Lane : public execution::Lane {
   uint8_t* gatheredInput(std::size_t input) const;
   void gatherInput(std::size_t input, uint8_t* to);
   void bindInputs();
-  void bindOutputs();
   void ask(std::size_t output);
   void setShape(std::size_t output, Shape shape);
   void bindToOurs(std::size_t output);
@@ -70,9 +84,6 @@ class Lane : public execution::Lane {
   onnxruntime::OrtStatus* run();
   void runOrFail();
   void learn(std::size_t output);
-  void read(std::size_t output, const IoTensor& tensor);
-  void askObserved();
-  void count();
   void take(std::size_t output);
   void keep(std::size_t output);
   static void clearPadding(const Result& result, DType dtype);
@@ -98,14 +109,8 @@ class Lane : public execution::Lane {
   std::vector<std::size_t> gatheredAt_;  // by input
   std::vector<const char*> inputNames_;
   std::vector<Binding> inputs_;
-  std::vector<Result> results_;
-  std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
-  std::vector<const char*> askedNames_;
   std::vector<const onnxruntime::OrtValue*> given_;
   std::vector<const void*> givenData_;
-  std::vector<onnxruntime::OrtValue*> got_;
-
-  std::unique_ptr<Histogram::Scratch> scratch_;  // of one that is observed
 
   // what abandon() looks at
   mutable std::mutex mutex_;

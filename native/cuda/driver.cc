@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "../base/error.h"
-#include "../base/exit.h"
+#include "../base/shared_library.h"
 
 namespace nt::cuda {
 namespace {
@@ -18,11 +18,6 @@ constexpr Result kNoDevice = 100;
 std::string driverFile() {
   const char* chosen = std::getenv("NODE_TENSORRT_LIBCUDA");
   return chosen == nullptr || *chosen == '\0' ? "libcuda.so.1" : chosen;
-}
-
-std::string pathOf(void* symbol, const std::string& fallback) {
-  Dl_info info{};
-  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : fallback;
 }
 
 }  // namespace
@@ -39,16 +34,13 @@ bool isSticky(Result result) noexcept {
 
 Driver::Driver() {
   const std::string file = driverFile();
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    throw Error("ERR_TRT_NO_DRIVER", "No CUDA driver: " + std::string(reason == nullptr ? file : reason));
-  }
-  armExit();
+  std::string reason;
+  void* handle = openLibrary(file, reason);
+  if (handle == nullptr) throw Error("ERR_TRT_NO_DRIVER", "No CUDA driver: " + reason);
 #define CUDA_FUNCTION(name, symbol, parameters)                                                         \
   name = reinterpret_cast<Result(*) parameters>(dlsym(handle, symbol));                                 \
   if (name == nullptr) throw Error("ERR_TRT_NO_DRIVER", "The CUDA driver " + file + " has no " symbol); \
-  if (path_.empty()) path_ = pathOf(reinterpret_cast<void*>(name), file);
+  if (path_.empty()) path_ = fileOf(reinterpret_cast<void*>(name), file);
 #include "functions.def"
 #undef CUDA_FUNCTION
   driverGetVersion(&version_);  // works before cuInit, and says something even where cuInit fails

@@ -16,10 +16,6 @@
 
 namespace nt::execution {
 
-struct ShapeRange {
-  Shape min, opt, max;
-};
-
 // The values of the inputs that the CPU reads, by input; empty for the others, and altogether where there are none.
 using Values = std::vector<std::vector<int64_t>>;
 

@@ -77,7 +77,7 @@ void Audit::prepare(EngineAudit& result, const std::vector<execution::BenchmarkT
   for (std::size_t i = 0; i < engine_->inputs().size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     shapes.push_back(inputs.empty() ? bestShape(tensor) : inputs[i].shape);
-    result.shapes.emplace_back(tensor.name, shapes.back());
+    result.shapes.push_back({tensor.name, shapes.back()});
     inputs.empty() ? addInput(tensor, shapes.back()) : io_.addInput(shapes.back(), inputs[i].bytes);
   }
   context_.setShapes(shapes, [this](std::size_t input) { return io_.hostInput(input); });

@@ -19,6 +19,11 @@ struct AuditOptions {
   int iterations = 10;
 };
 
+struct InputShape {
+  std::string name;
+  Shape shape;
+};
+
 struct LayerTime {
   std::string name;
   // milliseconds: the sum over all iterations by their number, and the median of those that ran the layer
@@ -31,7 +36,7 @@ struct EngineAudit {
   std::string verbosity;
   // the inspector's JSON document, empty where there is none
   std::string document;
-  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<InputShape> shapes;
   std::vector<LayerTime> times;
 };
 

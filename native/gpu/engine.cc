@@ -66,7 +66,7 @@ bool Engine::hasHostTensors() const noexcept {
 
 IoTensor Engine::describe(const char* name, bool input) const {
   const std::string what = std::string(input ? "Input '" : "Output '") + name + "'";
-  const auto dtype = tensorrt::dtypeByNumber(engine_->dataType(name), library().family());
+  const auto dtype = library().dtypeOf(engine_->dataType(name));
   if (!dtype)
     throw Error("ERR_TRT_UNSUPPORTED",
                 what + " has a data type that is not supported: " + std::to_string(engine_->dataType(name)));

@@ -19,7 +19,6 @@ namespace nt::gpu {
 
 using execution::IoTensor;
 using execution::Shape;
-using execution::ShapeRange;
 using execution::Shapes;
 
 class ContextThread;

@@ -4,76 +4,83 @@
 #include <cstring>
 #include <utility>
 
-#include "errors.h"
+#include "../gpu/audit.h"
 #include "handle.h"
 
 namespace nt::node {
-namespace {
-
 using execution::BenchmarkOptions;
 using execution::BenchmarkResult;
 using execution::BenchmarkTensor;
 using execution::BenchmarkWatch;
 using execution::QueryTimes;
 
+template <>
+inline constexpr auto fieldsOf<gpu::LayerTime> =
+    std::tuple(Field("name", &gpu::LayerTime::name), Field("averageMs", &gpu::LayerTime::average),
+               Field("medianMs", &gpu::LayerTime::median));
+template <>
+inline constexpr auto fieldsOf<gpu::InputShape> =
+    std::tuple(Field("name", &gpu::InputShape::name), Field("shape", &gpu::InputShape::shape));
+template <>
+inline constexpr auto fieldsOf<gpu::EngineAudit> =
+    std::tuple(Field("layers", &gpu::EngineAudit::layers), Field("verbosity", &gpu::EngineAudit::verbosity),
+               Field("document", &gpu::EngineAudit::document), Field("shapes", &gpu::EngineAudit::shapes),
+               Field("times", &gpu::EngineAudit::times));
+
+// All but the inputs.
+template <>
+inline constexpr auto fieldsOf<BenchmarkOptions> =
+    std::tuple(Field("profile", &BenchmarkOptions::profile), Field("streams", &BenchmarkOptions::streams),
+               Field("threads", &BenchmarkOptions::threads), Field("depth", &BenchmarkOptions::depth),
+               Field("warmUpMs", &BenchmarkOptions::warmUp), Field("durationMs", &BenchmarkOptions::duration),
+               Field("sleepMs", &BenchmarkOptions::sleep), Field("idleMs", &BenchmarkOptions::idle),
+               Field("iterations", &BenchmarkOptions::iterations), Field("mostQueries", &BenchmarkOptions::mostQueries),
+               Field("transfers", &BenchmarkOptions::transfers), Field("cudaGraph", &BenchmarkOptions::cudaGraph),
+               Field("spinWait", &BenchmarkOptions::spinWait), Field("endToEnd", &BenchmarkOptions::endToEnd),
+               Field("outputs", &BenchmarkOptions::outputs));
+template <>
+inline constexpr auto fieldsOf<BenchmarkTensor> =
+    std::tuple(Field("shape", &BenchmarkTensor::shape), Field("data", &BenchmarkTensor::bytes));
+template <>
+inline constexpr auto fieldsOf<BenchmarkResult> =
+    std::tuple(Field("device", &BenchmarkResult::device),
+               Field("queries",
+                     [](const BenchmarkResult& result) {
+                       // eight numbers of each, in the order in which QueryTimes has them
+                       static_assert(sizeof(QueryTimes) == 8 * sizeof(double));
+                       std::vector<double> numbers(result.queries.size() * 8);
+                       if (!numbers.empty())
+                         std::memcpy(numbers.data(), result.queries.data(), numbers.size() * sizeof(double));
+                       return numbers;
+                     }),
+               Field("endToEnd", &BenchmarkResult::endToEnd), Field("outputs", &BenchmarkResult::outputs),
+               Field("graphRefused", &BenchmarkResult::graphRefused));
+
+namespace {
+
+// [{ shape, data: TypedArray }] of all inputs, whose data is copied. Throws ERR_TRT_INVALID_ARGUMENT, and ERR_TRT_SHAPE
+// where the data is not as long as the shape says.
+std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vector<execution::IoTensor>& infos) {
+  auto tensors = fromJs<std::vector<BenchmarkTensor>>(value, "inputs");
+  if (tensors.size() != infos.size()) throwExpected("an array of all inputs");
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const BenchmarkTensor& tensor = tensors[i];
+    const execution::IoTensor& info = infos[i];
+    if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
+        byteSize(info.dtype, tensor.shape) != tensor.bytes.size())
+      throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
+  }
+  return tensors;
+}
+
 // Those of native-types.ts, checked in lib/.
 BenchmarkOptions benchmarkOptionsOf(const Napi::Object& object, const execution::Engine& engine) {
-  const auto flag = [&](const char* key) { return integerOf(object, key, 0) != 0; };
   BenchmarkOptions options;
+  readFields(object, options);
   options.inputs = tensorsOf(object.Get("inputs"), engine.inputs());
-  options.profile = static_cast<int32_t>(integerOf(object, "profile", 0));
-  options.streams = static_cast<int>(std::max<int64_t>(integerOf(object, "streams", 1), 1));
-  options.threads = flag("threads");
-  options.depth = static_cast<int>(std::max<int64_t>(integerOf(object, "depth", 2), 1));
-  options.warmUp = numberOf(object, "warmUpMs");
-  options.duration = numberOf(object, "durationMs");
-  options.sleep = numberOf(object, "sleepMs");
-  options.idle = numberOf(object, "idleMs");
-  options.iterations = integerOf(object, "iterations", 10);
-  options.mostQueries = integerOf(object, "mostQueries", options.mostQueries);
-  options.transfers = flag("transfers");
-  options.cudaGraph = flag("cudaGraph");
-  options.spinWait = flag("spinWait");
-  options.endToEnd = flag("endToEnd");
-  options.outputs = flag("outputs");
+  options.streams = std::max(options.streams, 1);
+  options.depth = std::max(options.depth, 1);
   return options;
-}
-
-// Eight numbers of each query, in the order in which QueryTimes has them.
-Napi::Float64Array queriesValue(Napi::Env env, const std::vector<QueryTimes>& queries) {
-  static_assert(sizeof(QueryTimes) == 8 * sizeof(double));
-  Napi::Float64Array value = Napi::Float64Array::New(env, queries.size() * 8);
-  if (!queries.empty()) std::memcpy(value.Data(), queries.data(), queries.size() * sizeof(QueryTimes));
-  return value;
-}
-
-Napi::Float64Array timesValue(Napi::Env env, const std::vector<double>& times) {
-  Napi::Float64Array value = Napi::Float64Array::New(env, times.size());
-  std::copy(times.begin(), times.end(), value.Data());
-  return value;
-}
-
-Napi::Array outputsValue(Napi::Env env, const std::vector<BenchmarkTensor>& outputs) {
-  const Napi::Array array = Napi::Array::New(env, outputs.size());
-  for (uint32_t i = 0; i < outputs.size(); ++i) {
-    const Napi::Object output = Napi::Object::New(env);
-    Napi::ArrayBuffer data = Napi::ArrayBuffer::New(env, outputs[i].bytes.size());
-    if (!outputs[i].bytes.empty()) std::memcpy(data.Data(), outputs[i].bytes.data(), outputs[i].bytes.size());
-    output.Set("shape", shapeValue(env, outputs[i].shape));
-    output.Set("data", data);
-    array.Set(i, output);
-  }
-  return array;
-}
-
-Napi::Value measuredValue(Napi::Env env, const BenchmarkResult& result) {
-  const Napi::Object value = Napi::Object::New(env);
-  value.Set("device", result.device);
-  value.Set("queries", queriesValue(env, result.queries));
-  value.Set("endToEnd", timesValue(env, result.endToEnd));
-  value.Set("outputs", outputsValue(env, result.outputs));
-  value.Set("graphRefused", result.graphRefused);
-  return value;
 }
 
 // What runs, and where it is, for two threads.
@@ -86,52 +93,39 @@ struct Running {
 // progress(): { phase: 'queries' | 'end-to-end', elapsedMs }
 Napi::Value progress(const Napi::CallbackInfo& info) {
   const BenchmarkWatch& watch = kept<Running>(info).watch;
-  const Napi::Object value = Napi::Object::New(info.Env());
-  value.Set("phase", watch.phase() == BenchmarkWatch::Phase::queries ? "queries" : "end-to-end");
-  value.Set("elapsedMs", watch.elapsed());
-  return value;
+  return objectOf(info.Env(),
+                  Field("phase", watch.phase() == BenchmarkWatch::Phase::queries ? "queries" : "end-to-end"),
+                  Field("elapsedMs", watch.elapsed()));
 }
 
 }  // namespace
 
-std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vector<execution::IoTensor>& infos) {
-  if (!value.IsArray() || value.As<Napi::Array>().Length() != infos.size())
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an array of all inputs");
-  std::vector<BenchmarkTensor> tensors;
-  for (uint32_t i = 0; i < infos.size(); ++i) {
-    const Napi::Value element = value.As<Napi::Array>().Get(i);
-    if (!element.IsObject()) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an object for each input");
-    const auto object = element.As<Napi::Object>();
-    BenchmarkTensor tensor{integersOf(object.Get("shape"), "shape"), bytesOf(object.Get("data"), "data")};
-    const execution::IoTensor& info = infos[i];
-    if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
-        byteSize(info.dtype, tensor.shape) != tensor.bytes.size())
-      throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
+Napi::Value audit(const Napi::CallbackInfo& info) {
+  const auto options = fromJs<Napi::Object>(info[0], "options");
+  gpu::AuditOptions audit;
+  audit.profile = property<int32_t>(options, "profile");
+  audit.iterations = property(options, "iterations", audit.iterations);
+  const EngineHandle& handle = handleOf(info);
+  if (options.Has("inputs")) audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
+  // shared: the engine stays while it is audited, whoever closes it
+  const auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
+  if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");
+  return handle.environment->runCancellable(
+      info.Env(), [engine, audit](const std::atomic<bool>& cancelled) { return gpu::audit(engine, audit, cancelled); });
 }
 
 Napi::Value benchmark(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const EngineHandle& handle = handleOf(info);
-    // shared: the engine stays while it is measured, whoever closes it
-    std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
-    const auto running = std::make_shared<Running>();
-    running->options = benchmarkOptionsOf(objectArgument(info, 0, "options"), *engine);
-    const auto patience = engine->patienceAtExit();
-    const Napi::Object value = handle.environment->runCancellable(
-        info.Env(),
-        [engine = std::move(engine), running](const std::atomic<bool>&) mutable -> Environment::Finish {
-          // let go of on this thread, before the promise is settled
-          const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
-          const auto result = std::make_shared<BenchmarkResult>(held->benchmark(running->options, running->watch));
-          return [result](Napi::Env env) { return measuredValue(env, *result); };
-        },
-        Environment::AtEnd::join, [running] { running->cancelled.store(true); }, patience);
-    value.Set("progress", keeping(info.Env(), progress, "progress", running));
-    return value;
-  });
+  const EngineHandle& handle = handleOf(info);
+  // shared: the engine stays while it is measured, whoever closes it
+  const std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
+  const auto running = std::make_shared<Running>();
+  running->options = benchmarkOptionsOf(fromJs<Napi::Object>(info[0], "options"), *engine);
+  const Napi::Object value = handle.environment->runCancellable(
+      info.Env(),
+      [engine, running](const std::atomic<bool>&) { return engine->benchmark(running->options, running->watch); },
+      Environment::AtEnd::join, [running] { running->cancelled.store(true); }, engine->patienceAtExit());
+  setFunctions(value, running, {{"progress", guarded<progress>}});
+  return value;
 }
 
 }  // namespace nt::node

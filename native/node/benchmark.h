@@ -1,20 +1,14 @@
-// Benchmarks as JavaScript sees them.
+// Benchmarks and audits as JavaScript sees them: functions of the engine's object.
 #pragma once
 
 #include <napi.h>
 
-#include <vector>
-
-#include "../execution/engine.h"
-
 namespace nt::node {
 
-// [{ shape, data: TypedArray }] of all inputs, whose data is copied. Throws ERR_TRT_INVALID_ARGUMENT, and ERR_TRT_SHAPE
-// where the data is not as long as the shape says.
-std::vector<execution::BenchmarkTensor> tensorsOf(const Napi::Value& value,
-                                                  const std::vector<execution::IoTensor>& inputs);
-
-// benchmark(options): { promise, cancel(), progress() }, a function of the engine's object.
+// benchmark(options): { promise, cancel(), progress() }
 Napi::Value benchmark(const Napi::CallbackInfo& info);
+
+// audit(options): { promise, cancel() }
+Napi::Value audit(const Napi::CallbackInfo& info);
 
 }  // namespace nt::node

@@ -5,53 +5,83 @@
 
 #include "../cuda/device.h"
 #include "../finding/choose.h"
-#include "audit.h"
 #include "calibration.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
-#include "options.h"
-#include "values.h"
 
 namespace nt::node {
+
+using building::InputShapes;
+using building::LayerTypes;
+using building::NetworkAudit;
+using building::TensorFacts;
+using building::TensorFormat;
+using building::TimingCacheFacts;
+using building::TimingCacheRequest;
+
+template <>
+inline constexpr auto fieldsOf<TensorFormat> = std::tuple(
+    Field("name", &TensorFormat::name), Field("dtype", &TensorFormat::dtype), Field("formats", &TensorFormat::formats));
+template <>
+inline constexpr auto fieldsOf<LayerTypes> =
+    std::tuple(Field("name", &LayerTypes::name), Field("types", &LayerTypes::types));
+// The options of a build, and what TensorRT reports of them: NativeOptions of lib/backend/native-types.ts.
+template <>
+inline constexpr auto fieldsOf<building::Options> =
+    std::tuple(Field("values", &building::Options::values), Field("inputFormats", &building::Options::inputFormats),
+               Field("outputFormats", &building::Options::outputFormats),
+               Field("layerPrecisions", &building::Options::layerPrecisions),
+               Field("layerOutputTypes", &building::Options::layerOutputTypes));
+template <>
+inline constexpr auto fieldsOf<InputShapes> =
+    std::tuple(Field("name", &InputShapes::name),
+               Field(
+                   "min", [](InputShapes& i) -> auto& { return i.range.min; }),
+               Field(
+                   "opt", [](InputShapes& i) -> auto& { return i.range.opt; }),
+               Field(
+                   "max", [](InputShapes& i) -> auto& { return i.range.max; }));
+template <>
+inline constexpr auto fieldsOf<TimingCacheRequest> =
+    std::tuple(Field("path", &TimingCacheRequest::path), Field("errorOnMiss", &TimingCacheRequest::errorOnMiss),
+               Field("editable", &TimingCacheRequest::editable));
+template <>
+inline constexpr auto fieldsOf<building::Request> =
+    std::tuple(Field("path", &building::Request::path), Field("model", &building::Request::model),
+               Field("options", &building::Request::options), Field("timingCache", &building::Request::timingCache),
+               Field("parseOnly", &building::Request::parseOnly), Field("profiles", &building::Request::profiles));
+
+template <>
+inline constexpr auto fieldsOf<TimingCacheFacts> = std::tuple(Field("bytesBefore", &TimingCacheFacts::bytesBefore),
+                                                              Field("bytesAfter", &TimingCacheFacts::bytesAfter));
+template <>
+inline constexpr auto fieldsOf<TensorFacts> =
+    std::tuple(Field("name", &TensorFacts::name), Field("dtype", &TensorFacts::dtype),
+               Field("shape", &TensorFacts::shape), Field("dimensionNames", &TensorFacts::dimensionNames));
+template <>
+inline constexpr auto fieldsOf<NetworkAudit> =
+    std::tuple(Field("layers", &NetworkAudit::layers), Field("layerTypes", &NetworkAudit::kinds),
+               Field("outputTypes", &NetworkAudit::types), Field("quantize", &NetworkAudit::quantize),
+               Field("dequantize", &NetworkAudit::dequantize), Field("weightBytes", &NetworkAudit::weightBytes),
+               Field("inputs", &NetworkAudit::inputs), Field("outputs", &NetworkAudit::outputs));
+
+template <>
+inline building::Value fromJs(const Napi::Value& value, const std::string& name) {
+  if (value.IsBoolean()) return fromJs<bool>(value, name);
+  if (value.IsNumber()) return fromJs<int64_t>(value, name);
+  if (value.IsString()) return fromJs<std::string>(value, name);
+  return fromJs<building::Names>(value, name);
+}
+
 namespace {
 
-building::ProfileShapes profileOf(const Napi::Value& value) {
-  building::ProfileShapes profile;
-  const Napi::Array entries = value.As<Napi::Array>();
-  for (uint32_t i = 0; i < entries.Length(); ++i) {
-    const Napi::Object entry = entries.Get(i).As<Napi::Object>();
-    profile.emplace_back(stringOf(entry, "name"),
-                         building::ShapeRange{integersOf(entry.Get("min"), "min"), integersOf(entry.Get("opt"), "opt"),
-                                              integersOf(entry.Get("max"), "max")});
-  }
-  return profile;
-}
-
-building::TimingCacheRequest timingCacheOf(const Napi::Value& value) {
-  if (value.IsUndefined()) return {};
-  const Napi::Object options = value.As<Napi::Object>();
-  return {stringOf(options, "path"), integerOf(options, "errorOnMiss", 0) != 0, integerOf(options, "editable", 0) != 0};
-}
-
 building::Request requestOf(const Napi::Object& options, const std::shared_ptr<CalibrationFeed>& feed) {
-  building::Request request;
-  if (feed) request.calibration = calibrationOf(options.Get("calibration").As<Napi::Object>(), feed);
-  request.path = stringOf(options, "path");
-  if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
-  request.options = optionsOf(options.Get("options"));
-  request.timingCache = timingCacheOf(options.Get("timingCache"));
-  request.parseOnly = integerOf(options, "parseOnly", 0) != 0;
-  const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
-  for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
+  auto request = fromJs<building::Request>(options, "options");
+  if (feed) request.calibration = calibrationOf(options.Get("calibration"), feed);
+  for (const auto* layers : {&request.options.layerPrecisions, &request.options.layerOutputTypes})
+    for (const LayerTypes& layer : *layers)
+      if (layer.types.empty()) throwExpected("a data type", "types");
   return request;
-}
-
-Napi::Object timingCacheValue(Napi::Env env, const building::TimingCacheFacts& facts) {
-  const Napi::Object value = Napi::Object::New(env);
-  value.Set("bytesBefore", static_cast<double>(facts.bytesBefore));
-  value.Set("bytesAfter", static_cast<double>(facts.bytesAfter));
-  return value;
 }
 
 // The GPU that a plan is for; nothing where the library builds without one.
@@ -60,29 +90,23 @@ std::optional<cuda::DeviceFacts> gpuOf(const tensorrt::Library& library, int dev
   return cuda::listDevices(cuda::Driver::withDevice(device)).at(static_cast<std::size_t>(device));
 }
 
-void setGpu(Napi::Env env, Napi::Object& object, const std::optional<cuda::DeviceFacts>& gpu) {
-  if (!gpu) return;
-  Napi::Object value = Napi::Object::New(env);
-  value.Set("name", gpu->name);
-  value.Set("computeCapability", gpu->computeCapability());
-  object.Set("gpu", value);
-}
-
-Napi::Object builtValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
-  Napi::Object value = Napi::Object::New(env);
-  value.Set("library", library.name());
-  value.Set("kind", tensorrt::kindName(library.kind()));
-  value.Set("version", library.version().text());
-  const Napi::Object audit = auditValue(env, result.audit);
-  for (const char* name : {"inputs", "outputs", "layers"}) value.Set(name, audit.Get(name));
-  value.Set("audit", audit);
-  value.Set("parseMs", result.parseMs);
+Napi::Object builtValue(Napi::Env env, const tensorrt::Library& library, building::Result& result,
+                        const std::optional<cuda::DeviceFacts>& gpu) {
+  const Napi::Value audit = toJs(env, result.audit);
+  const Napi::Object value =
+      objectOf(env, Field("library", library.name()), Field("kind", tensorrt::kindName(library.kind())),
+               Field("version", library.version().text()), Field("inputs", audit.As<Napi::Object>().Get("inputs")),
+               Field("outputs", audit.As<Napi::Object>().Get("outputs")), Field("layers", result.audit.layers),
+               Field("audit", audit), Field("parseMs", result.parseMs));
+  if (gpu) {
+    value.Set("gpu", objectOf(env, Field("name", gpu->name), Field("computeCapability", gpu->computeCapability())));
+  }
   const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
   if (plan == nullptr) return value;  // only parsed
   value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
-  value.Set("settings", settingsValue(env, result.settings));
+  value.Set("settings", toJs(env, result.settings));
   if (result.calibration) setCalibration(value, *result.calibration);
-  if (result.timingCache) value.Set("timingCache", timingCacheValue(env, *result.timingCache));
+  if (result.timingCache) value.Set("timingCache", toJs(env, *result.timingCache));
   value.Set("buildMs", result.buildMs);
   return value;
 }
@@ -98,72 +122,57 @@ building::Result runBuild(const tensorrt::Library& library, const building::Requ
   }
 }
 
-Napi::Value answer(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    kept<CalibrationFeed>(info).answer(info[0]);
-    return info.Env().Undefined();
-  });
-}
-
-std::shared_ptr<CalibrationFeed> feedOf(const Napi::CallbackInfo& info) {
-  if (info.Length() < 3 || !info[2].IsFunction()) return nullptr;
-  return std::make_shared<CalibrationFeed>(Environment::of(info.Env()), info[2].As<Napi::Function>());
-}
+void answer(const Napi::CallbackInfo& info) { kept<CalibrationFeed>(info).answer(info[0]); }
 
 // build(options, onProgress, ask): { promise, cancel(), answer(value) }; the last two of a calibration
 Napi::Value build(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Object options = objectArgument(info, 0, "options");
-    const auto feed = feedOf(info);
-    const auto request = std::make_shared<building::Request>(requestOf(options, feed));
-    const std::string path = stringOf(options, "tensorrt");
-    const int device = static_cast<int>(integerOf(options, "device", 0));
-    const auto environment = Environment::of(info.Env());
-    const int listener =
-        info.Length() > 1 && info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
+  const auto options = fromJs<Napi::Object>(info[0], "options");
+  const auto environment = Environment::of(info.Env());
+  const auto feed =
+      info[2].IsFunction() ? std::make_shared<CalibrationFeed>(environment, info[2].As<Napi::Function>()) : nullptr;
+  const auto request = std::make_shared<building::Request>(requestOf(options, feed));
+  const auto path = property<std::string>(options, "tensorrt");
+  const int device = property<int>(options, "device");
+  const int listener = info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
 
-    const auto report = [environment, listener](const tensorrt::ProgressEvent& event) {
-      if (listener < 0) return;
-      environment->post([environment, listener, event](Napi::Env env) {
-        environment->callHeld(env, listener,
-                              {Napi::String::New(env, event.phase), Napi::String::New(env, event.parent),
-                               Napi::Number::New(env, event.step), Napi::Number::New(env, event.steps)});
+  const auto report = [environment, listener](const tensorrt::ProgressEvent& event) {
+    if (listener < 0) return;
+    environment->post([environment, listener, event](Napi::Env env) {
+      environment->callHeld(
+          env, listener,
+          {toJs(env, event.phase), toJs(env, event.parent), toJs(env, event.step), toJs(env, event.steps)});
+    });
+  };
+  const Napi::Object running = environment->runCancellable(
+      info.Env(),
+      [environment, listener, request, path, device, report](const std::atomic<bool>& cancelled) {
+        const struct Released {
+          const std::shared_ptr<Environment>& environment;
+          int listener;
+          ~Released() {
+            environment->post(
+                [environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
+          }
+        } released{environment, listener};
+        const tensorrt::Library& library = finding::chooseForBuilding(path, device).library;
+        std::optional<cuda::DeviceScope> scope;
+        if (!library.buildsWithoutGpu()) scope.emplace(cuda::DeviceContext::get(device));
+        if (scope && request->calibration) request->calibration->device = &cuda::DeviceContext::get(device);
+        const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, cancelled));
+        return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
+          return builtValue(env, library, *result, gpu);
+        };
+      },
+      Environment::AtEnd::leave,  // TensorRT hears of its end between two steps only, and one may take minutes
+      [feed] {
+        if (feed) feed->cancel();
       });
-    };
-    const Napi::Object running = environment->runCancellable(
-        info.Env(),
-        [environment, listener, request, path, device,
-         report](const std::atomic<bool>& cancelled) -> Environment::Finish {
-          const struct Released {
-            const std::shared_ptr<Environment>& environment;
-            int listener;
-            ~Released() {
-              environment->post(
-                  [environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
-            }
-          } released{environment, listener};
-          const tensorrt::Library& library = finding::chooseForBuilding(path, device).library;
-          std::optional<cuda::DeviceScope> scope;
-          if (!library.buildsWithoutGpu()) scope.emplace(cuda::DeviceContext::get(device));
-          if (scope && request->calibration) request->calibration->device = &cuda::DeviceContext::get(device);
-          const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, cancelled));
-          return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
-            Napi::Object value = builtValue(env, library, *result);
-            setGpu(env, value, gpu);
-            return value;
-          };
-        },
-        Environment::AtEnd::leave,  // TensorRT hears of its end between two steps only, and one may take minutes
-        [feed] {
-          if (feed) feed->cancel();
-        });
-    if (feed) running.Set("answer", keeping<CalibrationFeed>(info.Env(), answer, "answer", feed));
-    return running;
-  });
+  if (feed) setFunctions(running, feed, {{"answer", guarded<answer>}});
+  return running;
 }
 
 }  // namespace
 
-void exportBuild(Napi::Env env, Napi::Object exports) { exports.Set("build", Napi::Function::New(env, build)); }
+void exportBuild(Napi::Object exports) { setFunctions(exports, {{"build", guarded<build>}}); }
 
 }  // namespace nt::node

@@ -3,26 +3,14 @@
 #include "values.h"
 
 namespace nt::node {
-namespace {
 
 using building::CalibrationBatch;
 using building::CalibrationTensor;
 
-CalibrationTensor tensorOf(const Napi::Object& given) {
-  const std::string name = stringOf(given, "name");
-  const std::string type = stringOf(given, "dtype");
-  const auto dtype = dtypeByName(type);
-  if (!dtype) throw Error("ERR_TRT_DTYPE", "Unknown data type '" + type + "' of '" + name + "'");
-  return {name, *dtype, integersOf(given.Get("shape"), "shape"), bytesOf(given.Get("data"), "data")};
-}
-
-CalibrationBatch batchOf(const Napi::Array& given) {
-  CalibrationBatch batch;
-  for (uint32_t i = 0; i < given.Length(); ++i) batch.push_back(tensorOf(given.Get(i).As<Napi::Object>()));
-  return batch;
-}
-
-}  // namespace
+template <>
+inline constexpr auto fieldsOf<CalibrationTensor> =
+    std::tuple(Field("name", &CalibrationTensor::name), Field("dtype", &CalibrationTensor::type),
+               Field("shape", &CalibrationTensor::shape), Field("data", &CalibrationTensor::bytes));
 
 CalibrationFeed::CalibrationFeed(std::shared_ptr<Environment> environment, const Napi::Function& ask)
     : environment_(std::move(environment)), asked_(environment_->hold(ask)) {}
@@ -53,7 +41,7 @@ void CalibrationFeed::answer(const Napi::Value& value) {
   if (value.IsString()) {
     answer.cache = value.As<Napi::String>().Utf8Value();
   } else if (value.IsArray()) {
-    answer.batch = batchOf(value.As<Napi::Array>());
+    answer.batch = fromJs<building::CalibrationBatch>(value, "batch");
   }
   const std::lock_guard lock(mutex_);
   answer_ = std::move(answer);
@@ -66,19 +54,17 @@ void CalibrationFeed::cancel() noexcept {
   changed_.notify_all();
 }
 
-building::CalibrationRequest calibrationOf(const Napi::Object& options, std::shared_ptr<CalibrationFeed> feed) {
+building::CalibrationRequest calibrationOf(const Napi::Value& options, std::shared_ptr<CalibrationFeed> feed) {
   using tensorrt::CalibrationAlgorithm;
-  const std::string algorithm = stringOf(options, "algorithm");
+  const auto algorithm = property<std::string>(fromJs<Napi::Object>(options, "calibration"), "algorithm");
   return {algorithm == "minmax" ? CalibrationAlgorithm::minmax : CalibrationAlgorithm::entropy, std::move(feed),
           nullptr};
 }
 
-void setCalibration(Napi::Object& result, const building::CalibrationFacts& facts) {
-  const Napi::Object value = Napi::Object::New(result.Env());
-  value.Set("algorithm", facts.algorithm == tensorrt::CalibrationAlgorithm::minmax ? "minmax" : "entropy");
-  value.Set("batches", static_cast<double>(facts.batches));
-  value.Set("fromCache", facts.fromCache);
-  result.Set("calibration", value);
+void setCalibration(Napi::Object result, const building::CalibrationFacts& facts) {
+  const bool isMinmax = facts.algorithm == tensorrt::CalibrationAlgorithm::minmax;
+  result.Set("calibration", objectOf(result.Env(), Field("algorithm", isMinmax ? "minmax" : "entropy"),
+                                     Field("batches", facts.batches), Field("fromCache", facts.fromCache)));
   if (!facts.cache.empty()) result.Set("calibrationCache", facts.cache);
 }
 

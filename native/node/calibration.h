@@ -46,8 +46,8 @@ class CalibrationFeed final : public building::CalibrationData {
 };
 
 // What options.calibration asks for, with this feed as its data.
-building::CalibrationRequest calibrationOf(const Napi::Object& options, std::shared_ptr<CalibrationFeed> feed);
+building::CalibrationRequest calibrationOf(const Napi::Value& options, std::shared_ptr<CalibrationFeed> feed);
 // Into what a build gives: `calibration`, and `calibrationCache` where there is a text.
-void setCalibration(Napi::Object& result, const building::CalibrationFacts& facts);
+void setCalibration(Napi::Object result, const building::CalibrationFacts& facts);
 
 }  // namespace nt::node

@@ -5,9 +5,7 @@
 
 #include "device_tensor.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
-#include "values.h"
 
 namespace nt::node {
 namespace {
@@ -51,9 +49,7 @@ Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8
   if (size >= kExternal) {
     if (napi_value external = externalOver(env, std::move(owner), data, size)) return {env, external};
   }
-  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, size);
-  if (size > 0) std::memcpy(copy.Data(), data, size);
-  return copy;
+  return copyOf(env, data, size);
 }
 
 CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch,
@@ -142,25 +138,21 @@ namespace {
 // connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle): once per environment, before any
 // engine is opened
 Napi::Value connect(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto isRoomy = [&](std::size_t index) {
-      return info[index].IsTypedArray() && info[index].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array &&
-             info[index].As<Napi::TypedArray>().ElementLength() >= kHead + kPerOutput * CompletionPort::kMostTensors;
-    };
-    if (!isRoomy(0) || !isRoomy(1) || !info[2].IsArrayBuffer() || !info[3].IsFunction()) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected two large Float64Arrays, an ArrayBuffer and a function");
-    }
-    Environment::of(info.Env())
-        ->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(), info[1].As<Napi::Float64Array>(),
-                                                   info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
-    return info.Env().Undefined();
-  });
+  const auto isRoomy = [&](std::size_t index) {
+    return info[index].IsTypedArray() && info[index].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array &&
+           info[index].As<Napi::TypedArray>().ElementLength() >= kHead + kPerOutput * CompletionPort::kMostTensors;
+  };
+  if (!isRoomy(0) || !isRoomy(1) || !info[2].IsArrayBuffer() || !info[3].IsFunction()) {
+    throwExpected("two large Float64Arrays, an ArrayBuffer and a function");
+  }
+  Environment::of(info.Env())
+      ->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(), info[1].As<Napi::Float64Array>(),
+                                                 info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
+  return info.Env().Undefined();
 }
 
 }  // namespace
 
-void exportCompletions(Napi::Env env, Napi::Object exports) {
-  exports.Set("connect", Napi::Function::New(env, connect));
-}
+void exportCompletions(Napi::Object exports) { setFunctions(exports, {{"connect", guarded<connect>}}); }
 
 }  // namespace nt::node

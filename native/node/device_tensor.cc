@@ -5,7 +5,6 @@
 #include "../base/error.h"
 #include "completions.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
 #include "handle.h"
 #include "pinned.h"
@@ -47,42 +46,35 @@ std::string placeText(int device) { return device < 0 ? "the CPU" : "GPU " + std
 
 std::shared_ptr<Resident> argument(const Napi::CallbackInfo& info) {
   std::shared_ptr<Resident> resident = info.Length() > 0 ? residentOf(info.Env(), info[0]) : nullptr;
-  if (!resident) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the handle of a tensor");
+  if (!resident) throwExpected("the handle of a tensor");
   return resident;
 }
 
 // readTensor(handle): Promise<ArrayBuffer>; it is copied to the host on a thread
 Napi::Value readTensor(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const std::shared_ptr<Resident> resident = argument(info);
-    return Environment::of(info.Env())
-        ->run(info.Env(), [resident, lease = Resident::leaseToRead(resident)]() mutable -> Environment::Finish {
-          TensorMemory& memory = resident->memory();
-          const std::size_t size = resident->size();
-          const std::shared_ptr<HostBlock> block = memory.hostPool().acquireOrOrdinary(size);
-          memory.read(block->data(), resident->data(), size);
-          lease.reset();
-          return [block, size](Napi::Env env) { return resultBuffer(env, block, block->data(), size); };
-        });
-  });
+  const std::shared_ptr<Resident> resident = argument(info);
+  return Environment::of(info.Env())
+      ->run(info.Env(), [resident, lease = Resident::leaseToRead(resident)]() mutable -> Environment::Finish {
+        TensorMemory& memory = resident->memory();
+        const std::size_t size = resident->size();
+        const std::shared_ptr<HostBlock> block = memory.hostPool().acquireOrOrdinary(size);
+        memory.read(block->data(), resident->data(), size);
+        lease.reset();
+        return [block, size](Napi::Env env) { return resultBuffer(env, block, block->data(), size); };
+      });
 }
 
 // disposeTensor(handle): twice without harm
-Napi::Value disposeTensor(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    TensorHandle* handle = info.Length() > 0 ? handleIn(info.Env(), info[0]) : nullptr;
-    if (handle == nullptr || !handle->resident) return info.Env().Undefined();
-    TensorMemory& memory = handle->resident->memory();
-    handle->letGo(info.Env());
-    if (memory.mayTrim()) Environment::of(info.Env())->background([&memory] { memory.trim(); });
-    return info.Env().Undefined();
-  });
+void disposeTensor(const Napi::CallbackInfo& info) {
+  TensorHandle* handle = info.Length() > 0 ? handleIn(info.Env(), info[0]) : nullptr;
+  if (handle == nullptr || !handle->resident) return;
+  TensorMemory& memory = handle->resident->memory();
+  handle->letGo(info.Env());
+  if (memory.mayTrim()) Environment::of(info.Env())->background([&memory] { memory.trim(); });
 }
 
 // shareTensor(handle): another one for the same memory, which goes with the last of them
-Napi::Value shareTensor(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value { return tensorHandle(info.Env(), argument(info)); });
-}
+Napi::Value shareTensor(const Napi::CallbackInfo& info) { return tensorHandle(info.Env(), argument(info)); }
 
 // The bytes of an upload: memory of allocate() where it is, other bytes in a copy.
 struct Uploaded {
@@ -117,14 +109,11 @@ std::shared_ptr<Resident> upload(TensorMemory& memory, const Uploaded& given) {
 
 // engine.upload(array): Promise<handle>; the data is read before this returns, unless it is memory of allocate()
 Napi::Value uploadTensor(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const std::shared_ptr<execution::Engine> engine = handleOf(info).open().sharedEngine();
-    return handleOf(info).environment->run(
-        info.Env(), [engine, given = uploaded(info)]() mutable -> Environment::Finish {
-          std::shared_ptr<Resident> resident = upload(engine->tensors(), given);
-          given.owner.reset();  // a lease ends before anybody hears of it
-          return [resident](Napi::Env env) -> Napi::Value { return tensorHandle(env, resident); };
-        });
+  const std::shared_ptr<execution::Engine> engine = handleOf(info).open().sharedEngine();
+  return handleOf(info).environment->run(info.Env(), [engine, given = uploaded(info)]() mutable -> Environment::Finish {
+    std::shared_ptr<Resident> resident = upload(engine->tensors(), given);
+    given.owner.reset();  // a lease ends before anybody hears of it
+    return [resident](Napi::Env env) -> Napi::Value { return tensorHandle(env, resident); };
   });
 }
 
@@ -163,14 +152,14 @@ std::shared_ptr<Resident> residentOf(napi_env env, napi_value value, const Tenso
   return resident;
 }
 
-void exportDeviceTensors(Napi::Env env, Napi::Object exports) {
-  exports.Set("readTensor", Napi::Function::New(env, readTensor));
-  exports.Set("disposeTensor", Napi::Function::New(env, disposeTensor));
-  exports.Set("shareTensor", Napi::Function::New(env, shareTensor));
+void exportDeviceTensors(Napi::Object exports) {
+  setFunctions(exports, {{"readTensor", guarded<readTensor>},
+                         {"disposeTensor", guarded<disposeTensor>},
+                         {"shareTensor", guarded<shareTensor>}});
 }
 
-void exportUpload(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
-  engine.Set("upload", keeping(env, uploadTensor, "upload", handle));
+void exportUpload(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
+  setFunctions(engine, handle, {{"upload", guarded<uploadTensor>}});
 }
 
 }  // namespace nt::node

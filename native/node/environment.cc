@@ -58,10 +58,18 @@ void Environment::end(Napi::Env env, int count) {
   if (pending_ == 0 && count > 0) wakeUp_.Unref(env);
 }
 
-Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
+Napi::Promise Environment::start(Napi::Env env, std::function<Finish()> work, std::function<void()> cancel,
+                                 std::chrono::seconds patience, AtEnd atEnd) {
   const auto deferred = Napi::Promise::Deferred::New(env);
-  begin(env);
-  settle = [this, deferred](std::exception_ptr failure, Finish finish) {
+  auto body = [this, deferred, work = std::move(work)]() mutable {
+    Finish finish;
+    std::exception_ptr failure;
+    try {
+      finish = work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    work = nullptr;  // what it held goes before anybody hears that it is done
     post([this, deferred, failure, finish = std::move(finish)](Napi::Env inner) {
       end(inner);
       try {
@@ -72,46 +80,27 @@ Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
       }
     });
   };
-  return deferred.Promise();
-}
-
-Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel, std::chrono::seconds patience,
-                               AtEnd atEnd) {
-  Settle settle;
-  const Napi::Promise result = promise(env, settle);
-  auto body = [work = std::move(work), settle = std::move(settle)]() mutable {
-    Finish finish;
-    std::exception_ptr failure;
-    try {
-      finish = work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    work = nullptr;  // what it held goes before anybody hears that it is done
-    settle(failure, std::move(finish));
-  };
+  begin(env);
   try {
     background(std::move(body), std::move(cancel), patience, atEnd);
   } catch (...) {
     end(env);
     throw;
   }
-  return result;
+  return deferred.Promise();
 }
 
-Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work,
-                                         AtEnd atEnd, std::function<void()> onCancel, std::chrono::seconds patience) {
+Napi::Object Environment::startCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work,
+                                           AtEnd atEnd, std::function<void()> onCancel, std::chrono::seconds patience) {
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   const auto cancel = [cancelled, onCancel = std::move(onCancel)] {
     cancelled->store(true);
     if (onCancel) onCancel();
   };
-  const Napi::Object running = Napi::Object::New(env);
-  running.Set("promise",
-              run(
-                  env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel, patience, atEnd));
-  running.Set("cancel", Napi::Function::New(env, [cancel](const Napi::CallbackInfo&) { cancel(); }));
-  return running;
+  auto body = [cancelled, work = std::move(work)] { return work(*cancelled); };
+  const Napi::Promise promise = start(env, std::move(body), cancel, patience, atEnd);
+  return objectOf(env, Field("promise", promise),
+                  Field("cancel", Napi::Function::New(env, [cancel](const Napi::CallbackInfo&) { cancel(); })));
 }
 
 void Environment::background(std::function<void()> work, std::function<void()> cancel, std::chrono::seconds patience,

@@ -17,6 +17,7 @@
 #include "../base/exit.h"
 #include "../base/mutex.h"
 #include "completions.h"
+#include "values.h"
 
 namespace nt::node {
 
@@ -25,8 +26,6 @@ class Environment : public std::enable_shared_from_this<Environment> {
   using Call = std::function<void(Napi::Env)>;
   // Makes the promise's value on the JavaScript thread.
   using Finish = std::function<Napi::Value(Napi::Env)>;
-  // Runs on a native thread.
-  using Work = std::function<Finish()>;
 
   // Once per environment, when the addon is loaded there.
   static void attach(Napi::Env env);
@@ -36,23 +35,24 @@ class Environment : public std::enable_shared_from_this<Environment> {
   // long as at the end of the process, and then ends by itself; it has no memory of JavaScript's.
   enum class AtEnd : uint8_t { join, leave };
 
-  // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
-  // ends first. While it runs the process stays alive. `patience`: how much longer than others it is waited for at the
-  // end of the process.
+  // Runs `work` on a thread of its own; the promise's value is what it gives, a Finish or anything of toJs(), and what
+  // it throws rejects the promise. `cancel` is called when the environment ends first. While it runs the process stays
+  // alive. `patience`: how much longer than others it is waited for at the end of the process.
+  template <class Work>
   Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {}, std::chrono::seconds patience = {},
-                    AtEnd atEnd = AtEnd::join);
+                    AtEnd atEnd = AtEnd::join) {
+    return start(env, finishing(std::move(work)), std::move(cancel), patience, atEnd);
+  }
   // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets. `onCancel` is
   // called then, on any thread, to wake work that waits; it must not throw.
-  Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work,
-                              AtEnd atEnd = AtEnd::join, std::function<void()> onCancel = {},
-                              std::chrono::seconds patience = {});
+  template <class Work>
+  Napi::Object runCancellable(Napi::Env env, Work work, AtEnd atEnd = AtEnd::join, std::function<void()> onCancel = {},
+                              std::chrono::seconds patience = {}) {
+    return startCancellable(env, finishing(std::move(work)), atEnd, std::move(onCancel), patience);
+  }
   // The same without a promise, and without keeping the process alive. `work` must not throw.
   void background(std::function<void()> work, std::function<void()> cancel = {}, std::chrono::seconds patience = {},
                   AtEnd atEnd = AtEnd::join);
-
-  // For work that has its own thread: a promise, and the call that settles it once, from any thread.
-  using Settle = std::function<void(std::exception_ptr, Finish)>;
-  Napi::Promise promise(Napi::Env env, Settle& settle);
 
   // Calls back on the JavaScript thread, in order; one wake-up for all that came together. Dropped once the environment
   // ended.
@@ -98,6 +98,30 @@ class Environment : public std::enable_shared_from_this<Environment> {
   explicit Environment(Napi::Env env);
   static void wake(Napi::Env env, Napi::Function, Environment* self, void*);
   using WakeUp = Napi::TypedThreadSafeFunction<Environment, void, wake>;
+
+  template <class Result>
+  static Finish finishOf(Result result) {
+    if constexpr (std::is_convertible_v<Result, Finish>) {
+      return result;
+    } else {
+      return [shared = std::make_shared<const Result>(std::move(result))](Napi::Env env) { return toJs(env, *shared); };
+    }
+  }
+  template <class Work>
+  static auto finishing(Work work) {
+    return [work = std::move(work)](auto&... arguments) mutable -> Finish {
+      if constexpr (std::is_void_v<decltype(work(arguments...))>) {
+        work(arguments...);
+        return [](Napi::Env env) { return env.Undefined(); };
+      } else {
+        return finishOf(work(arguments...));
+      }
+    };
+  }
+  Napi::Promise start(Napi::Env env, std::function<Finish()> work, std::function<void()> cancel,
+                      std::chrono::seconds patience, AtEnd atEnd);
+  Napi::Object startCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work, AtEnd atEnd,
+                                std::function<void()> onCancel, std::chrono::seconds patience);
 
   void wakeUp();
   void deliver(Napi::Env env);

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "values.h"
+
 namespace nt::node {
 namespace {
 
@@ -11,23 +13,15 @@ Napi::Value make(Napi::Env env, const std::string& code, const std::string& mess
   return error.Value();
 }
 
-// Details that programs count with.
-bool isFigure(const std::string& key) { return key == "bytes"; }
-
 Napi::Value make(Napi::Env env, const Error& error) {
   const Napi::Object value = make(env, error.code(), error.what()).As<Napi::Object>();
   const Napi::Object details = Napi::Object::New(env);
   for (const auto& [key, text] : error.details()) {
-    if (isFigure(key)) {
-      details.Set(key, std::strtod(text.c_str(), nullptr));
-    } else {
-      details.Set(key, text);
-    }
+    const bool isFigure = key == "bytes";  // that programs count with
+    details.Set(key, isFigure ? toJs(env, std::strtod(text.c_str(), nullptr)) : toJs(env, text));
   }
-  const Napi::Array log = Napi::Array::New(env, error.log().size());
-  for (std::size_t i = 0; i < error.log().size(); ++i) log.Set(static_cast<uint32_t>(i), error.log()[i]);
   value.Set("details", details);
-  value.Set("log", log);
+  value.Set("log", toJs(env, error.log()));
   return value;
 }
 
@@ -53,15 +47,6 @@ void throwInJavaScript(Napi::Env env, std::exception_ptr failure) noexcept {
   try {
     napi_throw(env, toJavaScript(env, std::move(failure)));
   } catch (...) {
-  }
-}
-
-Napi::Value guarded(Napi::Env env, const std::function<Napi::Value()>& body) {
-  try {
-    return body();
-  } catch (...) {
-    throwInJavaScript(env, std::current_exception());
-    return {};
   }
 }
 

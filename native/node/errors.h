@@ -4,7 +4,6 @@
 #include <napi.h>
 
 #include <exception>
-#include <functional>
 
 #include "../base/error.h"
 
@@ -16,8 +15,5 @@ Napi::Value toJavaScript(Napi::Env env, std::exception_ptr failure);
 // Makes it the exception that JavaScript sees. A thread that is being terminated takes none, and nobody there waits for
 // one: what Node-API throws of that would end the process, and ends here.
 void throwInJavaScript(Napi::Env env, std::exception_ptr failure) noexcept;
-
-// Runs `body`; what it throws becomes a JavaScript exception.
-Napi::Value guarded(Napi::Env env, const std::function<Napi::Value()>& body);
 
 }  // namespace nt::node

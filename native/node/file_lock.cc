@@ -2,9 +2,7 @@
 #include "../base/file_lock.h"
 
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
-#include "values.h"
 
 namespace nt::node {
 namespace {
@@ -19,20 +17,16 @@ Napi::Value lockValue(Napi::Env env, const std::shared_ptr<FileLock>& lock) {
 
 // lockFile(path): { promise, cancel() }
 Napi::Value lockFile(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const std::string path = textArgument(info, 0, "path");
-    return Environment::of(info.Env())
-        ->runCancellable(info.Env(), [path](const std::atomic<bool>& cancelled) -> Environment::Finish {
-          const auto lock = std::make_shared<FileLock>(path, cancelled);
-          return [lock](Napi::Env env) { return lockValue(env, lock); };
-        });
-  });
+  const std::string path = fromJs<std::string>(info[0], "path");
+  return Environment::of(info.Env())
+      ->runCancellable(info.Env(), [path](const std::atomic<bool>& cancelled) -> Environment::Finish {
+        const auto lock = std::make_shared<FileLock>(path, cancelled);
+        return [lock](Napi::Env env) { return lockValue(env, lock); };
+      });
 }
 
 }  // namespace
 
-void exportFileLock(Napi::Env env, Napi::Object exports) {
-  exports.Set("lockFile", Napi::Function::New(env, lockFile));
-}
+void exportFileLock(Napi::Object exports) { setFunctions(exports, {{"lockFile", guarded<lockFile>}}); }
 
 }  // namespace nt::node

@@ -13,9 +13,7 @@
 
 #include "../video/frame_reader.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
-#include "values.h"
 
 namespace nt::node {
 namespace {
@@ -81,8 +79,6 @@ void arrived(Napi::Env env, Reading& reading) {
   if (std::exchange(reading.awaited, false)) reading.environment->end(env);
 }
 
-using Numbers = std::initializer_list<uint32_t>;
-
 // A copy where the runtime refuses external memory.
 napi_value bufferOver(Napi::Env env, const FrameReader::Frame& frame) {
   auto number = std::make_unique<uint64_t>(0);
@@ -92,26 +88,22 @@ napi_value bufferOver(Napi::Env env, const FrameReader::Frame& frame) {
     (void)number.release();
     return buffer;
   }
-  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, frame.size);
-  std::memcpy(copy.Data(), frame.data.get(), frame.size);
-  return copy;
+  return copyOf(env, frame.data.get(), frame.size);
 }
 
 void tellFrame(Napi::Env env, Reading& reading, FrameReader::Frame& frame) {
   napi_value buffer = bufferOver(env, frame);
   frame.data.reset();
-  const Napi::Value pts = Napi::BigInt::New(env, frame.pts);
-  const Napi::Value number = Napi::Number::New(env, static_cast<double>(frame.number));
   const std::chrono::duration<double, std::milli> since = frame.arrived.time_since_epoch();
-  const Napi::Value when = Napi::Number::New(env, since.count());
-  reading.environment->callHeld(env, reading.callback, {Napi::String::New(env, "frame"), buffer, pts, number, when});
+  reading.environment->callHeld(env, reading.callback,
+                                {toJs(env, "frame"), buffer, Napi::BigInt::New(env, frame.pts), toJs(env, frame.number),
+                                 toJs(env, since.count())});
 }
 
 void tellStream(Napi::Env env, Reading& reading, const video::NutStream& stream) {
-  std::vector<napi_value> arguments{Napi::String::New(env, "stream")};
-  for (const uint32_t each : {stream.width, stream.height, stream.num, stream.den})
-    arguments.push_back(Napi::Number::New(env, each));
-  reading.environment->callHeld(env, reading.callback, arguments);
+  reading.environment->callHeld(env, reading.callback,
+                                {toJs(env, "stream"), toJs(env, stream.width), toJs(env, stream.height),
+                                 toJs(env, stream.num), toJs(env, stream.den)});
 }
 
 void tellEnd(Napi::Env env, Reading& reading, bool whole, const std::exception_ptr& failure) {
@@ -119,7 +111,7 @@ void tellEnd(Napi::Env env, Reading& reading, bool whole, const std::exception_p
   const auto released =
       std::shared_ptr<void>(nullptr, [&](void*) { reading.environment->release(std::exchange(reading.callback, -1)); });
   napi_value error = failure ? static_cast<napi_value>(toJavaScript(env, failure)) : env.Undefined();
-  reading.environment->callHeld(env, callback, {Napi::String::New(env, "end"), Napi::Boolean::New(env, whole), error});
+  reading.environment->callHeld(env, callback, {toJs(env, "end"), toJs(env, whole), error});
 }
 
 // Calls back on JavaScript's thread, in order.
@@ -167,105 +159,84 @@ void readAll(const std::shared_ptr<Reading>& reading) {
 }
 
 // start(): the writer has its end of the pipe, and this process lets go of its own.
-Napi::Value start(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto reading = *static_cast<std::shared_ptr<Reading>*>(info.Data());
-    if (reading->started || reading->over) return info.Env().Undefined();
-    reading->reader->closeWriteEnd();
-    reading->environment->background([reading] { readAll(reading); }, [reader = reading->reader] { reader->stop(); });
-    reading->started = true;
-    return info.Env().Undefined();
-  });
+void start(const Napi::CallbackInfo& info) {
+  const auto reading = keptPointer<Reading>(info);
+  if (reading->started || reading->over) return;
+  reading->reader->closeWriteEnd();
+  reading->environment->background([reading] { readAll(reading); }, [reader = reading->reader] { reader->stop(); });
+  reading->started = true;
 }
 
 // want(begun?: boolean): somebody waits for the next frame, or the end; `begun`: for the stream, or the end.
-Napi::Value want(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto reading = *static_cast<std::shared_ptr<Reading>*>(info.Data());
-    if (!reading->started || reading->over) return info.Env().Undefined();
-    await(info.Env(), *reading);
-    if (!info[0].ToBoolean() && reading->reader->want()) postNewest(reading);
-    return info.Env().Undefined();
-  });
+void want(const Napi::CallbackInfo& info) {
+  const auto reading = keptPointer<Reading>(info);
+  if (!reading->started || reading->over) return;
+  await(info.Env(), *reading);
+  if (!info[0].ToBoolean() && reading->reader->want()) postNewest(reading);
 }
 
 // close(): 'end' is told soon, where it was not yet. One that was not started tells nothing.
-Napi::Value close(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    Reading& reading = kept<Reading>(info);
-    if (reading.over) return info.Env().Undefined();
-    if (reading.started) {
-      await(info.Env(), reading);
-      reading.reader->stop();
-    } else {
-      reading.over = true;
-      reading.environment->release(std::exchange(reading.callback, -1));
-      reading.reader.reset();
-    }
-    return info.Env().Undefined();
-  });
+void close(const Napi::CallbackInfo& info) {
+  Reading& reading = kept<Reading>(info);
+  if (reading.over) return;
+  if (reading.started) {
+    await(info.Env(), reading);
+    reading.reader->stop();
+  } else {
+    reading.over = true;
+    reading.environment->release(std::exchange(reading.callback, -1));
+    reading.reader.reset();
+  }
 }
 
-Napi::Value used(const Napi::CallbackInfo& info) {
+std::size_t used(const Napi::CallbackInfo& info) {
   const Reading& reading = kept<Reading>(info);
-  return Napi::Number::New(info.Env(), reading.reader ? static_cast<double>(reading.reader->used()) : 0);
+  return reading.reader ? reading.reader->used() : 0;
 }
 
-Napi::Value dropped(const Napi::CallbackInfo& info) {
+uint64_t dropped(const Napi::CallbackInfo& info) {
   const Reading& reading = kept<Reading>(info);
-  return Napi::Number::New(info.Env(),
-                           static_cast<double>(reading.reader ? reading.reader->dropped() : reading.dropped));
+  return reading.reader ? reading.reader->dropped() : reading.dropped;
 }
 
 // readFrames(most: bytes, newest: boolean, callback): { descriptor, start(), want(), close(), used(), dropped() }. The
 // callback gets ('stream', width, height, num, den), ('frame', buffer, pts, number, arrived) and, last,
 // ('end', whole, error).
 Napi::Value readFrames(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Env env = info.Env();
-    if (!info[0].IsNumber() || info[0].As<Napi::Number>().DoubleValue() < 0) throwExpected("a number of bytes", "most");
-    if (!info[1].IsBoolean()) throwExpected("a boolean", "newest");
-    if (!info[2].IsFunction()) throwExpected("a function", "callback");
-    const auto whenFull = info[1].As<Napi::Boolean>() ? FrameReader::WhenFull::drop : FrameReader::WhenFull::wait;
-    const auto reading = std::make_shared<Reading>();
-    reading->environment = Environment::of(env);
-    reading->reader =
-        std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()), whenFull);
-    reading->callback = reading->environment->hold(info[2].As<Napi::Object>());
-    const Napi::Object object = Napi::Object::New(env);
-    object.Set("descriptor", Napi::Number::New(env, reading->reader->writeEnd()));
-    object.Set("start", keeping(env, start, "start", reading));
-    object.Set("want", keeping(env, want, "want", reading));
-    object.Set("close", keeping(env, close, "close", reading));
-    object.Set("used", keeping(env, used, "used", reading));
-    object.Set("dropped", keeping(env, dropped, "dropped", reading));
-    return object;
-  });
+  const Napi::Env env = info.Env();
+  if (!info[0].IsNumber() || fromJs<double>(info[0], "most") < 0) throwExpected("a number of bytes", "most");
+  if (!info[1].IsBoolean()) throwExpected("a boolean", "newest");
+  if (!info[2].IsFunction()) throwExpected("a function", "callback");
+  const auto whenFull = info[1].ToBoolean() ? FrameReader::WhenFull::drop : FrameReader::WhenFull::wait;
+  const auto reading = std::make_shared<Reading>();
+  reading->environment = Environment::of(env);
+  reading->reader = std::make_shared<FrameReader>(fromJs<std::size_t>(info[0], "most"), whenFull);
+  reading->callback = reading->environment->hold(info[2].As<Napi::Object>());
+  const Napi::Object object = objectOf(env, Field("descriptor", reading->reader->writeEnd()));
+  setFunctions(object, reading,
+               {{"start", guarded<start>},
+                {"want", guarded<want>},
+                {"close", guarded<close>},
+                {"used", guarded<used>},
+                {"dropped", guarded<dropped>}});
+  return object;
 }
 
 // frameMemory(most?: bytes): { used, most } of all readers of the process, once `most` is set.
 Napi::Value memoryOfAll(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    video::FrameLimit& limit = video::FrameLimit::ofProcess();
-    if (info[0].IsNumber()) limit.setMost(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
-    const Napi::Object object = Napi::Object::New(info.Env());
-    object.Set("used", Napi::Number::New(info.Env(), static_cast<double>(limit.used())));
-    object.Set("most", Napi::Number::New(info.Env(), static_cast<double>(limit.most())));
-    return object;
-  });
+  video::FrameLimit& limit = video::FrameLimit::ofProcess();
+  if (info[0].IsNumber()) limit.setMost(fromJs<std::size_t>(info[0], "most"));
+  return objectOf(info.Env(), Field("used", limit.used()), Field("most", limit.most()));
 }
 
 // closeFrame(buffer): it is detached, and its memory is used again once no work on it is left.
-Napi::Value closeFrame(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    if (!info[0].IsArrayBuffer()) throwExpected("an ArrayBuffer", "buffer");
-    void* data = nullptr;
-    std::size_t bytes = 0;
-    const bool there = napi_get_arraybuffer_info(info.Env(), info[0], &data, &bytes) == napi_ok && bytes > 0;
-    // what was detached before belongs to another array, and goes with that
-    if (there && napi_detach_arraybuffer(info.Env(), info[0]) == napi_ok) frameMemory().remove(data);
-    return info.Env().Undefined();
-  });
+void closeFrame(const Napi::CallbackInfo& info) {
+  if (!info[0].IsArrayBuffer()) throwExpected("an ArrayBuffer", "buffer");
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  const bool there = napi_get_arraybuffer_info(info.Env(), info[0], &data, &bytes) == napi_ok && bytes > 0;
+  // what was detached before belongs to another array, and goes with that
+  if (there && napi_detach_arraybuffer(info.Env(), info[0]) == napi_ok) frameMemory().remove(data);
 }
 
 }  // namespace
@@ -281,10 +252,10 @@ std::shared_ptr<void> holdFrame(const void* data) {
   return address < base + piece.bytes ? piece.data : nullptr;
 }
 
-void exportFrames(Napi::Env env, Napi::Object exports) {
-  exports.Set("readFrames", Napi::Function::New(env, readFrames));
-  exports.Set("frameMemory", Napi::Function::New(env, memoryOfAll));
-  exports.Set("closeFrame", Napi::Function::New(env, closeFrame));
+void exportFrames(Napi::Object exports) {
+  setFunctions(exports, {{"readFrames", guarded<readFrames>},
+                         {"frameMemory", guarded<memoryOfAll>},
+                         {"closeFrame", guarded<closeFrame>}});
 }
 
 }  // namespace nt::node

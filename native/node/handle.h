@@ -8,7 +8,7 @@
 
 #include "../execution/client.h"
 #include "environment.h"
-#include "values.h"
+#include "functions.h"
 
 namespace nt::node {
 
@@ -27,23 +27,16 @@ struct EngineHandle {
   }
 };
 
-// A function whose `this` does not matter: it belongs to the handle, and keeps it.
-napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
-                         const std::shared_ptr<EngineHandle>& handle);
-
 // The handle of a function of the engine's object that keeping() made.
 inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<EngineHandle>(info); }
 
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel.
-void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+void exportInference(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
-// What the engine has done: stats, counters.
-void exportStats(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+// What the engine has done: stats, counters; observed, where it is one that is observed.
+void exportStats(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 // What brings a tensor to the engine's device, to stay there: upload.
-void exportUpload(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
-
-// What was counted of an engine's outputs, where it is one that is observed: observed.
-void exportObserved(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+void exportUpload(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 }  // namespace nt::node

@@ -19,7 +19,7 @@ constexpr double kMostMilliseconds = 1e12;
 constexpr double kMostDimensions = 8;  // of TensorRT's Dims
 
 [[noreturn]] void failNoDestination(std::size_t output) {
-  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory, or whether it stays, for output " + std::to_string(output));
+  throwExpected("memory, or whether it stays, for output " + std::to_string(output));
 }
 
 // The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes
@@ -56,13 +56,13 @@ struct Arguments {
 
   double number(std::size_t index) const {
     if (const std::optional<double> value = numberIfAny(index)) return *value;
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number for argument " + std::to_string(index));
+    throwExpected("a number for argument " + std::to_string(index));
   }
 
   uint64_t whole(std::size_t index) const {
     const double value = number(index);
     if (!(value >= 0 && value <= kMostSafe)) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a whole number for argument " + std::to_string(index));
+      throwExpected("a whole number for argument " + std::to_string(index));
     }
     return static_cast<uint64_t>(value);
   }
@@ -95,7 +95,7 @@ struct Arguments {
   std::size_t lengthOf(std::size_t index) const {
     uint32_t length = 0;
     if (napi_get_array_length(env, values[index], &length) != napi_ok) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an array for argument " + std::to_string(index));
+      throwExpected("an array for argument " + std::to_string(index));
     }
     return length;
   }
@@ -119,12 +119,12 @@ napi_value call(napi_env env, napi_callback_info info, Body body) {
 }
 
 [[noreturn]] void failNoTensor(std::size_t index) {
-  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a typed array for argument " + std::to_string(index));
+  throwExpected("a typed array for argument " + std::to_string(index));
 }
 
 CompletionPort& portOf(const EngineHandle& handle) {
   CompletionPort* port = handle.environment->port();
-  if (port == nullptr) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected connect() before an inference");
+  if (port == nullptr) throwExpected("connect() before an inference");
   return *port;
 }
 
@@ -137,13 +137,13 @@ std::vector<execution::Given>& givenOf(const Arguments& arguments, std::size_t f
   for (std::size_t i = 0; i < inputs; ++i) {
     const double rank = *dims++;
     if (!(rank >= 0 && rank <= kMostDimensions)) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the rank of input " + std::to_string(i));
+      throwExpected("the rank of input " + std::to_string(i));
     }
     given[i].shape.clear();
     for (double left = rank; left >= 1; --left) {
       const double dim = *dims++;
       if (!(dim >= 0 && dim <= kMostSafe)) {
-        throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the dimensions of input " + std::to_string(i));
+        throwExpected("the dimensions of input " + std::to_string(i));
       }
       given[i].shape.push_back(static_cast<int64_t>(dim));
     }
@@ -197,9 +197,8 @@ void select(const Arguments& arguments, std::size_t index, execution::Part& part
   }
   const auto wanted = *given;
   if (const std::size_t outputs = arguments.handle->open().engine().outputs().size(); wanted.size() != outputs) {
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + std::to_string(outputs) + " bytes for argument " +
-                                                std::to_string(index) + " but received " +
-                                                std::to_string(wanted.size()));
+    throwExpected(std::to_string(outputs) + " bytes for argument " + std::to_string(index) + " but received " +
+                  std::to_string(wanted.size()));
   }
   const auto first = wanted.first(std::min<std::size_t>(wanted.size(), 64));
   part.outputs = 0;
@@ -263,12 +262,11 @@ constexpr std::ptrdiff_t kPolicyNumbers = 2;
 void readPolicy(const double* numbers, execution::Part& part) {
   constexpr double kMostLevel = 1 << 20;
   const double level = numbers[0], milliseconds = numbers[1];
-  if (!(level >= 0 && level <= kMostLevel)) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a priority");
+  if (!(level >= 0 && level <= kMostLevel)) throwExpected("a priority");
   part.level = static_cast<uint32_t>(level);
   part.unlimited = milliseconds == -1;
   if (part.unlimited) return;
-  if (!(milliseconds >= 0 && milliseconds <= kMostMilliseconds))
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected milliseconds of a queue timeout");
+  if (!(milliseconds >= 0 && milliseconds <= kMostMilliseconds)) throwExpected("milliseconds of a queue timeout");
   part.queueTimeout =
       std::chrono::duration_cast<execution::Clock::duration>(std::chrono::duration<double, std::milli>(milliseconds));
 }
@@ -317,9 +315,7 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   });
 }
 
-}  // namespace
-
-napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
+napi_value boundFunction(napi_env env, const char* name, napi_callback callback,
                          const std::shared_ptr<EngineHandle>& handle) {
   auto* kept = new std::shared_ptr<EngineHandle>(handle);
   napi_value function = nullptr;
@@ -332,10 +328,12 @@ napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback
   return function;
 }
 
-void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
-  engine.Set("submit", boundFunction(env, "submit", submit, handle));
-  engine.Set("runSync", boundFunction(env, "runSync", runSync, handle));
-  engine.Set("cancel", boundFunction(env, "cancel", cancel, handle));
+}  // namespace
+
+void exportInference(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
+  engine.Set("submit", boundFunction(engine.Env(), "submit", submit, handle));
+  engine.Set("runSync", boundFunction(engine.Env(), "runSync", runSync, handle));
+  engine.Set("cancel", boundFunction(engine.Env(), "cancel", cancel, handle));
 }
 
 }  // namespace nt::node

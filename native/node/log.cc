@@ -1,7 +1,6 @@
 // subscribeLog(): what TensorRT says, for whoever listens; tellLog(), logLevel(): what it says in our child processes.
 #include "../tensorrt/logger.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
 
 namespace nt::node {
@@ -9,40 +8,35 @@ namespace {
 
 // subscribeLog(level: number, listener): unsubscribe()
 Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto environment = Environment::of(info.Env());
-    if (!info[0].IsNumber() || !info[1].IsFunction()) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a level and a function");
-    }
-    const int level = info[0].As<Napi::Number>().Int32Value();
-    const int listener = environment->hold(info[1].As<Napi::Function>());
-    const int subscription =
-        tensorrt::subscribeLog(level, [environment, listener](int32_t severity, const std::string& line) {
-          environment->post([environment, listener, severity, line](Napi::Env env) {
-            environment->callHeld(env, listener, {Napi::Number::New(env, severity), Napi::String::New(env, line)});
-          });
+  const auto environment = Environment::of(info.Env());
+  if (!info[0].IsNumber() || !info[1].IsFunction()) {
+    throwExpected("a level and a function");
+  }
+  const int level = info[0].As<Napi::Number>().Int32Value();
+  const int listener = environment->hold(info[1].As<Napi::Function>());
+  const int subscription =
+      tensorrt::subscribeLog(level, [environment, listener](int32_t severity, const std::string& line) {
+        environment->post([environment, listener, severity, line](Napi::Env env) {
+          environment->callHeld(env, listener, {Napi::Number::New(env, severity), Napi::String::New(env, line)});
         });
-    // no line after the environment's end
-    const auto closer = environment->addCloser([subscription] { tensorrt::unsubscribeLog(subscription); });
-    const auto over = std::make_shared<bool>(false);
-    return Napi::Function::New(info.Env(), [=](const Napi::CallbackInfo&) {
-      if (std::exchange(*over, true)) return;
-      tensorrt::unsubscribeLog(subscription);
-      environment->release(listener);
-      environment->removeCloser(closer);
-    });
+      });
+  // no line after the environment's end
+  const auto closer = environment->addCloser([subscription] { tensorrt::unsubscribeLog(subscription); });
+  const auto over = std::make_shared<bool>(false);
+  return Napi::Function::New(info.Env(), [=](const Napi::CallbackInfo&) {
+    if (std::exchange(*over, true)) return;
+    tensorrt::unsubscribeLog(subscription);
+    environment->release(listener);
+    environment->removeCloser(closer);
   });
 }
 
 // tellLog(severity: number, line: string)
-Napi::Value tellLog(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    if (!info[0].IsNumber() || !info[1].IsString()) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a severity and a line");
-    }
-    tensorrt::tellLog(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::String>());
-    return info.Env().Undefined();
-  });
+void tellLog(const Napi::CallbackInfo& info) {
+  if (!info[0].IsNumber() || !info[1].IsString()) {
+    throwExpected("a severity and a line");
+  }
+  tensorrt::tellLog(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::String>());
 }
 
 Napi::Value logLevel(const Napi::CallbackInfo& info) {
@@ -51,10 +45,10 @@ Napi::Value logLevel(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void exportLog(Napi::Env env, Napi::Object exports) {
-  exports.Set("subscribeLog", Napi::Function::New(env, subscribeLog));
-  exports.Set("tellLog", Napi::Function::New(env, tellLog));
-  exports.Set("logLevel", Napi::Function::New(env, logLevel));
+void exportLog(Napi::Object exports) {
+  setFunctions(
+      exports,
+      {{"subscribeLog", guarded<subscribeLog>}, {"tellLog", guarded<tellLog>}, {"logLevel", guarded<logLevel>}});
 }
 
 }  // namespace nt::node

@@ -8,7 +8,7 @@
 
 #include "../base/error.h"
 #include "environment.h"
-#include "errors.h"
+#include "functions.h"
 #include "values.h"
 
 namespace nt::node {
@@ -71,7 +71,7 @@ void refuseConflict(Allocation& allocation, const ByteRange& range, uint64_t cal
     case ByteLeases::Conflict::others:
       failInUse(allocation, range);
     case ByteLeases::Conflict::own:
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory of its own for an output but it overlaps other memory");
+      throwExpected("memory of its own for an output but it overlaps other memory");
   }
 }
 
@@ -107,26 +107,24 @@ ByteRange rangeOf(Napi::Env env, napi_value value) {
 // onReleased(memory, callback): whether an inference uses the memory; then the callback is called once, without
 // arguments, when none does any more. That needs no open engine.
 Napi::Value onReleased(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Env env = info.Env();
-    const ByteRange range = rangeOf(env, info[0]);
-    if (!info[1].IsFunction()) throwExpected("a function", "callback");
-    const auto environment = Environment::of(env);
-    const int id = environment->hold(info[1].As<Napi::Object>());
-    const bool leased = whenReleased(range, [environment, id] {
-      environment->post([environment = environment.get(), id](Napi::Env inner) {
-        environment->end(inner);
-        const auto held = std::shared_ptr<void>(nullptr, [environment, id](void*) { environment->release(id); });
-        environment->callHeld(inner, id, {});
-      });
+  const Napi::Env env = info.Env();
+  const ByteRange range = rangeOf(env, info[0]);
+  if (!info[1].IsFunction()) throwExpected("a function", "callback");
+  const auto environment = Environment::of(env);
+  const int id = environment->hold(info[1].As<Napi::Object>());
+  const bool leased = whenReleased(range, [environment, id] {
+    environment->post([environment = environment.get(), id](Napi::Env inner) {
+      environment->end(inner);
+      const auto held = std::shared_ptr<void>(nullptr, [environment, id](void*) { environment->release(id); });
+      environment->callHeld(inner, id, {});
     });
-    if (leased) {
-      environment->begin(env);  // what uses the memory keeps the process alive, too
-    } else {
-      environment->release(id);
-    }
-    return Napi::Boolean::New(env, leased);
   });
+  if (leased) {
+    environment->begin(env);  // what uses the memory keeps the process alive, too
+  } else {
+    environment->release(id);
+  }
+  return Napi::Boolean::New(env, leased);
 }
 
 }  // namespace
@@ -167,8 +165,6 @@ std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes, PinnedCal
   return {allocation.get(), [allocation, lease](void*) { release(*allocation, lease); }};
 }
 
-void exportReleased(Napi::Env env, Napi::Object engine) {
-  engine.Set("onReleased", Napi::Function::New(env, onReleased, "onReleased"));
-}
+void exportReleased(Napi::Object engine) { setFunctions(engine, {{"onReleased", guarded<onReleased>}}); }
 
 }  // namespace nt::node

@@ -27,6 +27,6 @@ struct PinnedCall {
 std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes, PinnedCall& call, Access access);
 
 // What the engine's object has of it: onReleased.
-void exportReleased(Napi::Env env, Napi::Object engine);
+void exportReleased(Napi::Object engine);
 
 }  // namespace nt::node

@@ -2,14 +2,10 @@
 
 #include <utility>
 
-#include "../base/error.h"
 #include "environment.h"
 #include "frames.h"
-#include "values.h"
 
 namespace nt::node {
-
-void refuse(const std::string& what) { throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + what); }
 
 PixelWork::View PixelWork::view(const Napi::Value& value, const char* name) {
   const Bytes bytes = viewOf(value, name);
@@ -26,13 +22,12 @@ Napi::Value PixelWork::run(bool sync, std::function<void()> work, std::function<
   }
   const std::shared_ptr<Environment> environment = Environment::of(env_);
   // one reference: each costs the event loop a call when it is let go
-  const Napi::Array views = Napi::Array::New(env_, views_.size());
-  for (std::size_t i = 0; i < views_.size(); ++i) views.Set(static_cast<uint32_t>(i), views_[i]);
-  return environment->run(env_, [work = std::move(work), finish = std::move(finish), kept = environment->keep(views),
-                                 frames = std::move(frames_)] {
-    work();
-    return finish;
-  });
+  return environment->run(
+      env_, [work = std::move(work), finish = std::move(finish),
+             kept = environment->keep(toJs(env_, views_).As<Napi::Object>()), frames = std::move(frames_)] {
+        work();
+        return finish;
+      });
 }
 
 }  // namespace nt::node

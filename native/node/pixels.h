@@ -1,8 +1,6 @@
 // Work on pixels that are JavaScript's: read and written where they lie, on a thread of its own or at once.
 #pragma once
 
-#include <napi.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,10 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace nt::node {
+#include "functions.h"
 
-// Throws ERR_TRT_INVALID_ARGUMENT: "Expected" and what.
-[[noreturn]] void refuse(const std::string& what);
+namespace nt::node {
 
 // Of pixels, or anything else, along a side of what a job is about.
 inline constexpr int64_t kMostAlong = int64_t{1} << 24;
@@ -35,7 +32,7 @@ class PixelWork {
   template <class T>
   T* array(const Napi::Object& object, const char* key, std::size_t count) {
     const View bytes = view(object.Get(key), key);
-    if (bytes.size / sizeof(T) < count) refuse(std::to_string(count) + " elements in " + key);
+    if (bytes.size / sizeof(T) < count) throwExpected(std::to_string(count) + " elements in " + key);
     return reinterpret_cast<T*>(bytes.data);
   }
 

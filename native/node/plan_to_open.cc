@@ -5,52 +5,45 @@
 #include "values.h"
 
 namespace nt::node {
-namespace {
 
-// From lib/plan/origin.ts; without it only the header tells something.
-finding::PlanOrigin originOf(const Napi::Object& options) {
-  finding::PlanOrigin origin;
-  if (!options.Get("origin").IsObject()) return origin;
-  const Napi::Object given = options.Get("origin").As<Napi::Object>();
-  origin.description = stringOf(given, "description");
-  origin.exactVersion = integerOf(given, "exactVersion", 0) != 0;
-  origin.gpu = stringOf(given, "gpu");
-  origin.computeCapability = stringOf(given, "computeCapability");
-  origin.reach = finding::reachByName(stringOf(given, "reach", "any"));
-  return origin;
+using finding::PlanOrigin;
+
+template <>
+inline finding::Reach fromJs(const Napi::Value& value, const std::string& name) {
+  return finding::reachByName(fromJs<std::string>(value, name));
 }
+// From lib/plan/origin.ts; without it only the header tells something.
+template <>
+inline constexpr auto fieldsOf<PlanOrigin> =
+    std::tuple(Field("description", &PlanOrigin::description), Field("exactVersion", &PlanOrigin::exactVersion),
+               Field("gpu", &PlanOrigin::gpu), Field("computeCapability", &PlanOrigin::computeCapability),
+               Field("reach", &PlanOrigin::reach));
+template <>
+inline constexpr auto fieldsOf<tensorrt::PlanNeeds> =
+    std::tuple(Field("hostCode", &tensorrt::PlanNeeds::hostCode), Field("plugins", &tensorrt::PlanNeeds::plugins));
+template <>
+inline constexpr auto fieldsOf<PlanToOpen> = std::tuple(
+    Field("tensorrt", &PlanToOpen::path), Field("device", &PlanToOpen::device), Field("origin", &PlanToOpen::origin),
+    Field("stripped", &PlanToOpen::stripped), Field("placeholderRanges", &PlanToOpen::placeholderRanges));
+
+namespace {
 
 // process.emitWarning(text, { type, code }), as lib/cache does
 void emitWarning(Napi::Env env, const std::string& text) {
   const Napi::Object process = env.Global().Get("process").As<Napi::Object>();
-  const Napi::Object options = Napi::Object::New(env);
-  options.Set("type", "TensorRTWarning");
-  options.Set("code", "TRT_OTHER_GPU");
+  const Napi::Object options = objectOf(env, Field("type", "TensorRTWarning"), Field("code", "TRT_OTHER_GPU"));
   process.Get("emitWarning").As<Napi::Function>().Call(process, {Napi::String::New(env, text), options});
-}
-
-tensorrt::PlanNeeds needsOf(const Napi::Object& options) {
-  tensorrt::PlanNeeds needs;
-  needs.hostCode = integerOf(options, "hostCode", 0) != 0;
-  if (options.Has("plugins")) needs.plugins = textsOf(options.Get("plugins"), "plugins");
-  return needs;
 }
 
 }  // namespace
 
 PlanToOpen planToOpen(const Napi::CallbackInfo& info) {
-  const Napi::Object options = objectArgument(info, 1, "options");
-  const auto environment = Environment::of(info.Env());
-  PlanToOpen plan{
-      {},
-      {},
-      stringOf(options, "tensorrt"),
-      static_cast<int>(integerOf(options, "device", 0)),
-      originOf(options),
-      needsOf(options),
-      integerOf(options, "stripped", 0) != 0,
-      integerOf(options, "placeholderRanges", 0) != 0,
-      [environment](const std::string& text) { environment->post([text](Napi::Env env) { emitWarning(env, text); }); }};
+  const auto options = fromJs<Napi::Object>(info[1], "options");
+  auto plan = fromJs<PlanToOpen>(options, "options");
+  readFields(options, plan.needs);
+  plan.warn = [environment = Environment::of(info.Env())](const std::string& text) {
+    environment->post([text](Napi::Env env) { emitWarning(env, text); });
+  };
   if (info[0].IsNumber()) {
     plan.file = std::make_shared<const tensorrt::PlanFile>(info[0].As<Napi::Number>().Int32Value());
   } else {

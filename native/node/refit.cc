@@ -6,15 +6,21 @@
 
 #include "../tensorrt/deserialize.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
 #include "plan_to_open.h"
-#include "values.h"
 
 namespace nt::node {
+
+using building::WeightsFacts;
+
+template <>
+inline constexpr auto fieldsOf<WeightsFacts> =
+    std::tuple(Field("name", &WeightsFacts::name), Field("dtype", &WeightsFacts::dtype),
+               Field("count", &WeightsFacts::count), Field("missing", &WeightsFacts::missing));
+
 namespace {
 
-using refitting::RefittableEngine;
+using building::RefittableEngine;
 
 struct Shared {
   std::mutex mutex;  // TensorRT's refitter is for one thread at a time
@@ -33,109 +39,66 @@ void free(const std::shared_ptr<Shared>& shared) {
   shared->refitter.reset();
 }
 
-RefitterHandle& refitterOf(const Napi::CallbackInfo& info) { return kept<RefitterHandle>(info); }
-
-// Runs `work(refitter)` on a thread; it gives what makes the promise's value.
+// Runs `work(refitter)` on a thread.
 template <class Work>
 Napi::Value onRefitter(const Napi::CallbackInfo& info, Work work) {
-  const RefitterHandle& handle = refitterOf(info);
+  const RefitterHandle& handle = kept<RefitterHandle>(info);
   if (!handle.shared) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
-  return handle.environment->run(info.Env(),
-                                 [shared = handle.shared, work = std::move(work)]() mutable -> Environment::Finish {
-                                   const std::lock_guard lock(shared->mutex);
-                                   if (!shared->refitter) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
-                                   RefittableEngine& refitter = *shared->refitter;
-                                   return tensorrt::withLog(refitter.engine().library().log(),
-                                                            [&] { return Environment::Finish(work(refitter)); });
-                                 });
-}
-
-Napi::Value undefined(Napi::Env env) { return env.Undefined(); }
-
-Napi::Value weightsValue(Napi::Env env, const std::vector<refitting::WeightsFacts>& all) {
-  const Napi::Array array = Napi::Array::New(env, all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Napi::Object value = Napi::Object::New(env);
-    value.Set("name", all[i].name);
-    if (all[i].dtype) value.Set("dtype", dtypeName(*all[i].dtype));
-    if (all[i].count) value.Set("count", static_cast<double>(*all[i].count));
-    value.Set("missing", all[i].missing);
-    array.Set(static_cast<uint32_t>(i), value);
-  }
-  return array;
+  return handle.environment->run(info.Env(), [shared = handle.shared, work = std::move(work)]() mutable {
+    const std::lock_guard lock(shared->mutex);
+    if (!shared->refitter) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
+    RefittableEngine& refitter = *shared->refitter;
+    return tensorrt::withLog(refitter.engine().library().log(), [&] { return work(refitter); });
+  });
 }
 
 // weights(): Promise<{ name, dtype?, count?, missing }[]>
 Napi::Value weights(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    return onRefitter(info, [](const RefittableEngine& refitter) {
-      return [all = refitter.weights()](Napi::Env env) { return weightsValue(env, all); };
-    });
-  });
+  return onRefitter(info, [](const RefittableEngine& refitter) { return refitter.weights(); });
 }
 
 // set(name, dtype, elements, bytes: Uint8Array): Promise<void>
 Napi::Value set(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const std::string name = info[0].As<Napi::String>().Utf8Value();
-    const auto dtype = dtypeByName(info[1].As<Napi::String>().Utf8Value());
-    if (!dtype) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a data type");
-    const int64_t count = info[2].As<Napi::Number>().Int64Value();
-    const auto bytes = std::make_shared<std::vector<uint8_t>>(bytesOf(info[3], "the weights"));
-    if (byteSize(*dtype, {count}) != bytes->size()) {
-      throw Error("ERR_TRT_SHAPE", "Expected as many bytes as the elements of '" + name + "' take");
-    }
-    return onRefitter(info, [name, dtype, count, bytes](RefittableEngine& refitter) {
-      refitter.set(name, *dtype, count, std::move(*bytes));
-      return undefined;
-    });
+  const auto name = fromJs<std::string>(info[0], "the name");
+  const auto dtype = fromJs<DType>(info[1], "the weights");
+  const auto count = fromJs<int64_t>(info[2], "the number of elements");
+  const auto bytes = std::make_shared<std::vector<uint8_t>>(bytesOf(info[3], "the weights"));
+  if (byteSize(dtype, {count}) != bytes->size()) {
+    throw Error("ERR_TRT_SHAPE", "Expected as many bytes as the elements of '" + name + "' take");
+  }
+  return onRefitter(info, [name, dtype, count, bytes](RefittableEngine& refitter) {
+    refitter.set(name, dtype, count, std::move(*bytes));
   });
 }
 
 // setFromOnnx({ model } or { path }): Promise<void>
 Napi::Value setFromOnnx(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto source = std::make_shared<std::optional<refitting::OnnxSource>>(onnxSourceOf(info[0]));
-    if (!*source) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an ONNX model");
-    return onRefitter(info, [source](RefittableEngine& refitter) {
-      refitter.set(**source);
-      return undefined;
-    });
-  });
+  if (!info[0].IsObject()) throwExpected("an ONNX model");
+  const auto source = std::make_shared<building::OnnxSource>(fromJs<building::OnnxSource>(info[0], "source"));
+  return onRefitter(info, [source](RefittableEngine& refitter) { refitter.set(*source); });
 }
 
 // refit(refittable): Promise<{ plan, library, kind, version }>
 Napi::Value refit(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const bool refittable = info[0].ToBoolean().Value();
-    return onRefitter(info, [refittable](RefittableEngine& refitter) {
-      const tensorrt::Library& library = refitter.engine().library();
-      // asked before the engine is changed
-      if (refittable) library.require(tensorrt::Enumerator::SerializationFlag_kINCLUDE_REFIT);
-      refitter.refit();
-      const std::shared_ptr<tensorrt::HostMemory> plan = refitter.serialize(refittable);
-      return [plan, &library](Napi::Env env) -> Napi::Value {
-        const Napi::Object value = Napi::Object::New(env);
-        value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
-        value.Set("library", library.name());
-        value.Set("kind", tensorrt::kindName(library.kind()));
-        value.Set("version", library.version().text());
-        return value;
-      };
-    });
+  const bool refittable = info[0].ToBoolean().Value();
+  return onRefitter(info, [refittable](RefittableEngine& refitter) {
+    const tensorrt::Library& library = refitter.engine().library();
+    // asked before the engine is changed
+    if (refittable) library.require(tensorrt::Enumerator::SerializationFlag_kINCLUDE_REFIT);
+    refitter.refit();
+    const std::shared_ptr<tensorrt::HostMemory> plan = refitter.serialize(refittable);
+    return [plan, &library](Napi::Env env) {
+      return objectOf(env, Field("plan", externalBuffer(env, plan->data(), plan->size(), plan)),
+                      Field("library", library.name()), Field("kind", tensorrt::kindName(library.kind())),
+                      Field("version", library.version().text()));
+    };
   });
 }
 
 // close(): waits for what runs, then frees
 Napi::Value closeRefitter(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    RefitterHandle& handle = refitterOf(info);
-    return handle.environment->run(info.Env(),
-                                   [shared = std::exchange(handle.shared, nullptr)]() -> Environment::Finish {
-                                     free(shared);
-                                     return undefined;
-                                   });
-  });
+  auto& handle = kept<RefitterHandle>(info);
+  return handle.environment->run(info.Env(), [shared = std::exchange(handle.shared, nullptr)] { free(shared); });
 }
 
 // The last function of the object is gone: freeing may take a while, so it is done on a thread.
@@ -159,44 +122,32 @@ Napi::Value refitterValue(Napi::Env env, std::shared_ptr<Shared> shared) {
                                                DisposeRefitter{});
   handle->closer = environment->addCloser([handle = handle.get()] { free(std::exchange(handle->shared, nullptr)); });
   const Napi::Object value = Napi::Object::New(env);
-  value.Set("weights", keeping(env, weights, "weights", handle));
-  value.Set("set", keeping(env, set, "set", handle));
-  value.Set("setFromOnnx", keeping(env, setFromOnnx, "setFromOnnx", handle));
-  value.Set("refit", keeping(env, refit, "refit", handle));
-  value.Set("close", keeping(env, closeRefitter, "close", handle));
+  setFunctions(value, handle,
+               {{"weights", guarded<weights>},
+                {"set", guarded<set>},
+                {"setFromOnnx", guarded<setFromOnnx>},
+                {"refit", guarded<refit>},
+                {"close", guarded<closeRefitter>}});
   return value;
 }
 
 // openRefitter(plan: Uint8Array, { tensorrt, device, origin?, stripped? }): Promise<refitter>
 Napi::Value openRefitter(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const PlanToOpen plan = planToOpen(info);
-    return Environment::of(info.Env())->run(info.Env(), [plan]() -> Environment::Finish {
-      const PlanToOpen::Place place = plan.place();
-      const auto shared = std::make_shared<Shared>();
-      tensorrt::withLog(place.library.log(), [&] {
-        auto engine = tensorrt::deserialize(place.library, place.device, plan.source(), plan.needs);
-        const bool stripped = refitting::isStripped(*engine, plan.stripped);
-        shared->refitter = std::make_unique<RefittableEngine>(place.device, std::move(engine), stripped);
-      });
-      return [shared](Napi::Env env) { return refitterValue(env, shared); };
+  const PlanToOpen plan = planToOpen(info);
+  return Environment::of(info.Env())->run(info.Env(), [plan] {
+    const PlanToOpen::Place place = plan.place();
+    const auto shared = std::make_shared<Shared>();
+    tensorrt::withLog(place.library.log(), [&] {
+      auto engine = tensorrt::deserialize(place.library, place.device, plan.source(), plan.needs);
+      const bool stripped = building::isStripped(*engine, plan.stripped);
+      shared->refitter = std::make_unique<RefittableEngine>(place.device, std::move(engine), stripped);
     });
+    return [shared](Napi::Env env) { return refitterValue(env, shared); };
   });
 }
 
 }  // namespace
 
-std::optional<refitting::OnnxSource> onnxSourceOf(const Napi::Value& value) {
-  if (!value.IsObject()) return std::nullopt;
-  const Napi::Object object = value.As<Napi::Object>();
-  refitting::OnnxSource source;
-  source.path = stringOf(object, "path");
-  if (!object.Get("model").IsUndefined()) source.model = bytesOf(object.Get("model"), "model");
-  return source;
-}
-
-void exportRefit(Napi::Env env, Napi::Object exports) {
-  exports.Set("openRefitter", Napi::Function::New(env, openRefitter));
-}
+void exportRefit(Napi::Object exports) { setFunctions(exports, {{"openRefitter", guarded<openRefitter>}}); }
 
 }  // namespace nt::node

@@ -1,15 +1,14 @@
 // What JavaScript says of an ONNX model that weights come from.
 #pragma once
 
-#include <napi.h>
-
-#include <optional>
-
-#include "../refitting/refit.h"
+#include "../building/refit.h"
+#include "values.h"
 
 namespace nt::node {
 
-// { model: Uint8Array } or { path: string }; nothing for undefined.
-std::optional<refitting::OnnxSource> onnxSourceOf(const Napi::Value& value);
+// { model: Uint8Array } or { path: string }
+template <>
+inline constexpr auto fieldsOf<building::OnnxSource> =
+    std::tuple(Field("model", &building::OnnxSource::model), Field("path", &building::OnnxSource::path));
 
 }  // namespace nt::node

@@ -1,94 +1,81 @@
-// What an engine has done, as JavaScript sees it: stats() and counters().
-#include "errors.h"
+// What an engine has done, as JavaScript sees it: stats(), counters(), and observed(), what was counted of the outputs
+// of a model on the CPU that was opened to be observed.
+#include "../cpu/engine.h"
 #include "handle.h"
-#include "values.h"
 
 namespace nt::node {
-namespace {
 
 using execution::Counters;
-using execution::Session;
+using Percentiles = execution::Samples::Percentiles;
 
-Napi::Object numbersValue(Napi::Env env, std::initializer_list<std::pair<const char*, uint64_t>> numbers) {
-  const Napi::Object value = Napi::Object::New(env);
-  for (const auto& [name, number] : numbers) value.Set(name, static_cast<double>(number));
-  return value;
-}
+template <>
+inline constexpr auto fieldsOf<Percentiles> =
+    std::tuple(Field("p50", &Percentiles::p50), Field("p95", &Percentiles::p95), Field("p99", &Percentiles::p99),
+               Field("count", &Percentiles::count));
+template <>
+inline constexpr auto fieldsOf<Counters::OfSize> =
+    std::tuple(Field("rows", &Counters::OfSize::rows), Field("executions", &Counters::OfSize::executions),
+               Field("requests", &Counters::OfSize::requests),
+               Field("queueNs", [](const Counters::OfSize& size) { return size.sums.queue; }),
+               Field("inputNs", [](const Counters::OfSize& size) { return size.sums.input; }),
+               Field("computeNs", [](const Counters::OfSize& size) { return size.sums.compute; }),
+               Field("outputNs", [](const Counters::OfSize& size) { return size.sums.output; }));
 
-Napi::Object percentilesValue(Napi::Env env, const execution::Samples::Percentiles& percentiles) {
-  const Napi::Object value = Napi::Object::New(env);
-  value.Set("p50", percentiles.p50);
-  value.Set("p95", percentiles.p95);
-  value.Set("p99", percentiles.p99);
-  value.Set("count", static_cast<double>(percentiles.count));
-  return value;
-}
+namespace {
 
 Napi::Value stats(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Env env = info.Env();
-    const Session& session = *handleOf(info).open().session();
-    // in the order in which a request comes through them: one that ends meanwhile is under way still, or counted
-    const auto waiting = static_cast<double>(session.waiting());
-    const auto inFlight = static_cast<double>(session.running());
-    const execution::Stats::Snapshot snapshot = session.stats();
-    const Napi::Object value = Napi::Object::New(env);
-    value.Set("waiting", waiting);
-    value.Set("inFlight", inFlight);
-    value.Set("completed", static_cast<double>(snapshot.counts.requests));
-    value.Set("failed", static_cast<double>(snapshot.counts.failures));
-    value.Set("cancelled", static_cast<double>(snapshot.counts.cancelled));
-    value.Set("batches", static_cast<double>(snapshot.counts.batches));
-    value.Set("bytesCopied", static_cast<double>(snapshot.counts.bytesCopied));
-    value.Set("queueMs", percentilesValue(env, snapshot.queue));
-    value.Set("copyInMs", percentilesValue(env, snapshot.copyIn));
-    value.Set("computeMs", percentilesValue(env, snapshot.compute));
-    value.Set("copyOutMs", percentilesValue(env, snapshot.copyOut));
-    return value;
-  });
+  const execution::Session& session = *handleOf(info).open().session();
+  // in the order in which a request comes through them: one that ends meanwhile is under way still, or counted
+  const std::size_t waiting = session.waiting();
+  const std::size_t inFlight = session.running();
+  const execution::Stats::Snapshot all = session.stats();
+  return objectOf(info.Env(), Field("waiting", waiting), Field("inFlight", inFlight),
+                  Field("completed", all.counts.requests), Field("failed", all.counts.failures),
+                  Field("cancelled", all.counts.cancelled), Field("batches", all.counts.batches),
+                  Field("bytesCopied", all.counts.bytesCopied), Field("queueMs", all.queue),
+                  Field("copyInMs", all.copyIn), Field("computeMs", all.compute), Field("copyOutMs", all.copyOut));
 }
 
 // counters(): sums since the session began
 Napi::Value counters(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Env env = info.Env();
-    const Counters::Snapshot all = handleOf(info).open().session()->counters();
-    const Napi::Object value = numbersValue(env, {{"requests", all.requests},
-                                                  {"rows", all.rows},
-                                                  {"executions", all.executions},
-                                                  {"queueNs", all.sums.queue},
-                                                  {"inputNs", all.sums.input},
-                                                  {"computeNs", all.sums.compute},
-                                                  {"outputNs", all.sums.output}});
-    value.Set("failures", numbersValue(env, {{"rejected", all.rejected},
-                                             {"queueTimeout", all.timedOut},
-                                             {"cancelledWaiting", all.cancelledWaiting},
-                                             {"cancelledRunning", all.cancelledRunning},
-                                             {"failed", all.failed}}));
-    value.Set("sampled", numbersValue(env, {{"executions", all.sampled},
-                                            {"copyInNs", all.device.input},
-                                            {"computeNs", all.device.compute},
-                                            {"copyOutNs", all.device.output}}));
-    const Napi::Array sizes = Napi::Array::New(env);
-    for (const Counters::OfSize& size : all.sizes) {
-      sizes.Set(sizes.Length(), numbersValue(env, {{"rows", static_cast<uint64_t>(size.rows)},
-                                                   {"executions", size.executions},
-                                                   {"requests", size.requests},
-                                                   {"queueNs", size.sums.queue},
-                                                   {"inputNs", size.sums.input},
-                                                   {"computeNs", size.sums.compute},
-                                                   {"outputNs", size.sums.output}}));
-    }
-    value.Set("batchSizes", sizes);
-    return value;
-  });
+  const Napi::Env env = info.Env();
+  const Counters::Snapshot all = handleOf(info).open().session()->counters();
+  const Napi::Object failures = objectOf(env, Field("rejected", all.rejected), Field("queueTimeout", all.timedOut),
+                                         Field("cancelledWaiting", all.cancelledWaiting),
+                                         Field("cancelledRunning", all.cancelledRunning), Field("failed", all.failed));
+  const Napi::Object sampled = objectOf(env, Field("executions", all.sampled), Field("copyInNs", all.device.input),
+                                        Field("computeNs", all.device.compute), Field("copyOutNs", all.device.output));
+  return objectOf(env, Field("requests", all.requests), Field("rows", all.rows), Field("executions", all.executions),
+                  Field("queueNs", all.sums.queue), Field("inputNs", all.sums.input),
+                  Field("computeNs", all.sums.compute), Field("outputNs", all.sums.output), Field("failures", failures),
+                  Field("sampled", sampled), Field("batchSizes", all.sizes));
+}
+
+// observed(): [{ name, shape, count, nonFinite, min, max, width, counts: Float64Array }], of the outputs that some
+// inference has computed
+std::vector<Napi::Object> observed(const Napi::CallbackInfo& info) {
+  const auto& engine = dynamic_cast<const cpu::Engine&>(handleOf(info).open().engine());
+  const cpu::Observer& observer = *engine.observer();
+  std::vector<Napi::Object> all;
+  for (std::size_t i = 0; i < observer.outputs().size(); ++i) {
+    const cpu::Observer::Seen seen = observer.seen(i);
+    if (!seen.any) continue;
+    const cpu::Histogram& histogram = seen.histogram;
+    const std::vector<double> counts(histogram.counts().begin(), histogram.counts().end());
+    all.push_back(objectOf(info.Env(), Field("name", observer.outputs()[i].name), Field("shape", seen.shape),
+                           Field("count", histogram.finite()), Field("nonFinite", histogram.nonFinite()),
+                           Field("min", histogram.min()), Field("max", histogram.max()),
+                           Field("width", histogram.width()), Field("counts", counts)));
+  }
+  return all;
 }
 
 }  // namespace
 
-void exportStats(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
-  engine.Set("stats", keeping(env, stats, "stats", handle));
-  engine.Set("counters", keeping(env, counters, "counters", handle));
+void exportStats(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
+  setFunctions(engine, handle, {{"stats", guarded<stats>}, {"counters", guarded<counters>}});
+  const auto* cpu = dynamic_cast<const cpu::Engine*>(&handle->client->engine());
+  if (cpu != nullptr && cpu->observer()) setFunctions(engine, handle, {{"observed", guarded<observed>}});
 }
 
 }  // namespace nt::node

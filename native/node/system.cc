@@ -9,9 +9,7 @@
 #include "../onnxruntime/library.h"
 #include "../tensorrt/library.h"
 #include "environment.h"
-#include "errors.h"
 #include "exports.h"
-#include "values.h"
 
 namespace nt::node {
 namespace {
@@ -21,11 +19,45 @@ struct LibraryReport {
   bool hasBuilder = false, buildsWithoutGpu = false;
 };
 
+struct DriverReport {
+  std::string path, version, error;
+};
+
 struct SystemReport {
-  std::string driverPath, driverVersion, driverError, searchError;
+  DriverReport driver;
+  std::string searchError;
   std::vector<cuda::DeviceFacts> devices;
   std::vector<LibraryReport> libraries;
 };
+
+}  // namespace
+
+using cuda::DeviceFacts;
+
+// An empty text is left out: absent means "nothing to say".
+template <>
+inline constexpr auto fieldsOf<LibraryReport> = std::tuple(
+    fieldIfAny("path", &LibraryReport::path), fieldIfAny("foundBy", &LibraryReport::by),
+    fieldIfAny("kind", &LibraryReport::kind), fieldIfAny("version", &LibraryReport::version),
+    fieldIfAny("name", &LibraryReport::name), fieldIfAny("parser", &LibraryReport::parser),
+    fieldIfAny("parserError", &LibraryReport::parserError), fieldIfAny("error", &LibraryReport::error),
+    fieldIfAny("cannotRun", &LibraryReport::cannotRun), fieldIfAny("cannotBuild", &LibraryReport::cannotBuild),
+    Field("hasBuilder", &LibraryReport::hasBuilder), Field("buildsWithoutGpu", &LibraryReport::buildsWithoutGpu));
+template <>
+inline constexpr auto fieldsOf<DeviceFacts> =
+    std::tuple(Field("index", &DeviceFacts::index), Field("name", &DeviceFacts::name),
+               Field("computeCapability", &DeviceFacts::computeCapability), Field("memory", &DeviceFacts::memory),
+               Field("multiprocessors", &DeviceFacts::multiprocessors), Field("integrated", &DeviceFacts::integrated));
+template <>
+inline constexpr auto fieldsOf<DriverReport> =
+    std::tuple(fieldIfAny("path", &DriverReport::path), fieldIfAny("version", &DriverReport::version),
+               fieldIfAny("error", &DriverReport::error));
+template <>
+inline constexpr auto fieldsOf<SystemReport> =
+    std::tuple(Field("driver", &SystemReport::driver), Field("devices", &SystemReport::devices),
+               Field("libraries", &SystemReport::libraries), fieldIfAny("searchError", &SystemReport::searchError));
+
+namespace {
 
 // The reason that holds for all of the GPUs; empty where there is none, or for one there is not.
 std::string forEach(const std::vector<cuda::DeviceFacts>& gpus, const finding::Identity& library,
@@ -65,11 +97,11 @@ SystemReport systemReport(const std::string& explicitPath) {
   SystemReport report;
   try {
     const cuda::Driver& driver = cuda::Driver::get();
-    report.driverPath = driver.path();
-    report.driverVersion = driver.version();
+    report.driver.path = driver.path();
+    report.driver.version = driver.version();
     report.devices = cuda::listDevices(driver);
   } catch (const Error& error) {
-    report.driverError = error.what();
+    report.driver.error = error.what();
   }
   try {
     for (const finding::Found& found : finding::findLibraries(explicitPath)) {
@@ -84,89 +116,28 @@ SystemReport systemReport(const std::string& explicitPath) {
   return report;
 }
 
-// Empty texts are left out: absent means "nothing to say".
-void setText(Napi::Object& object, const char* key, const std::string& text) {
-  if (!text.empty()) object.Set(key, text);
-}
-
-Napi::Object libraryValue(Napi::Env env, const LibraryReport& library) {
-  Napi::Object value = Napi::Object::New(env);
-  setText(value, "path", library.path);
-  setText(value, "foundBy", library.by);
-  setText(value, "kind", library.kind);
-  setText(value, "version", library.version);
-  setText(value, "name", library.name);
-  setText(value, "parser", library.parser);
-  setText(value, "parserError", library.parserError);
-  setText(value, "error", library.error);
-  setText(value, "cannotRun", library.cannotRun);
-  setText(value, "cannotBuild", library.cannotBuild);
-  value.Set("hasBuilder", library.hasBuilder);
-  value.Set("buildsWithoutGpu", library.buildsWithoutGpu);
-  return value;
-}
-
-Napi::Object deviceValue(Napi::Env env, const cuda::DeviceFacts& device) {
-  const Napi::Object value = Napi::Object::New(env);
-  value.Set("index", device.index);
-  value.Set("name", device.name);
-  value.Set("computeCapability", device.computeCapability());
-  value.Set("memory", static_cast<double>(device.memory));
-  value.Set("multiprocessors", device.multiprocessors);
-  value.Set("integrated", device.integrated);
-  return value;
-}
-
-Napi::Value reportValue(Napi::Env env, const SystemReport& report) {
-  Napi::Object value = Napi::Object::New(env);
-  Napi::Object driver = Napi::Object::New(env);
-  setText(driver, "path", report.driverPath);
-  setText(driver, "version", report.driverVersion);
-  setText(driver, "error", report.driverError);
-  value.Set("driver", driver);
-  const Napi::Array devices = Napi::Array::New(env);
-  for (const auto& device : report.devices) devices.Set(devices.Length(), deviceValue(env, device));
-  value.Set("devices", devices);
-  const Napi::Array libraries = Napi::Array::New(env);
-  for (const auto& library : report.libraries) libraries.Set(libraries.Length(), libraryValue(env, library));
-  value.Set("libraries", libraries);
-  setText(value, "searchError", report.searchError);
-  return value;
-}
-
 // inspectSystem(explicitPath: string): Promise<report>
 Napi::Value inspectSystem(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const std::string path = info.Length() > 0 && info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "";
-    return Environment::of(info.Env())->run(info.Env(), [path]() -> Environment::Finish {
-      return [report = systemReport(path)](Napi::Env env) { return reportValue(env, report); };
-    });
-  });
+  const std::string path = info[0].IsString() ? fromJs<std::string>(info[0], "path") : "";
+  return Environment::of(info.Env())->run(info.Env(), [path] { return systemReport(path); });
+}
+
+onnxruntime::Wanted wantedIn(const Napi::CallbackInfo& info) {
+  return {fromJs<std::string>(info[0], "path"), fromJs<std::string>(info[1], "package")};
 }
 
 // findOnnxruntime(path, package): Promise<{ path, version, name }>, of the one that this process uses from now on
 Napi::Value findOnnxruntime(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const onnxruntime::Wanted wanted{textArgument(info, 0, "path"), textArgument(info, 1, "package")};
-    return Environment::of(info.Env())->run(info.Env(), [wanted]() -> Environment::Finish {
-      return [&library = onnxruntime::Library::open(wanted)](Napi::Env env) -> Napi::Value {
-        const Napi::Object value = Napi::Object::New(env);
-        value.Set("path", library.path());
-        value.Set("version", library.version());
-        value.Set("name", library.name());
-        return value;
-      };
-    });
+  return Environment::of(info.Env())->run(info.Env(), [wanted = wantedIn(info)] {
+    return [&library = onnxruntime::Library::open(wanted)](Napi::Env env) {
+      return objectOf(env, Field("path", library.path()), Field("version", library.version()),
+                      Field("name", library.name()));
+    };
   });
 }
 
 // locateOnnxruntime(path, package): string, of the one that would be used; none is loaded
-Napi::Value locateOnnxruntime(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const onnxruntime::Wanted wanted{textArgument(info, 0, "path"), textArgument(info, 1, "package")};
-    return Napi::String::New(info.Env(), onnxruntime::locateLibrary(wanted));
-  });
-}
+std::string locateOnnxruntime(const Napi::CallbackInfo& info) { return onnxruntime::locateLibrary(wantedIn(info)); }
 
 // The GPU to build for. TensorRT-RTX builds without one.
 std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int device) {
@@ -188,46 +159,33 @@ std::string parserOf(const tensorrt::Library& library) {
   }
 }
 
-Napi::Value choiceValue(Napi::Env env, const finding::BuilderChoice& choice,
-                        const std::optional<cuda::DeviceFacts>& gpu, const std::string& parser) {
-  const tensorrt::Library& library = choice.library;
-  Napi::Object value = Napi::Object::New(env);
-  value.Set("path", library.path());
-  value.Set("kind", tensorrt::kindName(library.kind()));
-  value.Set("version", library.version().text());
-  value.Set("name", library.name());
-  setText(value, "doubt", choice.doubt);
-  setText(value, "parser", parser);
-  if (gpu) value.Set("gpu", deviceValue(env, *gpu));
-  return value;
-}
-
 // chooseBuilder({ tensorrt, device, toRun?, parser? }): Promise<choice>: who would build, as build() chooses; toRun:
 // and can run it; parser: and with which ONNX parser, which is loaded for it.
 Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Object options = objectArgument(info, 0, "options");
-    const std::string path = stringOf(options, "tensorrt");
-    const int device = static_cast<int>(integerOf(options, "device", 0));
-    const bool toRun = integerOf(options, "toRun", 0) != 0;
-    const bool withParser = integerOf(options, "parser", 0) != 0;
-    return Environment::of(info.Env())->run(info.Env(), [path, device, toRun, withParser]() -> Environment::Finish {
-      const finding::BuilderChoice choice = finding::chooseForBuilding(path, device, toRun);
-      const std::string parser = withParser ? parserOf(choice.library) : "";
-      return [choice, parser, gpu = gpuFor(choice.library, device)](Napi::Env env) {
-        return choiceValue(env, choice, gpu, parser);
-      };
-    });
+  const auto options = fromJs<Napi::Object>(info[0], "options");
+  const auto path = property<std::string>(options, "tensorrt");
+  const int device = property<int>(options, "device");
+  const bool toRun = property<bool>(options, "toRun");
+  const bool withParser = property<bool>(options, "parser");
+  return Environment::of(info.Env())->run(info.Env(), [path, device, toRun, withParser] {
+    const finding::BuilderChoice choice = finding::chooseForBuilding(path, device, toRun);
+    const std::string parser = withParser ? parserOf(choice.library) : "";
+    return [choice, parser, gpu = gpuFor(choice.library, device)](Napi::Env env) {
+      const tensorrt::Library& library = choice.library;
+      return objectOf(env, Field("path", library.path()), Field("kind", tensorrt::kindName(library.kind())),
+                      Field("version", library.version().text()), Field("name", library.name()),
+                      fieldIfAny("doubt", choice.doubt), fieldIfAny("parser", parser), Field("gpu", gpu));
+    };
   });
 }
 
 }  // namespace
 
-void exportSystem(Napi::Env env, Napi::Object exports) {
-  exports.Set("chooseBuilder", Napi::Function::New(env, chooseBuilder));
-  exports.Set("locateOnnxruntime", Napi::Function::New(env, locateOnnxruntime));
-  exports.Set("findOnnxruntime", Napi::Function::New(env, findOnnxruntime));
-  exports.Set("inspectSystem", Napi::Function::New(env, inspectSystem));
+void exportSystem(Napi::Object exports) {
+  setFunctions(exports, {{"chooseBuilder", guarded<chooseBuilder>},
+                         {"locateOnnxruntime", guarded<locateOnnxruntime>},
+                         {"findOnnxruntime", guarded<findOnnxruntime>},
+                         {"inspectSystem", guarded<inspectSystem>}});
 }
 
 }  // namespace nt::node

@@ -12,50 +12,36 @@ Napi::Object slotsValue(Napi::Env env, const std::array<tensorrt::Slot, tensorrt
   const Napi::Object value = Napi::Object::New(env);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].index < 0) continue;
-    const Napi::Object slot = Napi::Object::New(env);
-    slot.Set(key, static_cast<double>(slots[i].index));
-    slot.Set("since", static_cast<double>(slots[i].since));
-    value.Set(tensorrt::kFamilyNames[i], slot);
+    value.Set(tensorrt::kFamilyNames[i], objectOf(env, Field(key, slots[i].index), Field("since", slots[i].since)));
   }
   return value;
 }
 
-Napi::Value methodTable(const Napi::CallbackInfo& info) {
-  const Napi::Array rows = Napi::Array::New(info.Env());
+std::vector<Napi::Object> methodTable(const Napi::CallbackInfo& info) {
+  std::vector<Napi::Object> rows;
   for (const tensorrt::MethodRow& row : tensorrt::methodRows()) {
     const bool destructor = std::strcmp(row.parameters, "~") == 0;
-    const Napi::Object value = Napi::Object::New(info.Env());
-    value.Set("interface", row.interface);
-    value.Set("method", destructor ? "~" : row.method);
-    value.Set("parameters", destructor ? "" : row.parameters);
-    value.Set("slots", slotsValue(info.Env(), row.slots, "index"));
-    rows.Set(rows.Length(), value);
+    rows.push_back(objectOf(info.Env(), Field("interface", row.interface),
+                            Field("method", destructor ? "~" : row.method),
+                            Field("parameters", destructor ? "" : row.parameters),
+                            Field("slots", slotsValue(info.Env(), row.slots, "index"))));
   }
   return rows;
 }
 
-Napi::Value enumTable(const Napi::CallbackInfo& info) {
-  const Napi::Array rows = Napi::Array::New(info.Env());
+std::vector<Napi::Object> enumTable(const Napi::CallbackInfo& info) {
+  std::vector<Napi::Object> rows;
   for (const tensorrt::EnumRow& row : tensorrt::enumRows()) {
-    const Napi::Object value = Napi::Object::New(info.Env());
-    value.Set("enum", row.enumeration);
-    value.Set("name", row.enumerator);
-    value.Set("values", slotsValue(info.Env(), row.slots, "number"));
-    rows.Set(rows.Length(), value);
+    rows.push_back(objectOf(info.Env(), Field("enum", row.enumeration), Field("name", row.enumerator),
+                            Field("values", slotsValue(info.Env(), row.slots, "number"))));
   }
   return rows;
 }
 
-Napi::Value ortTable(const Napi::CallbackInfo& info) {
-  const Napi::Array rows = Napi::Array::New(info.Env());
-  const auto add = [&](const char* name, int index, int since) {
-    const Napi::Object value = Napi::Object::New(info.Env());
-    value.Set("name", name);
-    value.Set("index", index);
-    value.Set("since", since);
-    rows.Set(rows.Length(), value);
-  };
-#define ORT_FUNCTION(index, since, name, returns, parameters) add(#name, index, since);
+std::vector<Napi::Object> ortTable(const Napi::CallbackInfo& info) {
+  std::vector<Napi::Object> rows;
+#define ORT_FUNCTION(index, since, name, returns, parameters) \
+  rows.push_back(objectOf(info.Env(), Field("name", #name), Field("index", index), Field("since", since)));
 #include "../onnxruntime/functions.def"
 #undef ORT_FUNCTION
   return rows;
@@ -63,10 +49,10 @@ Napi::Value ortTable(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void exportTables(Napi::Env env, Napi::Object exports) {
-  exports.Set("methodTable", Napi::Function::New(env, methodTable));
-  exports.Set("enumTable", Napi::Function::New(env, enumTable));
-  exports.Set("ortTable", Napi::Function::New(env, ortTable));
+void exportTables(Napi::Object exports) {
+  setFunctions(
+      exports,
+      {{"methodTable", guarded<methodTable>}, {"enumTable", guarded<enumTable>}, {"ortTable", guarded<ortTable>}});
 }
 
 }  // namespace nt::node

@@ -7,22 +7,15 @@
 #include "../vision/blend.h"
 #include "../vision/draw.h"
 #include "../vision/overlay.h"
-#include "errors.h"
 #include "exports.h"
 #include "pictures.h"
 #include "pinned.h"
 #include "pixels.h"
-#include "values.h"
 
 namespace nt::node {
 namespace {
 
 using vision::Canvas;
-
-double numberAt(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
-  if (info.Length() <= index || !info[index].IsNumber()) throwExpected("a number", name);
-  return info[index].As<Napi::Number>().DoubleValue();
-}
 
 // A copy of the numbers: few, and JavaScript's may change meanwhile.
 std::vector<double> numbersAt(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
@@ -38,13 +31,13 @@ class Job {
  public:
   explicit Job(const Napi::CallbackInfo& info) : work_(info.Env()) {
     sync_ = info[0].ToBoolean();
-    const Napi::Object given = objectArgument(info, 1, "picture");
+    const Napi::Object given = fromJs<Napi::Object>(info[1], "picture");
     picture_ = pictureOf(work_, given);
-    inPlace_ = integerOf(given, "inPlace", 0) != 0;
-    if (inPlace_ && !vision::isPaintable(picture_.format)) refuse("a picture of 8 bits, to be painted in place");
+    inPlace_ = property<bool>(given, "inPlace");
+    if (inPlace_ && !vision::isPaintable(picture_.format)) throwExpected("a picture of 8 bits, to be painted in place");
     const bool isPlain =
         picture_.format == vision::Format::rgb && picture_.stride == vision::rowBytes(picture_.format, picture_.width);
-    if (!inPlace_ && !isPlain) refuse("RGB without gaps between rows, of which a copy is made");
+    if (!inPlace_ && !isPlain) throwExpected("RGB without gaps between rows, of which a copy is made");
     width = picture_.width;
     height = picture_.height;
   }
@@ -123,14 +116,12 @@ vision::HideStyle hideStyleAt(const Napi::CallbackInfo& info, std::size_t index)
 
 // hideRegions(sync, picture, regions, style): regions of [left, top, right, bottom], one after the other
 Napi::Value hideRegions(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] {
-    Job job(info);
-    const std::vector<double> regions = numbersAt(info, 2, "regions");
-    checkWithin(regions, "regions");
-    return job.paint([regions, style = hideStyleAt(info, 3)](auto& surface) {
-      for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
-        vision::hideRegion(surface, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
-    });
+  Job job(info);
+  const std::vector<double> regions = numbersAt(info, 2, "regions");
+  checkWithin(regions, "regions");
+  return job.paint([regions, style = hideStyleAt(info, 3)](auto& surface) {
+    for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
+      vision::hideRegion(surface, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
   });
 }
 
@@ -152,27 +143,23 @@ vision::Placed<T> placedAt(Job& job, const Napi::CallbackInfo& info, std::size_t
 
 // hideMask(sync, picture, mask, area, style)
 Napi::Value hideMask(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] {
-    Job job(info);
-    const auto mask = placedAt<uint8_t>(job, info, 2, 3);
-    return job.paint([mask, style = hideStyleAt(info, 4)](auto& surface) { vision::hideMask(surface, mask, style); });
-  });
+  Job job(info);
+  const auto mask = placedAt<uint8_t>(job, info, 2, 3);
+  return job.paint([mask, style = hideStyleAt(info, 4)](auto& surface) { vision::hideMask(surface, mask, style); });
 }
 
 // overlayMask(sync, picture, mask, area, palette, opacity)
 Napi::Value overlayMask(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] {
-    Job job(info);
-    const auto mask = placedAt<uint8_t>(job, info, 2, 3);
-    const Bytes colors = viewOf(info[4], "palette");
-    vision::Palette palette;
-    if (colors.size != palette.size()) throwExpected("256 colours", "palette");
-    std::memcpy(palette.data(), colors.data, colors.size);
-    const double opacity = numberAt(info, 5, "opacity");
-    if (!(opacity >= 0 && opacity <= 1)) throwExpected("a number from 0 to 1", "opacity");
-    return job.paint(
-        [mask, palette, opacity](auto& surface) { vision::overlayClasses(surface, mask, palette, opacity); });
-  });
+  Job job(info);
+  const auto mask = placedAt<uint8_t>(job, info, 2, 3);
+  const Bytes colors = viewOf(info[4], "palette");
+  vision::Palette palette;
+  if (colors.size != palette.size()) throwExpected("256 colours", "palette");
+  std::memcpy(palette.data(), colors.data, colors.size);
+  const double opacity = fromJs<double>(info[5], "opacity");
+  if (!(opacity >= 0 && opacity <= 1)) throwExpected("a number from 0 to 1", "opacity");
+  return job.paint(
+      [mask, palette, opacity](auto& surface) { vision::overlayClasses(surface, mask, palette, opacity); });
 }
 
 // cutOut(sync, picture, mask, area, background): no bytes, those of a colour, or those of a picture
@@ -192,11 +179,8 @@ Napi::Value cutOutBy(const Napi::CallbackInfo& info) {
   });
 }
 Napi::Value cutOut(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] {
-    const bool isFloat =
-        info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
-    return isFloat ? cutOutBy<float>(info) : cutOutBy<uint8_t>(info);
-  });
+  const bool isFloat = info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+  return isFloat ? cutOutBy<float>(info) : cutOutBy<uint8_t>(info);
 }
 
 struct Tiles {
@@ -233,25 +217,23 @@ void drawStroke(Surface& surface, const double* stroke, const Tiles& tiles) {
 
 // drawStrokes(sync, picture, strokes, tiles)
 Napi::Value drawStrokes(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&] {
-    Job job(info);
-    const std::vector<double> strokes = numbersAt(info, 2, "strokes");
-    checkWithin(strokes, "strokes");
-    const PixelWork::View tiles = job.view(info[3], "tiles");
-    return job.paint([strokes, tiles = Tiles{tiles.data, tiles.size}](auto& surface) {
-      for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(surface, &strokes[i], tiles);
-    });
+  Job job(info);
+  const std::vector<double> strokes = numbersAt(info, 2, "strokes");
+  checkWithin(strokes, "strokes");
+  const PixelWork::View tiles = job.view(info[3], "tiles");
+  return job.paint([strokes, tiles = Tiles{tiles.data, tiles.size}](auto& surface) {
+    for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(surface, &strokes[i], tiles);
   });
 }
 
 }  // namespace
 
-void exportStrokes(Napi::Env env, Napi::Object exports) {
-  exports.Set("hideRegions", Napi::Function::New(env, hideRegions));
-  exports.Set("cutOut", Napi::Function::New(env, cutOut));
-  exports.Set("drawStrokes", Napi::Function::New(env, drawStrokes));
-  exports.Set("hideMask", Napi::Function::New(env, hideMask));
-  exports.Set("overlayMask", Napi::Function::New(env, overlayMask));
+void exportStrokes(Napi::Object exports) {
+  setFunctions(exports, {{"hideRegions", guarded<hideRegions>},
+                         {"cutOut", guarded<cutOut>},
+                         {"drawStrokes", guarded<drawStrokes>},
+                         {"hideMask", guarded<hideMask>},
+                         {"overlayMask", guarded<overlayMask>}});
 }
 
 }  // namespace nt::node

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "../base/error.h"
-#include "../base/exit.h"
+#include "../base/shared_library.h"
 #include "../base/text.h"
 
 namespace nt::onnxruntime {
@@ -18,15 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNone = "ERR_TRT_NO_ONNXRUNTIME";
 
-// The file that the library came from, with links resolved.
-std::string fileOf(void* symbol, const std::string& fallback) {
-  Dl_info info{};
-  if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return fallback;
-  std::error_code failed;
-  const fs::path resolved = fs::weakly_canonical(info.dli_fname, failed);
-  return failed ? info.dli_fname : resolved.string();
-}
-
 struct Opened {
   const OrtApiBase* base = nullptr;
   std::string path;
@@ -35,18 +26,14 @@ struct Opened {
 // Nothing where the file is not there or no onnxruntime; the reason is then appended.
 std::optional<Opened> tryOpen(const std::string& file, std::string& reasons) {
   if (!reasons.empty()) reasons += "; ";
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) {
-    reasons += orEmpty(dlerror());
-    return std::nullopt;
-  }
-  armExit();
+  void* handle = openLibrary(file, reasons);
+  if (handle == nullptr) return std::nullopt;
   void* symbol = dlsym(handle, "OrtGetApiBase");
   if (symbol == nullptr) {
     reasons += file + " is no onnxruntime: it has no OrtGetApiBase";
     return std::nullopt;
   }
-  return Opened{reinterpret_cast<const OrtApiBase* (*)()>(symbol)(), fileOf(symbol, file)};
+  return Opened{reinterpret_cast<const OrtApiBase* (*)()>(symbol)(), resolvedFileOf(symbol, file)};
 }
 
 Opened openMapped(const std::string& file) {

@@ -28,10 +28,8 @@ struct OrtApiBase {
 // Enumerations are ints on both sides: a library may have numbers that are not known here.
 using ErrorCode = int;          // OrtErrorCode
 using LoggingLevel = int;       // OrtLoggingLevel
-using ExecutionMode = int;      // ExecutionMode
 using OptimizationLevel = int;  // GraphOptimizationLevel
 using ElementType = int;        // ONNXTensorElementDataType; their names: dtype.h
-using OnnxType = int;           // ONNXType
 using AllocatorType = int;      // OrtAllocatorType
 using MemoryType = int;         // OrtMemType
 

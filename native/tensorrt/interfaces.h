@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "dtype.h"
 #include "library.h"
 
 namespace nt::tensorrt {
@@ -57,6 +56,8 @@ class Tensor : public Reference {
   std::string name() const;
   Dims dimensions() const { return call<Method::VTensor_getDimensions>(); }
   int32_t type() const { return call<Method::VTensor_getType>(); }
+  std::optional<DType> dtype() const { return library().dtypeOf(type()); }
+  std::string typeName() const { return library().dtypeText(type()); }
   // Empty where the model names none.
   std::string dimensionName(int32_t dimension) const;
   bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }

@@ -6,28 +6,13 @@
 #include <filesystem>
 #include <map>
 
-#include "../base/exit.h"
-#include "dtype.h"
+#include "../base/shared_library.h"
 #include "failure.h"
 
 namespace nt::tensorrt {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string loaderError() {
-  const char* text = dlerror();
-  return text == nullptr ? "unknown error" : text;
-}
-
-// The file a dlopen handle came from, with links resolved.
-std::string fileOf(void* symbol, const std::string& fallback) {
-  Dl_info info{};
-  if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return fallback;
-  std::error_code ignored;
-  const fs::path resolved = fs::weakly_canonical(info.dli_fname, ignored);
-  return ignored ? info.dli_fname : resolved.string();
-}
 
 // Of the files that are open; leaked on purpose: nothing of ours is destroyed at exit, when TensorRT's threads may
 // still run.
@@ -99,16 +84,16 @@ const Library* Library::opened(const std::string& path) {
 }
 
 Library::Library(const std::string& path) {
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle_ == nullptr) throw Error("ERR_TRT_NO_LIBRARY", "Cannot load " + path + ": " + loaderError());
-  armExit();
+  std::string reason;
+  handle_ = openLibrary(path, reason);
+  if (handle_ == nullptr) throw Error("ERR_TRT_NO_LIBRARY", "Cannot load " + path + ": " + reason);
   auto* versionOf = reinterpret_cast<int (*)()>(symbol("getInferLibVersion"));
   createRuntime_ = reinterpret_cast<Create>(symbol("createInferRuntime_INTERNAL"));
   if (versionOf == nullptr || createRuntime_ == nullptr) {
     throw Error("ERR_TRT_NO_LIBRARY",
                 path + " is no TensorRT library: it has no getInferLibVersion or createInferRuntime_INTERNAL");
   }
-  path_ = fileOf(reinterpret_cast<void*>(versionOf), path);
+  path_ = resolvedFileOf(reinterpret_cast<void*>(versionOf), path);
   versionNumber_ = versionOf();
   version_ = Version::fromNumber(versionNumber_);
   kind_ = kindOf(path_);
@@ -143,6 +128,11 @@ int32_t Library::requireType(const std::string& dtype) const {
   const auto enumerator = dtypeEnumerator(*type);
   if (!enumerator) throw Error("ERR_TRT_UNSUPPORTED", "TensorRT has no data type " + dtype);
   return require(*enumerator);
+}
+
+std::string Library::dtypeText(int32_t number) const {
+  const auto type = dtypeOf(number);
+  return type ? dtypeName(*type) : "unknown";
 }
 
 void* Library::createRuntime() const {
@@ -188,19 +178,16 @@ ParserLibrary Library::openParser() const {
   const std::string file = parserFile(kind_, version_.major);
   std::string reasons;
   for (const std::string& path : {(fs::path(path_).parent_path() / file).string(), file}) {
-    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (handle == nullptr) {
-      reasons += (reasons.empty() ? "" : "; ") + loaderError();
-      continue;
-    }
-    armExit();
+    if (!reasons.empty()) reasons += "; ";
+    void* handle = openLibrary(path, reasons);
+    if (handle == nullptr) continue;
     auto* create = dlsym(handle, "createNvOnnxParser_INTERNAL");
     auto* versionOf = reinterpret_cast<int (*)()>(dlsym(handle, "getNvOnnxParserVersion"));
     if (create == nullptr || versionOf == nullptr) {
       throw Error("ERR_TRT_NO_LIBRARY", path + " is no ONNX parser of TensorRT");
     }
     auto* createRefitter = dlsym(handle, "createNvOnnxParserRefitter_INTERNAL");
-    return {fileOf(create, path), reinterpret_cast<ParserLibrary::Create>(create),
+    return {resolvedFileOf(create, path), reinterpret_cast<ParserLibrary::Create>(create),
             reinterpret_cast<ParserLibrary::Create>(createRefitter), versionOf()};
   }
   throw Error("ERR_TRT_NO_LIBRARY", "No ONNX parser was found for the " + name() + " at " + path_ + ": " + reasons);

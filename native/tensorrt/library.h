@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../base/error.h"
+#include "dtype.h"
 #include "enums.h"
 #include "logger.h"
 #include "methods.h"
@@ -70,6 +71,9 @@ class Library {
   int32_t require(Enumerator enumerator) const;
   // The same of a data type by its name, such as "float16"; ERR_TRT_INVALID_ARGUMENT where there is none.
   int32_t requireType(const std::string& dtype) const;
+  // A number of TensorRT's as a data type; nothing, or "unknown", for one that there are no tensors for here.
+  std::optional<DType> dtypeOf(int32_t number) const noexcept { return dtypeByNumber(number, family_); }
+  std::string dtypeText(int32_t number) const;
 
   // Calls a method of the public object. Throws ERR_TRT_UNSUPPORTED where this version lacks it.
   template <Method M, class... Args>

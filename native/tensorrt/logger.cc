@@ -12,22 +12,14 @@ constexpr int32_t kError = 1;
 constexpr int32_t kInfo = 3;
 constexpr const char* kSeverities[] = {"internal error", "error", "warning", "info"};
 
-// nvinfer1::ILogger of TensorRT 10
-class Logger10 {
+// nvinfer1::ILogger: Unversioned in TensorRT 10. There the destructor's entries come after log(), in what is Versioned
+// it has those of the base.
+template <class Base>
+class LoggerOf : public Base {
  public:
-  explicit Logger10(Log& log) : log_(log) {}
+  explicit LoggerOf(Log& log) : Base("ILogger"), log_(log) {}
   virtual void log(int32_t severity, const char* message) noexcept { log_.write(severity, message); }
-  virtual ~Logger10() = default;
-
- private:
-  Log& log_;
-};
-
-// nvinfer1::ILogger since TensorRT 11 and TensorRT-RTX 1.5
-class LoggerVersioned : public Versioned {
- public:
-  explicit LoggerVersioned(Log& log) : Versioned("ILogger"), log_(log) {}
-  virtual void log(int32_t severity, const char* message) noexcept { log_.write(severity, message); }
+  virtual ~LoggerOf() = default;
 
  private:
   Log& log_;
@@ -78,8 +70,8 @@ int32_t subscribedLevel() {
 }
 
 void* newLogger(Family family, Log& log) {
-  if (family == Family::trt10) return new Logger10(log);
-  return new LoggerVersioned(log);
+  if (family == Family::trt10) return new LoggerOf<Unversioned>(log);
+  return new LoggerOf<Versioned>(log);
 }
 
 void Log::write(int32_t severity, const char* message) noexcept try {

@@ -3,84 +3,58 @@
 #include "versioned.h"
 
 namespace nt::tensorrt {
-
-struct OutputAllocator::State {
-  Reserve reserve;
-  Dims shape;
-  bool told = false;
-  std::exception_ptr failure;
-
-  void* allocate(uint64_t bytes) noexcept try { return reserve(bytes); } catch (...) {
-    failure = std::current_exception();
-    return nullptr;  // the enqueue fails
-  }
-  void tell(const Dims& dims) noexcept {
-    shape = dims;
-    told = dims.valid();
-  }
-};
-
 namespace {
 
-using AllocatorState = OutputAllocator::State;
-
-// TensorRT 10 and 11
-class AllocatorMainline : public Versioned {
+// The entry that TensorRT 10 and 11 have before the others, and TensorRT-RTX does not.
+class Synchronous : public Versioned {
  public:
-  explicit AllocatorMainline(AllocatorState& state) : Versioned("IOutputAllocator"), state_(state) {}
-  virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept {
-    return state_.allocate(bytes);
-  }
-  virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
-    return state_.allocate(bytes);
-  }
-  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
-
- private:
-  AllocatorState& state_;
+  using Versioned::Versioned;
+  virtual void* reallocateOutput(const char* name, void* memory, uint64_t bytes, uint64_t alignment) noexcept = 0;
 };
 
-// TensorRT-RTX, which has no synchronous form
-class AllocatorRtx : public Versioned {
+template <class Base>
+class AllocatorOf : public Base {
  public:
-  explicit AllocatorRtx(AllocatorState& state) : Versioned("IOutputAllocator"), state_(state) {}
+  explicit AllocatorOf(OutputAllocator& allocator) : Base("IOutputAllocator"), allocator_(allocator) {}
+  // virtual where the base has it
+  void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept { return allocator_.allocate(bytes); }
   virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
-    return state_.allocate(bytes);
+    return allocator_.allocate(bytes);
   }
-  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
+  virtual void notifyShape(const char*, const Dims& shape) noexcept { allocator_.tell(shape); }
 
  private:
-  AllocatorState& state_;
+  OutputAllocator& allocator_;
 };
-
-bool mainline(Family family) { return family == Family::trt10 || family == Family::trt11; }
 
 }  // namespace
 
-OutputAllocator::OutputAllocator(Family family, Reserve reserve)
-    : state_(new State{std::move(reserve), {}, false, nullptr}),
-      object_(mainline(family) ? static_cast<void*>(new AllocatorMainline(*state_)) : new AllocatorRtx(*state_)),
-      family_(family) {}
-
-OutputAllocator::~OutputAllocator() {
-  if (mainline(family_)) {
-    delete static_cast<AllocatorMainline*>(object_);
+OutputAllocator::OutputAllocator(Family family, Reserve reserve) : reserve_(std::move(reserve)) {
+  if (family == Family::trt10 || family == Family::trt11) {
+    object_ = std::make_shared<AllocatorOf<Synchronous>>(*this);
   } else {
-    delete static_cast<AllocatorRtx*>(object_);
+    object_ = std::make_shared<AllocatorOf<Versioned>>(*this);
   }
 }
 
-void* OutputAllocator::object() const noexcept { return object_; }
-std::exception_ptr OutputAllocator::failure() const noexcept { return state_->failure; }
-
 void OutputAllocator::expect() noexcept {
-  state_->told = false;
-  state_->failure = nullptr;
+  told_ = false;
+  failure_ = nullptr;
+}
+
+void* OutputAllocator::allocate(uint64_t bytes) noexcept try { return reserve_(bytes); } catch (...) {
+  failure_ = std::current_exception();
+  return nullptr;  // the enqueue fails
+}
+
+void OutputAllocator::tell(const Dims& dims) noexcept {
+  shape_ = dims;
+  told_ = dims.valid();
 }
 
 std::optional<std::vector<int64_t>> OutputAllocator::shape() const {
-  if (!state_->told) return std::nullopt;
-  return state_->shape.vector();
+  if (!told_) return std::nullopt;
+  return shape_.vector();
 }
 
 }  // namespace nt::tensorrt

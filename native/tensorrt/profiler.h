@@ -15,14 +15,15 @@ namespace nt::tensorrt {
 class Profiler {
  public:
   explicit Profiler(Family family);
-  ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
   // The object that TensorRT calls.
-  void* object() const noexcept;
+  void* object() const noexcept { return object_.get(); }
   // Before each enqueue.
   void beginIteration() noexcept;
+  // What the object is called with.
+  void report(const char* name, float milliseconds) noexcept;
 
   struct Layer {
     std::string name;
@@ -32,12 +33,14 @@ class Profiler {
   // In the order in which TensorRT first told of them; several may have one name. Throws what noting a time threw.
   const std::vector<Layer>& layers() const;
 
-  struct State;
-
  private:
-  std::unique_ptr<State> state_;
-  void* object_;
-  Family family_;
+  Layer& find(const std::string& name);
+
+  std::shared_ptr<void> object_;
+  std::vector<Layer> layers_;
+  std::size_t next_ = 0;  // the layers come in the same order each time
+  int iteration_ = 0;
+  std::exception_ptr failure_;
 };
 
 }  // namespace nt::tensorrt

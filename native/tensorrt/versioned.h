@@ -18,4 +18,9 @@ class Versioned {
   const char* kind_;
 };
 
+// Instead of it, for an interface that has no version: TensorRT 10's.
+struct Unversioned {
+  explicit Unversioned(const char*) {}
+};
+
 }  // namespace nt::tensorrt

@@ -34,7 +34,7 @@ class FrameReader {
     // Where it waits: each of them.
     std::function<void(Frame)> onFrame;
     // Where it drops: takeNewest() has what somebody waits for.
-    std::function<void()> onNewest;
+    std::function<void()> onNewest{};
   };
   // What becomes of the pipe where frames are not taken: it fills, or it is read on, and the newest frame is kept.
   enum class WhenFull : uint8_t { wait, drop };

@@ -16,6 +16,8 @@
 namespace nt::vision::avx2 {
 
 #include "kernels.inc"
+#include "kernels_values.inc"
+#include "kernels_yuv.inc"
 
 const Kernels kernels{"avx2", combine, gather,     combineBytes, gatherBytes,  toFloat,      toHalf,
                       toByte, spread,  interleave, yuvToRgb,     greatestDown, greatestAlong};

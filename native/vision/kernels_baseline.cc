@@ -9,6 +9,8 @@
 namespace nt::vision::baseline {
 
 #include "kernels.inc"
+#include "kernels_values.inc"
+#include "kernels_yuv.inc"
 
 const Kernels kernels{"baseline", combine, gather,     combineBytes, gatherBytes,  toFloat,      toHalf,
                       toByte,     spread,  interleave, yuvToRgb,     greatestDown, greatestAlong};

@@ -10,7 +10,7 @@
 #include "../cuda/device.h"
 #include "../tensorrt/refitter.h"
 
-namespace nt::refitting {
+namespace nt::building {
 
 struct WeightsFacts {
   std::string name;
@@ -79,4 +79,4 @@ void refitFromOnnx(const cuda::DeviceContext& device, const std::shared_ptr<tens
 [[noreturn]] void refuseStripped(const cuda::DeviceContext& device,
                                  const std::shared_ptr<tensorrt::CudaEngine>& engine);
 
-}  // namespace nt::refitting
+}  // namespace nt::building

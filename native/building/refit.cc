@@ -3,11 +3,11 @@
 #include <set>
 
 #include "../base/text.h"
-#include "../building/model_bytes.h"
-#include "../building/model_check.h"
 #include "../tensorrt/failure.h"
+#include "model_bytes.h"
+#include "model_check.h"
 
-namespace nt::refitting {
+namespace nt::building {
 namespace {
 
 using tensorrt::Enumerator;
@@ -92,7 +92,7 @@ std::vector<WeightsFacts> RefittableEngine::weights() const {
     const tensorrt::Weights prototype =
         name.empty() ? tensorrt::Weights{0, nullptr, -1} : parts_->refitter->prototype(name);
     if (prototype.count >= 0) {
-      facts.dtype = tensorrt::dtypeByNumber(prototype.type, engine().library().family());
+      facts.dtype = engine().library().dtypeOf(prototype.type);
       facts.count = prototype.count;
     }
     all.push_back(std::move(facts));
@@ -109,7 +109,7 @@ void RefittableEngine::set(const std::string& name, DType dtype, int64_t count, 
     throw Error("ERR_TRT_WEIGHTS",
                 "The engine has no weights '" + name + "'; it has " + namesText(parts_->refitter->all()));
   }
-  const auto wanted = tensorrt::dtypeByNumber(prototype.type, engine().library().family());
+  const auto wanted = engine().library().dtypeOf(prototype.type);
   if (wanted != dtype) {
     throw Error("ERR_TRT_DTYPE", "Expected " +
                                      (wanted ? dtypeName(*wanted) : "type " + std::to_string(prototype.type)) +
@@ -184,4 +184,4 @@ void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<ten
       missing);
 }
 
-}  // namespace nt::refitting
+}  // namespace nt::building
