@@ -4,8 +4,8 @@
  */
 import type { Taps, WholeTaps } from '../pixels/taps.js'
 
-/** Pixels that were made at once, or on a thread: none where the picture itself was painted. */
-export type Painted<S extends boolean> = S extends true ? ArrayBuffer | undefined : Promise<ArrayBuffer | undefined>
+/** Pixels that were made on a thread: none where the picture itself was painted. */
+export type Painted = Promise<ArrayBuffer | undefined>
 
 /** A picture of 8 bits that is painted where it lies; or RGB without gaps, of which a copy is. */
 export interface NativePainted extends NativePixels {
@@ -32,38 +32,25 @@ export interface NativeVision {
    * picture's bytes are used where they are until the promise is settled; ERR_TRT_BUFFER_IN_USE where an inference uses
    * those that are painted.
    */
-  hideRegions<S extends boolean>(
-    sync: S,
-    picture: NativePainted,
-    regions: Float64Array,
-    style: Float64Array,
-  ): Painted<S>
+  hideRegions(picture: NativePainted, regions: Float64Array, style: Float64Array): Painted
   /**
    * The same of the pixels that are not zero in a mask: a byte for each pixel of an area [left, top, right, bottom] of
    * the picture.
    */
-  hideMask<S extends boolean>(
-    sync: S,
-    picture: NativePainted,
-    mask: Uint8Array,
-    area: Float64Array,
-    style: Float64Array,
-  ): Painted<S>
+  hideMask(picture: NativePainted, mask: Uint8Array, area: Float64Array, style: Float64Array): Painted
   /** The same with the mask's pixels coloured by class. `palette`: 256 times red, green, blue; `opacity`: 0 to 1. */
-  overlayMask<S extends boolean>(
-    sync: S,
+  overlayMask(
     picture: NativePainted,
     mask: Uint8Array,
     area: Float64Array,
     palette: Uint8Array,
     opacity: number,
-  ): Painted<S>
+  ): Painted
   /**
    * A copy as RGBA, alpha by the mask; or as RGB before a background of one colour (3 bytes) or of a picture of the
    * same size.
    */
   cutOut(
-    sync: false,
     picture: NativePainted,
     mask: Uint8Array | Float32Array,
     area: Float64Array,
@@ -74,21 +61,20 @@ export interface NativeVision {
    * bottom), 2 a line (x and y of its ends), 3 a tile (left, top, width, height); then the line's width or the tile's
    * offset in `tiles`, where its RGBA is; red, green, blue.
    */
-  drawStrokes<S extends boolean>(sync: S, picture: NativePainted, strokes: Float64Array, tiles: Uint8Array): Painted<S>
+  drawStrokes(picture: NativePainted, strokes: Float64Array, tiles: Uint8Array): Painted
   /**
-   * Reads `values` and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`.
-   * Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT.
+   * Reads `values` and writes `out`, which are to stay as they are meanwhile. Throws ERR_TRT_INVALID_ARGUMENT.
    */
-  makeMask(job: NativeMask, sync: boolean): Promise<void> | undefined
+  makeMask(job: NativeMask): Promise<void>
   /** As {@link makeMask}, of values that are made first. */
-  makeInstanceMask(job: NativeInstanceMask, sync: boolean): Promise<void> | undefined
+  makeInstanceMask(job: NativeInstanceMask): Promise<void>
   /**
-   * As {@link makeMask}; writes `labels`, which are 0 before. Of each part its area, left, top, width, height, and the
+   * As {@link makeMask}, or at once where `sync`; writes `labels`, which are 0 before. Of each part its area, left, top, width, height, and the
    * sums of its pixels' x and y.
    */
   labelComponents(job: NativeComponents, sync: boolean): Promise<Float64Array> | Float64Array
   /** As {@link makeMask}, of what {@link labelComponents} has written. */
-  traceOutlines(job: Omit<NativeComponents, 'data' | 'only'>, sync: boolean): Promise<NativeOutlines> | NativeOutlines
+  traceOutlines(job: Omit<NativeComponents, 'data' | 'only'>): Promise<NativeOutlines>
   /**
    * The boxes whose scores are above a threshold, at once: the best first, of equal scores that of the lower number,
    * then of the lower class. Throws ERR_TRT_INVALID_ARGUMENT.

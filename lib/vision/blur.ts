@@ -71,7 +71,7 @@ export const blurRegions = painter<readonly Box[], BlurOptions, typeof regionTab
     const boxes = checkedArray(regions, 'regions').map((region, index) => checkedBox(region, `regions[${index}]`))
     const bounds = boxes.map((box) => enlarged(edgesOf(box), style.grow))
     return {
-      native: (addon, picture) => addon.hideRegions(false, picture, Float64Array.from(bounds.flat()), numbersOf(style)),
+      native: (addon, picture) => addon.hideRegions(picture, Float64Array.from(bounds.flat()), numbersOf(style)),
       portable: (surface) => bounds.forEach((region) => hideRegion(surface, region, style)),
     }
   },
@@ -93,7 +93,7 @@ export const blurMask = painter<PlacedMask, BlurMaskOptions, typeof hideTable>('
     const style = { ...options, shape: 'rectangle', feather: 0 } as const
     return {
       mask: placed.data,
-      native: (addon, picture) => addon.hideMask(false, picture, placed.data, edgesIn(placed.area), numbersOf(style)),
+      native: (addon, picture) => addon.hideMask(picture, placed.data, edgesIn(placed.area), numbersOf(style)),
       portable: (surface) => hideMask(surface, placed, style),
     }
   },

@@ -76,7 +76,7 @@ async function cutOutOne(
     image,
     others: { mask: placed.data, background },
     native: (addon: NativeVision, picture: NativePainted) =>
-      addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
+      addon.cutOut(picture, placed.data, edgesIn(placed.area), background),
     portable: () => cutOutBytes(image, placed, background),
   }
   const data = await paintedBytes(work, cut)

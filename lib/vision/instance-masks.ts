@@ -82,7 +82,7 @@ interface Job {
 async function written({ work }: Job, cut: Cut | undefined): Promise<void> {
   const addon = pixelAddon()
   if (work === undefined) return
-  if (addon !== undefined) return await onThread(async () => addon.makeInstanceMask(work, false), cut)
+  if (addon !== undefined) return await onThread(async () => addon.makeInstanceMask(work), cut)
   combinePortably(work)
 }
 

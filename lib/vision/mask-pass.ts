@@ -79,7 +79,7 @@ export async function writeMask(
   cut: Cut | undefined,
 ): Promise<void> {
   const addon = pixelAddon()
-  if (addon !== undefined) await onThread(async () => addon.makeMask(jobOf(values, frame, mask), false), cut)
+  if (addon !== undefined) await onThread(async () => addon.makeMask(jobOf(values, frame, mask)), cut)
   else writePortably(jobOf(values, frame, mask))
 }
 

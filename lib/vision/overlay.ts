@@ -44,8 +44,7 @@ export const overlay = painter<PlacedMask, OverlayOptions, typeof table>('overla
       const placed = checkedPlaced(mask, size)
       return {
         mask: placed.data,
-        native: (addon, picture) =>
-          addon.overlayMask(false, picture, placed.data, edgesIn(placed.area), palette, opacity),
+        native: (addon, picture) => addon.overlayMask(picture, placed.data, edgesIn(placed.area), palette, opacity),
         portable: (surface) => overlayClasses(surface, placed, palette, opacity),
       }
     }

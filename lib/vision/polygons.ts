@@ -48,8 +48,7 @@ export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<P
   return within({ signal }, async (cut) => {
     const parts = (await labelled(job, cut)).length / 7
     const addon = pixelAddon()
-    const outlines =
-      addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job, false), cut)
+    const outlines = addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job), cut)
     return polygonsOf(parts, outlines, tolerance)
   })
 }

@@ -18,7 +18,7 @@ export function strokesDrawn(strokes: readonly Stroke[]): Painting {
     native: (addon, picture) => {
       const { tiles, offsets } = inOneArray(strokes)
       const numbers = Float64Array.from(strokes.flatMap((stroke) => numbersOf(stroke, offsets)))
-      return addon.drawStrokes(false, picture, numbers, tiles)
+      return addon.drawStrokes(picture, numbers, tiles)
     },
     portable: (surface) => strokes.forEach((stroke) => draw(surface, stroke)),
   }

@@ -15,11 +15,13 @@ PixelWork::View PixelWork::view(const Napi::Value& value, const char* name) {
 }
 
 Napi::Value PixelWork::run(bool sync, std::function<void()> work, std::function<Napi::Value(Napi::Env)> finish) {
+  if (!sync) return run(std::move(work), std::move(finish));
+  work();
+  return finish ? finish(env_) : env_.Undefined();
+}
+
+Napi::Value PixelWork::run(std::function<void()> work, std::function<Napi::Value(Napi::Env)> finish) {
   if (!finish) finish = [](Napi::Env env) { return env.Undefined(); };
-  if (sync) {
-    work();
-    return finish(env_);
-  }
   const std::shared_ptr<Environment> environment = Environment::of(env_);
   // one reference: each costs the event loop a call when it is let go
   return environment->run(

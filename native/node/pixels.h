@@ -36,8 +36,9 @@ class PixelWork {
     return reinterpret_cast<T*>(bytes.data);
   }
 
-  // The promise of what `finish` makes of it; at once, without a promise, where `sync`. `finish` may be empty:
-  // undefined.
+  // The promise of what `finish` makes of it, which may be empty: undefined.
+  Napi::Value run(std::function<void()> work, std::function<Napi::Value(Napi::Env)> finish = {});
+  // The same at once, without a promise, where `sync`.
   Napi::Value run(bool sync, std::function<void()> work, std::function<Napi::Value(Napi::Env)> finish = {});
 
  private:

@@ -112,13 +112,13 @@ Output outputOf(PixelWork& work, const Napi::Object& job, int64_t width, int64_t
   return output;
 }
 
-// makeMask(job, sync): see NativeMask in lib/backend/native-vision.ts
+// makeMask(job): see NativeMask in lib/backend/native-vision.ts
 Napi::Value makeMask(const Napi::CallbackInfo& info) {
   const Napi::Object job = fromJs<Napi::Object>(info[0], "job");
   PixelWork work(info.Env());
   const MaskValues values = valuesOf(work, job);
   const Output output = outputOf(work, job, values.width, values.height);
-  return work.run(info[1].ToBoolean(), [values, output] {
+  return work.run([values, output] {
     if (!output.isEmpty) output.write(values);
   });
 }
@@ -137,14 +137,14 @@ Prototypes prototypesOf(PixelWork& work, const Napi::Object& job) {
   return planes;
 }
 
-// makeInstanceMask(job, sync): see NativeInstanceMask in lib/backend/native-vision.ts
+// makeInstanceMask(job): see NativeInstanceMask in lib/backend/native-vision.ts
 Napi::Value makeInstanceMask(const Napi::CallbackInfo& info) {
   const Napi::Object job = fromJs<Napi::Object>(info[0], "job");
   PixelWork work(info.Env());
   const Prototypes prototypes = prototypesOf(work, job);
   const auto* coefficients = work.array<const float>(job, "coefficients", static_cast<std::size_t>(prototypes.count));
   const Output output = outputOf(work, job, prototypes.across, prototypes.down);
-  return work.run(info[1].ToBoolean(), [prototypes, coefficients, output] {
+  return work.run([prototypes, coefficients, output] {
     if (output.isEmpty) return;
     const auto across = static_cast<std::size_t>(prototypes.across), down = static_cast<std::size_t>(prototypes.down);
     std::vector<float> values(across * down);
@@ -187,7 +187,7 @@ Napi::Value labelComponents(const Napi::CallbackInfo& info) {
       [parts](Napi::Env env) { return toJs(env, numbersOf(*parts)); });
 }
 
-// traceOutlines(job, sync): see lib/backend/native-vision.ts
+// traceOutlines(job): see lib/backend/native-vision.ts
 Napi::Value traceOutlines(const Napi::CallbackInfo& info) {
   const Napi::Object job = fromJs<Napi::Object>(info[0], "job");
   PixelWork work(info.Env());
@@ -196,7 +196,6 @@ Napi::Value traceOutlines(const Napi::CallbackInfo& info) {
   const bool diagonal = property(job, "diagonal", true);
   const auto found = std::make_shared<vision::Outlines>();
   return work.run(
-      info[1].ToBoolean(),
       [labels, width, height, diagonal, found] {
         *found = vision::traceOutlines(labels, static_cast<int32_t>(width), static_cast<int32_t>(height), diagonal);
       },

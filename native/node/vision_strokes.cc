@@ -25,13 +25,11 @@ std::vector<double> numbersAt(const Napi::CallbackInfo& info, std::size_t index,
   return numbers;
 }
 
-// All of these functions begin with (sync, picture), and give the bytes of a copy, or nothing where they paint in
-// place.
+// All of these functions begin with (picture), and give the bytes of a copy, or nothing where they paint in place.
 class Job {
  public:
   explicit Job(const Napi::CallbackInfo& info) : work_(info.Env()) {
-    sync_ = info[0].ToBoolean();
-    const Napi::Object given = fromJs<Napi::Object>(info[1], "picture");
+    const Napi::Object given = fromJs<Napi::Object>(info[0], "picture");
     picture_ = pictureOf(work_, given);
     inPlace_ = property<bool>(given, "inPlace");
     if (inPlace_ && !vision::isPaintable(picture_.format)) throwExpected("a picture of 8 bits, to be painted in place");
@@ -67,7 +65,7 @@ class Job {
     std::shared_ptr<void> lease = leasePinned(picture_.data, bytes, call, Access::write);
     // what JavaScript handed over to be written; pictures that are read are constant
     uint8_t* const data = const_cast<uint8_t*>(picture_.data);
-    return work_.run(sync_, [picture = picture_, data, draw, lease]() mutable {
+    return work_.run([picture = picture_, data, draw, lease]() mutable {
       vision::paintOn(picture, data, draw);
       lease.reset();
     });
@@ -77,9 +75,8 @@ class Job {
   template <class Draw>
   Napi::Value copy(int channels, const Draw& draw) {
     const auto canvas = std::make_shared<Canvas>(width, height, channels);
-    return work_.run(
-        sync_, [canvas, draw, pixels = picture_.data] { draw(pixels, *canvas); },
-        [canvas](Napi::Env env) { return externalBuffer(env, canvas->data(), canvas->size(), canvas); });
+    return work_.run([canvas, draw, pixels = picture_.data] { draw(pixels, *canvas); },
+                     [canvas](Napi::Env env) { return externalBuffer(env, canvas->data(), canvas->size(), canvas); });
   }
 
   int64_t width, height;
@@ -87,7 +84,7 @@ class Job {
  private:
   PixelWork work_;
   vision::Picture picture_;
-  bool sync_, inPlace_;
+  bool inPlace_;
 };
 
 // Numbers that all arithmetic with sizes of pictures stands.
@@ -114,12 +111,12 @@ vision::HideStyle hideStyleAt(const Napi::CallbackInfo& info, std::size_t index)
   return style;
 }
 
-// hideRegions(sync, picture, regions, style): regions of [left, top, right, bottom], one after the other
+// hideRegions(picture, regions, style): regions of [left, top, right, bottom], one after the other
 Napi::Value hideRegions(const Napi::CallbackInfo& info) {
   Job job(info);
-  const std::vector<double> regions = numbersAt(info, 2, "regions");
+  const std::vector<double> regions = numbersAt(info, 1, "regions");
   checkWithin(regions, "regions");
-  return job.paint([regions, style = hideStyleAt(info, 3)](auto& surface) {
+  return job.paint([regions, style = hideStyleAt(info, 2)](auto& surface) {
     for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
       vision::hideRegion(surface, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
   });
@@ -141,45 +138,45 @@ vision::Placed<T> placedAt(Job& job, const Napi::CallbackInfo& info, std::size_t
   return {reinterpret_cast<const T*>(view.data), placed};
 }
 
-// hideMask(sync, picture, mask, area, style)
+// hideMask(picture, mask, area, style)
 Napi::Value hideMask(const Napi::CallbackInfo& info) {
   Job job(info);
-  const auto mask = placedAt<uint8_t>(job, info, 2, 3);
-  return job.paint([mask, style = hideStyleAt(info, 4)](auto& surface) { vision::hideMask(surface, mask, style); });
+  const auto mask = placedAt<uint8_t>(job, info, 1, 2);
+  return job.paint([mask, style = hideStyleAt(info, 3)](auto& surface) { vision::hideMask(surface, mask, style); });
 }
 
-// overlayMask(sync, picture, mask, area, palette, opacity)
+// overlayMask(picture, mask, area, palette, opacity)
 Napi::Value overlayMask(const Napi::CallbackInfo& info) {
   Job job(info);
-  const auto mask = placedAt<uint8_t>(job, info, 2, 3);
-  const Bytes colors = viewOf(info[4], "palette");
+  const auto mask = placedAt<uint8_t>(job, info, 1, 2);
+  const Bytes colors = viewOf(info[3], "palette");
   vision::Palette palette;
   if (colors.size != palette.size()) throwExpected("256 colours", "palette");
   std::memcpy(palette.data(), colors.data, colors.size);
-  const double opacity = fromJs<double>(info[5], "opacity");
+  const double opacity = fromJs<double>(info[4], "opacity");
   if (!(opacity >= 0 && opacity <= 1)) throwExpected("a number from 0 to 1", "opacity");
   return job.paint(
       [mask, palette, opacity](auto& surface) { vision::overlayClasses(surface, mask, palette, opacity); });
 }
 
-// cutOut(sync, picture, mask, area, background): no bytes, those of a colour, or those of a picture
+// cutOut(picture, mask, area, background): no bytes, those of a colour, or those of a picture
 template <class T>
 Napi::Value cutOutBy(const Napi::CallbackInfo& info) {
   Job job(info);
-  const auto mask = placedAt<T>(job, info, 2, 3);
-  const PixelWork::View behind = job.view(info[4], "background");
+  const auto mask = placedAt<T>(job, info, 1, 2);
+  const PixelWork::View behind = job.view(info[3], "background");
   vision::Background background;
   if (behind.size == 3) {
     std::memcpy(background.color.data(), behind.data, 3);
   } else if (behind.size != 0) {
-    background.picture = job.sized(info[4], "background", 3);
+    background.picture = job.sized(info[3], "background", 3);
   }
   return job.copy(behind.size == 0 ? 4 : 3, [mask, background](const uint8_t* pixels, Canvas& canvas) {
     vision::cutOut(canvas, pixels, mask, background);
   });
 }
 Napi::Value cutOut(const Napi::CallbackInfo& info) {
-  const bool isFloat = info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+  const bool isFloat = info[1].IsTypedArray() && info[1].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
   return isFloat ? cutOutBy<float>(info) : cutOutBy<uint8_t>(info);
 }
 
@@ -215,12 +212,12 @@ void drawStroke(Surface& surface, const double* stroke, const Tiles& tiles) {
   }
 }
 
-// drawStrokes(sync, picture, strokes, tiles)
+// drawStrokes(picture, strokes, tiles)
 Napi::Value drawStrokes(const Napi::CallbackInfo& info) {
   Job job(info);
-  const std::vector<double> strokes = numbersAt(info, 2, "strokes");
+  const std::vector<double> strokes = numbersAt(info, 1, "strokes");
   checkWithin(strokes, "strokes");
-  const PixelWork::View tiles = job.view(info[3], "tiles");
+  const PixelWork::View tiles = job.view(info[2], "tiles");
   return job.paint([strokes, tiles = Tiles{tiles.data, tiles.size}](auto& surface) {
     for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(surface, &strokes[i], tiles);
   });

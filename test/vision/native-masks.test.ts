@@ -80,24 +80,23 @@ t.test('numbers that are none, in what a region is hidden with: refused, whateve
     yuv,
     inPlace: 0,
   } as const
-  const hideRegions = (regions: readonly number[], style: readonly number[], sync: boolean): unknown =>
-    addon.hideRegions(sync, picture, Float64Array.from(regions), Float64Array.from(style))
+  const hideRegions = (regions: readonly number[], style: readonly number[]): unknown =>
+    addon.hideRegions(picture, Float64Array.from(regions), Float64Array.from(style))
   const [region, mask, area] = [[1, 1, 5, 5], new Uint8Array(9).fill(1), Float64Array.of(1, 1, 4, 4)]
   const impossible = [NaN, Infinity, -Infinity, -1, 1e300]
   for (const method of [0, 1, 2]) {
     const style = [method, 1, 0.5, 0.2, 1, 2, 3]
-    t.ok(hideRegions(region, style, true) instanceof ArrayBuffer)
+    t.ok((await hideRegions(region, style)) instanceof ArrayBuffer)
     for (const value of impossible)
       for (const at of [2, 3]) {
         const changed = style.with(at, value)
-        t.throws(() => hideRegions(region, changed, true), { code: 'ERR_TRT_INVALID_ARGUMENT' }, changed.join(' '))
-        t.throws(() => hideRegions(region, changed, false), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-        t.throws(() => addon.hideMask(true, picture, mask, area, Float64Array.from(changed)), {
+        t.throws(() => hideRegions(region, changed), { code: 'ERR_TRT_INVALID_ARGUMENT' }, changed.join(' '))
+        t.throws(() => addon.hideMask(picture, mask, area, Float64Array.from(changed)), {
           code: 'ERR_TRT_INVALID_ARGUMENT',
         })
       }
     for (const value of impossible.filter((number) => number !== -1))
-      t.throws(() => hideRegions(region.with(2, value), style, true), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.throws(() => hideRegions(region.with(2, value), style), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   }
 })
 
