@@ -132,7 +132,7 @@ void* HostPool::memoryFor(std::size_t size, Waits waits) {
 }
 
 void HostPool::giveBack(HostBlock* block) noexcept {
-  block->rest(false);
+  block->setIdle(false);
   std::vector<HostBlock*> old;
   {
     const std::lock_guard lock(mutex_);
@@ -250,7 +250,7 @@ void HostPool::remove(const HostRing* ring) noexcept {
 // The lock is held. A ring's blocks rest here: the ring knows what of them is in use.
 std::size_t HostPool::usedLocked() const {
   std::size_t bytes = 0;
-  for (const HostBlock* block : all_) bytes += block->resting_ ? 0 : block->capacity();
+  for (const HostBlock* block : all_) bytes += block->idle_ ? 0 : block->capacity();
   for (const HostRing* ring : rings_) bytes += ring->used();
   return bytes - keptBytes_;
 }

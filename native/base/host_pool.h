@@ -25,7 +25,7 @@ class HostBlock {
   // Whether a device copies to and from it while the CPU goes on.
   bool pinned() const noexcept { return pinned_; }
   // Whether its owner only keeps it for later: then it counts as kept, not as in use.
-  void rest(bool resting) noexcept { resting_.store(resting, std::memory_order_relaxed); }
+  void setIdle(bool idle) noexcept { idle_.store(idle, std::memory_order_relaxed); }
 
  private:
   friend class HostPool;
@@ -35,7 +35,7 @@ class HostBlock {
   uint8_t* data_;
   std::size_t capacity_;
   const bool pinned_;
-  std::atomic<bool> resting_{false};
+  std::atomic<bool> idle_{false};
 };
 
 // Of all memory that a pool gives, and of tensors that lie in one block: as cudaMalloc's, which is enough for every

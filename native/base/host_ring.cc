@@ -20,7 +20,7 @@ HostRing::HostRing(HostPool& pool, std::size_t limit, std::size_t first)
 
 HostRing::~HostRing() {
   pool_.remove(this);
-  for (const Chunk& chunk : chunks_) chunk.memory->rest(false);
+  for (const Chunk& chunk : chunks_) chunk.memory->setIdle(false);
 }
 
 std::shared_ptr<HostBlock> HostRing::take(std::size_t bytes, For purpose) {
@@ -104,7 +104,7 @@ void HostRing::grow() {
     bytes = std::min(std::max(bytes, bytes_ / kChunk * kChunk), (limit_ - bytes_) / kChunk * kChunk);
     bytes_ += bytes;
   }
-  for (const Chunk& chunk : old) chunk.memory->rest(false);
+  for (const Chunk& chunk : old) chunk.memory->setIdle(false);
   old.clear();
   std::shared_ptr<HostBlock> memory;
   try {
@@ -119,7 +119,7 @@ void HostRing::grow() {
     bytes_ -= bytes;
     return;
   }
-  memory->rest(true);
+  memory->setIdle(true);
   chunks_.push_back({std::move(memory), {{0, bytes}}, ++clock_});
 }
 
@@ -157,7 +157,7 @@ std::shared_ptr<HostBlock> HostRing::takeOrGrow(std::size_t bytes, For purpose) 
 std::size_t HostRing::used() const {
   const std::lock_guard lock(mutex_);
   std::size_t bytes = 0;
-  for (const auto& [piece, _] : pieces_) bytes += piece->resting_ ? 0 : piece->capacity();
+  for (const auto& [piece, _] : pieces_) bytes += piece->idle_ ? 0 : piece->capacity();
   return bytes;
 }
 

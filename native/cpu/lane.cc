@@ -48,7 +48,7 @@ void Lane::release() noexcept {
     result.owner.reset();
     result.made.reset();
   }
-  if (small_) small_->rest(true);
+  if (small_) small_->setIdle(true);
   gathered_.reset();
   const std::lock_guard lock(mutex_);
   batch_.reset();

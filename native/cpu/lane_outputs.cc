@@ -61,7 +61,7 @@ void Lane::bindToOurs(std::size_t output) {
       });
   if (small) {
     if (!small_) small_ = engine_->pool().acquire(kMostSmall);
-    small_->rest(false);
+    small_->setIdle(false);
     bind(output, small_->data() + smallUsed_);
     smallUsed_ += aligned(bytes);
   } else {

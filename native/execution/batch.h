@@ -12,7 +12,7 @@
 namespace nt::execution {
 
 struct Entry;  // entry.h
-struct Seat;
+struct Permit;
 
 // Rows in one block of memory: of each input they lie together, at `offsets`. Requests that may merge share some.
 struct Rows {
@@ -45,7 +45,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
   // the queue's: in the order of parts, who took it, how many of the requests were not cancelled, its place in the
   // order of batches
   std::vector<Entry*> entries;
-  Seat* seat = nullptr;
+  Permit* permit = nullptr;
   std::size_t wanted = 0;
   uint64_t number = 0;
   // rows of its memory that are free behind its own, which lie one behind the other; negative: they do not

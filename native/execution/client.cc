@@ -6,12 +6,12 @@ Client::Client(std::shared_ptr<Session> session, Sink sink) : session_(std::move
   session_->join();
 }
 
-Ticket Client::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Client::submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
   part.front = &front_;
   return session_->submit(inputs, std::move(part), scratch);
 }
 
-Completion Client::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Completion Client::run(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
   part.front = &front_;
   return session_->run(inputs, std::move(part), scratch);
 }

@@ -2,7 +2,7 @@
 // batches.
 #pragma once
 
-#include "front.h"
+#include "front_end.h"
 #include "session.h"
 
 namespace nt::execution {
@@ -21,9 +21,9 @@ class Client {
   const std::shared_ptr<Engine>& sharedEngine() const noexcept { return session_->sharedEngine(); }
 
   // As those of Session.
-  Ticket submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Ticket submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
   bool cancel(Ticket ticket) { return session_->cancel(front_, ticket); }
-  Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Completion run(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
 
   // Refuses new work, and blocks until what it asked for has come to its end, which does not wait for more to fill a
   // batch; the last one frees the lanes. Twice without harm. Not from a sink, which is called on a lane's thread.
@@ -38,7 +38,7 @@ class Client {
 
  private:
   const std::shared_ptr<Session> session_;
-  Front front_;
+  FrontEnd front_;
   std::mutex closing_;
   bool left_ = false;
 };

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "../base/few.h"
+#include "../base/small_vector.h"
 #include "request.h"
 
 namespace nt::execution {
@@ -111,12 +111,12 @@ class Output {
 
 struct Completion {
   uint64_t request = 0;
-  Front* front = nullptr;
+  FrontEnd* front = nullptr;
   std::exception_ptr failure;
   bool abandoned = false;  // ended, since nobody waited for it; `failure` says so
   bool cancelled = false;  // nobody waits for it
   // in the engine's order
-  Few<Output, 1> outputs;
+  SmallVector<Output, 1> outputs;
   Timing timing;
 };
 

@@ -5,14 +5,14 @@
 // them the first ones, and takes what comes after those; where order is to be kept, nothing.
 #include <algorithm>
 
-#include "pace.h"
 #include "queue.h"
+#include "wait_policy.h"
 
 namespace nt::execution {
 
-Seat& Queue::addSeat(int lane) {
+Permit& Queue::addSeat(int lane) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return seats_.add(lane);
+  return permits_.add(lane);
 }
 
 // Batches that could leave now, group by group, until `visit` says that it is enough.
@@ -30,15 +30,15 @@ void Queue::eachDue(TimePoint now, Visit visit) const {
   }
 }
 
-std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
-  if (seat.owner != Seat::Owner::nobody) return nullptr;
-  const bool busy = seats_.busy(seat.lane) > 0;
-  if (busy && seats_.occupied(seat.lane, now)) return nullptr;
+std::shared_ptr<Batch> Queue::takeFor(Permit& permit, TimePoint now) {
+  if (permit.owner != Permit::Owner::nobody) return nullptr;
+  const bool busy = permits_.busy(permit.lane) > 0;
+  if (busy && permits_.occupied(permit.lane, now)) return nullptr;
   expireLocked(now);
   if (held_ || ready_ == 0) return nullptr;
   Group* best = nullptr;
   Form chosen;
-  if (int forOthers = busy ? seats_.idle(seat.lane) : 0; forOthers > 0) {
+  if (int forOthers = busy ? permits_.idle(permit.lane) : 0; forOthers > 0) {
     if (batching_.preserveOrder) return nullptr;
     eachDue(now, [&](Group& group, const Form& form) {
       if (--forOthers >= 0 || !form.early) return true;
@@ -46,7 +46,7 @@ std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
       chosen = form;
       return false;
     });
-    return best != nullptr ? makeUp(*best, chosen, seat, now) : nullptr;
+    return best != nullptr ? makeUp(*best, chosen, permit, now) : nullptr;
   }
   const auto isBefore = [](const Entry& a, const Entry& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.arrival < b.arrival;
@@ -60,11 +60,11 @@ std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
     chosen = form;
   }
   if (best == nullptr) return nullptr;
-  return makeUp(*best, chosen, seat, now);
+  return makeUp(*best, chosen, permit, now);
 }
 
-std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Seat& seat, TimePoint now) {
-  seats_.take(seat, Seat::Owner::thread, now);
+std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Permit& permit, TimePoint now) {
+  permits_.take(permit, Permit::Owner::thread, now);
   std::shared_ptr<Batch> batch;
   if (batching_.maxBatch == 1) {
     Entry& entry = *form.first;
@@ -84,20 +84,20 @@ std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Seat& seat,
     entry.batch = batch.get();
   }
   batch->wanted = batch->entries.size();
-  batch->seat = &seat;
+  batch->permit = &permit;
   batch->number = batches_++;
   return batch;
 }
 
 // Whose thread is to be woken for a batch that waits, or so that somebody knows when the next one is due; or null.
-Seat* Queue::call(TimePoint now) {
-  if (ready_ == 0 || held_ || seats_.parked() == 0) return nullptr;
-  Seat* seat = seats_.toCall(now);
-  if (seat == nullptr) return nullptr;
-  const bool busy = seats_.busy(seat->lane) > 0;
+Permit* Queue::call(TimePoint now) {
+  if (ready_ == 0 || held_ || permits_.parked() == 0) return nullptr;
+  Permit* permit = permits_.toCall(now);
+  if (permit == nullptr) return nullptr;
+  const bool busy = permits_.busy(permit->lane) > 0;
   // it would find what is for others; who takes that calls it
-  if (busy && batching_.preserveOrder && seats_.idle(seat->lane) > 0) return nullptr;
-  int expected = seats_.coming();  // who is on his way takes one
+  if (busy && batching_.preserveOrder && permits_.idle(permit->lane) > 0) return nullptr;
+  int expected = permits_.coming();  // who is on his way takes one
   bool wanted = false;
   std::size_t due = 0;
   eachDue(now, [&](const Group&, const Form& form) {
@@ -106,60 +106,60 @@ Seat* Queue::call(TimePoint now) {
     return !wanted;
   });
   const bool pending = due < ready_;
-  if (!wanted && !(pending && watcher_ == nullptr && seats_.coming() == 0)) return nullptr;
-  seats_.move(*seat, Seat::Place::coming);
-  return seat;
+  if (!wanted && !(pending && watcher_ == nullptr && permits_.coming() == 0)) return nullptr;
+  permits_.move(*permit, Permit::Place::coming);
+  return permit;
 }
 
 // All whom what waits has work for; the last of them is woken by whoever called this, after the lock.
-Seat* Queue::callAllFor(TimePoint now) {
-  Seat* last = nullptr;
-  while (Seat* seat = call(now)) {
+Permit* Queue::callAllFor(TimePoint now) {
+  Permit* last = nullptr;
+  while (Permit* permit = call(now)) {
     if (last != nullptr) last->called.notify_one();
-    last = seat;
+    last = permit;
   }
   countForgotten(now);
   return last;
 }
 
 void Queue::countForgotten(TimePoint now) {
-  if (ready_ == 0 || !seats_.anyForgotten()) return;
-  int left = seats_.coming();
+  if (ready_ == 0 || !permits_.anyForgotten()) return;
+  int left = permits_.coming();
   eachDue(now, [&](const Group&, const Form&) { return --left >= 0; });
   if (left < 0) ++waitedWhileIdle_;
 }
 
-// The seat's batch is over: the seat is free, or a caller's who waits for one.
-void Queue::leave(Seat& seat) {
-  if (seat.owner == Seat::Owner::nobody) return;
-  seats_.giveBack(seat);
+// The permit's batch is over: the permit is free, or a caller's who waits for one.
+void Queue::leave(Permit& permit) {
+  if (permit.owner == Permit::Owner::nobody) return;
+  permits_.giveBack(permit);
   if (borrowers_.empty() || closed_) return;
   Borrower& first = *borrowers_.front();
   borrowers_.pop_front();
-  seats_.take(seat, Seat::Owner::caller, Clock::now());
-  first.seat = &seat;
+  permits_.take(permit, Permit::Owner::caller, Clock::now());
+  first.permit = &permit;
   first.given.notify_one();
 }
 
-std::shared_ptr<Batch> Queue::take(Seat& seat, TimePoint now, std::shared_ptr<Batch> spent) {
-  Seat* next = nullptr;
+std::shared_ptr<Batch> Queue::take(Permit& permit, TimePoint now, std::shared_ptr<Batch> spent) {
+  Permit* next = nullptr;
   std::shared_ptr<Batch> batch;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (seat.owner == Seat::Owner::thread) leave(seat);
+    if (permit.owner == Permit::Owner::thread) leave(permit);
     keep(std::move(spent));
-    batch = takeFor(seat, now);
+    batch = takeFor(permit, now);
     if (batch) next = taken(now);
   }
   if (next != nullptr) next->called.notify_one();
   return batch;
 }
 
-void Queue::begun(Seat& seat) {
-  --*seat.beginning;
+void Queue::begun(Permit& permit) {
+  --*permit.beginning;
   // of what comes from here on commit() and push() know that the lane can take it
-  if (seat.brief || waiting_ == 0) return;
-  Seat* next = nullptr;
+  if (permit.shortBatches || waiting_ == 0) return;
+  Permit* next = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     next = callAllFor(Clock::now());
@@ -168,16 +168,16 @@ void Queue::begun(Seat& seat) {
 }
 
 // After a batch was taken: who is to be woken now.
-Seat* Queue::taken(TimePoint now) {
+Permit* Queue::taken(TimePoint now) {
   if (closed_ && waiting_ == 0) callAll();  // all may go
   return callAllFor(now);
 }
 
 void Queue::callAll() {
-  for (const auto& seat : seats_.all()) {
-    if (seat->place != Seat::Place::parked) continue;
-    seats_.move(*seat, Seat::Place::coming);
-    seat->called.notify_one();
+  for (const auto& permit : permits_.all()) {
+    if (permit->place != Permit::Place::parked) continue;
+    permits_.move(*permit, Permit::Place::coming);
+    permit->called.notify_one();
   }
   expiring_.notify_all();
 }
@@ -207,36 +207,36 @@ void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
 }
 
 // Until the thread is called, or, where nobody else watches the clock, until the next batch is due.
-void Queue::park(std::unique_lock<std::mutex>& lock, Seat& seat, TimePoint now) {
-  const auto called = [&] { return seat.place != Seat::Place::parked; };
+void Queue::park(std::unique_lock<std::mutex>& lock, Permit& permit, TimePoint now) {
+  const auto called = [&] { return permit.place != Permit::Place::parked; };
   const TimePoint due = watcher_ == nullptr ? nextDueLocked().value_or(now) : now;
   const bool watches = due > now;
-  if (watches) watcher_ = &seat;
-  seats_.move(seat, Seat::Place::parked);
-  if (Seat* other = callAllFor(now)) other->called.notify_one();
+  if (watches) watcher_ = &permit;
+  permits_.move(permit, Permit::Place::parked);
+  if (Permit* other = callAllFor(now)) other->called.notify_one();
   if (watches) {
-    seat.called.wait_until(lock, due, called);
+    permit.called.wait_until(lock, due, called);
     watcher_ = nullptr;
   } else {
-    seat.called.wait(lock, called);
+    permit.called.wait(lock, called);
   }
-  if (!called()) seats_.move(seat, Seat::Place::coming);
+  if (!called()) permits_.move(permit, Permit::Place::coming);
 }
 
-std::shared_ptr<Batch> Queue::waitAndTake(Seat& seat, std::shared_ptr<Batch> spent, bool alert) {
+std::shared_ptr<Batch> Queue::waitAndTake(Permit& permit, std::shared_ptr<Batch> spent, bool alert) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (seat.owner == Seat::Owner::thread) leave(seat);
+  if (permit.owner == Permit::Owner::thread) leave(permit);
   keep(std::move(spent));
   for (;;) {
     const TimePoint now = Clock::now();
-    if (std::shared_ptr<Batch> batch = takeFor(seat, now)) {
-      Seat* next = taken(now);
+    if (std::shared_ptr<Batch> batch = takeFor(permit, now)) {
+      Permit* next = taken(now);
       lock.unlock();
       if (next != nullptr) next->called.notify_one();
       return batch;
     }
     if (closed_ && waiting_ == 0) {
-      seats_.move(seat, Seat::Place::away);
+      permits_.move(permit, Permit::Place::away);
       return nullptr;
     }
     if (std::exchange(alert, false)) {
@@ -246,36 +246,36 @@ std::shared_ptr<Batch> Queue::waitAndTake(Seat& seat, std::shared_ptr<Batch> spe
       look(seen, due);
       lock.lock();
     } else {
-      park(lock, seat, now);
+      park(lock, permit, now);
     }
   }
 }
 
-Seat* Queue::borrow(TimePoint now) {
+Permit* Queue::borrow(TimePoint now) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (closed_) return nullptr;
-  if (Seat* seat = seats_.toLend()) {
-    seats_.take(*seat, Seat::Owner::caller, now);
-    return seat;
+  if (Permit* permit = permits_.toLend()) {
+    permits_.take(*permit, Permit::Owner::caller, now);
+    return permit;
   }
   Borrower borrower;
   borrowers_.push_back(&borrower);
-  borrower.given.wait(lock, [&] { return borrower.seat != nullptr || closed_; });
-  if (borrower.seat == nullptr) std::erase(borrowers_, &borrower);
-  return borrower.seat;
+  borrower.given.wait(lock, [&] { return borrower.permit != nullptr || closed_; });
+  if (borrower.permit == nullptr) std::erase(borrowers_, &borrower);
+  return borrower.permit;
 }
 
-void Queue::giveBack(Seat& seat) {
+void Queue::giveBack(Permit& permit) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  leave(seat);
+  leave(permit);
   if (closed_) returned_.notify_all();
   if (ready_ == 0) return;
-  if (Seat* next = callAllFor(Clock::now())) next->called.notify_one();
+  if (Permit* next = callAllFor(Clock::now())) next->called.notify_one();
 }
 
 void Queue::awaitReturn(int lane) {
   std::unique_lock<std::mutex> lock(mutex_);
-  returned_.wait(lock, [&] { return seats_.busy(lane) == 0; });
+  returned_.wait(lock, [&] { return permits_.busy(lane) == 0; });
 }
 
 uint64_t Queue::waitedWhileIdle() const {

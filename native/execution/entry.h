@@ -25,7 +25,7 @@ struct alignas(64) Entry {
   // what each request needs comes first: callers and lanes take turns with it, a cache line at a time
   std::shared_ptr<Batch> own;  // its batch, where requests do not merge
   TimePoint asked;
-  Front* front = nullptr;
+  FrontEnd* front = nullptr;
   Entry* before = nullptr;
   Entry* next = nullptr;
   uint64_t arrival = 0;

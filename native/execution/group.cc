@@ -44,7 +44,7 @@ std::shared_ptr<Rows> Group::place(const Part& part, const Allocate& allocate) {
       open_ = std::move(rows);
     }
   }
-  open_->block->rest(false);
+  open_->block->setIdle(false);
   return open_;
 }
 
@@ -52,7 +52,7 @@ void Group::keep(std::shared_ptr<Rows> rows) noexcept {
   if (rows == open_) open_.reset();
   if (rows->sole || rows->block->capacity() > Batch::kKept || spare_.size() == spare_.capacity()) return;
   rows->used = 0;
-  rows->block->rest(true);
+  rows->block->setIdle(true);
   spare_.push_back(std::move(rows));
 }
 

@@ -64,7 +64,7 @@ void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& 
     layOut(*batch.memory.front(), rowBytes, part, rows, rows == part.rows, allocate);
     batch.shapes = shapes;
   }
-  batch.memory.front()->block->rest(false);
+  batch.memory.front()->block->setIdle(false);
   batch.spare = rows - part.rows;
 }
 
@@ -92,7 +92,7 @@ void Batch::clear() noexcept {
   if (memory.empty() || memory.front()->shared) return;
   HostBlock* const block = memory.front()->block.get();
   if (memory.size() > 1 || block == nullptr || block->capacity() > kKept) return memory.clear();
-  block->rest(true);
+  block->setIdle(true);
 }
 
 }  // namespace nt::execution

@@ -12,12 +12,12 @@ namespace nt::execution {
 class Order {
  public:
   // Tells what a batch's completions are once those of all before it were told. `tell` must not throw.
-  template <class Tell>
-  void add(uint64_t batch, std::vector<Completion> completions, Tell tell) {
+  template <class Deliver>
+  void add(uint64_t batch, std::vector<Completion> completions, Deliver deliver) {
     const std::lock_guard lock(mutex_);
     held_.emplace(batch, std::move(completions));
     while (!held_.empty() && held_.begin()->first == next_) {
-      tell(std::move(held_.begin()->second));
+      deliver(std::move(held_.begin()->second));
       held_.erase(held_.begin());
       ++next_;
     }

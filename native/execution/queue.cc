@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../base/error.h"
-#include "front.h"
+#include "front_end.h"
 
 namespace nt::execution {
 namespace {
@@ -109,7 +109,7 @@ void Queue::line(Entry& entry) {
 }
 
 Ticket Queue::push(std::shared_ptr<Batch>& batch) {
-  Seat* seat = nullptr;
+  Permit* permit = nullptr;
   Ticket ticket = 0;
   const Part& part = batch->parts.front();
   const uint32_t level = levelOf(part);
@@ -124,9 +124,9 @@ Ticket Queue::push(std::shared_ptr<Batch>& batch) {
     ticket = Entries::ticketOf(entry);
     line(entry);
     batch = spare_.empty() ? nullptr : emptyBatch();
-    seat = callAllFor(now);
+    permit = callAllFor(now);
   }
-  if (seat != nullptr) seat->called.notify_one();  // after the lock, which who wakes wants at once
+  if (permit != nullptr) permit->called.notify_one();  // after the lock, which who wakes wants at once
   return ticket;
 }
 
@@ -172,13 +172,13 @@ Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>
 }
 
 void Queue::commit(const Place& place) {
-  Seat* seat = nullptr;
+  Permit* permit = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     line(*place.entry);
-    seat = callAllFor(place.entry->asked);
+    permit = callAllFor(place.entry->asked);
   }
-  if (seat != nullptr) seat->called.notify_one();
+  if (permit != nullptr) permit->called.notify_one();
 }
 
 // The lock is held. Where nothing merges there is one, whatever the shapes.
@@ -233,7 +233,7 @@ void Queue::release(std::shared_ptr<Rows> rows) noexcept {
   if (group != groups_.end()) (*group)->keep(std::move(rows));
 }
 
-uint64_t Queue::asked(const Front& front) const {
+uint64_t Queue::asked(const FrontEnd& front) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return front.asked;
 }

@@ -15,7 +15,7 @@
 #include "../base/error.h"
 #include "../base/mutex.h"
 #include "group.h"
-#include "seats.h"
+#include "permits.h"
 
 namespace nt::execution {
 
@@ -41,7 +41,7 @@ class Queue {
   // `batch` then is an empty one for the next request, or null. Throws likewise, and leaves it as it is.
   Ticket push(std::shared_ptr<Batch>& batch);
 
-  // A batch of which nobody waits for any request any more, and the lane that has it: `batch->seat` is read under the
+  // A batch of which nobody waits for any request any more, and the lane that has it: `batch->permit` is read under the
   // lock only, since the batch may be used again once this is the last who has it.
   struct Abandoned {
     std::shared_ptr<Batch> batch;
@@ -54,17 +54,17 @@ class Queue {
     std::vector<Part> parts = {};  // what was taken out: their leases end with them, outside of the lock
   };
   // Nobody waits for a request any more, of this front-end.
-  Cancelled cancel(const Front* front, Ticket ticket);
+  Cancelled cancel(const FrontEnd* front, Ticket ticket);
   // All of a front-end's, which asks for nothing more: what waits is taken out, but for what is still being written.
   struct AllCancelled {
     std::vector<Part> parts;
     std::vector<Abandoned> abandoned;
   };
-  AllCancelled cancelAll(Front& front);
+  AllCancelled cancelAll(FrontEnd& front);
   // No more requests of a front-end; what it has waiting leaves without delay.
-  void closeFor(Front& front);
+  void closeFor(FrontEnd& front);
   // Requests of a front-end that it has taken in all.
-  uint64_t asked(const Front& front) const;
+  uint64_t asked(const FrontEnd& front) const;
 
   // Whether requests like this one have a limit to their wait.
   bool isTimed(const Part& part) const;
@@ -76,26 +76,26 @@ class Queue {
   std::vector<Part> waitAndExpire();
 
   // For each slot of a lane, by the thread that is to serve it.
-  Seat& addSeat(int lane);
+  Permit& addSeat(int lane);
 
-  // The next batch that the seat's thread may run at `now`, when the one before is over; null when there is none yet.
+  // The next batch that the permit's thread may run at `now`, when the one before is over; null when there is none yet.
   // `spent`: an empty batch that is done with, or null; the next request then needs no memory of its own.
-  std::shared_ptr<Batch> take(Seat& seat, TimePoint now, std::shared_ptr<Batch> spent = {});
+  std::shared_ptr<Batch> take(Permit& permit, TimePoint now, std::shared_ptr<Batch> spent = {});
   // A batch that failed, and is not given back.
   void forget(Batch& batch);
-  // The batch of a seat is on the device, or has failed to get there: others of the lane may follow.
-  void begun(Seat& seat);
+  // The batch of a permit is on the device, or has failed to get there: others of the lane may follow.
+  void begun(Permit& permit);
   // When the next batch may leave, if nothing else happens.
   std::optional<TimePoint> nextDue() const;
   // Blocks until there is one, by the real clock. `alert`: looks for a moment before it sleeps. Null: the queue is
   // closed and empty.
-  std::shared_ptr<Batch> waitAndTake(Seat& seat, std::shared_ptr<Batch> spent = {}, bool alert = false);
+  std::shared_ptr<Batch> waitAndTake(Permit& permit, std::shared_ptr<Batch> spent = {}, bool alert = false);
 
-  // A seat of the lane with the least to do, for a caller; he waits where none is free, and comes before what is
+  // A permit of the lane with the least to do, for a caller; he waits where none is free, and comes before what is
   // queued. Null: the queue is closed.
-  Seat* borrow(TimePoint now);
-  void giveBack(Seat& seat);
-  // Blocks until nobody has a seat of the lane any more. The queue is closed.
+  Permit* borrow(TimePoint now);
+  void giveBack(Permit& permit);
+  // Blocks until nobody has a permit of the lane any more. The queue is closed.
   void awaitReturn(int lane);
 
   // How often a batch that could have left was found waiting while a lane had nothing to do; for tests.
@@ -136,24 +136,24 @@ class Queue {
   static Abandoned giveUp(Entry& entry);
   void expireLocked(TimePoint now);
 
-  // A caller who waits for a seat.
+  // A caller who waits for a permit.
   struct Borrower {
     Condition given;
-    Seat* seat = nullptr;
+    Permit* permit = nullptr;
   };
 
   // dispatch.cc; the lock is held
   template <class Visit>
   void eachDue(TimePoint now, Visit visit) const;
-  std::shared_ptr<Batch> takeFor(Seat& seat, TimePoint now);
-  std::shared_ptr<Batch> makeUp(Group& group, const Form& form, Seat& seat, TimePoint now);
-  Seat* taken(TimePoint now);
-  Seat* call(TimePoint now);
-  Seat* callAllFor(TimePoint now);
+  std::shared_ptr<Batch> takeFor(Permit& permit, TimePoint now);
+  std::shared_ptr<Batch> makeUp(Group& group, const Form& form, Permit& permit, TimePoint now);
+  Permit* taken(TimePoint now);
+  Permit* call(TimePoint now);
+  Permit* callAllFor(TimePoint now);
   void callAll();
   void countForgotten(TimePoint now);
-  void leave(Seat& seat);
-  void park(std::unique_lock<std::mutex>& lock, Seat& seat, TimePoint now);
+  void leave(Permit& permit);
+  void park(std::unique_lock<std::mutex>& lock, Permit& permit, TimePoint now);
   std::optional<TimePoint> nextDueLocked() const;
   void look(uint32_t seen, std::optional<TimePoint> due) const;  // without it
 
@@ -180,8 +180,8 @@ class Queue {
   Condition expiring_;
   TimePoint wakes_ = TimePoint::max();  // when its thread looks at deadlines without being notified
   std::vector<std::shared_ptr<Batch>> spare_;
-  Seats seats_;
-  Seat* watcher_ = nullptr;  // whose thread wakes when the next batch is due
+  Permits permits_;
+  Permit* watcher_ = nullptr;  // whose thread wakes when the next batch is due
   std::deque<Borrower*> borrowers_;
   Condition returned_;
   uint64_t waitedWhileIdle_ = 0;

@@ -37,12 +37,12 @@ struct Target {
   explicit operator bool() const noexcept { return data != nullptr; }
 };
 
-struct Front;  // whose a request is
-struct Rows;   // batch.h
+struct FrontEnd;  // whose a request is
+struct Rows;      // batch.h
 
 struct Part {
   uint64_t request = 0;             // each front-end has numbers of its own
-  Front* front = nullptr;           // stays until the completion was told
+  FrontEnd* front = nullptr;        // stays until the completion was told
   uint32_t level = 0;               // of priority: 1 is served first; 0: the default one
   Clock::duration queueTimeout{0};  // how long it may wait for a lane; 0: as its level says
   bool unlimited = false;           // what its level allows in the queue, and for how long, does not hold for it

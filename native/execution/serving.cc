@@ -18,10 +18,10 @@ struct Session::Start {
   std::exception_ptr failure;
 };
 
-// What the thread of a seat works with.
-struct Session::Hand {
-  Seat& seat;
-  Brief brief{};
+// What the thread of a permit works with.
+struct Session::Serving {
+  Permit& permit;
+  ShortBatches shortBatches{};
   // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
   // would only keep it from this core
   bool alert = false;
@@ -71,10 +71,10 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
     ++start->ready;
     start->changed.notify_all();
   }
-  if (!failed) serve(worker, *worker.seats.front());
+  if (!failed) serve(worker, *worker.permits.front());
   for (std::thread& other : worker.others) other.join();
-  if (!worker.seats.empty()) queue_.awaitReturn(worker.number);
-  rest();
+  if (!worker.permits.empty()) queue_.awaitReturn(worker.number);
+  stayHalted();
   std::unique_ptr<Lane> lane;
   {
     const std::lock_guard laneLock(worker.laneMutex);
@@ -96,83 +96,83 @@ void Session::open(Worker& worker) {
     const std::lock_guard laneLock(worker.laneMutex);
     worker.lane = std::move(lane);
   }
-  for (int slot = 0; slot < slots; ++slot) worker.seats.push_back(&queue_.addSeat(worker.number));
+  for (int slot = 0; slot < slots; ++slot) worker.permits.push_back(&queue_.addSeat(worker.number));
   for (int slot = 1; slot < slots; ++slot) {
     std::promise<void> entered;
     std::future<void> enters = entered.get_future();
-    auto body = [this, &worker, &seat = *worker.seats[static_cast<std::size_t>(slot)],
-                 entered = std::move(entered)]() mutable { other(worker, seat, std::move(entered)); };
+    auto body = [this, &worker, &permit = *worker.permits[static_cast<std::size_t>(slot)],
+                 entered = std::move(entered)]() mutable { other(worker, permit, std::move(entered)); };
     worker.others.push_back(startThread("another of lane " + std::to_string(worker.number + 1), std::move(body)));
     enters.get();
   }
 }
 
 // The thread of another slot.
-void Session::other(Worker& worker, Seat& seat, std::promise<void> entered) {
+void Session::other(Worker& worker, Permit& permit, std::promise<void> entered) {
   try {
     engine_->enter();
   } catch (...) {
     return entered.set_exception(std::current_exception());
   }
   entered.set_value();
-  serve(worker, seat);
+  serve(worker, permit);
 }
 
-void Session::serve(Worker& worker, Seat& seat) {
-  Hand hand{seat};
-  while (std::shared_ptr<Batch> batch = next(hand)) {
-    if (enqueue(worker, hand, batch)) finish(worker, hand, std::move(batch));
+void Session::serve(Worker& worker, Permit& permit) {
+  Serving serving{permit};
+  while (std::shared_ptr<Batch> batch = next(serving)) {
+    if (enqueue(worker, serving, batch)) finish(worker, serving, std::move(batch));
   }
-  tell(hand);
+  deliver(serving);
 }
 
-// The next batch; none: the queue is closed and empty. The seat is free before anybody hears of the results: who asks
-// for more then finds a lane with nothing to do. Results are held only while the next batch is expected to be as brief.
-std::shared_ptr<Batch> Session::next(Hand& hand) {
+// The next batch; none: the queue is closed and empty. The permit is free before anybody hears of the results: who asks
+// for more then finds a lane with nothing to do. Results are held only while the next batch is expected to be as short.
+std::shared_ptr<Batch> Session::next(Serving& serving) {
   std::shared_ptr<Batch> batch;
-  if (!hand.held.empty() || !hand.ordered.empty()) {
-    batch = queue_.take(hand.seat, hand.ended, std::move(hand.spent));
-    const bool hold =
-        batch && hand.ordered.empty() && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
-    if (!hold) tell(hand);
-    hand.brief.begin(hand.ended);
+  if (!serving.held.empty() || !serving.ordered.empty()) {
+    batch = queue_.take(serving.permit, serving.ended, std::move(serving.spent));
+    const bool hold = batch && serving.ordered.empty() && serving.held.size() < ShortBatches::kMostHeld &&
+                      serving.shortBatches.isAlike(batch->shapes);
+    if (!hold) deliver(serving);
+    serving.shortBatches.begin(serving.ended);
     if (batch) return batch;
   }
-  batch = queue_.waitAndTake(hand.seat, std::move(hand.spent), hand.alert);
-  hand.brief.begin(Clock::now());
+  batch = queue_.waitAndTake(serving.permit, std::move(serving.spent), serving.alert);
+  serving.shortBatches.begin(Clock::now());
   return batch;
 }
 
 // Whether it is under way.
-bool Session::enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch) {
+bool Session::enqueue(Worker& worker, Serving& serving, std::shared_ptr<Batch>& batch) {
   running_ += batch->parts.size();
   std::exception_ptr failure;
   try {
-    begin(worker, hand.seat, batch);
+    begin(worker, serving.permit, batch);
     return true;
   } catch (...) {
     failure = std::current_exception();
   }
-  tell(hand);
+  deliver(serving);
   fail(std::move(batch), std::move(failure));
   return false;
 }
 
-void Session::begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch) {
+void Session::begin(Worker& worker, Permit& permit, const std::shared_ptr<Batch>& batch) {
   stats_.enqueued();
   batch->times = {};
   {
     std::unique_lock lock(worker.enqueueing);
     const struct Begun {
       Queue& queue;
-      Seat& seat;
+      Permit& permit;
       std::unique_lock<std::mutex>& lock;
       ~Begun() {
         lock.unlock();
-        queue.begun(seat);
+        queue.begun(permit);
       }
-    } begun{queue_, seat, lock};
-    worker.lane->enqueue(seat.slot, batch);
+    } begun{queue_, permit, lock};
+    worker.lane->enqueue(permit.slot, batch);
   }
   catchUp(*worker.lane, *batch);
 }
@@ -195,23 +195,23 @@ void Session::markCancelled(const Batch& batch, std::vector<Completion>& complet
   for (std::size_t i = 0; i < batch.entries.size(); ++i) completions[i].cancelled = batch.entries[i]->cancelled;
 }
 
-void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
+void Session::finish(Worker& worker, Serving& serving, std::shared_ptr<Batch> batch) {
   std::vector<Completion> completions;
   std::exception_ptr failure;
   try {
-    const Pace::Turn turn = worker.pace.beginLane();
-    completions = worker.lane->finish(hand.seat.slot, turn.wait());
+    const WaitPolicy::CountedWait turn = worker.waitPolicy.beginLane();
+    completions = worker.lane->finish(serving.permit.slot, turn.wait());
   } catch (...) {
     failure = std::current_exception();
   }
   if (failure) {
-    tell(hand);
+    deliver(serving);
     return fail(std::move(batch), std::move(failure));
   }
-  hand.ended = batch->times.ended = Clock::now();
-  worker.pace.note(hand.ended - hand.brief.begun());
-  hand.brief.end(hand.ended, worker.ended.exchange(hand.ended), batch->shapes);
-  hand.seat.brief = static_cast<bool>(hand.brief);
+  serving.ended = batch->times.ended = Clock::now();
+  worker.waitPolicy.note(serving.ended - serving.shortBatches.begun());
+  serving.shortBatches.end(serving.ended, worker.ended.exchange(serving.ended), batch->shapes);
+  serving.permit.shortBatches = static_cast<bool>(serving.shortBatches);
   stats_.copied(batch->copied);
   stats_.finished(completions);
   markCancelled(*batch, completions);
@@ -219,36 +219,36 @@ void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
   running_ -= batch->parts.size();  // who finds nothing under way finds all of it counted
   const uint64_t number = batch->number;
   batch->clear();  // leases end before anybody hears of the results
-  hand.spent = std::move(batch);
+  serving.spent = std::move(batch);
   if (options_.batching.preserveOrder) {
     // the lane is free before anybody hears of it, as in next()
-    return hand.ordered.emplace_back(number, std::move(completions)), void();
+    return serving.ordered.emplace_back(number, std::move(completions)), void();
   }
-  std::ranges::move(completions, std::back_inserter(hand.held));
+  std::ranges::move(completions, std::back_inserter(serving.held));
 }
 
-void Session::tell(Hand& hand) {
-  for (auto& [number, completions] : std::exchange(hand.ordered, {})) {
-    order_.add(number, std::move(completions), [this](std::vector<Completion> next) { tell(std::move(next)); });
+void Session::deliver(Serving& serving) {
+  for (auto& [number, completions] : std::exchange(serving.ordered, {})) {
+    order_.add(number, std::move(completions), [this](std::vector<Completion> next) { deliver(std::move(next)); });
   }
-  if (!hand.held.empty()) hand.alert = tell(std::exchange(hand.held, {}));
+  if (!serving.held.empty()) serving.alert = deliver(std::exchange(serving.held, {}));
 }
 
 // To each front-end what is its own; whether one of them is at work on results.
-bool Session::tell(std::vector<Completion> completions) {
+bool Session::deliver(std::vector<Completion> completions) {
   bool alert = false;
   while (!completions.empty()) {
-    Front& front = *completions.front().front;
+    FrontEnd& front = *completions.front().front;
     const auto others = std::ranges::stable_partition(
         completions, [&](const Completion& completion) { return completion.front == &front; });
     std::vector<Completion> left(std::move_iterator(others.begin()), std::move_iterator(others.end()));
     completions.resize(completions.size() - left.size());
-    alert = tell(front, std::exchange(completions, std::move(left))) || alert;
+    alert = deliver(front, std::exchange(completions, std::move(left))) || alert;
   }
   return alert;
 }
 
-bool Session::tell(Front& front, std::vector<Completion> completions) {
+bool Session::deliver(FrontEnd& front, std::vector<Completion> completions) {
   const std::size_t count = completions.size();
   bool alert = false;
   if (front.gone) {
@@ -256,8 +256,8 @@ bool Session::tell(Front& front, std::vector<Completion> completions) {
   } else {
     alert = front.sink(std::move(completions));
   }
-  front.told += count;
-  tellLeaving();
+  front.delivered += count;
+  wakeLeaving();
   return alert;
 }
 
@@ -281,8 +281,8 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
   queue_.forget(*batch);
   batch.reset();
   failure = nullptr;
-  if (!options_.batching.preserveOrder) return void(tell(std::move(completions)));
-  order_.add(number, std::move(completions), [this](std::vector<Completion> next) { tell(std::move(next)); });
+  if (!options_.batching.preserveOrder) return void(deliver(std::move(completions)));
+  order_.add(number, std::move(completions), [this](std::vector<Completion> next) { deliver(std::move(next)); });
 }
 
 // One thread for all requests whose wait has an end, from the first of them on.
@@ -310,11 +310,11 @@ void Session::rejectLate(std::vector<Part> parts) {
   counters_.timedOut(completions.size());
   stats_.finished(completions);
   parts.clear();  // leases end before anybody hears of it
-  tell(std::move(completions));
+  deliver(std::move(completions));
 }
 
 // Where a lane's thread ends up: it goes on to free its lane, or stays for ever when the process ends.
-void Session::rest() {
+void Session::stayHalted() {
   std::unique_lock lock(haltMutex_);
   ++halted_;
   haltChanged_.notify_all();

@@ -44,7 +44,7 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options)
   }
 }
 
-void Session::readShapes(const std::vector<Given>& inputs, Shapes& shapes) const {
+void Session::readShapes(const std::vector<InputView>& inputs, Shapes& shapes) const {
   const std::vector<IoTensor>& tensors = engine_->inputs();
   if (inputs.size() != tensors.size()) {
     throw Error("ERR_TRT_INVALID_ARGUMENT",
@@ -76,7 +76,7 @@ int64_t Session::rowsOf(const Shapes& shapes) const {
   return rows;
 }
 
-void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const {
+void Session::readRowBytes(const std::vector<InputView>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const {
   bytes.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::size_t size = byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
@@ -91,7 +91,7 @@ void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::
 }
 
 template <class PlaceOf>
-std::size_t Session::copy(const std::vector<Given>& inputs, PlaceOf placeOf) {
+std::size_t Session::copy(const std::vector<InputView>& inputs, PlaceOf placeOf) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].bytes.empty() || inputs[i].leased) continue;
@@ -102,12 +102,12 @@ std::size_t Session::copy(const std::vector<Given>& inputs, PlaceOf placeOf) {
 }
 
 // Checks the inputs, and reads what queue and part have to know of them.
-void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const {
+void Session::measure(const std::vector<InputView>& inputs, Part& part, Scratch& scratch) const {
   readShapes(inputs, scratch.shapes);
   engine_->throwIfLost();
   part.rows = rowsOf(scratch.shapes);
   readRowBytes(inputs, part.rows, scratch.rowBytes);
-  for (const Given& input : inputs) part.bytes += input.leased ? 0 : input.bytes.size();
+  for (const InputView& input : inputs) part.bytes += input.leased ? 0 : input.bytes.size();
   part.asked = Clock::now();
 }
 
@@ -122,7 +122,7 @@ auto Session::counted(Enter enter) {
   }
 }
 
-Ticket Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Session::submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
   measure(inputs, part, scratch);
   if (queue_.isTimed(part)) watchWaits();
   const std::size_t bytes = std::accumulate(scratch.rowBytes.begin(), scratch.rowBytes.end(), std::size_t{0});
@@ -135,7 +135,7 @@ Ticket Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scr
 
 // A small request that does not merge is written before it is queued: the queue's lock, which the lanes want all the
 // time, is taken once.
-Ticket Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Session::submitAlone(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
   if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
   Batch& batch = *scratch.batch;
   layOut(batch, scratch.shapes, scratch.rowBytes, part, 1,
@@ -153,18 +153,18 @@ Ticket Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch
   }
 }
 
-bool Session::cancel(const Front& front, Ticket ticket) {
+bool Session::cancel(const FrontEnd& front, Ticket ticket) {
   const Queue::Cancelled cancelled = queue_.cancel(&front, ticket);
   if (cancelled.waiting) {
     stats_.cancelled(1);
     counters_.cancelledWaiting(1);
-    tellLeaving();
+    wakeLeaving();
   }
   if (cancelled.abandoned.batch) abandon(cancelled.abandoned);
   return cancelled.waiting;
 }
 
-Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Completion Session::run(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
   if (part.front->closed) failClosed();
   const std::unique_ptr<Visit> visit = engine_->visit();
   measure(inputs, part, scratch);
@@ -180,9 +180,9 @@ Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& sc
   const Rows& rows = *batch->memory.front();
   stats_.copied(copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); }));
 
-  Seat* const seat = queue_.borrow(batch->oldest());
-  if (seat == nullptr) failClosed();
-  std::vector<Completion> completions = runIn(*seat, batch);
+  Permit* const permit = queue_.borrow(batch->oldest());
+  if (permit == nullptr) failClosed();
+  std::vector<Completion> completions = runIn(*permit, batch);
   stats_.copied(batch->copied);
   stats_.finished(completions);
   counters_.ended(*batch, completions);
@@ -191,16 +191,16 @@ Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& sc
   return std::move(completions.front());
 }
 
-std::vector<Completion> Session::runIn(Seat& seat, const std::shared_ptr<Batch>& batch) {
+std::vector<Completion> Session::runIn(Permit& permit, const std::shared_ptr<Batch>& batch) {
   const struct GiveBack {
     Queue& queue;
-    Seat& seat;
-    ~GiveBack() { queue.giveBack(seat); }
-  } giveBack{queue_, seat};
-  Worker& worker = *workers_[static_cast<std::size_t>(seat.lane)];
+    Permit& permit;
+    ~GiveBack() { queue.giveBack(permit); }
+  } giveBack{queue_, permit};
+  Worker& worker = *workers_[static_cast<std::size_t>(permit.lane)];
   try {
-    begin(worker, seat, batch);
-    std::vector<Completion> completions = worker.lane->finish(seat.slot, worker.pace.beginCaller().wait());
+    begin(worker, permit, batch);
+    std::vector<Completion> completions = worker.lane->finish(permit.slot, worker.waitPolicy.beginCaller().wait());
     batch->times.ended = Clock::now();
     return completions;
   } catch (...) {
@@ -232,7 +232,7 @@ void Session::join() {
   ++clients_;
 }
 
-void Session::leave(Front& front) {
+void Session::leave(FrontEnd& front) {
   queue_.closeFor(front);
   awaitEnd(front);
   {
@@ -243,17 +243,17 @@ void Session::leave(Front& front) {
   close();
 }
 
-void Session::drop(Front& front) {
+void Session::drop(FrontEnd& front) {
   front.gone = true;
   anyGone_ = true;  // before the lanes are asked, as in cancel()
   const Queue::AllCancelled cancelled = queue_.cancelAll(front);
   stats_.cancelled(cancelled.parts.size());
   counters_.cancelledWaiting(cancelled.parts.size());
   for (const Queue::Abandoned& abandoned : cancelled.abandoned) abandon(abandoned);
-  tellLeaving();
+  wakeLeaving();
 }
 
-bool Session::awaitEnd(const Front& front, std::optional<TimePoint> deadline) {
+bool Session::awaitEnd(const FrontEnd& front, std::optional<TimePoint> deadline) {
   const auto ended = [&] { return isIdle(front); };
   bool idle = true;
   ++leaving_;
@@ -270,7 +270,7 @@ bool Session::awaitEnd(const Front& front, std::optional<TimePoint> deadline) {
 }
 
 // After something came to its end: from here on the front-end whose it was may be gone.
-void Session::tellLeaving() {
+void Session::wakeLeaving() {
   if (leaving_ == 0) return;
   const std::lock_guard lock(leavingMutex_);
   leavingChanged_.notify_all();
@@ -278,7 +278,7 @@ void Session::tellLeaving() {
 
 int Session::slots() const noexcept {
   std::size_t slots = 0;
-  for (const auto& worker : workers_) slots += worker->seats.size();
+  for (const auto& worker : workers_) slots += worker->permits.size();
   return static_cast<int>(slots);
 }
 
@@ -294,7 +294,7 @@ void Session::drop() {
   queue_.close();
   queue_.drain();
   eachLane([](Lane& lane) { lane.abandonAll(); });
-  tellLeaving();
+  wakeLeaving();
 }
 
 bool Session::halt(std::chrono::steady_clock::time_point deadline) {

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "../base/condition.h"
-#include "brief.h"
 #include "counters.h"
 #include "engine.h"
-#include "front.h"
+#include "front_end.h"
 #include "order.h"
-#include "pace.h"
 #include "queue.h"
+#include "short_batches.h"
 #include "stats.h"
+#include "wait_policy.h"
 
 namespace nt::execution {
 
@@ -32,7 +32,7 @@ struct SessionOptions {
 };
 
 // One input as the caller has it: it is copied before submit() returns, unless the part leases it.
-struct Given {
+struct InputView {
   Shape shape;
   std::span<const uint8_t> bytes;
   bool leased = false;
@@ -65,24 +65,24 @@ class Session {
   //
   // Queues a request; its completion goes to the front-end's sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL,
   // ERR_TRT_SHAPE, ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
-  Ticket submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Ticket submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
   // Takes a request out of the queue. False where it runs already: then its completion comes, and a batch that nobody
   // waits for any more may be ended.
-  bool cancel(const Front& front, Ticket ticket);
+  bool cancel(const FrontEnd& front, Ticket ticket);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
   // new batches. Throws what would have been the completion's failure, and ERR_TRT_CLOSED after drop().
-  Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Completion run(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
   // One more client. Throws ERR_TRT_TOKEN once the last one has left.
   void join();
   static Error closedEverywhere();
   // Refuses a front-end's new work and waits for the end of what it asked for; with the last one the session closes.
-  void leave(Front& front);
+  void leave(FrontEnd& front);
   // Refuses a front-end's new work, lets go of what it has queued, and tells it nothing more.
-  void drop(Front& front);
+  void drop(FrontEnd& front);
   // Whether nothing that a front-end asked for is under way.
-  bool isIdle(const Front& front) { return front.told == queue_.asked(front); }
+  bool isIdle(const FrontEnd& front) { return front.delivered == queue_.asked(front); }
   // Until that is so, or the deadline has come; whether it is so.
-  bool awaitEnd(const Front& front, std::optional<TimePoint> deadline = {});
+  bool awaitEnd(const FrontEnd& front, std::optional<TimePoint> deadline = {});
 
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
@@ -113,15 +113,15 @@ class Session {
  private:
   // A lane with its threads.
   struct Worker {
-    Worker(int number, WaitMode wait) : number(number), pace(wait) {}
+    Worker(int number, WaitMode wait) : number(number), waitPolicy(wait) {}
     const int number;
     std::mutex enqueueing;
-    std::mutex laneMutex;  // held where `lane` changes, and where others than those who have a seat use it
+    std::mutex laneMutex;  // held where `lane` changes, and where others than those who have a permit use it
     std::unique_ptr<Lane> lane;
-    std::vector<Seat*> seats;  // by slot
-    std::thread thread;        // of the first
+    std::vector<Permit*> permits;  // by slot
+    std::thread thread;            // of the first
     std::vector<std::thread> others;
-    Pace pace;
+    WaitPolicy waitPolicy;
     std::atomic<TimePoint> ended{TimePoint{}};  // its last batch
   };
 
@@ -129,40 +129,40 @@ class Session {
 
   // serving.cc
   struct Start;
-  struct Hand;
+  struct Serving;
   void startLanes();
   void main(Worker& worker, const std::shared_ptr<Start>& start);
   void open(Worker& worker);
-  void other(Worker& worker, Seat& seat, std::promise<void> entered);
-  void serve(Worker& worker, Seat& seat);
-  std::shared_ptr<Batch> next(Hand& hand);
-  bool enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch);
-  void begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch);
+  void other(Worker& worker, Permit& permit, std::promise<void> entered);
+  void serve(Worker& worker, Permit& permit);
+  std::shared_ptr<Batch> next(Serving& serving);
+  bool enqueue(Worker& worker, Serving& serving, std::shared_ptr<Batch>& batch);
+  void begin(Worker& worker, Permit& permit, const std::shared_ptr<Batch>& batch);
   void catchUp(Lane& lane, const Batch& batch);
   void abandon(const Queue::Abandoned& abandoned);
   static void markCancelled(const Batch& batch, std::vector<Completion>& completions);
   void watchWaits();
   void rejectLate(std::vector<Part> parts);
-  void finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch);
-  void tell(Hand& hand);
-  bool tell(std::vector<Completion> completions);
-  bool tell(Front& front, std::vector<Completion> completions);
-  void tellLeaving();
+  void finish(Worker& worker, Serving& serving, std::shared_ptr<Batch> batch);
+  void deliver(Serving& serving);
+  bool deliver(std::vector<Completion> completions);
+  bool deliver(FrontEnd& front, std::vector<Completion> completions);
+  void wakeLeaving();
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
-  void rest();
+  void stayHalted();
 
-  std::vector<Completion> runIn(Seat& seat, const std::shared_ptr<Batch>& batch);
+  std::vector<Completion> runIn(Permit& permit, const std::shared_ptr<Batch>& batch);
   void eachLane(const std::function<void(Lane&)>& visit);
   template <class Enter>
   auto counted(Enter enter);
-  void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
-  Ticket submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch);
-  void readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
-  void readShapes(const std::vector<Given>& inputs, Shapes& shapes) const;
+  void measure(const std::vector<InputView>& inputs, Part& part, Scratch& scratch) const;
+  Ticket submitAlone(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
+  void readRowBytes(const std::vector<InputView>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
+  void readShapes(const std::vector<InputView>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
   // To a place for each input; how many bytes.
   template <class PlaceOf>
-  static std::size_t copy(const std::vector<Given>& inputs, PlaceOf placeOf);
+  static std::size_t copy(const std::vector<InputView>& inputs, PlaceOf placeOf);
 
   const std::shared_ptr<Engine> engine_;
   const SessionOptions options_;

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "front.h"
+#include "front_end.h"
 #include "queue.h"
 
 namespace nt::execution {
@@ -44,10 +44,10 @@ Queue::Abandoned Queue::giveUp(Entry& entry) {
   entry.cancelled = true;
   if (--entry.batch->wanted > 0) return {};
   entry.batch->abandoned = true;
-  return {entry.batch->shared_from_this(), entry.batch->seat->lane};
+  return {entry.batch->shared_from_this(), entry.batch->permit->lane};
 }
 
-Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
+Queue::Cancelled Queue::cancel(const FrontEnd* front, Ticket ticket) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = entries_.find(ticket);
   if (entry == nullptr || entry->front != front || entry->cancelled) return {};
@@ -60,7 +60,7 @@ Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
   return {false, giveUp(*entry)};
 }
 
-Queue::AllCancelled Queue::cancelAll(Front& front) {
+Queue::AllCancelled Queue::cancelAll(FrontEnd& front) {
   const std::lock_guard<std::mutex> lock(mutex_);
   front.closed = true;
   AllCancelled cancelled;
@@ -75,8 +75,8 @@ Queue::AllCancelled Queue::cancelAll(Front& front) {
   return cancelled;
 }
 
-void Queue::closeFor(Front& front) {
-  Seat* seat = nullptr;
+void Queue::closeFor(FrontEnd& front) {
+  Permit* permit = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     front.closed = true;
@@ -85,9 +85,9 @@ void Queue::closeFor(Front& front) {
     });
     held_ = held_ && ready_ == 0;
     ++news_;
-    seat = callAllFor(Clock::now());
+    permit = callAllFor(Clock::now());
   }
-  if (seat != nullptr) seat->called.notify_one();
+  if (permit != nullptr) permit->called.notify_one();
 }
 
 void Queue::limitWait(Entry& entry) {

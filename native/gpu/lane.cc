@@ -1,6 +1,6 @@
 #include "lane.h"
 
-#include "../execution/pace.h"
+#include "../execution/wait_policy.h"
 
 namespace nt::gpu {
 namespace {

@@ -54,7 +54,7 @@ void Results::end() noexcept {
     result.block.reset();
     result.places.clear();
   }
-  staging_.rest();
+  staging_.setIdle();
 }
 
 std::size_t Results::deviceBytes(std::size_t output) const {

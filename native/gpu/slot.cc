@@ -127,7 +127,7 @@ void Slot::releaseDevice() noexcept {
 void Slot::end() noexcept {
   batch_.reset();
   results_.end();
-  staging_.rest();
+  staging_.setIdle();
 }
 
 // Requests whose result is to stay get memory for it: from here on it is a target like those that they name.

@@ -28,12 +28,12 @@ void Staging::begin(std::size_t bytes) {
     block_.reset();
     block_ = pool_.tryAcquire(wanted);
   }
-  if (block_) block_->rest(bytes == 0);
+  if (block_) block_->setIdle(bytes == 0);
 }
 
 uint8_t* Staging::take(std::size_t bytes) noexcept {
   if (!block_ || bytes > block_->capacity() - used_) return nullptr;
-  block_->rest(false);
+  block_->setIdle(false);
   uint8_t* place = block_->data() + used_;
   used_ = std::min(used_ + aligned(bytes), block_->capacity());
   return place;

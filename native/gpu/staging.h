@@ -21,8 +21,8 @@ class Staging {
   // Until the next begin(). Null where there is no room.
   uint8_t* take(std::size_t bytes) noexcept;
   bool unused() const noexcept { return used_ == 0; }
-  void rest() noexcept {
-    if (block_) block_->rest(true);
+  void setIdle() noexcept {
+    if (block_) block_->setIdle(true);
   }
 
   // Puts a copy on the stream; the source may be written to afterwards. Waits for the stream where there is more than

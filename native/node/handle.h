@@ -17,7 +17,7 @@ struct EngineHandle {
   std::shared_ptr<Environment> environment;
   Environment::Closers::iterator closer;
   // What a call works in, kept for the next one. Nothing runs JavaScript while they are in use.
-  std::vector<execution::Given> given;
+  std::vector<execution::InputView> given;
   execution::Scratch scratch;
 
   // Throws ERR_TRT_CLOSED.

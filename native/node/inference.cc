@@ -130,9 +130,9 @@ CompletionPort& portOf(const EngineHandle& handle) {
 
 // Rank and dimensions of each input, as lib/ wrote them into the shared array. They are believed only as far as memory
 // goes: a call by somebody else finds there what an earlier one left.
-std::vector<execution::Given>& givenOf(const Arguments& arguments, std::size_t first, const double* dims,
-                                       std::size_t inputs) {
-  std::vector<execution::Given>& given = arguments.handle->given;
+std::vector<execution::InputView>& givenOf(const Arguments& arguments, std::size_t first, const double* dims,
+                                           std::size_t inputs) {
+  std::vector<execution::InputView>& given = arguments.handle->given;
   given.resize(inputs);
   for (std::size_t i = 0; i < inputs; ++i) {
     const double rank = *dims++;
@@ -156,7 +156,7 @@ std::vector<execution::Given>& givenOf(const Arguments& arguments, std::size_t f
 
 // An input that stayed on its device is no typed array.
 execution::Lease leaseResident(const Arguments& arguments, std::size_t index, const execution::Engine& engine,
-                               std::size_t input, execution::Given& given) {
+                               std::size_t input, execution::InputView& given) {
   const execution::IoTensor& tensor = engine.inputs()[input];
   if (index >= arguments.values.size()) failNoTensor(index);
   const auto resident = residentOf(arguments.env, arguments.values[index], engine.tensors(), "input", tensor.name);
@@ -171,7 +171,8 @@ execution::Lease leaseResident(const Arguments& arguments, std::size_t index, co
 }
 
 // Inputs in pinned memory of ours, or on the device, are not copied: the part leases them.
-void lease(const Arguments& arguments, std::size_t first, std::vector<execution::Given>& given, execution::Part& part) {
+void lease(const Arguments& arguments, std::size_t first, std::vector<execution::InputView>& given,
+           execution::Part& part) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     execution::Lease lease;
     if (given[i].leased) {

@@ -13,14 +13,14 @@
 
 namespace batcher_rig {
 
-using nt::execution::Front;
+using nt::execution::FrontEnd;
 using nt::execution::Ticket;
 using rig::Batch;
 using rig::BatchingOptions;
 using rig::Clock;
 using rig::Part;
+using rig::Permit;
 using rig::Queue;
-using rig::Seat;
 using rig::TimePoint;
 using Ids = std::vector<uint64_t>;
 
@@ -29,7 +29,7 @@ struct Ask {
   int group = 0;       // requests of one group have equal shapes
   uint32_t level = 0;  // 0: the default level
   Clock::duration timeout{0};
-  Front* front = nullptr;
+  FrontEnd* front = nullptr;
 };
 
 class Lanes {
@@ -72,12 +72,12 @@ class Lanes {
 
   // What the lane runs is over, and it takes the next batch.
   Ids take(std::size_t lane = 0) {
-    auto& [seat, running] = lanes_[lane];
+    auto& [permit, running] = lanes_[lane];
     if (running) {
       check(*running);
       running->clear();
     }
-    running = queue.take(*seat, now, std::exchange(running, nullptr));
+    running = queue.take(*permit, now, std::exchange(running, nullptr));
     Ids ids;
     if (!running) return ids;
     for (const Part& part : running->parts) ids.push_back(part.request);
@@ -89,7 +89,7 @@ class Lanes {
 
   // Whether it waited.
   bool cancel(uint64_t id) { return cancelFor(asked_.count(id) > 0 ? asked_[id].front : nullptr, id); }
-  bool cancelFor(const Front* front, uint64_t id) {
+  bool cancelFor(const FrontEnd* front, uint64_t id) {
     const auto ticket = tickets_.find(id);
     return queue.cancel(front, ticket == tickets_.end() ? ~Ticket{0} - id : ticket->second).waiting;
   }
@@ -103,7 +103,7 @@ class Lanes {
 
  private:
   struct Lane {
-    Seat* seat;
+    Permit* permit;
     std::shared_ptr<Batch> running;
   };
   static std::vector<std::size_t> rowBytesOf(int group) { return {8 * static_cast<std::size_t>(group + 1), 3}; }

@@ -36,18 +36,18 @@ SessionOptions laned(int lanes, SessionOptions options = {}) {
 const std::vector<float> x = numbers(1, 3, 1);
 uint64_t ask(Rig& rig) { return rig.submit({input({1, 3}, x)}); }
 
-// A queue of requests of 8 bytes, and the seats of its lanes.
+// A queue of requests of 8 bytes, and the permits of its lanes.
 struct Table {
   TimePoint now{1000s};
   Queue queue;
   uint64_t next = 1;
-  std::vector<Seat*> seats;
+  std::vector<Permit*> permits;
 
   Table(BatchingOptions batching, int lanes, int slots)
       : queue(std::move(batching), 1000,
               [](std::size_t bytes) { return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes); }) {
     DeviceContext::get(0).makeCurrent();
-    for (int i = 0; i < lanes * slots; ++i) seats.push_back(&queue.addSeat(i / slots));
+    for (int i = 0; i < lanes * slots; ++i) permits.push_back(&queue.addSeat(i / slots));
   }
   void add(int64_t rows = 1) { add({.rows = rows}); }
   // A request of a level, 0: the default one; those whose rows have other bytes do not merge.
@@ -64,10 +64,10 @@ struct Table {
     part.asked = now;
     queue.commit(queue.reserve({{asked.rows, asked.bytes}}, {static_cast<std::size_t>(asked.bytes)}, std::move(part)));
   }
-  // The first request of what the thread of a seat takes; 0: nothing.
-  uint64_t take(std::size_t seat) {
-    const auto batch = queue.take(*seats[seat], now);
-    if (batch) queue.begun(*seats[seat]);
+  // The first request of what the thread of a permit takes; 0: nothing.
+  uint64_t take(std::size_t permit) {
+    const auto batch = queue.take(*permits[permit], now);
+    if (batch) queue.begun(*permits[permit]);
     return batch ? batch->parts.front().request : 0;
   }
 };
@@ -226,7 +226,7 @@ TEST("dispatch: of two lanes that are busy neither takes a lower level early, an
 
 TEST("dispatch: a lane whose batches are over at once is left to one thread, unless one takes longer after all") {
   Table t({1, 0ms, {}, {}}, 1, 2);
-  t.seats[0]->brief = true;
+  t.permits[0]->shortBatches = true;
   for (int i = 0; i < 4; ++i) t.add();
   CHECK_EQ(t.take(0), 1u);
   CHECK_EQ(t.take(0), 2u);
@@ -237,16 +237,16 @@ TEST("dispatch: a lane whose batches are over at once is left to one thread, unl
 }
 
 TEST(
-    "dispatch: a caller takes the seat of the lane with the least to do, and one that comes free before what is "
+    "dispatch: a caller takes the permit of the lane with the least to do, and one that comes free before what is "
     "queued") {
   Table t({1, 0ms, {}, {}}, 2, 1);
   t.add();
   CHECK_EQ(t.take(0), 1u);
-  Seat* const borrowed = t.queue.borrow(nt::execution::Clock::now());
-  CHECK(borrowed == t.seats[1]);
+  Permit* const borrowed = t.queue.borrow(nt::execution::Clock::now());
+  CHECK(borrowed == t.permits[1]);
   t.add();
   CHECK_EQ(t.take(1), 0u);  // it is lent
-  Seat* second = nullptr;
+  Permit* second = nullptr;
   std::atomic<bool> waiting{false};
   std::thread caller([&] {
     waiting = true;
@@ -256,7 +256,7 @@ TEST(
   std::this_thread::sleep_for(5ms);
   t.queue.giveBack(*borrowed);
   caller.join();
-  CHECK(second == t.seats[1]);
+  CHECK(second == t.permits[1]);
   CHECK_EQ(t.take(0), 2u);
   t.queue.giveBack(*second);
   t.queue.close();

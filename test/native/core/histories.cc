@@ -298,7 +298,7 @@ class Run {
 
   const History& history_;
   model::Batcher model_;
-  nt::execution::Front fronts_[kFronts] = {nt::execution::Front({}), nt::execution::Front({})};
+  nt::execution::FrontEnd fronts_[kFronts] = {nt::execution::FrontEnd({}), nt::execution::FrontEnd({})};
   Lanes lanes_;
   std::vector<int> frontOf_;
   uint64_t arrivals_ = 0;

@@ -8,7 +8,7 @@
 #include "rig.h"
 
 using namespace rig;
-using nt::execution::Front;
+using nt::execution::FrontEnd;
 using namespace std::chrono_literals;
 
 namespace {
@@ -20,7 +20,7 @@ struct Clocked {
   Queue queue;
   uint64_t next = 1;
   std::map<uint64_t, nt::execution::Ticket> tickets = {};  // by request
-  Seat& seat;
+  Permit& permit;
 
   explicit Clocked(BatchingOptions batching, std::size_t limit = 1000)
       : queue(std::move(batching), limit,
@@ -29,7 +29,7 @@ struct Clocked {
                 device.makeCurrent();
                 return nt::cuda::pinnedPool(device).acquire(bytes);
               }),
-        seat(queue.addSeat(0)) {}
+        permit(queue.addSeat(0)) {}
 
   Part part(int64_t rows) {
     Part part;
@@ -50,7 +50,7 @@ struct Clocked {
     return request;
   }
   // One row of a front-end's.
-  void addFor(Front& front) {
+  void addFor(FrontEnd& front) {
     Part made = part(1);
     made.front = &front;
     const uint64_t request = made.request;
@@ -59,10 +59,12 @@ struct Clocked {
     queue.commit(place);
   }
   // Whether the request was taken out.
-  bool cancel(uint64_t request, const Front* front = nullptr) { return queue.cancel(front, tickets[request]).waiting; }
+  bool cancel(uint64_t request, const FrontEnd* front = nullptr) {
+    return queue.cancel(front, tickets[request]).waiting;
+  }
   std::vector<uint64_t> take() {
     std::vector<uint64_t> requests;
-    const auto batch = queue.take(seat, now);
+    const auto batch = queue.take(permit, now);
     if (!batch) return requests;
     int64_t row = 0;
     for (const Part& part : batch->parts) {
@@ -203,15 +205,15 @@ TEST("queue: of a batch that is over nobody's cancel is left when it is used aga
   for (const int64_t maxBatch : {1, 4}) {
     Clocked q({maxBatch, 0ms, {}, {}});
     const uint64_t request = q.add();
-    std::shared_ptr<Batch> batch = q.queue.take(q.seat, q.now);
+    std::shared_ptr<Batch> batch = q.queue.take(q.permit, q.now);
     CHECK(batch != nullptr);
     if (!batch) return;
     batch->clear();  // the lane is done with it, and the queue has not heard of that yet
     CHECK(q.queue.cancel(nullptr, q.tickets[request]).abandoned.batch == batch);
     const Batch* const used = batch.get();
-    CHECK(q.queue.take(q.seat, q.now, std::move(batch)) == nullptr);
+    CHECK(q.queue.take(q.permit, q.now, std::move(batch)) == nullptr);
     q.add();
-    batch = q.queue.take(q.seat, q.now);
+    batch = q.queue.take(q.permit, q.now);
     CHECK(batch.get() == used);
     CHECK(!batch->abandoned);
     q.queue.forget(*batch);
@@ -257,11 +259,11 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   std::shared_ptr<Batch> batch = made();
   q.queue.push(batch);
   CHECK(batch == nullptr);
-  std::shared_ptr<Batch> first = q.queue.take(q.seat, q.now);
+  std::shared_ptr<Batch> first = q.queue.take(q.permit, q.now);
   CHECK_EQ(first->parts.front().request, 1u);
   const Batch* const spent = first.get();
   first->clear();
-  CHECK(q.queue.take(q.seat, q.now, std::move(first)) == nullptr);
+  CHECK(q.queue.take(q.permit, q.now, std::move(first)) == nullptr);
   batch = made();
   q.queue.push(batch);
   CHECK(batch.get() == spent && batch->parts.empty() && batch->rows == 0);
@@ -277,9 +279,9 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   CHECK_CODE("ERR_TRT_CLOSED", q.queue.push(batch));
   CHECK(batch != nullptr);
   // what somebody still holds is not for others
-  const std::shared_ptr<Batch> held = q.queue.take(q.seat, q.now);
+  const std::shared_ptr<Batch> held = q.queue.take(q.permit, q.now);
   CHECK_EQ(held->parts.front().request, 2u);
-  CHECK(q.queue.take(q.seat, q.now, held) == nullptr);
+  CHECK(q.queue.take(q.permit, q.now, held) == nullptr);
 }
 
 TEST("queue: a batch that is used again is laid out anew where the request is not alike") {
@@ -316,7 +318,7 @@ TEST("queue: a batch that is used again is laid out anew where the request is no
 }
 
 TEST("few: elements within, and many outside") {
-  nt::Few<std::vector<int>, 2> few;
+  nt::SmallVector<std::vector<int>, 2> few;
   CHECK(few.empty() && few.begin() == few.end());
   for (const std::size_t size : {1u, 2u, 3u, 9u, 2u, 0u}) {
     few.reset(size);
@@ -326,7 +328,7 @@ TEST("few: elements within, and many outside") {
       CHECK(each.empty());
       each.assign(3, next++);
     }
-    nt::Few<std::vector<int>, 2> moved = std::move(few);
+    nt::SmallVector<std::vector<int>, 2> moved = std::move(few);
     CHECK(few.empty());
     few = std::move(moved);
     CHECK(few.size() == size && moved.empty());
@@ -340,12 +342,12 @@ TEST("queue: what fails to find memory leaves nothing behind") {
     if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
     return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes);
   });
-  Seat& seat = queue.addSeat(0);
+  Permit& permit = queue.addSeat(0);
   queue.commit(queue.reserve({{1, 8}}, {8}, {}));
   CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", queue.reserve({{1, 4}}, {4}, {}));
   CHECK_EQ(queue.waiting(), 1u);
-  CHECK(queue.take(seat, kStart + 1h) != nullptr);
-  CHECK(queue.take(seat, kStart + 1h) == nullptr);
+  CHECK(queue.take(permit, kStart + 1h) != nullptr);
+  CHECK(queue.take(permit, kStart + 1h) == nullptr);
 }
 
 TEST("queue: closed, it refuses, and what waits leaves without delay") {
@@ -355,7 +357,7 @@ TEST("queue: closed, it refuses, and what waits leaves without delay") {
   CHECK(q.queue.closed());
   CHECK_CODE("ERR_TRT_CLOSED", q.add());
   CHECK_EQ(q.take(), (Ids{1}));
-  CHECK(q.queue.waitAndTake(q.seat) == nullptr);
+  CHECK(q.queue.waitAndTake(q.permit) == nullptr);
 }
 
 TEST("queue: drain takes all at once") {
@@ -373,8 +375,8 @@ TEST("queue: threads that wait all go when the last batch is written and taken a
     std::atomic<int> taken{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i) {
-      threads.emplace_back([&, &seat = i == 0 ? q.seat : q.queue.addSeat(i % 2)] {
-        while (q.queue.waitAndTake(seat)) ++taken;
+      threads.emplace_back([&, &permit = i == 0 ? q.permit : q.queue.addSeat(i % 2)] {
+        while (q.queue.waitAndTake(permit)) ++taken;
       });
     }
     std::this_thread::sleep_for(1ms);
@@ -388,22 +390,22 @@ TEST("queue: threads that wait all go when the last batch is written and taken a
 
 TEST("queue: what a front-end that closes has waiting leaves without delay, with what waits beside it") {
   Clocked q(batching(4, 1h));
-  Front closing({}), other({});
+  FrontEnd closing({}), other({});
   q.addFor(closing);
   q.addFor(other);
   q.addFor(other);
-  CHECK(!q.queue.take(q.seat, q.now));
+  CHECK(!q.queue.take(q.permit, q.now));
   q.queue.closeFor(closing);
   CHECK(q.cancel(2, &other));
   CHECK(!q.cancel(1, &other));
   CHECK_CODE("ERR_TRT_CLOSED", q.addFor(closing));
   q.addFor(other);  // with the others
-  const auto left = q.queue.take(q.seat, q.now);
+  const auto left = q.queue.take(q.permit, q.now);
   CHECK_EQ(left->parts.size(), 3u);
   CHECK_EQ(q.queue.asked(closing), 1u);
   CHECK_EQ(q.queue.asked(other), 2u);
   q.addFor(other);
-  CHECK(!q.queue.take(q.seat, q.now));
+  CHECK(!q.queue.take(q.permit, q.now));
   CHECK_EQ(q.queue.cancelAll(other).parts.size(), 1u);
   CHECK_EQ(q.queue.asked(other), 2u);
   CHECK_EQ(q.queue.waiting(), 0u);

@@ -135,7 +135,7 @@ TEST("L0_batcher: test_multi_batch_sum_gt_max_preferred") {
 // to the batch, and each keeps its own.
 TEST("L0_batcher: test_multi_same_output and test_multi_different_outputs") {
   Lanes lanes(batcher());
-  rig::Seat& seat = lanes.queue.addSeat(1);
+  rig::Permit& permit = lanes.queue.addSeat(1);
   std::shared_ptr<rig::Batch> batch;
   for (const std::array<uint64_t, 2>& wanted : {std::array<uint64_t, 2>{1, 1}, {2, 2}, {1, 2}, {3, 1}}) {
     for (const uint64_t outputs : wanted) {
@@ -147,7 +147,7 @@ TEST("L0_batcher: test_multi_same_output and test_multi_different_outputs") {
       lanes.queue.commit(place);
     }
     if (batch) batch->clear();
-    batch = lanes.queue.take(seat, lanes.now, std::exchange(batch, nullptr));
+    batch = lanes.queue.take(permit, lanes.now, std::exchange(batch, nullptr));
     CHECK(batch != nullptr && batch->parts.size() == 2);
     if (batch == nullptr || batch->parts.size() != 2) return;
     CHECK_EQ(batch->rows, 2);

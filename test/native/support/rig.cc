@@ -110,8 +110,8 @@ void SessionRig::join(std::shared_ptr<Session> joined) {
   session = std::move(joined);
 }
 
-static std::vector<Given> given(const std::vector<Input>& inputs, Part& part) {
-  std::vector<Given> given;
+static std::vector<InputView> given(const std::vector<Input>& inputs, Part& part) {
+  std::vector<InputView> given;
   for (const Input& input : inputs) {
     given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, static_cast<bool>(input.lease)});
     if (!input.lease) continue;
@@ -124,7 +124,7 @@ static std::vector<Given> given(const std::vector<Input>& inputs, Part& part) {
 uint64_t SessionRig::submit(const std::vector<Input>& inputs, Part part) {
   part.request = next_++;
   const uint64_t request = part.request;
-  const std::vector<Given> all = given(inputs, part);
+  const std::vector<InputView> all = given(inputs, part);
   Scratch scratch;
   const nt::execution::Ticket ticket = client->submit(all, std::move(part), scratch);
   const std::lock_guard lock(mutex_);
@@ -142,7 +142,7 @@ bool SessionRig::cancel(uint64_t request) {
 }
 
 Completion SessionRig::run(const std::vector<Input>& inputs, Part part) {
-  const std::vector<Given> all = given(inputs, part);
+  const std::vector<InputView> all = given(inputs, part);
   Scratch scratch;
   return client->run(all, std::move(part), scratch);
 }

@@ -7,8 +7,8 @@
 
 namespace nt::execution {
 
-struct Front {
-  explicit Front(Sink sink) : sink(std::move(sink)) {}
+struct FrontEnd {
+  explicit FrontEnd(Sink sink) : sink(std::move(sink)) {}
 
   // What callers write, and queue and lanes hardly read: requests that the queue took, but for those that were taken
   // out of it again; under its lock.
@@ -17,7 +17,7 @@ struct Front {
   std::atomic<bool> closed{false};
 
   // What lanes use. Requests that have come to their end, and are not touched any more.
-  alignas(64) std::atomic<uint64_t> told{0};
+  alignas(64) std::atomic<uint64_t> delivered{0};
   // Nobody is there to hear of anything. Set once.
   std::atomic<bool> gone{false};
   const Sink sink;

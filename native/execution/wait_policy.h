@@ -21,27 +21,27 @@ enum class WaitMode : uint8_t { spin, block, adaptive };
 
 // Of one lane. To be woken takes as long as a short batch does; a thread that asks takes a core from those who have
 // work.
-class Pace {
+class WaitPolicy {
  public:
-  explicit Pace(WaitMode mode) : mode_(mode) {}
+  explicit WaitPolicy(WaitMode mode) : mode_(mode) {}
 
   // One wait; in its time the thread counts among those of this process that ask.
-  class Turn {
+  class CountedWait {
    public:
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn();
+    CountedWait(const CountedWait&) = delete;
+    CountedWait& operator=(const CountedWait&) = delete;
+    ~CountedWait();
     Wait wait() const noexcept { return wait_; }
 
    private:
-    friend class Pace;
-    Turn(Wait wait, bool counted) : wait_(wait), counted_(counted) {}
+    friend class WaitPolicy;
+    CountedWait(Wait wait, bool counted) : wait_(wait), counted_(counted) {}
     Wait wait_;
     bool counted_;
   };
-  Turn beginLane();
+  CountedWait beginLane();
   // For a caller of Session::run, whose core nobody else wants meanwhile.
-  Turn beginCaller();
+  CountedWait beginCaller();
   // A batch took so long.
   void note(Clock::duration took) noexcept;
 

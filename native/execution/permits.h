@@ -1,5 +1,5 @@
-// Who may run batches. A seat is a slot of a lane with a thread of its own; who has taken it, that thread or a caller
-// of Session::run, may have one batch there.
+// Who may run batches. A permit stands for a slot of a lane, which has a thread of its own; who holds it, that thread or
+// a caller of Session::run, may have one batch there.
 #pragma once
 
 #include <atomic>
@@ -12,12 +12,12 @@
 
 namespace nt::execution {
 
-struct Seat {
+struct Permit {
   int lane = 0;
   int slot = 0;
-  // Written by its thread, read when it gives the seat back: its batches take less time than it takes to wake another
+  // Written by its thread, read when it gives the permit back: its batches take less time than it takes to wake another
   // thread.
-  bool brief = false;
+  bool shortBatches = false;
   // Batches that are being put on the lane's device: another one would have to wait for that.
   std::atomic<int>* beginning = nullptr;
 
@@ -28,15 +28,15 @@ struct Seat {
   Condition called;
 };
 
-// All lanes' seats. The queue's lock is held.
-class Seats {
+// All lanes' permits. The queue's lock is held.
+class Permits {
  public:
   // One more for a lane; its thread is on its way.
-  Seat& add(int lane);
+  Permit& add(int lane);
 
-  void take(Seat& seat, Seat::Owner owner, TimePoint now);
-  void giveBack(Seat& seat);
-  void move(Seat& seat, Seat::Place place);
+  void take(Permit& permit, Permit::Owner owner, TimePoint now);
+  void giveBack(Permit& permit);
+  void move(Permit& permit, Permit::Place place);
 
   // Batches that a lane has.
   int busy(int lane) const { return at(lane).taken; }
@@ -50,25 +50,25 @@ class Seats {
   int coming() const noexcept { return coming_; }
   int parked() const noexcept { return parked_; }
 
-  // A seat of the lane with the least to do whose thread sleeps; null where none would be of use at `now`.
-  Seat* toCall(TimePoint now) const;
+  // A permit of the lane with the least to do whose thread sleeps; null where none would be of use at `now`.
+  Permit* toCall(TimePoint now) const;
   // One that a caller may take; null where none is free.
-  Seat* toLend() const;
-  const std::vector<std::unique_ptr<Seat>>& all() const noexcept { return all_; }
+  Permit* toLend() const;
+  const std::vector<std::unique_ptr<Permit>>& all() const noexcept { return all_; }
 
  private:
   struct Lane {
     int taken = 0;
     int coming = 0;
     std::atomic<int> beginning{0};
-    bool brief = false;
+    bool shortBatches = false;
     TimePoint begun;  // when it got its last batch
   };
   const Lane& at(int lane) const { return lanes_[static_cast<std::size_t>(lane)]; }
   Lane& at(int lane) { return lanes_[static_cast<std::size_t>(lane)]; }
-  int load(const Seat& seat) const { return at(seat.lane).taken + at(seat.lane).coming; }
+  int load(const Permit& permit) const { return at(permit.lane).taken + at(permit.lane).coming; }
 
-  std::vector<std::unique_ptr<Seat>> all_;  // of a lane in the order of slots
+  std::vector<std::unique_ptr<Permit>> all_;  // of a lane in the order of slots
   std::deque<Lane> lanes_;
   int coming_ = 0;
   int parked_ = 0;

@@ -1,4 +1,4 @@
-#include "pace.h"
+#include "wait_policy.h"
 
 #include <sched.h>
 
@@ -26,16 +26,16 @@ int cores() {
   return count;
 }
 
-Pace::Turn::~Turn() {
+WaitPolicy::CountedWait::~CountedWait() {
   if (counted_) --asking;
 }
 
-Clock::duration Pace::patience() const noexcept {
+Clock::duration WaitPolicy::patience() const noexcept {
   const Clock::duration average{average_.load(std::memory_order_relaxed)};
   return average > kMost ? Clock::duration(0) : std::max(2 * average, kLeast);
 }
 
-Pace::Turn Pace::beginLane() {
+WaitPolicy::CountedWait WaitPolicy::beginLane() {
   if (mode_ == WaitMode::spin) return {Wait::spin, false};
   const Clock::duration patience = this->patience();
   // half of the cores are for those who have work; of two, JavaScript and the driver's own threads want both
@@ -45,13 +45,13 @@ Pace::Turn Pace::beginLane() {
   return {Wait::block, false};
 }
 
-Pace::Turn Pace::beginCaller() {
+WaitPolicy::CountedWait WaitPolicy::beginCaller() {
   if (mode_ == WaitMode::spin) return {Wait::spin, false};
   if (mode_ == WaitMode::block || cores() == 1) return {Wait::block, false};
   return {Wait{patience()}, false};
 }
 
-void Pace::note(Clock::duration took) noexcept {
+void WaitPolicy::note(Clock::duration took) noexcept {
   const Clock::rep average = average_.load(std::memory_order_relaxed);
   const Clock::rep now = std::min(took, kCounts).count();
   average_.store(average + (now - average) / 8, std::memory_order_relaxed);
