@@ -1,8 +1,9 @@
 import { checkedBytes } from '../../building/options.js'
-import { checkedBoolean, checkedObject, checkedWhole } from '../../base/checks.js'
+import { checkedBoolean, checkedObject } from '../../base/checks.js'
 import {
   type Checked,
   checkedOptions,
+  checkedRows,
   choice,
   listener,
   number,
@@ -13,6 +14,7 @@ import {
 } from '../../base/option-table.js'
 import { longest, type Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
+import { ffmpegOption } from '../programs/find.js'
 import type { VideoGap } from './gaps.js'
 import { checkedReconnect, type Reconnect, type ReconnectOptions } from './reconnect.js'
 
@@ -94,7 +96,7 @@ const table = {
   listen: option(checkedBoolean),
   reconnect: option((reconnect) => reconnect),
   onGap: option(listener<(gap: VideoGap) => void>()),
-  ffmpeg: option((ffmpeg) => ffmpeg as string | URL), // findPrograms looks at it
+  ffmpeg: ffmpegOption,
   signal: signalOption,
 } satisfies OptionTable<OpenVideoOptions>
 
@@ -116,11 +118,12 @@ export function checkedReading(options: unknown): Reading {
 /** The most pixels along a side of a frame, which a reader of NUT takes. */
 const mostAlong = Math.min(longest, 2 ** 15)
 
-function checkedScale(value: unknown): Partial<Size> {
-  const { width, height } = checkedObject(value, 'scale', '{ width, height }, or one of both,') as Partial<Size>
-  if (width === undefined && height === undefined) throw expected('{ width, height }, or one of both,', 'scale', value)
-  return {
-    ...(width !== undefined && { width: checkedWhole(width, 'scale.width', 1, mostAlong) }),
-    ...(height !== undefined && { height: checkedWhole(height, 'scale.height', 1, mostAlong) }),
-  }
+const scaledSide = option(whole(1, mostAlong))
+const scaleTable = { width: scaledSide, height: scaledSide } satisfies OptionTable<Partial<Size>>
+
+function checkedScale(value: unknown): Checked<typeof scaleTable> {
+  const what = '{ width, height }, or one of both,'
+  const scale = checkedRows(checkedObject(value, 'scale', what) as Record<string, unknown>, scaleTable, 'scale.')
+  if (scale.width === undefined && scale.height === undefined) throw expected(what, 'scale', value)
+  return scale
 }
