@@ -1,11 +1,11 @@
 import { TensorRTError } from '../../errors.js'
 import type { VideoFrame } from '../frame.js'
 import type { FedFrame } from '../nut/fed.js'
+import type { Decoding } from './arguments.js'
 import { decodedOf, type FrameStream, type VideoStats } from './decoded.js'
 import { Decoder } from './decoder.js'
-import type { Decoding } from './decoding.js'
 import type { FrameMaker } from './frame-maker.js'
-import type { Loss, VideoGap } from './gaps.js'
+import type { VideoGap } from './options.js'
 import { backoff, pause, type Reconnect, unlessLate } from './reconnect.js'
 import { Timeline } from './timeline.js'
 
@@ -23,6 +23,12 @@ export interface LiveSource {
   /** Whether somebody connects to this process, who is waited for. */
   readonly listens: boolean
   readonly onGap: ((gap: VideoGap) => void) | undefined
+}
+
+/** Why there is no frame. */
+interface Loss {
+  readonly reason: 'ended' | 'failed' | 'stalled'
+  readonly error: Error | undefined
 }
 
 /** Frames of a camera: of one run of ffmpeg after the other, since each of them has one connection. */
