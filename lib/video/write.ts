@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { onAbort } from '../base/cancellation.js'
+import { isThere } from '../base/files.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Image, RawImage } from '../vision/index.js'
 import { keepFrame, VideoFrame } from './frame.js'
@@ -7,11 +8,11 @@ import type { VideoInfo } from './info.js'
 import { NutWriter } from './nut/writer.js'
 import { failureOf } from './programs/failure.js'
 import { demandEncoder, findPrograms } from './programs/find.js'
-import type { Input } from './programs/inputs.js'
+import { probeVideo } from './probe.js'
+import { checkedInput, type Input } from './programs/inputs.js'
 import { type Program, startProgram } from './programs/start.js'
 import { codecs } from './writing/codecs.js'
 import { writingArguments } from './writing/arguments.js'
-import { likeness } from './writing/likeness.js'
 import { Layout, type WritablePixels, writablePixels } from './writing/layout.js'
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
@@ -287,6 +288,25 @@ function writingFailure(name: string, failure: TensorRTError): TensorRTError {
     cause: failure,
     details: { ...failure.details, path: name },
   })
+}
+
+/**
+ * What the source says, and where its sounds are.
+ * @throws TensorRTError those of probeVideo; ERR_TRT_INVALID_ARGUMENT of HDR, and of sounds that lie in no file
+ */
+async function likeness({ like, audio, ffmpeg, signal }: Writing): Promise<Pick<Parts, 'info' | 'sounds'>> {
+  if (like === undefined) return { info: undefined, sounds: undefined }
+  const isPlace = typeof like === 'string' || like instanceof URL
+  const info = isPlace ? await probeVideo(like, { ffmpeg, signal }) : like.info
+  if (info.hdr !== undefined)
+    throw expected('a video without HDR, since frames of 8 bits have none,', 'like', `${info.hdr} video`)
+  if (audio === false || info.audio.length === 0) return { info, sounds: undefined }
+  if (isPlace) return { info, sounds: checkedInput(like, 'like') }
+  if (like.source !== undefined) return { info, sounds: checkedInput(like.source, 'like.source') }
+  if (like.name !== undefined && (await isThere(like.name)))
+    return { info, sounds: checkedInput(like.name, 'like.name') }
+  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give its path or URL, or audio: false`
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
 
 /**

@@ -56,9 +56,13 @@ export class LiveFrames implements FrameStream {
   }
 
   stats(): VideoStats {
-    const delivered = this.#before.delivered + (this.#decoder?.delivered ?? 0)
-    const dropped = this.#before.dropped + (this.#decoder?.dropped ?? 0)
+    const { delivered, dropped } = this.#counts()
     return { decoded: decodedOf(delivered + dropped, this.#every), delivered, dropped, reconnects: this.#reconnects }
+  }
+
+  #counts(): { readonly delivered: number; readonly dropped: number } {
+    const { delivered = 0, dropped = 0 } = this.#decoder ?? {}
+    return { delivered: this.#before.delivered + delivered, dropped: this.#before.dropped + dropped }
   }
 
   get #every(): number {
@@ -120,10 +124,7 @@ export class LiveFrames implements FrameStream {
 
   async #lose(decoder: Decoder, loss: Loss): Promise<void> {
     await decoder.close()
-    this.#before = {
-      delivered: this.#before.delivered + decoder.delivered,
-      dropped: this.#before.dropped + decoder.dropped,
-    }
+    this.#before = this.#counts()
     this.#decoder = undefined
     const isNew = this.#loss === undefined
     this.#loss = loss
