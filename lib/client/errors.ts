@@ -9,9 +9,8 @@ export interface Subject {
 }
 
 /** What the server said. `status`: HTTP's number, or the name of gRPC's code; a stream has none. */
-export function refused(text: string, status: number | string | undefined, { url, model }: Subject): TensorRTError {
-  const details = { ...(status !== undefined && { status }), url, ...(model !== undefined && { model }), sent: true }
-  return new TensorRTError('ERR_TRT_SERVER', text, { details })
+export function refused(text: string, status: number | string | undefined, subject: Subject): TensorRTError {
+  return serverError(text, subject, { status, sent: true })
 }
 
 export function timedOut(timeoutMs: number | undefined): TensorRTError {
@@ -19,25 +18,27 @@ export function timedOut(timeoutMs: number | undefined): TensorRTError {
 }
 
 /** Nothing of the request was written. */
-export function unreachable({ url, model }: Subject, cause: unknown): TensorRTError {
-  const details = { url, ...(model !== undefined && { model }), ...codeOf(cause), sent: false }
-  return new TensorRTError('ERR_TRT_SERVER', `Cannot reach ${url}: ${textOf(cause)}`, { cause, details })
+export function unreachable(subject: Subject, cause: unknown): TensorRTError {
+  const message = `Cannot reach ${subject.url}: ${textOf(cause)}`
+  return serverError(message, subject, { code: codeOf(cause), sent: false }, cause)
 }
 
 /** The request may have run. */
-export function lost({ url, model }: Subject, cause: unknown): TensorRTError {
-  const details = { url, ...(model !== undefined && { model }), ...codeOf(cause), sent: true }
-  const message = `The connection to ${url} ended before the answer was there, so that the request may have run: ${textOf(cause)}`
-  return new TensorRTError('ERR_TRT_SERVER', message, { cause, details })
+export function lost(subject: Subject, cause: unknown): TensorRTError {
+  const message = `The connection to ${subject.url} ended before the answer was there, so that the request may have run: ${textOf(cause)}`
+  return serverError(message, subject, { code: codeOf(cause), sent: true }, cause)
 }
 
 /** The server answered, and not as the protocol has it. */
-export function misread({ url, model }: Subject, why: string, cause?: unknown): TensorRTError {
-  const details = { url, ...(model !== undefined && { model }), sent: true }
-  return new TensorRTError('ERR_TRT_SERVER', `The answer of ${url} is not one of the protocol: ${why}`, {
-    details,
-    ...(cause !== undefined && { cause }),
-  })
+export function misread(subject: Subject, why: string, cause?: unknown): TensorRTError {
+  return serverError(`The answer of ${subject.url} is not one of the protocol: ${why}`, subject, { sent: true }, cause)
+}
+
+/** Details that are not known are not there. */
+function serverError(message: string, { url, model }: Subject, more: object, cause?: unknown): TensorRTError {
+  const details = Object.entries({ url, model, ...more }).filter(([, value]) => value !== undefined)
+  const options = { details: Object.fromEntries(details) as Record<string, unknown> }
+  return new TensorRTError('ERR_TRT_SERVER', message, cause === undefined ? options : { ...options, cause })
 }
 
 export function closed(what = 'The client'): TensorRTError {
@@ -56,7 +57,7 @@ function textOf(cause: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function codeOf(cause: unknown): { readonly code?: string | undefined } {
+function codeOf(cause: unknown): string | undefined {
   const code = (cause as { code?: unknown } | null | undefined)?.code
-  return typeof code === 'string' ? { code } : {}
+  return typeof code === 'string' ? code : undefined
 }

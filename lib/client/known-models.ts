@@ -38,34 +38,30 @@ function keyOf(model: string, version: string): string {
 function faultOf({ model, inputs, outputs }: InferRequest, known: ModelMetadata): TensorRTError | undefined {
   for (const input of inputs) {
     const wanted = known.inputs.find(({ name }) => name === input.name)
-    const fault = wanted === undefined ? unknownInput(model, input.name, known.inputs) : inputFault(input, wanted)
+    const fault =
+      wanted === undefined ? unknownTensor('input', model, input.name, known.inputs) : inputFault(input, wanted)
     if (fault !== undefined) return fault
   }
   const unknown = outputs.find((output) => !known.outputs.some(({ name }) => name === output.name))
-  return unknown && unknownOutput(model, unknown.name, known.outputs)
+  return unknown && unknownTensor('output', model, unknown.name, known.outputs)
 }
 
-function unknownInput(model: string, name: string, known: readonly TensorMetadata[]): TensorRTError {
-  const message = `Expected an input of model '${model}' (${namesOf(known)}) for inputs but received ${quoted([name])}`
-  return new TensorRTError('ERR_TRT_UNKNOWN_INPUT', message, {
-    details: { name, known: known.map((tensor) => tensor.name) },
-  })
-}
-
-function unknownOutput(model: string, name: string, known: readonly TensorMetadata[]): TensorRTError {
-  const message = `Expected an output of model '${model}' (${namesOf(known)}) for outputs but received ${quoted([name])}`
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, {
-    details: { name, known: known.map((tensor) => tensor.name) },
-  })
+function unknownTensor(
+  kind: 'input' | 'output',
+  model: string,
+  name: string,
+  known: readonly TensorMetadata[],
+): TensorRTError {
+  const code = kind === 'input' ? 'ERR_TRT_UNKNOWN_INPUT' : 'ERR_TRT_INVALID_ARGUMENT'
+  const message = `Expected an ${kind} of model '${model}' (${namesOf(known)}) for ${kind}s but received ${quoted([name])}`
+  return new TensorRTError(code, message, { details: { name, known: known.map((tensor) => tensor.name) } })
 }
 
 function inputFault({ name, datatype, shape }: WireTensor, wanted: TensorMetadata): TensorRTError | undefined {
   if (datatype !== wanted.datatype) {
     const [expected, received] = [typeOf(wanted.datatype), typeOf(datatype)]
-    const details = { name, expected, received }
-    return new TensorRTError('ERR_TRT_DTYPE', `Expected ${expected} for input '${name}' but received ${received}`, {
-      details,
-    })
+    const message = `Expected ${expected} for input '${name}' but received ${received}`
+    return new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, expected, received } })
   }
   if (
     shape.length === wanted.shape.length &&

@@ -1,4 +1,5 @@
 // The outputs of an answer, as Tensors and lists.
+import { isUtf8 } from 'node:buffer'
 import type { TensorRTError } from '../errors.js'
 import { type Datatype, datatypes, dtypeOf, elementBytes } from '../kserve/tensor.js'
 import { textsOfBytes } from '../kserve/texts.js'
@@ -6,7 +7,6 @@ import { arrayOf, type DType, type DTypeArrays, elementCount, Tensor, trustedTen
 import { misread, type Subject } from './errors.js'
 import type { Classification, InferAnswer, InferOutput, ParameterValue, Shaped } from './public-types.js'
 import type { AnswerForm } from './request.js'
-import { classificationOf, shaped, utf8Of } from './texts.js'
 
 /** An output as it came: its bytes, or its elements as JSON or protobuf has them. */
 export interface RawOutput {
@@ -118,39 +118,21 @@ function numberOf(element: unknown): number | undefined {
 }
 
 function listOf(output: RawOutput, form: AnswerForm, subject: Subject): InferOutput {
-  const { name, shape, bytes, elements } = output
-  const shapeOf = Object.freeze(shape)
-  const isText = form.isText || form.isClassified(name)
-  if (bytes === undefined) return listOfElements(output, elements ?? [], isText, form, subject)
-  const found = textsOfBytes(bytes, elementCount(shape))
-  if (found === undefined) throw sizeFault(output, `${bytes.length} bytes`, subject)
-  if (!isText) return shaped(found, shapeOf)
-  const texts = found.map((one) => {
-    const text = utf8Of(one)
-    if (text === undefined)
-      throw misread(subject, `output '${name}' has bytes that are no UTF-8: leave the option texts out`)
-    return text
-  })
-  return form.isClassified(name) ? classesOf(output, texts, subject) : shaped(texts, shapeOf)
-}
-
-function listOfElements(
-  output: RawOutput,
-  elements: readonly unknown[],
-  isText: boolean,
-  form: AnswerForm,
-  subject: Subject,
-): Shaped<Uint8Array> | Shaped<string> | Shaped<Classification> {
+  const { name, bytes, elements = [] } = output
   const shape = Object.freeze(output.shape)
-  if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
-  const wrong = (): TensorRTError => misread(subject, `output '${output.name}' of BYTES has an element that is no text`)
-  if (!isText)
-    return shaped(
-      elements.map((element) => bytesOf(element) ?? fail(wrong())),
-      shape,
-    )
-  const texts = elements.map((element) => textOf(element) ?? fail(wrong()))
-  return form.isClassified(output.name) ? classesOf(output, texts, subject) : shaped(texts, shape)
+  const count = elementCount(shape)
+  const found = bytes === undefined ? elements : textsOfBytes(bytes, count)
+  if (found?.length !== count)
+    throw sizeFault(output, bytes === undefined ? `${elements.length} elements` : `${bytes.length} bytes`, subject)
+  const wrong =
+    bytes === undefined
+      ? `output '${name}' of BYTES has an element that is no text`
+      : `output '${name}' has bytes that are no UTF-8: leave the option texts out`
+  const each = <T>(read: (element: unknown) => T | undefined): T[] =>
+    found.map((element) => read(element) ?? fail(misread(subject, wrong)))
+  const isClassified = form.isClassified(name)
+  if (!form.isText && !isClassified) return shaped(each(bytesOf), shape)
+  return isClassified ? classesOf(output, each(textOf), subject) : shaped(each(textOf), shape)
 }
 
 function fail(error: TensorRTError): never {
@@ -169,10 +151,32 @@ function textOf(element: unknown): string | undefined {
 }
 
 function classesOf({ name, shape }: RawOutput, texts: readonly string[], subject: Subject): Shaped<Classification> {
-  const classes = texts.map((text) => {
-    const found = classificationOf(text)
-    if (found === undefined) throw misread(subject, `output '${name}' has the class ${JSON.stringify(text)}`)
-    return found
-  })
+  const classes = texts.map(
+    (text) =>
+      classificationOf(text) ?? fail(misread(subject, `output '${name}' has the class ${JSON.stringify(text)}`)),
+  )
   return shaped(classes, Object.freeze(shape))
+}
+
+/** The elements with their shape; equal to a plain list of them. */
+function shaped<T>(elements: T[], shape: readonly number[]): Shaped<T> {
+  return Object.defineProperty(elements, 'shape', { value: shape }) as unknown as Shaped<T>
+}
+
+/** Undefined where the bytes are no UTF-8. */
+function utf8Of(bytes: Uint8Array): string | undefined {
+  return isUtf8(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString() : undefined
+}
+
+/** Of `value:index` or `value:index:label`; undefined where it is none. */
+export function classificationOf(text: string): Classification | undefined {
+  const [, value = '', index = '', label] = /^(-?[\d.]+(?:e[+-]?\d+)?|-?inf|-?nan):(\d+)(?::([^]*))?$/i.exec(text) ?? []
+  if (value === '') return undefined
+  return { value: classValueOf(value.toLowerCase()), index: Number(index), ...(label !== undefined && { label }) }
+}
+
+function classValueOf(text: string): number {
+  if (text.endsWith('nan')) return NaN
+  if (text.endsWith('inf')) return text.startsWith('-') ? -Infinity : Infinity
+  return Number(text)
 }

@@ -1,26 +1,13 @@
 // What users of node-tensorrt/client name: types alone.
-import type { Tensor } from '../tensor.js'
 import type { TensorRTError } from '../errors.js'
+import type { ModelStatistics } from '../kserve/statistics.js'
+import type { Datatype } from '../kserve/tensor.js'
+import type { Tensor } from '../tensor.js'
 
-export type { Tensor } from '../tensor.js'
 export type { ErrorCode, TensorRTError } from '../errors.js'
-
-/** KServe's names of data types: BYTES are texts and bytes, each of its own length. */
-export type Datatype =
-  | 'BOOL'
-  | 'UINT8'
-  | 'UINT16'
-  | 'UINT32'
-  | 'UINT64'
-  | 'INT8'
-  | 'INT16'
-  | 'INT32'
-  | 'INT64'
-  | 'FP16'
-  | 'FP32'
-  | 'FP64'
-  | 'BF16'
-  | 'BYTES'
+export type * from '../kserve/statistics.js'
+export type { Datatype } from '../kserve/tensor.js'
+export type { Tensor } from '../tensor.js'
 
 /** A list with the shape that its elements have as a tensor, row-major. */
 export type Shaped<T> = readonly T[] & {
@@ -171,64 +158,6 @@ export interface ModelConfig {
   readonly max_batch_size: number
   /** Any other field. */
   readonly [field: string]: unknown
-}
-
-/** How often, and for how long in all. */
-export interface DurationStatistic {
-  /** How often. */
-  readonly count: number
-  /** Nanoseconds. */
-  readonly ns: number
-}
-
-/** What became of the requests to a version, and where their time went. */
-export interface InferenceStatistics {
-  /** Requests that gave a result. */
-  readonly success: DurationStatistic
-  /** Requests that gave none. */
-  readonly fail: DurationStatistic
-  /** Waits for a free instance. */
-  readonly queue: DurationStatistic
-  /** Inputs on their way to the device. */
-  readonly compute_input: DurationStatistic
-  /** The computation. */
-  readonly compute_infer: DurationStatistic
-  /** Outputs on their way back. */
-  readonly compute_output: DurationStatistic
-  /** Answers that a cache had. */
-  readonly cache_hit: DurationStatistic
-  /** Answers that a cache had not. */
-  readonly cache_miss: DurationStatistic
-}
-
-/** Batches of one size. */
-export interface BatchStatistics {
-  /** Rows. */
-  readonly batch_size: number
-  /** Inputs on their way to the device. */
-  readonly compute_input: DurationStatistic
-  /** The computation. */
-  readonly compute_infer: DurationStatistic
-  /** Outputs on their way back. */
-  readonly compute_output: DurationStatistic
-}
-
-/** Of one version of a model. */
-export interface ModelStatistics {
-  /** Of the model. */
-  readonly name: string
-  /** The name of the version's folder. */
-  readonly version: string
-  /** Milliseconds since 1970; 0 before the first request. */
-  readonly last_inference: number
-  /** Rows of all requests that gave a result. */
-  readonly inference_count: number
-  /** Batches that were computed. */
-  readonly execution_count: number
-  /** Of its requests. */
-  readonly inference_stats: InferenceStatistics
-  /** By size of the batch. */
-  readonly batch_stats: readonly BatchStatistics[]
 }
 
 /** A version of a model in the index; a model that was never loaded has a name alone. */

@@ -1,19 +1,10 @@
 // What a request for an inference is, whatever it is sent by.
-import {
-  checkedChoice,
-  checkedList,
-  checkedNumber,
-  checkedObject,
-  checkedText,
-  checkedWhole,
-  isText,
-  isWhole,
-} from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedChoice, checkedObject, checkedText, checkedWhole, isText, isWhole } from '../base/checks.js'
+import { type Checked, listOf, number, option, type OptionTable, whole } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import type { WireTensor } from '../kserve/tensor.js'
 import { wireInputs } from './inputs.js'
-import type { ParameterValue } from './public-types.js'
+import type { ParameterValue, RequestOptions } from './public-types.js'
 
 export interface RequestedOutput {
   readonly name: string
@@ -43,50 +34,50 @@ export interface AnswerForm {
   readonly isClassified: (output: string) => boolean
 }
 
-export const requestOptionNames = [
-  'version',
-  'id',
-  'outputs',
-  'classification',
-  'priority',
-  'queueTimeoutMs',
-  'parameters',
-] as const
-
-type RequestOptionValues = { readonly [name in (typeof requestOptionNames)[number]]?: unknown }
-
 const none: readonly never[] = []
 
+export const namesOption = option(listOf('an array of names', isText))
+
+export const requestTable = {
+  version: option(checkedVersion, ''),
+  id: option(checkedId, ''),
+  outputs: namesOption,
+  classification: option((classification) => classification), // which depends on outputs
+  priority: option(whole(0, 2 ** 32 - 1)),
+  queueTimeoutMs: option(number(0.001, 2 ** 40, 'milliseconds from 0.001')),
+  parameters: option(checkedParameters, none),
+} satisfies OptionTable<RequestOptions>
+
+/** How texts come. */
+export const textsOption = option((texts, name) => checkedChoice(texts, name, ['utf8'], "'utf8'"))
+
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED */
-export function inferRequest(model: unknown, inputs: unknown, options: RequestOptionValues): InferRequest {
+export function inferRequest(model: unknown, inputs: unknown, options: Checked<typeof requestTable>): InferRequest {
+  const { version, id, outputs, classification } = options
   return {
     model: checkedText(model, 'model'),
-    version: checkedVersion(options.version),
-    id: checkedId(options.id),
-    outputs: requestedOutputs(options.outputs, options.classification),
+    version,
+    id,
+    outputs: requestedOutputs(outputs, classification),
     parameters: allParameters(options),
     inputs: wireInputs(inputs),
   }
 }
 
-/** Empty where there is none. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedVersion(version: unknown): string {
-  if (version === undefined) return ''
   if (isWhole(version, 0)) return String(version)
   if (isText(version)) return version
   throw expected('a version, such as 1 or "1",', 'version', version)
 }
 
 function checkedId(id: unknown): string {
-  if (id === undefined) return ''
   if (typeof id === 'string') return id
   throw expected('a string', 'id', id)
 }
 
-function requestedOutputs(given: unknown, classification: unknown): readonly RequestedOutput[] {
-  if (given === undefined && classification === undefined) return none
-  const names = given === undefined ? undefined : checkedList(given, 'outputs', 'an array of names', isText)
-  if (classification === undefined) return (names ?? []).map((name) => ({ name, classes: 0 }))
+function requestedOutputs(names: readonly string[] | undefined, classification: unknown): readonly RequestedOutput[] {
+  if (classification === undefined) return (names ?? none).map((name) => ({ name, classes: 0 }))
   if (typeof classification === 'number') return classified(names, checkedClasses(classification, 'classification'))
   const what = 'a number of classes, or an object with one for each output'
   const counts = new Map(
@@ -110,14 +101,11 @@ function checkedClasses(count: unknown, name: string): number {
   return checkedWhole(count, name, 1, 2 ** 31 - 1)
 }
 
-function allParameters({ priority, queueTimeoutMs, parameters }: RequestOptionValues): Parameters {
-  if (priority === undefined && queueTimeoutMs === undefined && parameters === undefined) return none
-  const all: (readonly [string, ParameterValue])[] = parameters === undefined ? [] : checkedParameters(parameters)
-  if (priority !== undefined) all.push(['priority', checkedWhole(priority, 'priority', 0, 2 ** 32 - 1)])
-  if (queueTimeoutMs !== undefined) {
-    const milliseconds = checkedNumber(queueTimeoutMs, 'queueTimeoutMs', 0.001, 2 ** 40, 'milliseconds from 0.001')
-    all.push(['timeout', Math.round(milliseconds * 1000)])
-  }
+function allParameters({ priority, queueTimeoutMs, parameters }: Checked<typeof requestTable>): Parameters {
+  if (priority === undefined && queueTimeoutMs === undefined) return parameters
+  const all = [...parameters]
+  if (priority !== undefined) all.push(['priority', priority])
+  if (queueTimeoutMs !== undefined) all.push(['timeout', Math.round(queueTimeoutMs * 1000)])
   return all
 }
 
@@ -128,7 +116,7 @@ const ofOptions: ReadonlyMap<string, string> = new Map([
   ['binary_data_output', 'encoding'],
 ])
 
-function checkedParameters(given: unknown): (readonly [string, ParameterValue])[] {
+function checkedParameters(given: unknown): Parameters {
   return Object.entries(checkedObject(given, 'parameters')).map(([name, value]: [string, unknown]) => {
     const option = ofOptions.get(name)
     if (option !== undefined) throw expected(`the option ${option} in place of '${name}'`, 'parameters', name)
@@ -144,17 +132,7 @@ function isParameter(value: unknown): value is ParameterValue {
   )
 }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function isTextWanted(texts: unknown): boolean {
-  return texts !== undefined && checkedChoice(texts, 'texts', ['utf8'], "'utf8'") === 'utf8'
-}
-
 /** How the answer to a request is read. */
 export function formOf({ outputs }: InferRequest, isText: boolean): AnswerForm {
   return { isText, isClassified: (name) => outputs.some((output) => output.name === name && output.classes > 0) }
-}
-
-/** The version that a call is for, and its limits as they were given. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function versionOption(options: unknown, owner: string): string {
-  return checkedVersion(readOptions(options, ['version', 'signal', 'timeoutMs', 'headers'], owner).version)
 }

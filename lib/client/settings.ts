@@ -1,55 +1,54 @@
 // Options of clients, checked.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import {
-  checkedBoolean,
-  checkedListener,
-  checkedNumber,
-  checkedObject,
-  checkedText,
-  checkedWhole,
-} from '../base/checks.js'
 import { checkedTimeout } from '../base/cancellation.js'
-import { readOptions } from '../base/options.js'
+import { checkedBoolean, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import {
+  type Checked,
+  checkedOptions,
+  listener,
+  number,
+  option,
+  type OptionTable,
+  signalOption,
+} from '../base/option-table.js'
 import { expected, type TensorRTError } from '../errors.js'
+import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './public-types.js'
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
-export interface Retries {
-  readonly times: number
-  readonly delayMs: number
-  readonly when: ((error: TensorRTError) => boolean) | undefined
-}
+const retryTable = {
+  times: option((times) => checkedWhole(times, 'retries', 0, 1000), 2),
+  delayMs: option(number(0, 2 ** 31 - 1), 50),
+  when: option(listener<(error: TensorRTError) => boolean>()),
+} satisfies OptionTable<RetryOptions>
 
-export interface Tls {
-  readonly ca?: string | Buffer | undefined
-  readonly cert?: string | Buffer | undefined
-  readonly key?: string | Buffer | undefined
-  readonly servername?: string | undefined
-  readonly rejectUnauthorized: boolean
-}
+const tlsTable = {
+  ca: option(checkedPem),
+  cert: option(checkedPem),
+  key: option(checkedPem),
+  servername: option(checkedName),
+  rejectUnauthorized: option(checkedBoolean, true),
+} satisfies OptionTable<TlsOptions>
 
-export interface ClientSettings {
-  readonly headers: Headers
-  readonly timeoutMs: number | undefined
-  readonly retries: Retries
-  readonly checkModels: boolean
-  readonly tls: Tls
-}
+export type Tls = Partial<Checked<typeof tlsTable>> & { readonly rejectUnauthorized: boolean }
 
-export const clientOptionNames = ['headers', 'timeoutMs', 'retries', 'checkModels', 'tls'] as const
+/** Those of each call. */
+export const callTable = {
+  signal: signalOption,
+  timeoutMs: option<number | undefined>(checkedTimeout),
+  headers: option(checkedHeaders, []),
+} satisfies OptionTable<CallOptions>
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function clientSettings(given: {
-  readonly [name in (typeof clientOptionNames)[number]]?: unknown
-}): ClientSettings {
-  return {
-    headers: checkedHeaders(given.headers),
-    timeoutMs: checkedTimeout(given.timeoutMs),
-    retries: checkedRetries(given.retries),
-    checkModels: checkedBoolean(given.checkModels ?? false, 'checkModels'),
-    tls: checkedTls(given.tls),
-  }
-}
+/** Those of both clients. */
+export const clientTable = {
+  headers: callTable.headers,
+  timeoutMs: callTable.timeoutMs,
+  retries: option(checkedRetries, checkedRetries(undefined)),
+  checkModels: option(checkedBoolean, false),
+  tls: option(checkedTls, checkedTls(undefined)),
+} satisfies OptionTable<ClientOptions>
+
+export type ClientSettings = Checked<typeof clientTable>
 
 /** What the client itself says of a request. */
 const own: ReadonlySet<string> = new Set([
@@ -63,9 +62,7 @@ const own: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedHeaders(given: unknown): Headers {
-  if (given === undefined) return []
+function checkedHeaders(given: unknown): Headers {
   return Object.entries(checkedObject(given, 'headers')).map(([name, value]: [string, unknown]) => {
     if (own.has(name.toLowerCase())) throw expected('headers that the client does not set itself', 'headers', name)
     if (typeof value !== 'string') throw expected('a string', `headers['${name}']`, value)
@@ -79,33 +76,20 @@ export function checkedHeaders(given: unknown): Headers {
   })
 }
 
-function checkedRetries(given: unknown): Retries {
-  const values =
-    typeof given === 'number' ? { times: given } : readOptions(given, ['times', 'delayMs', 'when'], 'retries')
-  return {
-    times: checkedWhole(values.times ?? 2, 'retries', 0, 1000),
-    delayMs: checkedNumber('delayMs' in values ? (values.delayMs ?? 50) : 50, 'delayMs', 0, 2 ** 31 - 1),
-    when: checkedListener('when' in values ? values.when : undefined, 'when'),
-  }
+function checkedRetries(retries: unknown): Checked<typeof retryTable> {
+  return checkedOptions(typeof retries === 'number' ? { times: retries } : retries, retryTable, 'retries')
 }
 
-function checkedTls(given: unknown): Tls {
-  const {
-    ca,
-    cert,
-    key,
-    servername,
-    rejectUnauthorized = true,
-  } = readOptions(given, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized'], 'tls')
+function checkedTls(tls: unknown): Tls {
+  const checked = checkedOptions(tls, tlsTable, 'tls')
+  const { cert, key } = checked
   if ((cert === undefined) !== (key === undefined))
     throw expected('cert and key together', 'tls', cert === undefined ? 'key' : 'cert')
-  return {
-    ...(ca !== undefined && { ca: checkedPem(ca, 'ca') }),
-    ...(cert !== undefined && { cert: checkedPem(cert, 'cert') }),
-    ...(key !== undefined && { key: checkedPem(key, 'key') }),
-    ...(servername !== undefined && { servername: checkedText(servername, 'servername') }),
-    rejectUnauthorized: checkedBoolean(rejectUnauthorized, 'rejectUnauthorized'),
-  }
+  return checked
+}
+
+function checkedName(name: unknown): string {
+  return checkedText(name, 'servername')
 }
 
 function checkedPem(value: unknown, name: string): string | Buffer {

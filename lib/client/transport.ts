@@ -8,6 +8,8 @@ import type { Headers } from './settings.js'
 
 /** One try of a call. */
 export interface Call extends Subject {
+  /** Of the model; empty: the server chooses. */
+  readonly version?: string | undefined
   /** Beside those of the client. */
   readonly headers: Headers
   /** Nobody waits for it any more; undefined where that cannot be. */
@@ -24,18 +26,25 @@ export interface LoadRequest {
   readonly files: readonly (readonly [path: string, bytes: Uint8Array])[]
 }
 
-/** Versions are empty where the server chooses. All reject with TensorRTErrors. */
-export interface Transport {
+/** What a server, or a model of it, is asked by a call that has nothing beside what it is about. */
+export interface Answers {
+  readonly isLive: boolean
+  readonly isReady: boolean
+  readonly isModelReady: boolean
+  readonly serverMetadata: ServerMetadata
+  readonly modelMetadata: ModelMetadata
+  readonly modelConfig: ModelConfig
+  /** Of all models where the call is about none. */
+  readonly statistics: readonly ModelStatistics[]
+}
+
+export type Asking = { readonly [Name in keyof Answers]: (call: Call) => Promise<Answers[Name]> }
+
+/** All reject with TensorRTErrors. */
+export interface Transport extends Asking {
   /** For messages. */
   readonly url: string
   infer(request: InferRequest, call: Call, isJson: boolean): Promise<RawAnswer>
-  isLive(call: Call): Promise<boolean>
-  isReady(call: Call): Promise<boolean>
-  isModelReady(model: string, version: string, call: Call): Promise<boolean>
-  serverMetadata(call: Call): Promise<ServerMetadata>
-  modelMetadata(model: string, version: string, call: Call): Promise<ModelMetadata>
-  modelConfig(model: string, version: string, call: Call): Promise<ModelConfig>
-  statistics(model: string, version: string, call: Call): Promise<readonly ModelStatistics[]>
   repositoryIndex(ready: boolean, call: Call): Promise<readonly IndexEntry[]>
   load(model: string, request: LoadRequest, call: Call): Promise<void>
   unload(model: string, dependents: boolean, call: Call): Promise<void>

@@ -31,42 +31,32 @@ const rpc: Readonly<Record<string, Scheme>> = {
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function httpPlace(url: unknown): Place {
-  const what = 'an address such as http://localhost:8000'
-  const { place } = read(url, web, what)
-  return place
+  return read(url, web, 'an address such as http://localhost:8000')
 }
 
 /** A host and a port without a scheme, too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function grpcPlace(url: unknown): Place {
   const what = 'an address such as localhost:8001 or grpcs://host:8001'
   const isBare = typeof url === 'string' && !/^[a-z][a-z0-9+.-]*:\/\//i.test(url)
-  const { place } = read(isBare ? `grpc://${url}` : url, rpc, what, url)
+  const place = read(isBare ? `grpc://${url}` : url, rpc, what, url)
   if (place.prefix !== '') throw expected(`${what}, without a path,`, 'url', url)
   return place
 }
 
-function read(
-  url: unknown,
-  schemes: Readonly<Record<string, Scheme>>,
-  what: string,
-  given = url,
-): { readonly place: Place } {
+const authorization = 'the option headers takes an authorization'
+
+function read(url: unknown, schemes: Readonly<Record<string, Scheme>>, what: string, given = url): Place {
   const parsed = parse(url)
   const scheme = schemes[parsed?.protocol ?? '']
-  if (parsed === undefined || scheme === undefined) throw expected(what, 'url', given)
-  if (parsed.hostname === '') throw expected(what, 'url', given)
+  if (parsed === undefined || scheme === undefined || parsed.hostname === '') throw expected(what, 'url', given)
   if (parsed.search !== '' || parsed.hash !== '')
     throw expected(`${what}, without a query and a fragment,`, 'url', String(given))
   if (parsed.username !== '' || parsed.password !== '')
-    throw expected(
-      `${what}, without a name and a password (the option headers takes an authorization),`,
-      'url',
-      parsed.host,
-    )
+    throw expected(`${what}, without a name and a password (${authorization}),`, 'url', parsed.host)
   const port = parsed.port === '' ? scheme.port : Number(parsed.port)
   const host = `${parsed.hostname}:${port}`
   const prefix = parsed.pathname.replace(/\/+$/, '')
-  const place = {
+  return {
     secure: scheme.secure,
     hostname: parsed.hostname.replace(/^\[|\]$/g, ''),
     port,
@@ -74,7 +64,6 @@ function read(
     prefix,
     text: `${parsed.protocol}//${host}${prefix}`,
   }
-  return { place }
 }
 
 function parse(url: unknown): URL | undefined {

@@ -1,11 +1,10 @@
 // ModelInferRequest, decoded and encoded by hand: of a generated codec each tensor would be a copy.
 import type { InferParameters } from './infer-parameters.js'
 import { noParameters, readParameter, writeParameters } from './infer-parameters.js'
-import { readShape, writeShape } from './infer-shape.js'
 import type { TypedContents } from './tensor-contents.js'
 import { TensorContents, writeContents } from './tensor-contents.js'
 import { EncodedMessage } from './wire/encoded.js'
-import { Reader } from './wire/reader.js'
+import { Reader, wireTypes } from './wire/reader.js'
 import { Writer } from './wire/writer.js'
 
 export interface InferInput {
@@ -23,24 +22,31 @@ export interface InferRequestedOutput {
   readonly parameters: InferParameters
 }
 
-/** A request as it was received. */
-export interface InferRequest {
+/** What requests and answers begin with. */
+export interface InferHead {
   readonly modelName: string
   readonly modelVersion: string
   readonly id: string
   readonly parameters: InferParameters
+}
+
+/** A request as it was received. */
+export interface InferRequest extends InferHead {
   readonly inputs: readonly InferInput[]
   readonly outputs: readonly InferRequestedOutput[]
   /** Views of the message. */
   readonly rawInputContents: readonly Uint8Array[]
 }
 
-/** A request to be sent; of what is left out there is none. */
-export interface NewInferRequest {
-  readonly modelName: string
+/** The head of a message to be sent; of what is left out there is none. */
+export interface NewInferHead extends Pick<InferHead, 'modelName'> {
   readonly modelVersion?: string | undefined
   readonly id?: string | undefined
   readonly parameters?: InferParameters | undefined
+}
+
+/** A request to be sent; of what is left out there is none. */
+export interface NewInferRequest extends NewInferHead {
   readonly inputs: readonly NewInferInput[]
   readonly outputs?: readonly { readonly name: string; readonly parameters?: InferParameters | undefined }[] | undefined
   readonly rawInputContents?: readonly Uint8Array[] | undefined
@@ -117,11 +123,7 @@ const writer = new Writer()
 
 /** Its tensors are copied when it is brought into one piece: by `toBytes()`, or by whatever sends it. */
 export function encodeInferRequest(request: NewInferRequest): EncodedMessage {
-  writer.text(1, request.modelName)
-  writer.text(2, request.modelVersion ?? '')
-  writer.text(3, request.id ?? '')
-  writeParameters(writer, 4, request.parameters ?? noParameters)
-  for (const input of request.inputs) writeTensor(writer, 5, input)
+  writeHead(writer, request, request.inputs)
   for (const { name, parameters } of request.outputs ?? []) {
     const start = writer.open(6)
     writer.text(1, name)
@@ -131,13 +133,43 @@ export function encodeInferRequest(request: NewInferRequest): EncodedMessage {
   return new EncodedMessage(writer.take(), 7, request.rawInputContents ?? [])
 }
 
-/** An input or an output. */
-export function writeTensor(writer: Writer, field: number, tensor: NewInferInput): void {
+/** With the inputs or the outputs. */
+export function writeHead(writer: Writer, head: NewInferHead, tensors: readonly NewInferInput[]): void {
+  writer.text(1, head.modelName)
+  writer.text(2, head.modelVersion ?? '')
+  writer.text(3, head.id ?? '')
+  writeParameters(writer, 4, head.parameters ?? noParameters)
+  for (const tensor of tensors) writeTensor(writer, 5, tensor)
+}
+
+function writeTensor(writer: Writer, field: number, tensor: NewInferInput): void {
   const start = writer.open(field)
   writer.text(1, tensor.name)
   writer.text(2, tensor.datatype)
   writeShape(writer, 3, tensor.shape)
   writeParameters(writer, 4, tensor.parameters ?? noParameters)
   if (tensor.contents !== undefined) writeContents(writer, 5, tensor.contents)
+  writer.close(start)
+}
+
+/** Sizes of a shape, packed or each for itself. */
+function readShape(reader: Reader, into: number[]): void {
+  if (reader.wireType !== wireTypes.delimited) {
+    reader.entry()
+    into.push(reader.int64AsNumber())
+    return
+  }
+  const outer = reader.enter()
+  while (!reader.isAtEnd) {
+    reader.entry()
+    into.push(reader.int64AsNumber())
+  }
+  reader.leave(outer)
+}
+
+function writeShape(writer: Writer, field: number, shape: readonly number[]): void {
+  if (shape.length === 0) return
+  const start = writer.open(field)
+  for (const size of shape) writer.integer(size)
   writer.close(start)
 }

@@ -1,9 +1,8 @@
 // ModelInferResponse and what a stream has around it, decoded and encoded by hand: of a generated codec each tensor
 // would be a copy.
-import type { InferParameters } from './infer-parameters.js'
-import { noParameters, readParameter, writeParameters } from './infer-parameters.js'
-import type { InferInput, NewInferInput } from './infer-request.js'
-import { readRaw, readTensor, writeTensor } from './infer-request.js'
+import { noParameters, readParameter } from './infer-parameters.js'
+import type { InferHead, InferInput, NewInferHead, NewInferInput } from './infer-request.js'
+import { readRaw, readTensor, writeHead } from './infer-request.js'
 import { EncodedMessage } from './wire/encoded.js'
 import { Reader } from './wire/reader.js'
 import { Writer } from './wire/writer.js'
@@ -11,22 +10,14 @@ import { Writer } from './wire/writer.js'
 export type InferOutput = InferInput
 
 /** An answer as it was received. */
-export interface InferResponse {
-  readonly modelName: string
-  readonly modelVersion: string
-  readonly id: string
-  readonly parameters: InferParameters
+export interface InferResponse extends InferHead {
   readonly outputs: readonly InferOutput[]
   /** Views of the message. */
   readonly rawOutputContents: readonly Uint8Array[]
 }
 
 /** An answer to be sent; of what is left out there is none. */
-export interface NewInferResponse {
-  readonly modelName: string
-  readonly modelVersion: string
-  readonly id: string
-  readonly parameters?: InferParameters | undefined
+export interface NewInferResponse extends NewInferHead {
   readonly outputs: readonly NewInferInput[]
   readonly rawOutputContents?: readonly Uint8Array[] | undefined
 }
@@ -43,13 +34,10 @@ export function decodeInferResponse(message: Uint8Array): InferResponse {
   return readResponse(new Reader(message))
 }
 
+const noHead: InferHead = { modelName: '', modelVersion: '', id: '', parameters: noParameters }
+
 function readResponse(reader: Reader, before?: InferResponse): InferResponse {
-  let { modelName, modelVersion, id, parameters } = before ?? {
-    modelName: '',
-    modelVersion: '',
-    id: '',
-    parameters: noParameters,
-  }
+  let { modelName, modelVersion, id, parameters } = before ?? noHead
   const [outputs, rawOutputContents] = [[...(before?.outputs ?? [])], [...(before?.rawOutputContents ?? [])]]
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === 0x0a) modelName = reader.string()
@@ -82,11 +70,7 @@ export function decodeStreamInferResponse(message: Uint8Array): StreamInferRespo
 const writer = new Writer()
 
 function headOf(response: NewInferResponse): Buffer {
-  writer.text(1, response.modelName)
-  writer.text(2, response.modelVersion)
-  writer.text(3, response.id)
-  writeParameters(writer, 4, response.parameters ?? noParameters)
-  for (const output of response.outputs) writeTensor(writer, 5, output)
+  writeHead(writer, response, response.outputs)
   return writer.take()
 }
 

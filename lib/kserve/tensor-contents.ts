@@ -4,11 +4,6 @@ import { Reader, wireTypes } from './wire/reader.js'
 import { MessageFault } from './wire/message-fault.js'
 import type { Writer } from './wire/writer.js'
 
-/** The lists that a message has, in the order of their fields: `int` is int_contents, and so on. */
-export const contentsKinds = ['bool', 'int', 'int64', 'uint', 'uint64', 'fp32', 'fp64', 'bytes'] as const
-
-export type ContentsKind = (typeof contentsKinds)[number]
-
 /** What the elements of each list are in JavaScript. */
 export interface ContentsElements {
   bool: boolean
@@ -21,32 +16,30 @@ export interface ContentsElements {
   bytes: Uint8Array
 }
 
+export type ContentsKind = keyof ContentsElements
+
 /** Elements to be sent. */
 export type TypedContents = { readonly [K in ContentsKind]?: readonly ContentsElements[K][] }
 
-const typeOf: Readonly<Record<ContentsKind, number>> = {
-  bool: wireTypes.varint,
-  int: wireTypes.varint,
-  int64: wireTypes.varint,
-  uint: wireTypes.varint,
-  uint64: wireTypes.varint,
-  fp32: wireTypes.fixed32,
-  fp64: wireTypes.fixed64,
-  bytes: wireTypes.delimited,
+const { varint, fixed32, fixed64, delimited } = wireTypes
+
+/** The lists that a message has, in the order of their fields: `int` is int_contents, and so on. */
+const lists: {
+  readonly [K in ContentsKind]: { readonly type: number; readonly read: (reader: Reader) => ContentsElements[K] }
+} = {
+  bool: { type: varint, read: (reader) => reader.bool() },
+  int: { type: varint, read: (reader) => reader.int32() },
+  int64: { type: varint, read: (reader) => reader.int64() },
+  uint: { type: varint, read: (reader) => reader.uint32() },
+  uint64: { type: varint, read: (reader) => reader.uint64() },
+  fp32: { type: fixed32, read: (reader) => reader.float() },
+  fp64: { type: fixed64, read: (reader) => reader.double() },
+  bytes: { type: delimited, read: (reader) => reader.view() },
 }
 
-const plainTags = { fp32: (6 << 3) | wireTypes.delimited, fp64: (7 << 3) | wireTypes.delimited }
+export const contentsKinds = Object.keys(lists) as readonly ContentsKind[]
 
-const readers: { readonly [K in ContentsKind]: (reader: Reader) => ContentsElements[K] } = {
-  bool: (reader) => reader.bool(),
-  int: (reader) => reader.int32(),
-  int64: (reader) => reader.int64(),
-  uint: (reader) => reader.uint32(),
-  uint64: (reader) => reader.uint64(),
-  fp32: (reader) => reader.float(),
-  fp64: (reader) => reader.double(),
-  bytes: (reader) => reader.view(),
-}
+const plainTags = { fp32: (6 << 3) | delimited, fp64: (7 << 3) | delimited }
 
 /** Bytes from which on a look at each element holds a thread for milliseconds. */
 export const longContents = 2 ** 16
@@ -97,7 +90,7 @@ export class TensorContents {
   }
 
   forEach<K extends ContentsKind>(kind: K, take: (element: ContentsElements[K], index: number) => void): void {
-    const read = readers[kind]
+    const { read } = lists[kind]
     let index = 0
     for (const [reader, isPacked] of this.#lists(kind)) {
       if (!isPacked) take(read(reader), index++)
@@ -163,8 +156,8 @@ export class TensorContents {
       const reader = new Reader(part)
       for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
         const kind = contentsKinds[reader.field - 1]
-        const isPacked = kind !== 'bytes' && reader.wireType === wireTypes.delimited
-        if (kind !== undefined && (isPacked || reader.wireType === typeOf[kind])) yield { reader, kind, isPacked }
+        const isPacked = kind !== 'bytes' && reader.wireType === delimited
+        if (kind !== undefined && (isPacked || reader.wireType === lists[kind].type)) yield { reader, kind, isPacked }
         else reader.skip()
       }
     }

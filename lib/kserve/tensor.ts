@@ -1,44 +1,22 @@
 // What a tensor is between a client and a model: its own type, since KServe has texts (BYTES), which no Tensor holds.
 import type { DType } from '../tensor.js'
 
-/** KServe's names of data types. */
-export const datatypes = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BF16',
-  'BYTES',
-] as const
-
-export type Datatype = (typeof datatypes)[number]
-
-/**
- * Bytes of an element; of BYTES each has a length of its own, which stands before it as four bytes, the lowest first.
- */
-export const elementBytes: Readonly<Record<Exclude<Datatype, 'BYTES'>, number>> = {
-  BOOL: 1,
-  UINT8: 1,
-  UINT16: 2,
-  UINT32: 4,
-  UINT64: 8,
-  INT8: 1,
-  INT16: 2,
-  INT32: 4,
-  INT64: 8,
-  FP16: 2,
-  FP32: 4,
-  FP64: 8,
-  BF16: 2,
-}
+/** KServe's names of data types: BYTES are texts and bytes, each of its own length. */
+export type Datatype =
+  | 'BOOL'
+  | 'UINT8'
+  | 'UINT16'
+  | 'UINT32'
+  | 'UINT64'
+  | 'INT8'
+  | 'INT16'
+  | 'INT32'
+  | 'INT64'
+  | 'FP16'
+  | 'FP32'
+  | 'FP64'
+  | 'BF16'
+  | 'BYTES'
 
 /** The data types of this package that a client has a name for. */
 export const dtypeOf: Readonly<Record<Exclude<Datatype, 'BYTES'>, DType>> = {
@@ -56,6 +34,17 @@ export const dtypeOf: Readonly<Record<Exclude<Datatype, 'BYTES'>, DType>> = {
   FP64: 'float64',
   BF16: 'bfloat16',
 }
+
+/** In the order of Triton's DataType. */
+export const datatypes: readonly Datatype[] = [...(Object.keys(dtypeOf) as Datatype[]), 'BYTES']
+
+/**
+ * Bytes of an element, whose bits the name has; of BYTES each has a length of its own, which stands before it as four
+ * bytes, the lowest first.
+ */
+export const elementBytes = Object.fromEntries(
+  Object.keys(dtypeOf).map((name) => [name, Number(/\d+/.exec(name)?.[0] ?? 8) / 8]),
+) as Readonly<Record<keyof typeof dtypeOf, number>>
 
 /** The other way; nothing for types that KServe has not, such as float8e4m3. */
 export function datatypeOf(dtype: DType): Datatype | undefined {

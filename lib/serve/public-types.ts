@@ -1,7 +1,9 @@
 // What users of node-tensorrt/serve name: types alone, so that their declarations lead to no package that they may not
 // have.
 import type { EngineOptions } from '../engine/options.js'
+import type { ModelStatistics as CountedStatistics } from '../kserve/statistics.js'
 
+export type { BatchStatistics, DurationStatistic, InferenceStatistics } from '../kserve/statistics.js'
 export type * from './node/types.js'
 
 /** A group of endpoints that a header may be wanted for, by Triton's name. */
@@ -243,67 +245,10 @@ export interface DrainResult {
   readonly left: number
 }
 
-/** How often, and for how long in all. */
-export interface DurationStatistic {
-  /** How often. */
-  readonly count: number
-  /** Nanoseconds. */
-  readonly ns: number
-}
-
-/** What became of the requests to a version of a model, and where their time went. */
-export interface InferenceStatistics {
-  /** Requests that gave a result; the time from their coming to the engine until their outputs were there. */
-  readonly success: DurationStatistic
-  /**
-   * Requests that gave none, and their time from the head until the answer; as in Triton without those that were
-   * refused before they came to the queue.
-   */
-  readonly fail: DurationStatistic
-  /** From a request's coming to the engine until a lane took it. */
-  readonly queue: DurationStatistic
-  /** Inputs on their way to the device. */
-  readonly compute_input: DurationStatistic
-  /** The computation. */
-  readonly compute_infer: DurationStatistic
-  /** Outputs on their way back. */
-  readonly compute_output: DurationStatistic
-  /** There is no response cache: 0. */
-  readonly cache_hit: DurationStatistic
-  /** There is no response cache: 0. */
-  readonly cache_miss: DurationStatistic
-}
-
-/** Batches of one size. */
-export interface BatchStatistics {
-  /** Rows. */
-  readonly batch_size: number
-  /** Inputs on their way to the device. */
-  readonly compute_input: DurationStatistic
-  /** The computation. */
-  readonly compute_infer: DurationStatistic
-  /** Outputs on their way back. */
-  readonly compute_output: DurationStatistic
-}
-
 /** Of one version of a model. */
-export interface ModelStatistics {
-  /** Of the model. */
-  readonly name: string
-  /** The name of the version's folder. */
-  readonly version: string
-  /** Milliseconds since 1970; 0 before the first request. */
-  readonly last_inference: number
-  /** Rows of all requests that gave a result. */
-  readonly inference_count: number
-  /** Batches that were computed. */
-  readonly execution_count: number
-  /** Of its requests. */
-  readonly inference_stats: InferenceStatistics
+export interface ModelStatistics extends CountedStatistics {
   /** Of decoupled models, which are not served. */
   readonly response_stats: Readonly<Record<string, never>>
-  /** By rows, ascending. */
-  readonly batch_stats: readonly BatchStatistics[]
   /** Not measured: empty, as Triton's where a backend does not tell it. */
   readonly memory_usage: readonly never[]
 }

@@ -2,15 +2,11 @@ import { TensorRTError } from '../errors.js'
 import type { PixelFormat, RawImage } from '../vision/index.js'
 
 /** What a frame is made of. */
-export interface FrameParts {
+export interface FrameParts extends Pick<
+  VideoFrame,
+  'pts' | 'ticks' | 'timeBase' | 'duration' | 'number' | 'key' | 'source'
+> {
   readonly image: RawImage
-  readonly pts: number
-  readonly ticks: bigint
-  readonly timeBase: readonly [number, number]
-  readonly duration: number | undefined
-  readonly number: number
-  readonly key: boolean | undefined
-  readonly source: string
   /** When its bytes were there: milliseconds, as `performance.now()` counts. */
   readonly arrived: number
   /** Called once, when it is closed. */

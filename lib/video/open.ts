@@ -1,9 +1,8 @@
 import { onAbort, within } from '../base/cancellation.js'
 import type { VideoFrame } from './frame.js'
 import type { VideoInfo } from './probe.js'
-import { beginReading, type Begun } from './reading/begin.js'
+import { beginReading, type Begun, type VideoDecoder } from './reading/begin.js'
 import type { FrameStream, VideoStats } from './reading/decoded.js'
-import type { VideoDecoder } from './reading/hardware.js'
 import { checkedReading, type OpenVideoOptions } from './reading/options.js'
 import { openedSource, type VideoSourceInput } from './reading/sources.js'
 

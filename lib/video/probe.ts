@@ -1,14 +1,13 @@
-import { readOptions, unaborted } from '../base/options.js'
+import { isUint8Array } from 'node:util/types'
 import { checkedBoolean } from '../base/checks.js'
 import { onFile, openFile } from '../base/files.js'
-import { isUint8Array } from 'node:util/types'
+import { checkedOptions, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { infoOf, type VideoInfo } from './info.js'
 import { type BytesInput, withBytes } from './programs/bytes.js'
 import { failureOf } from './programs/failure.js'
-import { findPrograms, type FindOptions } from './programs/find.js'
+import { ffmpegOption, findPrograms } from './programs/find.js'
 import { checkedInput } from './programs/inputs.js'
-import { runProgram } from './programs/run.js'
-import { startProgram } from './programs/start.js'
+import { readProgram, runProgram } from './programs/run.js'
 
 export type { VideoAudio, VideoColors, VideoInfo } from './info.js'
 
@@ -24,6 +23,12 @@ export interface ProbeOptions {
   /** Rejects the call with the signal's reason, and ends ffprobe. */
   readonly signal?: AbortSignal | undefined
 }
+
+const table = {
+  ffmpeg: ffmpegOption,
+  count: option(checkedBoolean, false),
+  signal: signalOption,
+} satisfies OptionTable<ProbeOptions>
 
 /** What ffprobe may tell: that of a file with a hundred streams has 200 KiB. */
 const mostBytes = 4 << 20
@@ -43,16 +48,15 @@ const mostBytes = 4 << 20
  * ERR_TRT_INVALID_ARGUMENT; the signal's reason
  */
 export async function probeVideo(source: ProbeSource, options?: ProbeOptions): Promise<VideoInfo> {
-  const { ffmpeg, count = false, signal: aborts } = readOptions(options, ['ffmpeg', 'count', 'signal'], 'probeVideo')
-  const isCounted = checkedBoolean(count, 'count')
-  const signal = unaborted(aborts)
+  const { ffmpeg, count, signal } = checkedOptions(options, table, 'probeVideo')
+  signal?.throwIfAborted()
   const bytes = isUint8Array(source) ? source : undefined
   const input = bytes === undefined ? checkedInput(source) : undefined
   if (input?.path !== undefined) await checkReadable(input.path)
-  const { ffprobe } = await findPrograms({ ffmpeg: ffmpeg as FindOptions['ffmpeg'], signal })
+  const { ffprobe } = await findPrograms({ ffmpeg, signal })
   const ask = async (given: BytesInput): Promise<VideoInfo> => {
     const info = await probeInput(ffprobe, given, signal)
-    return isCounted ? { ...info, frames: await counted(ffprobe, given, signal) } : info
+    return count ? { ...info, frames: await counted(ffprobe, given, signal) } : info
   }
   return input === undefined ? withBytes(bytes!, ask) : ask({ input, stdin: undefined, more: [] })
 }
@@ -87,29 +91,12 @@ async function counted(
   { input, stdin, more }: BytesInput,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const args = [
-    ...told,
-    ...input.options,
-    '-select_streams',
-    'V:0',
-    '-show_entries',
-    'packet=flags',
-    '-of',
-    'compact=p=0:nk=1',
-    '-i',
-    input.url,
-  ]
-  await using program = await startProgram(ffprobe, args, {
-    stdin: stdin === undefined ? 'ignore' : 'pipe',
-    stdout: 'pipe',
-    more,
-    signal,
-  })
-  if (stdin !== undefined) program.stdin?.end(stdin)
+  const lines = ['-select_streams', 'V:0', '-show_entries', 'packet=flags', '-of', 'compact=p=0:nk=1']
+  const args = [...told, ...input.options, ...lines, '-i', input.url]
   let frames = 0
   let isCounting = false
   // a line for each packet, of its flags, and empty ones: "K_", "__", "_D"
-  for await (const piece of program.stdout as AsyncIterable<Buffer>)
+  const ended = await readProgram(ffprobe, args, { input: stdin, more, signal }, (piece) => {
     for (const byte of piece) {
       if (byte === newline) {
         if (isCounting) frames++
@@ -117,15 +104,9 @@ async function counted(
       } else if (byte === discarded) isCounting = false
       else if (byte === keyFlag || byte === noFlag) isCounting ||= true
     }
-  const exit = await program.exited
-  signal?.throwIfAborted()
-  if (exit.code !== 0) throw failureOf(`Cannot count the frames of ${input.name}`, exit, program.lines, 'ffprobe')
-  return frames
+  })
+  if (ended.exit.code === 0) return frames
+  throw failureOf(`Cannot count the frames of ${input.name}`, ended.exit, ended.lines, 'ffprobe')
 }
 
-const [newline, discarded, keyFlag, noFlag] = Buffer.from('\nDK_') as unknown as readonly [
-  number,
-  number,
-  number,
-  number,
-]
+const [newline, discarded, keyFlag, noFlag] = ['\n', 'D', 'K', '_'].map((text) => text.charCodeAt(0))

@@ -1,18 +1,18 @@
 import type { Writable } from 'node:stream'
 import { onAbort } from '../base/cancellation.js'
+import { isThere } from '../base/files.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Image, RawImage } from '../vision/index.js'
 import { keepFrame, VideoFrame } from './frame.js'
 import type { VideoInfo } from './info.js'
 import { NutWriter } from './nut/writer.js'
-import { demandEncoder } from './programs/encoders.js'
 import { failureOf } from './programs/failure.js'
-import { findPrograms } from './programs/find.js'
-import type { Input } from './programs/inputs.js'
+import { demandEncoder, findPrograms } from './programs/find.js'
+import { probeVideo } from './probe.js'
+import { checkedInput, type Input } from './programs/inputs.js'
 import { type Program, startProgram } from './programs/start.js'
 import { codecs } from './writing/codecs.js'
 import { writingArguments } from './writing/arguments.js'
-import { likeness } from './writing/likeness.js'
 import { Layout, type WritablePixels, writablePixels } from './writing/layout.js'
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
@@ -145,7 +145,7 @@ export class VideoWriter implements AsyncDisposable {
 
   #first(frame: WritableFrame): WritablePixels {
     const pixels = writablePixels(frame)
-    const { width = pixels.width, height = pixels.height } = this.#writing.size
+    const { width = pixels.width, height = pixels.height } = this.#writing
     if (pixels.width !== width || pixels.height !== height)
       throw expected(
         `${width} x ${height}, as the options say,`,
@@ -162,11 +162,8 @@ export class VideoWriter implements AsyncDisposable {
     const times = new Times(frame, this.#writing.frameRate ?? info?.averageFrameRate ?? info?.frameRate)
     const { timeBase } = times
     const { matrix, range } = frame as Partial<RawImage>
-    const args = writingArguments(
-      this.#writing,
-      { layout, matrix, range, timeBase },
-      { info, sounds, output: target.output },
-    )
+    const picture = { layout, matrix, range, timeBase }
+    const args = writingArguments(this.#writing, picture, { info, sounds, output: target.output })
     const nut = new NutWriter({ width: layout.rowWidth, height: layout.rows, format: layout.format, timeBase })
     const program = this.#start(args)
     program.catch(() => {}) // each write is told
@@ -176,10 +173,8 @@ export class VideoWriter implements AsyncDisposable {
   async #start(args: readonly string[]): Promise<Program> {
     const { ffmpeg, target } = this.#parts
     try {
-      const program = await startProgram(ffmpeg, args, {
-        stdin: 'pipe',
-        stdout: target.output === undefined ? 'pipe' : 'ignore',
-      })
+      const stdout = target.output === undefined ? 'pipe' : 'ignore'
+      const program = await startProgram(ffmpeg, args, { stdin: 'pipe', stdout })
       program.hold(this.#waiting > 0)
       if (program.stdout !== undefined) this.#taken = target.take(program.stdout)
       this.#taken.catch((error: unknown) => void this.#fail(error))
@@ -243,13 +238,9 @@ export class VideoWriter implements AsyncDisposable {
   /** What all that is under way fails with, now that ffmpeg is gone, or about to be. */
   async #whyGone(program: Program): Promise<unknown> {
     const exit = await program.exited
-    await this.#fail(
-      this.#failure?.error ??
-        writingFailure(
-          this.#parts.target.name,
-          failureOf(`Cannot write ${this.#parts.target.name}`, exit, program.lines),
-        ),
-    )
+    const { name } = this.#parts.target
+    const failure = failureOf(`Cannot write ${name}`, exit, program.lines)
+    await this.#fail(this.#failure?.error ?? writingFailure(name, failure))
     return this.#failure?.error
   }
 
@@ -268,27 +259,23 @@ export class VideoWriter implements AsyncDisposable {
 
   /** A writer for which nobody waits does not keep this process alive. */
   async #busily(work: () => Promise<void>): Promise<void> {
-    if (this.#waiting++ === 0)
-      void this.#begun?.program.then(
-        (program) => program.hold(this.#waiting > 0),
-        () => {},
-      )
+    if (this.#waiting++ === 0) this.#hold()
     try {
       await work()
     } finally {
-      if (--this.#waiting === 0)
-        void this.#begun?.program.then(
-          (program) => program.hold(this.#waiting > 0),
-          () => {},
-        )
+      if (--this.#waiting === 0) this.#hold()
     }
+  }
+
+  #hold(): void {
+    void this.#begun?.program.then(
+      (program) => program.hold(this.#waiting > 0),
+      () => {},
+    )
   }
 }
 
-function padding(
-  writing: Writing,
-  { width, height }: Size,
-): { readonly width: number; readonly height: number } | undefined {
+function padding(writing: Writing, { width, height }: Size): Size | undefined {
   return writing.odd === 'pad' ? evenSize(writing, width, height) : undefined
 }
 
@@ -301,6 +288,25 @@ function writingFailure(name: string, failure: TensorRTError): TensorRTError {
     cause: failure,
     details: { ...failure.details, path: name },
   })
+}
+
+/**
+ * What the source says, and where its sounds are.
+ * @throws TensorRTError those of probeVideo; ERR_TRT_INVALID_ARGUMENT of HDR, and of sounds that lie in no file
+ */
+async function likeness({ like, audio, ffmpeg, signal }: Writing): Promise<Pick<Parts, 'info' | 'sounds'>> {
+  if (like === undefined) return { info: undefined, sounds: undefined }
+  const isPlace = typeof like === 'string' || like instanceof URL
+  const info = isPlace ? await probeVideo(like, { ffmpeg, signal }) : like.info
+  if (info.hdr !== undefined)
+    throw expected('a video without HDR, since frames of 8 bits have none,', 'like', `${info.hdr} video`)
+  if (audio === false || info.audio.length === 0) return { info, sounds: undefined }
+  if (isPlace) return { info, sounds: checkedInput(like, 'like') }
+  if (like.source !== undefined) return { info, sounds: checkedInput(like.source, 'like.source') }
+  if (like.name !== undefined && (await isThere(like.name)))
+    return { info, sounds: checkedInput(like.name, 'like.name') }
+  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give its path or URL, or audio: false`
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
 
 /**
@@ -324,15 +330,13 @@ function writingFailure(name: string, failure: TensorRTError): TensorRTError {
  */
 export async function writeVideo(target: string | URL | Writable, options?: WriteVideoOptions): Promise<VideoWriter> {
   const writing = checkedWriting(target, options)
-  const { ffmpeg, signal, codec, size } = writing
+  const { ffmpeg, signal, codec, width, height } = writing
   const { encoder } = codecs[codec]
   const programs = await findPrograms({ ffmpeg, signal })
   await demandEncoder(programs, encoder, signal)
   const { info, sounds } = await likeness(writing)
-  if (size.width !== undefined && size.height !== undefined) evenSize(writing, size.width, size.height)
-  const to =
-    typeof writing.target === 'string'
-      ? await fileTarget(writing.target, writing.overwrite)
-      : streamTarget(writing.target)
+  if (width !== undefined && height !== undefined) evenSize(writing, width, height)
+  const { target: place, overwrite } = writing
+  const to = typeof place === 'string' ? await fileTarget(place, overwrite) : streamTarget(place)
   return new VideoWriter(writing, { ffmpeg: programs.ffmpeg, target: to, info, sounds })
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
 import { describe } from '../../lib/errors.js'
 import { Tensor } from '../../lib/index.js'
-import { classificationOf } from '../../lib/client/texts.js'
+import { classificationOf } from '../../lib/client/outputs.js'
 import { parseExactly } from '../../lib/client/json.js'
 
 const nowhere: readonly InferenceClient[] = [new HttpClient('http://127.0.0.1:1'), new GrpcClient('127.0.0.1:1')]

@@ -265,7 +265,7 @@ t.test('a server that speaks when nobody has asked, or changes the protocol', as
 t.test('who is not interested any more ends no connection that has another request', async (t) => {
   const server = await standIn(saying(200, {}))
   const place = httpPlace(server.url)
-  const connections = new Connections(place, { rejectUnauthorized: true }, { most: 1, keepAliveMs: 4000 })
+  const connections = new Connections(place, { rejectUnauthorized: true }, { maxConnections: 1, keepAliveMs: 4000 })
   const cut = new Cut()
   const call = { url: server.url, headers: [], cut, deadline: undefined, timeoutMs: undefined }
   const question = { method: 'GET', path: '/v2', headers: ['Host', place.host], body: [] } as const

@@ -13,14 +13,12 @@ export function encoded({ model, version, id, inputs, outputs, parameters }: Inf
     modelName: model,
     modelVersion: version,
     id,
-    ...(parameters.length > 0 && { parameters: parametersOf(parameters) }),
+    parameters: parametersOf(parameters),
     inputs,
-    ...(outputs.length > 0 && {
-      outputs: outputs.map(({ name, classes }) => ({
-        name,
-        ...(classes > 0 && { parameters: classification(classes) }),
-      })),
-    }),
+    outputs: outputs.map(({ name, classes }) => ({
+      name,
+      parameters: classes > 0 ? classification(classes) : undefined,
+    })),
     rawInputContents: inputs.map(({ bytes }) => bytes),
   })
 }

@@ -1,14 +1,20 @@
 // ModelStreamInfer: requests and answers over one call.
-import { checkedTimeout, onAbort } from '../../base/cancellation.js'
-import { checkedList, isText, checkedSignal } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { onAbort } from '../../base/cancellation.js'
+import { checkedOptions, type OptionTable } from '../../base/option-table.js'
 import { decodeStreamInferResponse } from '../../kserve/infer-response.js'
 import { inferenceMethods, pathOf } from '../../kserve/methods.js'
 import { closed, refused } from '../errors.js'
 import { answerOf } from '../outputs.js'
-import type { InferInputs, InferOutput, InferStream, RequestOptions, StreamItem } from '../public-types.js'
-import { type AnswerForm, inferRequest, isTextWanted, requestOptionNames } from '../request.js'
-import { checkedHeaders } from '../settings.js'
+import type {
+  InferInputs,
+  InferOutput,
+  InferStream,
+  RequestOptions,
+  StreamItem,
+  StreamOptions,
+} from '../public-types.js'
+import { type AnswerForm, inferRequest, namesOption, requestTable, textsOption } from '../request.js'
+import { callTable } from '../settings.js'
 import type { Call } from '../transport.js'
 import type { Channel, Stream } from './channel.js'
 import { encoded, rawAnswer } from './infer.js'
@@ -30,16 +36,13 @@ export interface StreamSettings {
   readonly signal: AbortSignal | undefined
 }
 
+const streamTable = { ...callTable, texts: textsOption, classes: namesOption } satisfies OptionTable<StreamOptions>
+
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted already */
 export function streamSettings(options: unknown, url: string): StreamSettings {
-  const given = readOptions(options, ['signal', 'timeoutMs', 'headers', 'texts', 'classes'], 'stream')
-  const signal = checkedSignal(given.signal)
-  const timeoutMs = checkedTimeout(given.timeoutMs)
-  const classes = new Set(
-    given.classes === undefined ? [] : checkedList(given.classes, 'classes', 'an array of names', isText),
-  )
-  const form = { isText: isTextWanted(given.texts), isClassified: (name: string) => classes.has(name) }
-  const headers = checkedHeaders(given.headers)
+  const { signal, timeoutMs, headers, texts, classes = [] } = checkedOptions(options, streamTable, 'stream')
+  const names = new Set(classes)
+  const form = { isText: texts !== undefined, isClassified: (name: string) => names.has(name) }
   signal?.throwIfAborted()
   const deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs
   return { call: { url, headers, cut: undefined, deadline, timeoutMs }, form, signal }
@@ -73,7 +76,7 @@ export class GrpcStream implements InferStream<Readonly<Record<string, InferOutp
 
   async send(model: string, inputs: InferInputs, options?: RequestOptions): Promise<string> {
     this.#checkOpen()
-    const given = readOptions(options, requestOptionNames, 'send')
+    const given = checkedOptions(options, requestTable, 'send')
     const request = inferRequest(model, inputs, given)
     const id = request.id === '' ? String(++this.#ids) : request.id
     const message = encoded({ ...request, id }).toBytes() // the tensors may change from now on

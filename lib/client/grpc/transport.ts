@@ -1,24 +1,27 @@
 // KServe's protocol over gRPC.
 import {
   create,
+  type DescField,
+  type DescMessage,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
+  ScalarType,
   toBinary,
 } from '@bufbuild/protobuf'
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { expected, TensorRTError } from '../../errors.js'
 import { decodeInferResponse } from '../../kserve/infer-response.js'
 import { inferenceMethods, pathOf } from '../../kserve/methods.js'
 import { misread } from '../errors.js'
 import { indexEntry } from '../http/transport.js'
 import type { RawAnswer } from '../outputs.js'
-import type { IndexEntry, ModelConfig, ModelMetadata, ModelStatistics, ServerMetadata } from '../public-types.js'
+import type { IndexEntry, ModelConfig, ModelStatistics, ServerMetadata } from '../public-types.js'
 import type { InferRequest } from '../request.js'
 import type { Call, LoadRequest, Transport } from '../transport.js'
 import type { Channel } from './channel.js'
 import { encoded, rawAnswer } from './infer.js'
-import { plainOf } from './plain.js'
 
 const inferPath = pathOf(inferenceMethods.modelInfer)
 
@@ -48,9 +51,9 @@ export class GrpcTransport implements Transport {
     return (await this.#unary(inferenceMethods.serverReady, {}, call)).ready
   }
 
-  async isModelReady(name: string, version: string, call: Call): Promise<boolean> {
+  async isModelReady(call: Call): Promise<boolean> {
     try {
-      return (await this.#unary(inferenceMethods.modelReady, { name, version }, call)).ready
+      return (await this.#unary(inferenceMethods.modelReady, subjectOf(call), call)).ready
     } catch (error) {
       if (error instanceof TensorRTError && error.details['status'] === 'NOT_FOUND') return false
       throw error
@@ -62,27 +65,18 @@ export class GrpcTransport implements Transport {
     return { name, version, extensions }
   }
 
-  async modelMetadata(name: string, version: string, call: Call): Promise<ModelMetadata> {
-    return this.#plain<ModelMetadata>(inferenceMethods.modelMetadata, { name, version }, call)
-  }
+  readonly modelMetadata: Transport['modelMetadata'] = (call) => this.#plain(inferenceMethods.modelMetadata, call)
 
-  async modelConfig(name: string, version: string, call: Call): Promise<ModelConfig> {
-    const { config } = await this.#plain<{ readonly config?: ModelConfig | undefined }>(
-      inferenceMethods.modelConfig,
-      { name, version },
-      call,
-    )
+  async modelConfig(call: Call): Promise<ModelConfig> {
+    type Answer = { readonly config?: ModelConfig | undefined }
+    const { config } = await this.#plain<Answer>(inferenceMethods.modelConfig, call)
     if (config === undefined) throw misread(call, 'it has no config')
     return config
   }
 
-  async statistics(name: string, version: string, call: Call): Promise<readonly ModelStatistics[]> {
-    const answer = await this.#plain<{ readonly model_stats: readonly ModelStatistics[] }>(
-      inferenceMethods.modelStatistics,
-      { name, version },
-      call,
-    )
-    return answer.model_stats
+  async statistics(call: Call): Promise<readonly ModelStatistics[]> {
+    type Answer = { readonly model_stats: readonly ModelStatistics[] }
+    return (await this.#plain<Answer>(inferenceMethods.modelStatistics, call)).model_stats
   }
 
   async repositoryIndex(ready: boolean, call: Call): Promise<readonly IndexEntry[]> {
@@ -91,13 +85,14 @@ export class GrpcTransport implements Transport {
   }
 
   async load(modelName: string, { config, files }: LoadRequest, call: Call): Promise<void> {
-    type Choice =
-      | { readonly case: 'stringParam'; readonly value: string }
-      | { readonly case: 'bytesParam'; readonly value: Uint8Array<ArrayBuffer> }
-    const parameters: Record<string, { readonly parameterChoice: Choice }> = {}
-    if (config !== undefined) parameters['config'] = { parameterChoice: { case: 'stringParam', value: config } }
-    for (const [path, value] of files)
-      parameters[`file:${path}`] = { parameterChoice: { case: 'bytesParam', value: value as Uint8Array<ArrayBuffer> } }
+    const choices = [
+      ...(config === undefined ? [] : [['config', { case: 'stringParam' as const, value: config }] as const]),
+      ...files.map(
+        ([path, value]) =>
+          [`file:${path}`, { case: 'bytesParam' as const, value: value as Uint8Array<ArrayBuffer> }] as const,
+      ),
+    ]
+    const parameters = Object.fromEntries(choices.map(([name, parameterChoice]) => [name, { parameterChoice }]))
     await this.#unary(inferenceMethods.repositoryModelLoad, { modelName, parameters }, call)
   }
 
@@ -120,13 +115,14 @@ export class GrpcTransport implements Transport {
     return reading(call, () => fromBinary(method.output, bytes)) as MessageShape<M['output']>
   }
 
-  async #plain<T>(
-    method: DescMethodUnary,
-    message: MessageInitShape<DescMethodUnary['input']>,
-    call: Call,
-  ): Promise<T> {
-    return plainOf(method.output, await this.#unary(method, message, call)) as T
+  /** What is asked about the model of a call. */
+  async #plain<T>(method: DescMethodUnary, call: Call): Promise<T> {
+    return plainOf(method.output, await this.#unary(method, subjectOf(call), call)) as T
   }
+}
+
+function subjectOf({ model = '', version = '' }: Call): { readonly name: string; readonly version: string } {
+  return { name: model, version }
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER where the bytes are no such message */
@@ -136,4 +132,43 @@ export function reading<T>(call: Parameters<typeof misread>[0], read: () => T): 
   } catch (error) {
     throw misread(call, (error as Error).message, error)
   }
+}
+
+/**
+ * A message as a plain object, with the names of its fields, as HTTP's JSON has it. Messages only where they are set,
+ * fields of a oneof too; all others with their defaults.
+ */
+function plainOf<S extends DescMessage>(schema: S, message: MessageShape<S>): Readonly<Record<string, unknown>> {
+  return ofMessage(reflect(schema, message))
+}
+
+function ofMessage(message: ReflectMessage): Record<string, unknown> {
+  const shown = message.desc.fields.filter(
+    (field) => message.isSet(field) || (field.oneof === undefined && field.fieldKind !== 'message'),
+  )
+  return Object.fromEntries(shown.map((field) => [field.name, ofField(message, field)]))
+}
+
+function ofField(message: ReflectMessage, field: DescField): unknown {
+  if (field.fieldKind === 'list') return Array.from(message.get(field), (value) => ofValue(field, value))
+  if (field.fieldKind === 'map')
+    return Object.fromEntries(Array.from(message.get(field), ([key, value]) => [String(key), ofValue(field, value)]))
+  return ofValue(field, message.get(field))
+}
+
+/** Numbers of 64 bits are numbers, as in HTTP's JSON. */
+function ofValue(field: DescField, value: unknown): unknown {
+  if (field.message !== undefined) return ofMessage(value as ReflectMessage)
+  if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? value
+  if (typeof value === 'bigint') return Number(value)
+  return field.scalar === ScalarType.FLOAT ? shortest(value as number) : value
+}
+
+/** The shortest decimal that is the same 32-bit float. */
+function shortest(value: number): number {
+  for (let digits = 1; digits < 9; digits++) {
+    const decimal = Number(value.toPrecision(digits))
+    if (Math.fround(decimal) === value) return decimal
+  }
+  return value
 }

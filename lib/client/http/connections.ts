@@ -74,10 +74,7 @@ interface Waiter {
   readonly take: (connection: Promise<Connection> | Connection) => void
 }
 
-export interface ConnectionLimits {
-  readonly most: number
-  readonly keepAliveMs: number
-}
+export type ConnectionLimits = Readonly<Record<'maxConnections' | 'keepAliveMs', number>>
 
 export class Connections {
   readonly #place: Place
@@ -110,7 +107,7 @@ export class Connections {
       }
       connection.socket.destroy()
     }
-    return this.#all.size < this.#limits.most ? this.#open(cut) : this.#wait(cut)
+    return this.#all.size < this.#limits.maxConnections ? this.#open(cut) : this.#wait(cut)
   }
 
   /** It has no request any more. */

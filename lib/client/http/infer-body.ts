@@ -24,8 +24,7 @@ export class InferBodies {
   /** @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT */
   json(request: InferRequest): InferBody {
     const inputs = request.inputs.map((input) => `${inputJson(input)},"data":[${textOfElements(input)}]}`)
-    const bytes = Buffer.from(documentOf(request, inputs, false))
-    return { headers: ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)], body: [bytes] }
+    return jsonBody(documentOf(request, inputs, false))
   }
 
   binary(request: InferRequest): InferBody {
@@ -47,6 +46,11 @@ export class InferBodies {
     const inputs = request.inputs.map((input) => ({ ...input, bytes: { length: input.bytes.length } as Uint8Array }))
     this.#heads.set(request.model, { request: { ...request, inputs }, bytes, headers })
   }
+}
+
+export function jsonBody(text: string): InferBody {
+  const bytes = Buffer.from(text)
+  return { headers: ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)], body: [bytes] }
 }
 
 function headOf(request: InferRequest): Head {
@@ -76,8 +80,9 @@ function documentOf({ id, parameters, outputs }: InferRequest, inputs: readonly 
 }
 
 function outputJson({ name, classes }: InferRequest['outputs'][number], isBinary: boolean): string {
-  const parameters = { ...(isBinary && { binary_data: true }), ...(classes > 0 && { classification: classes }) }
-  return JSON.stringify({ name, ...(Object.keys(parameters).length > 0 && { parameters }) })
+  // JSON has no undefined members
+  const parameters = { binary_data: isBinary || undefined, classification: classes || undefined }
+  return JSON.stringify({ name, parameters: isBinary || classes > 0 ? parameters : undefined })
 }
 
 /** Whether two requests for one model differ in what tensors hold alone. */

@@ -1,14 +1,14 @@
 // KServe's protocol over HTTP.
-import type { IndexEntry, ModelConfig, ModelMetadata, ModelStatistics, ServerMetadata } from '../public-types.js'
-import type { InferRequest } from '../request.js'
+import { misread, refused } from '../errors.js'
 import type { RawAnswer } from '../outputs.js'
-import type { Headers, Tls } from '../settings.js'
+import type { IndexEntry, ModelStatistics } from '../public-types.js'
+import type { InferRequest } from '../request.js'
+import type { ClientSettings } from '../settings.js'
 import type { Call, LoadRequest, Transport } from '../transport.js'
 import type { Place } from '../url.js'
-import { misread, refused } from '../errors.js'
 import { Connections, type ConnectionLimits } from './connections.js'
 import { exchange, type Question, type Reply } from './exchange.js'
-import { InferBodies } from './infer-body.js'
+import { InferBodies, jsonBody } from './infer-body.js'
 import { InferReplies } from './infer-reply.js'
 
 export class HttpTransport implements Transport {
@@ -19,52 +19,34 @@ export class HttpTransport implements Transport {
   readonly #bodies = new InferBodies()
   readonly #replies = new InferReplies()
 
-  constructor(place: Place, headers: Headers, tls: Tls, limits: ConnectionLimits) {
+  constructor(place: Place, settings: ClientSettings & ConnectionLimits) {
+    const { headers, tls } = settings
     this.url = place.text
     this.#place = place
     const isNamed = headers.some(([name]) => name.toLowerCase() === 'host')
     this.#headers = [...(isNamed ? [] : ['Host', place.host]), ...headers.flat()]
-    this.#connections = new Connections(place, tls, limits)
+    this.#connections = new Connections(place, tls, settings)
   }
 
   async infer(request: InferRequest, call: Call, isJson: boolean): Promise<RawAnswer> {
     const { headers, body } = isJson ? this.#bodies.json(request) : this.#bodies.binary(request)
-    const path = this.#path(modelPath(request.model, request.version, '/infer'))
+    const path = this.#path(modelPath(call, '/infer'))
     const reply = await this.#exchange({ method: 'POST', path, headers, body }, call)
     if (reply.status !== 200) throw this.#refusal(reply, call)
     return this.#replies.read(path, reply, call)
   }
 
-  isLive(call: Call): Promise<boolean> {
-    return this.#state('/v2/health/live', call)
-  }
+  readonly isLive: Transport['isLive'] = (call) => this.#state('/v2/health/live', call)
+  readonly isReady: Transport['isReady'] = (call) => this.#state('/v2/health/ready', call)
+  readonly isModelReady: Transport['isModelReady'] = (call) => this.#state(modelPath(call, '/ready'), call)
+  readonly serverMetadata: Transport['serverMetadata'] = (call) => this.#json('/v2', call)
+  readonly modelMetadata: Transport['modelMetadata'] = (call) => this.#json(modelPath(call), call)
+  readonly modelConfig: Transport['modelConfig'] = (call) => this.#json(modelPath(call, '/config'), call)
 
-  isReady(call: Call): Promise<boolean> {
-    return this.#state('/v2/health/ready', call)
-  }
-
-  isModelReady(model: string, version: string, call: Call): Promise<boolean> {
-    return this.#state(modelPath(model, version, '/ready'), call)
-  }
-
-  serverMetadata(call: Call): Promise<ServerMetadata> {
-    return this.#json('/v2', call)
-  }
-
-  modelMetadata(model: string, version: string, call: Call): Promise<ModelMetadata> {
-    return this.#json(modelPath(model, version), call)
-  }
-
-  modelConfig(model: string, version: string, call: Call): Promise<ModelConfig> {
-    return this.#json(modelPath(model, version, '/config'), call)
-  }
-
-  async statistics(model: string, version: string, call: Call): Promise<readonly ModelStatistics[]> {
-    const path = model === '' ? '/v2/models/stats' : modelPath(model, version, '/stats')
-    const { model_stats: statistics } = await this.#json<{
-      readonly model_stats?: readonly ModelStatistics[] | undefined
-    }>(path, call)
-    return statistics ?? []
+  async statistics(call: Call): Promise<readonly ModelStatistics[]> {
+    type Statistics = { readonly model_stats?: readonly ModelStatistics[] | undefined }
+    const path = call.model === undefined ? '/v2/models/stats' : modelPath(call, '/stats')
+    return (await this.#json<Statistics>(path, call)).model_stats ?? []
   }
 
   async repositoryIndex(ready: boolean, call: Call): Promise<readonly IndexEntry[]> {
@@ -73,12 +55,9 @@ export class HttpTransport implements Transport {
   }
 
   async load(model: string, { config, files }: LoadRequest, call: Call): Promise<void> {
-    const base64 = (bytes: Uint8Array): string =>
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-    const parameters = Object.fromEntries([
-      ...(config === undefined ? [] : [['config', config]]),
-      ...files.map(([path, bytes]) => [`file:${path}`, base64(bytes)]),
-    ]) as Record<string, string>
+    const parameters: Record<string, string | undefined> = { config }
+    for (const [path, { buffer, byteOffset, byteLength }] of files)
+      parameters[`file:${path}`] = Buffer.from(buffer, byteOffset, byteLength).toString('base64')
     await this.#told(`/v2/repository/models/${encodeURIComponent(model)}/load`, call, JSON.stringify({ parameters }))
   }
 
@@ -102,11 +81,9 @@ export class HttpTransport implements Transport {
 
   /** A body makes it a POST. */
   #asked(path: string, call: Call, body?: string): Promise<Reply> {
-    if (body === undefined)
-      return this.#exchange({ method: 'GET', path: this.#path(path), headers: [], body: [] }, call)
-    const bytes = Buffer.from(body)
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)]
-    return this.#exchange({ method: 'POST', path: this.#path(path), headers, body: [bytes] }, call)
+    const question = { path: this.#path(path), headers: [], body: [] }
+    if (body === undefined) return this.#exchange({ ...question, method: 'GET' }, call)
+    return this.#exchange({ ...question, method: 'POST', ...jsonBody(body) }, call)
   }
 
   async #told(path: string, call: Call, body?: string): Promise<Reply> {
@@ -139,11 +116,9 @@ export class HttpTransport implements Transport {
   }
 }
 
-function modelPath(model: string, version: string, end = ''): string {
-  const name = encodeURIComponent(model)
-  return version === ''
-    ? `/v2/models/${name}${end}`
-    : `/v2/models/${name}/versions/${encodeURIComponent(version)}${end}`
+function modelPath({ model = '', version = '' }: Call, end = ''): string {
+  const ofVersion = version === '' ? '' : `/versions/${encodeURIComponent(version)}`
+  return `/v2/models/${encodeURIComponent(model)}${ofVersion}${end}`
 }
 
 /** What the server says; of what is not of the protocol, such as a page of a proxy, nothing. */

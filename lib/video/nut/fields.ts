@@ -1,5 +1,30 @@
 import { TensorRTError } from '../../errors.js'
-import { crc32 } from './crc.js'
+
+export const fileId = Buffer.from('nut/multimedia container\0')
+
+/** By what packets begin. */
+export const startcodes = {
+  main: 0x4e4d_7a56_1f5f_04adn,
+  stream: 0x4e53_1140_5bf2_f9dbn,
+  syncpoint: 0x4e4b_e4ad_eeca_4569n,
+  index: 0x4e58_dd67_2f23_e64en,
+  info: 0x4e49_ab68_b596_ba78n,
+}
+
+/** What is said of a frame. */
+export const flag = {
+  key: 1n,
+  codedPts: 8n,
+  streamId: 16n,
+  sizeMsb: 32n,
+  checksum: 64n,
+  reserved: 128n,
+  sideData: 256n,
+  headerIndex: 1024n,
+  matchTime: 2048n,
+  coded: 4096n,
+  invalid: 8192n,
+}
 
 /** There are not as many bytes yet as what is being read has. */
 export const needsMore = Symbol('needs more')
@@ -73,3 +98,19 @@ export function limited(value: bigint, most: bigint, what: string): bigint {
   if (value > most) throw damaged(`${what} is ${String(value)}, above ${String(most)}`)
   return value
 }
+
+/**
+ * NUT's checksum: of the polynomial 0x04C11DB7, the highest bit first, beginning with 0, not inverted; of bytes and
+ * their checksum it is 0.
+ */
+export function crc32(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) crc = ((crc << 8) ^ table[(crc >>> 24) ^ byte]!) >>> 0
+  return crc
+}
+
+const table = Uint32Array.from({ length: 256 }, (_, first) => {
+  let value = first << 24
+  for (let bit = 0; bit < 8; bit++) value = value & 0x80000000 ? (value << 1) ^ 0x04c11db7 : value << 1
+  return value >>> 0
+})

@@ -1,13 +1,4 @@
-import { damaged, Fields, limited } from './fields.js'
-
-/** By what packets begin. */
-export const startcodes = {
-  main: 0x4e4d_7a56_1f5f_04adn,
-  stream: 0x4e53_1140_5bf2_f9dbn,
-  syncpoint: 0x4e4b_e4ad_eeca_4569n,
-  index: 0x4e58_dd67_2f23_e64en,
-  info: 0x4e49_ab68_b596_ba78n,
-}
+import { damaged, Fields, flag, limited, startcodes } from './fields.js'
 
 /** Bytes of a frame. */
 export const mostFrameBytes = 1n << 29n
@@ -45,7 +36,10 @@ export interface Headers {
   readonly msbShift: bigint
 }
 
-const invalid: FrameCode = { flags: 8192n, ptsDelta: 0n, stream: 0n, sizeMul: 1n, sizeLsb: 0n, reserved: 0, header: 0n }
+const invalid: FrameCode = {
+  ...{ flags: flag.invalid, ptsDelta: 0n, stream: 0n },
+  ...{ sizeMul: 1n, sizeLsb: 0n, reserved: 0, header: 0n },
+}
 
 /** Of the packets before the first frame. @throws TensorRTError ERR_TRT_VIDEO_DATA */
 export function readHeaders(packets: readonly { readonly code: bigint; readonly body: Uint8Array }[]): Headers {
@@ -65,7 +59,8 @@ export function readHeaders(packets: readonly { readonly code: bigint; readonly 
   return { timeBases, codes, elided, ...readStream(fieldsOf(stream), timeBases) }
 }
 
-function fieldsOf(body: Uint8Array): Fields {
+/** Of a whole header. */
+export function fieldsOf(body: Uint8Array): Fields {
   return new Fields(body, () => damaged('a header ends within a number'))
 }
 

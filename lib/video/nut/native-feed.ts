@@ -3,10 +3,6 @@ import type { NativeFrameEvent, NativeFrameReader } from '../../backend/native-v
 import { fromNative, loadAddon, nativeSync } from '../../backend/native.js'
 import type { FedFrame, FedStream, FrameFeed } from './fed.js'
 
-interface Waiter {
-  readonly resolve: (frame: FedFrame | undefined | Promise<never>) => void
-}
-
 /** What the clock of the addon's threads shows when `performance` begins to count, in milliseconds. */
 const clockOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
@@ -17,7 +13,7 @@ const clockOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 export class NativeFeed implements FrameFeed {
   readonly #reader: NativeFrameReader
   readonly #frames: FedFrame[] = []
-  readonly #waiters: Waiter[] = []
+  readonly #waiters: ((frame: FedFrame | undefined | Promise<never>) => void)[] = []
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
   readonly #newest: boolean
@@ -58,7 +54,7 @@ export class NativeFeed implements FrameFeed {
     if (frame !== undefined) return Promise.resolve(frame)
     if (this.#state !== 'reading') return this.#error === undefined ? Promise.resolve(undefined) : failing(this.#error)
     return new Promise((resolve) => {
-      this.#waiters.push({ resolve })
+      this.#waiters.push(resolve)
       this.#reader.want()
     })
   }
@@ -69,7 +65,7 @@ export class NativeFeed implements FrameFeed {
     this.#reader.close()
     this.#error = undefined
     for (const frame of this.#frames.splice(0)) this.#leave(frame)
-    for (const { resolve } of this.#waiters.splice(0)) resolve(undefined)
+    for (const settle of this.#waiters.splice(0)) settle(undefined)
     await this.#ended
   }
 
@@ -83,8 +79,7 @@ export class NativeFeed implements FrameFeed {
     } else {
       if (event[2] !== undefined && this.#state === 'reading') this.#error = fromNative(event[2])
       this.#over()
-      for (const { resolve } of this.#waiters.splice(0))
-        resolve(this.#error === undefined ? undefined : failing(this.#error))
+      for (const settle of this.#waiters.splice(0)) settle(this.#error === undefined ? undefined : failing(this.#error))
       return
     }
     if (this.#waiters.length > 0) this.#reader.want()
@@ -92,18 +87,12 @@ export class NativeFeed implements FrameFeed {
 
   #give([, buffer, ticks, number, since]: Extract<NativeFrameEvent, readonly ['frame', ...unknown[]]>): void {
     const release = (): void => loadAddon().closeFrame(buffer)
-    const frame: FedFrame = {
-      ...this.#stream!,
-      ticks,
-      number,
-      arrived: since - clockOrigin,
-      data: new Uint8Array(buffer),
-      release,
-    }
+    const memory = { arrived: since - clockOrigin, data: new Uint8Array(buffer), release }
+    const frame: FedFrame = { ...this.#stream!, ticks, number, ...memory }
     if (this.#state !== 'reading') return this.#leave(frame)
-    const waiter = this.#waiters.shift()
-    if (waiter === undefined) this.#frames.push(frame)
-    else waiter.resolve(frame)
+    const settle = this.#waiters.shift()
+    if (settle === undefined) this.#frames.push(frame)
+    else settle(frame)
   }
 
   /** None of the newest is lost uncounted. */

@@ -1,8 +1,7 @@
 import { TensorRTError } from '../../errors.js'
 import type { Pieces } from './bytes.js'
-import { crc32 } from './crc.js'
-import { damaged, Fields, limited, mostTime, needsMore } from './fields.js'
-import { mostFrameBytes, type Headers, readHeaders, startcodes } from './headers.js'
+import { crc32, damaged, Fields, fileId, flag, limited, mostTime, needsMore, startcodes } from './fields.js'
+import { fieldsOf, type Headers, mostFrameBytes, readHeaders } from './headers.js'
 
 /** A frame of a stream of raw I420 frames. */
 export interface NutFrame {
@@ -11,23 +10,9 @@ export interface NutFrame {
   readonly data: Uint8Array
 }
 
-const fileId = Buffer.from('nut/multimedia container\0')
 const mostPacket = 1 << 16
 const longHeader = 4096
 const mostReserved = 256
-
-const flag = {
-  codedPts: 8n,
-  streamId: 16n,
-  sizeMsb: 32n,
-  checksum: 64n,
-  reserved: 128n,
-  sideData: 256n,
-  headerIndex: 1024n,
-  matchTime: 2048n,
-  coded: 4096n,
-  invalid: 8192n,
-}
 
 /**
  * NUT, as ffmpeg writes it for one stream of raw I420 frames, for a process without the addon: native/video/nut.cc
@@ -110,7 +95,7 @@ export class NutReader {
 
   #synchronize(body: Uint8Array): void {
     const { stream, timeBases } = this.#headers!
-    const time = inside(body).limited(mostTime, 'a time stamp')
+    const time = fieldsOf(body).limited(mostTime, 'a time stamp')
     const [num, den] = timeBases[Number(time % BigInt(timeBases.length))]!
     const ticks = ((time / BigInt(timeBases.length)) * num * stream.den) / (den * stream.num) // rounded down
     this.#lastPts = limited(ticks, mostTime, 'a time stamp')
@@ -191,8 +176,4 @@ function packetOf(fields: Fields): { readonly code: bigint; readonly body: Uint8
   const body = fields.bytes(size)
   if (code !== startcodes.index && crc32(body) !== 0) throw damaged('the checksum of a header is wrong')
   return { code, body: body.subarray(0, -4) }
-}
-
-function inside(body: Uint8Array): Fields {
-  return new Fields(body, () => damaged('a header ends within a number'))
 }

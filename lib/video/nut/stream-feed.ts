@@ -72,28 +72,14 @@ export class StreamFeed implements FrameFeed {
       const stream = await this.#begin()
       const frame = stream === undefined ? undefined : await this.#reader?.next()
       if (frame === undefined || stream === undefined) return undefined
-      const { width, height, num, den } = stream
       const { pts: ticks, data } = frame
-      return {
-        width,
-        height,
-        num,
-        den,
-        ticks,
-        number: this.#number++,
-        arrived: performance.now(),
-        data,
-        release: undefined,
-      }
+      return { ...stream, ticks, number: this.#number++, arrived: performance.now(), data, release: undefined }
     } catch (error) {
       if (this.#closed) return undefined
       // how the program ended says more than how its pipe did
       if (error instanceof TensorRTError) throw error
-      throw new TensorRTError(
-        'ERR_TRT_VIDEO_DATA',
-        `The frames of a video cannot be read: ${(error as Error).message}`,
-        { cause: error },
-      )
+      const message = `The frames of a video cannot be read: ${(error as Error).message}`
+      throw new TensorRTError('ERR_TRT_VIDEO_DATA', message, { cause: error })
     }
   }
 }

@@ -1,4 +1,4 @@
-import { crc32 } from './crc.js'
+import { crc32, fileId, flag, startcodes } from './fields.js'
 
 /** What a stream of raw frames is, for its header. */
 export interface NutStream {
@@ -20,15 +20,6 @@ const fourcc = {
   bgra: 'BGRA',
   gray: 'Y800',
 } as const
-
-/** NUT's start codes: "NM", "NS", "NK" and a number of each. */
-const startCode = {
-  main: Uint8Array.of(0x4e, 0x4d, 0x7a, 0x56, 0x1f, 0x5f, 0x04, 0xad),
-  stream: Uint8Array.of(0x4e, 0x53, 0x11, 0x40, 0x5b, 0xf2, 0xf9, 0xdb),
-  sync: Uint8Array.of(0x4e, 0x4b, 0xe4, 0xad, 0xee, 0xca, 0x45, 0x69),
-} as const
-
-const flag = { key: 1, codedPts: 8, size: 32, checksum: 64, invalid: 8192 } as const
 
 /** The only frame code that is used: a frame with its pts, its size and a checksum of its header. */
 const frameCode = 1
@@ -58,16 +49,15 @@ export class NutWriter {
 }
 
 function head(stream: NutStream): Uint8Array {
-  const name = Buffer.from('nut/multimedia container\0', 'latin1')
   return Buffer.concat([
-    name,
-    packet(startCode.main, mainHeader(stream)),
-    packet(startCode.stream, streamHeader(stream)),
+    fileId,
+    packet(startcodes.main, mainHeader(stream)),
+    packet(startcodes.stream, streamHeader(stream)),
   ])
 }
 
 function mainHeader({ timeBase: [numerator, denominator] }: NutStream): Uint8Array {
-  const ours = flag.key | flag.codedPts | flag.size | flag.checksum
+  const ours = flag.key | flag.codedPts | flag.sizeMsb | flag.checksum
   // flags, number of fields, pts, multiplier, stream, size, reserved, count
   const codes = [
     [flag.invalid, 6, 0, 1, 0, 0, 0, 1],
@@ -82,28 +72,17 @@ function streamHeader({ width, height, format }: NutStream): Uint8Array {
   const tag = Buffer.from(fourcc[format], 'latin1')
   const [stream, video, timeBase, maxPtsDistance, decodeDelay, flags, extraBytes] = [0, 0, 0, 0, 0, 0, 0]
   const [aspectWidth, aspectHeight, colours] = [0, 0, 0]
+  const picture = [width, height, aspectWidth, aspectHeight, colours]
   return Buffer.concat([
     numbers(stream, video, tag.length),
     tag,
-    numbers(
-      timeBase,
-      ptsShift,
-      maxPtsDistance,
-      decodeDelay,
-      flags,
-      extraBytes,
-      width,
-      height,
-      aspectWidth,
-      aspectHeight,
-      colours,
-    ),
+    numbers(timeBase, ptsShift, maxPtsDistance, decodeDelay, flags, extraBytes, ...picture),
   ])
 }
 
 /** With the time of its frame; where the one before it lies no pipe needs to know. */
 function sync(ticks: bigint): Uint8Array {
-  return packet(startCode.sync, Buffer.concat([number(ticks), numbers(0)]))
+  return packet(startcodes.syncpoint, Buffer.concat([number(ticks), numbers(0)]))
 }
 
 function frame(ticks: bigint, bytes: number): Uint8Array {
@@ -112,8 +91,10 @@ function frame(ticks: bigint, bytes: number): Uint8Array {
   )
 }
 
-function packet(code: Uint8Array, content: Uint8Array): Uint8Array {
-  return Buffer.concat([code, numbers(content.length + 4), withChecksum(content)])
+function packet(code: bigint, content: Uint8Array): Uint8Array {
+  const begin = Buffer.alloc(8)
+  begin.writeBigUInt64BE(code)
+  return Buffer.concat([begin, numbers(content.length + 4), withChecksum(content)])
 }
 
 function withChecksum(bytes: Uint8Array): Uint8Array {
@@ -122,7 +103,7 @@ function withChecksum(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([bytes, sum])
 }
 
-function numbers(...values: readonly number[]): Uint8Array {
+function numbers(...values: readonly (number | bigint)[]): Uint8Array {
   return Buffer.concat(values.map((value) => number(BigInt(value))))
 }
 

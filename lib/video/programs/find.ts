@@ -2,11 +2,12 @@ import { constants } from 'node:fs'
 import { access, realpath, stat } from 'node:fs/promises'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { checkedText } from '../../base/checks.js'
+import { option } from '../../base/option-table.js'
 import { unaborted } from '../../base/options.js'
 import { lacking } from '../../base/remedies.js'
 import { localPath } from '../../base/source.js'
 import type { TensorRTError } from '../../errors.js'
-import { runProgram } from './run.js'
+import { remembered, runProgram } from './run.js'
 
 /** The programs that read and write videos: found where they are installed, never shipped. */
 export interface Programs {
@@ -24,6 +25,9 @@ export interface FindOptions {
   readonly ffmpeg?: string | URL | undefined
   readonly signal?: AbortSignal | undefined
 }
+
+/** Looked at by {@link findPrograms}. */
+export const ffmpegOption = option((ffmpeg) => ffmpeg as string | URL)
 
 /**
  * The first that has -fps_mode, and the libavutil that it has: builds of a day are named by a commit instead of a
@@ -101,18 +105,7 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-const known = new Map<string, { readonly stamp: string; readonly version: string }>()
-
-/** A file's time and size: an upgrade changes them. */
-export async function stampOf(path: string): Promise<string> {
-  const { mtimeMs, size } = await stat(path)
-  return `${mtimeMs} ${size}`
-}
-
-async function versionOf(path: string, signal: AbortSignal | undefined): Promise<string> {
-  const stamp = await stampOf(path)
-  const before = known.get(path)
-  if (before?.stamp === stamp) return before.version
+const versionOf = remembered(async (path, signal) => {
   const { output, lines } = await runProgram(path, ['-version'], { signal, mostBytes: 65_536 })
   const version = /^ffmpeg version (\S+)/m.exec(output)?.[1]
   if (version === undefined) {
@@ -126,8 +119,24 @@ async function versionOf(path: string, signal: AbortSignal | undefined): Promise
     const message = `ffmpeg ${version} at ${path} is too old: ffmpeg ${least.text} or newer is needed`
     throw lacks(message, { program: 'ffmpeg', path, version, least: least.text })
   }
-  known.set(path, { stamp, version })
   return version
+})
+
+/** The names that `ffmpeg -encoders` lists, after its six letters of abilities. */
+const encodersOf = remembered(async (path, signal) => {
+  const { output } = await runProgram(path, ['-hide_banner', '-encoders'], { signal, mostBytes: 1 << 20 })
+  return new Set(Array.from(output.matchAll(/^ [VAS][A-Z.]{5} (\S+)/gm), ([, name = '']) => name))
+})
+
+/** @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where this ffmpeg was built without the encoder; the signal's reason */
+export async function demandEncoder(
+  { ffmpeg, version }: Programs,
+  encoder: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  if ((await encodersOf(ffmpeg, signal)).has(encoder)) return
+  const message = `ffmpeg ${version} at ${ffmpeg} was built without the encoder ${encoder}`
+  throw lacks(message, { program: 'ffmpeg', path: ffmpeg, version, encoder })
 }
 
 /** "5.1.9-0+deb12u1", "n7.1", "7:6.1"; of "N-118-gabcdef" and "git-2024…" libavutil tells. */

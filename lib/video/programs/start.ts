@@ -5,7 +5,6 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onAbort } from '../../base/cancellation.js'
 import { lacking } from '../../base/remedies.js'
-import type { TensorRTError } from '../../errors.js'
 import { LastLines } from './last-lines.js'
 
 /** How a program ended: with a code, or by a signal. */
@@ -114,10 +113,8 @@ export class Program implements AsyncDisposable {
 
   /** Whether it keeps this process alive, which it does unless told otherwise. */
   hold(firmly: boolean): void {
-    for (const held of [
-      this.#child,
-      ...[this.#child.stdin, this.#child.stdout, this.#child.stderr].map((stream) => stream as Socket | null),
-    ])
+    const { stdin, stdout, stderr } = this.#child
+    for (const held of [this.#child, ...([stdin, stdout, stderr] as (Socket | null)[])])
       if (firmly) held?.ref()
       else held?.unref()
   }
@@ -140,22 +137,16 @@ export class Program implements AsyncDisposable {
   async #end(signal: NodeJS.Signals): Promise<Exit> {
     this.#child.ref() // until it is gone; not for long
     signalTo(this.#child, signal)
-    const late = new AbortController()
-    const gone = this.exited.finally(() => late.abort())
-    await Promise.race([gone, sleep(patienceMs, undefined, { signal: late.signal }).catch(ignored)])
+    await noLongerThan(patienceMs, this.exited)
     if (this.#exit === undefined) signalTo(this.#child, 'SIGKILL')
-    return gone
+    return this.exited
   }
 
   async #untilGone(): Promise<Exit> {
     const [code, signal] = (await once(this.#child, 'exit')) as [number | null, NodeJS.Signals | null]
     running.delete(this.#child)
     if (running.size === 0) process.off('exit', killAll)
-    const late = new AbortController()
-    await Promise.race([
-      this.#said.finally(() => late.abort()),
-      sleep(stderrMs, undefined, { signal: late.signal }).catch(ignored),
-    ])
+    await noLongerThan(stderrMs, this.#said)
     this.#child.stderr?.destroy()
     this.#exit = { code, signal }
     return this.#exit
@@ -163,6 +154,13 @@ export class Program implements AsyncDisposable {
 }
 
 const ignored = (): void => {}
+
+/** Waits for what is never rejected. */
+async function noLongerThan(milliseconds: number, awaited: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  const { signal } = over
+  await Promise.race([awaited.finally(() => over.abort()), sleep(milliseconds, undefined, { signal }).catch(ignored)])
+}
 
 /**
  * Starts a program, whose stderr is kept for errors.
@@ -182,14 +180,8 @@ export async function startProgram(
     child = spawn(path, args, { stdio, detached: process.platform !== 'win32', windowsHide: true })
     await once(child, 'spawn')
   } catch (cause) {
-    throw notStarted(path, cause)
+    const message = `The program ${path} cannot be started: ${(cause as Error).message}`
+    throw lacking('ERR_TRT_VIDEO_PROGRAM', message, { cause, details: { path } })
   }
   return new Program(child, signal)
-}
-
-function notStarted(path: string, cause: unknown): TensorRTError {
-  return lacking('ERR_TRT_VIDEO_PROGRAM', `The program ${path} cannot be started: ${(cause as Error).message}`, {
-    cause,
-    details: { path },
-  })
 }

@@ -1,11 +1,26 @@
 import type { VideoInfo } from '../probe.js'
 import type { Input } from '../programs/inputs.js'
 import { quietly } from '../programs/start.js'
-import type { Decoding } from './decoding.js'
 import type { Reading } from './options.js'
 
-/** What arguments are made of. */
-export type DecodingPlan = Pick<Decoding, 'input' | 'manner' | 'info' | 'reading' | 'hardware'>
+/** How a source comes: all of it as fast as it is taken; a file, at its own speed; or from a camera, as it happens. */
+export type Manner = 'recorded' | 'paced' | 'live'
+
+/** What is decoded, and by what. */
+export interface Decoding {
+  readonly ffmpeg: string
+  readonly input: Input
+  readonly manner: Manner
+  /** Undefined of what can be opened only once, so that it could not be probed. */
+  readonly info: VideoInfo | undefined
+  readonly reading: Reading
+  readonly onFull: 'drop-oldest' | 'wait'
+  readonly hardware: 'none' | 'cuda'
+  /** What the program reads from its stdin. */
+  readonly stdin: AsyncIterator<Uint8Array> | undefined
+  /** Its descriptors from 3 on, which may be closed once it has started. */
+  readonly more: readonly number[]
+}
 
 /**
  * What is added to each time stamp, and taken off again: NUT has none below 0. In seconds, of which every time base has
@@ -26,7 +41,7 @@ export function isFullRange(info: VideoInfo): boolean {
 export const unprobedBase: readonly [number, number] = [1, 90_000]
 
 /** ffmpeg's, to decode a source into NUT on its stdout. */
-export function decodingArguments({ input, manner, info, reading, hardware }: DecodingPlan): string[] {
+export function decodingArguments({ input, manner, info, reading, hardware }: Decoding): string[] {
   const [num, den] = info?.timeBase ?? unprobedBase
   return [
     ...quietly,
@@ -67,11 +82,7 @@ function seeking(input: Input, info: VideoInfo, { start }: Reading): string[] {
 }
 
 /** ffmpeg turns frames upright before them. */
-function filters(
-  manner: DecodingPlan['manner'],
-  info: VideoInfo | undefined,
-  { start, end, every, scale }: Reading,
-): string[] {
+function filters(manner: Manner, info: VideoInfo | undefined, { start, end, every, scale }: Reading): string[] {
   const list = []
   if (manner === 'live') list.push(rising)
   // of unknown range: as all frames whose range nobody told

@@ -1,10 +1,10 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import type { FedFrame, FedStream, FrameFeed } from '../nut/fed.js'
 import { frameFeed } from '../nut/feed.js'
 import { failureOf } from '../programs/failure.js'
 import { type Program, startProgram } from '../programs/start.js'
-import { decodingArguments } from './arguments.js'
-import type { Decoding } from './decoding.js'
-import { Pump } from './pump.js'
+import { type Decoding, decodingArguments } from './arguments.js'
 
 /** What a demuxer says of a file that was cut short, with which ffmpeg ends as with a whole one. */
 const cutShort = /\[error\].*(prematurely|partial file|truncated|invalid data)/i
@@ -115,5 +115,50 @@ export class Decoder {
 
   #counted(): string {
     return this.#delivered === 1 ? 'its first frame' : `its first ${this.#delivered} frames`
+  }
+}
+
+/** Carries a source's bytes into a program's stdin, as fast as that takes them. */
+class Pump {
+  /** What the source threw. */
+  failure: { readonly reason: unknown } | undefined
+  readonly #pieces: AsyncIterator<Uint8Array>
+  readonly #into: Writable
+  readonly #stopped = new AbortController()
+
+  constructor(pieces: AsyncIterator<Uint8Array>, into: Writable) {
+    this.#pieces = pieces
+    this.#into = into
+    // a program that has what it needs closes its stdin
+    into.once('error', () => this.#stopped.abort())
+    into.once('close', () => this.#stopped.abort())
+    void this.#run()
+  }
+
+  /** Lets go of the source, which may be in the middle of a piece: that is not waited for. */
+  async close(): Promise<void> {
+    this.#stopped.abort()
+    this.#into.destroy()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped
+    try {
+      for (;;) {
+        const next = await this.#pieces.next()
+        if (next.done === true) break
+        if (signal.aborted) return await this.#leave()
+        if (!this.#into.write(next.value)) await once(this.#into, 'drain', { signal }).catch(() => undefined)
+        if (signal.aborted) return await this.#leave()
+      }
+      this.#into.end()
+    } catch (reason) {
+      if (!signal.aborted) this.failure = { reason }
+      this.#into.destroy()
+    }
+  }
+
+  async #leave(): Promise<void> {
+    await this.#pieces.return?.()
   }
 }

@@ -2,7 +2,7 @@ import { VideoFrame } from '../frame.js'
 import type { FedFrame } from '../nut/fed.js'
 import type { VideoInfo } from '../probe.js'
 import { isFullRange, isRgb, offsetSeconds } from './arguments.js'
-import { rescaled, secondsOf, ticksOf, type TimeBase } from './times.js'
+import { baseOf, rescaled, secondsOf, ticksOf, type TimeBase } from './times.js'
 
 /** Makes frames of what the pipe of a program brings. */
 export class FrameMaker {
@@ -19,7 +19,7 @@ export class FrameMaker {
     this.#name = name
     this.#key = decode === 'key' ? true : undefined
     this.#picture = { matrix: isRgb(info) ? 'bt601' : info.matrix, range: isFullRange(info) ? 'full' : 'limited' }
-    this.timeBase = { num: BigInt(info.timeBase[0]), den: BigInt(info.timeBase[1]) }
+    this.timeBase = baseOf(info.timeBase)
     const { frameRate, averageFrameRate } = info
     this.#duration = frameRate !== undefined && frameRate === averageFrameRate ? 1 / frameRate : undefined
   }

@@ -4,7 +4,7 @@ import { VideoFrame } from '../frame.js'
 import type { FrameStream, VideoStats } from './decoded.js'
 import type { Reading } from './options.js'
 import { type GivenFrame, isGivenFrame } from './sources.js'
-import { secondsOf } from './times.js'
+import { baseOf, secondsOf } from './times.js'
 
 /** The ticks of frames that have none. */
 export const microseconds: readonly [number, number] = [1, 1_000_000]
@@ -84,16 +84,12 @@ export class GivenFrames implements FrameStream {
 function frameOf(given: GivenFrame, number: number): VideoFrame {
   const { image, duration, key } = given
   const timeBase = given.timeBase ?? microseconds
-  const [num, den] = timeBase.map((part) => checkedWhole(part, 'timeBase of a frame', 1, 2 ** 31 - 1)) as [
-    number,
-    number,
-  ]
+  const part = (value: unknown): number => checkedWhole(value, 'timeBase of a frame', 1, 2 ** 31 - 1)
+  const [num, den] = timeBase.map(part) as [number, number]
   if (given.ticks !== undefined && typeof given.ticks !== 'bigint')
     throw expected('a bigint', 'ticks of a frame', given.ticks)
-  const seconds =
-    given.pts ??
-    (given.ticks === undefined ? undefined : secondsOf(given.ticks, { num: BigInt(num), den: BigInt(den) }))
-  const pts = checkedNumber(seconds, 'pts of a frame')
+  const seconds = given.ticks === undefined ? undefined : secondsOf(given.ticks, baseOf([num, den]))
+  const pts = checkedNumber(given.pts ?? seconds, 'pts of a frame')
   return new VideoFrame({
     image,
     pts,

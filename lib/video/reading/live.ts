@@ -1,11 +1,11 @@
 import { TensorRTError } from '../../errors.js'
 import type { VideoFrame } from '../frame.js'
 import type { FedFrame } from '../nut/fed.js'
+import type { Decoding } from './arguments.js'
 import { decodedOf, type FrameStream, type VideoStats } from './decoded.js'
 import { Decoder } from './decoder.js'
-import type { Decoding } from './decoding.js'
 import type { FrameMaker } from './frame-maker.js'
-import type { Loss, VideoGap } from './gaps.js'
+import type { VideoGap } from './options.js'
 import { backoff, pause, type Reconnect, unlessLate } from './reconnect.js'
 import { Timeline } from './timeline.js'
 
@@ -23,6 +23,12 @@ export interface LiveSource {
   /** Whether somebody connects to this process, who is waited for. */
   readonly listens: boolean
   readonly onGap: ((gap: VideoGap) => void) | undefined
+}
+
+/** Why there is no frame. */
+interface Loss {
+  readonly reason: 'ended' | 'failed' | 'stalled'
+  readonly error: Error | undefined
 }
 
 /** Frames of a camera: of one run of ffmpeg after the other, since each of them has one connection. */
@@ -50,9 +56,13 @@ export class LiveFrames implements FrameStream {
   }
 
   stats(): VideoStats {
-    const delivered = this.#before.delivered + (this.#decoder?.delivered ?? 0)
-    const dropped = this.#before.dropped + (this.#decoder?.dropped ?? 0)
+    const { delivered, dropped } = this.#counts()
     return { decoded: decodedOf(delivered + dropped, this.#every), delivered, dropped, reconnects: this.#reconnects }
+  }
+
+  #counts(): { readonly delivered: number; readonly dropped: number } {
+    const { delivered = 0, dropped = 0 } = this.#decoder ?? {}
+    return { delivered: this.#before.delivered + delivered, dropped: this.#before.dropped + dropped }
   }
 
   get #every(): number {
@@ -114,10 +124,7 @@ export class LiveFrames implements FrameStream {
 
   async #lose(decoder: Decoder, loss: Loss): Promise<void> {
     await decoder.close()
-    this.#before = {
-      delivered: this.#before.delivered + decoder.delivered,
-      dropped: this.#before.dropped + decoder.dropped,
-    }
+    this.#before = this.#counts()
     this.#decoder = undefined
     const isNew = this.#loss === undefined
     this.#loss = loss

@@ -1,8 +1,9 @@
 import { checkedBytes } from '../../building/options.js'
-import { checkedBoolean, checkedObject, checkedWhole } from '../../base/checks.js'
+import { checkedBoolean, checkedObject } from '../../base/checks.js'
 import {
   type Checked,
   checkedOptions,
+  checkedRows,
   choice,
   listener,
   number,
@@ -13,8 +14,32 @@ import {
 } from '../../base/option-table.js'
 import { longest, type Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
-import type { VideoGap } from './gaps.js'
+import { ffmpegOption } from '../programs/find.js'
 import { checkedReconnect, type Reconnect, type ReconnectOptions } from './reconnect.js'
+
+/** Something that the frames of a live source leave out, or pass over. */
+export interface VideoGap {
+  /**
+   * `lost`: the connection is gone, and is made again; `back`: there are frames again; `jump`: the source's times went
+   * back or far ahead, within a connection.
+   */
+  readonly kind: 'lost' | 'back' | 'jump'
+  /**
+   * Why: the source `ended`, ffmpeg `failed`, or the source `stalled`, which sent nothing for `reconnect.afterMs` while
+   * somebody waited; `size`, where it is back with frames of another size; `times` of a jump.
+   */
+  readonly reason: 'ended' | 'failed' | 'stalled' | 'size' | 'times'
+  /** The `pts` of the last frame before it; undefined: there was none. */
+  readonly from: number | undefined
+  /** The `pts` of the first frame after it; undefined where it is just lost. */
+  readonly to: number | undefined
+  /** How long it was, in seconds by this machine's clock: `to` less `from`. */
+  readonly seconds: number | undefined
+  /** How often the connection was made again until then. */
+  readonly attempts: number
+  /** What ffmpeg said, where it failed. */
+  readonly error: Error | undefined
+}
 
 /** The options of {@link openVideo}. */
 export interface OpenVideoOptions {
@@ -94,7 +119,7 @@ const table = {
   listen: option(checkedBoolean),
   reconnect: option((reconnect) => reconnect),
   onGap: option(listener<(gap: VideoGap) => void>()),
-  ffmpeg: option((ffmpeg) => ffmpeg as string | URL), // findPrograms looks at it
+  ffmpeg: ffmpegOption,
   signal: signalOption,
 } satisfies OptionTable<OpenVideoOptions>
 
@@ -116,11 +141,12 @@ export function checkedReading(options: unknown): Reading {
 /** The most pixels along a side of a frame, which a reader of NUT takes. */
 const mostAlong = Math.min(longest, 2 ** 15)
 
-function checkedScale(value: unknown): Partial<Size> {
-  const { width, height } = checkedObject(value, 'scale', '{ width, height }, or one of both,') as Partial<Size>
-  if (width === undefined && height === undefined) throw expected('{ width, height }, or one of both,', 'scale', value)
-  return {
-    ...(width !== undefined && { width: checkedWhole(width, 'scale.width', 1, mostAlong) }),
-    ...(height !== undefined && { height: checkedWhole(height, 'scale.height', 1, mostAlong) }),
-  }
+const scaledSide = option(whole(1, mostAlong))
+const scaleTable = { width: scaledSide, height: scaledSide } satisfies OptionTable<Partial<Size>>
+
+function checkedScale(value: unknown): Checked<typeof scaleTable> {
+  const what = '{ width, height }, or one of both,'
+  const scale = checkedRows(checkedObject(value, 'scale', what) as Record<string, unknown>, scaleTable, 'scale.')
+  if (scale.width === undefined && scale.height === undefined) throw expected(what, 'scale', value)
+  return scale
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkedArray, checkedNumber, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { type Checked, checkedOptions, number, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 
 /** When a live source is connected to again, and how often. */
@@ -16,31 +16,28 @@ export interface ReconnectOptions {
   readonly backoffMs?: readonly [number, number] | undefined
 }
 
-/** Checked. */
-export interface Reconnect {
-  readonly afterMs: number
-  readonly attempts: number
-  readonly backoffMs: readonly [number, number]
-}
-
-const names = ['afterMs', 'attempts', 'backoffMs'] as const
-
 /** The longest delay that setTimeout keeps. */
 const longest = 2 ** 31 - 1
 
+const table = {
+  afterMs: option(number(1, longest), 5000),
+  attempts: option(checkedAttempts, Infinity),
+  backoffMs: option<readonly [number, number]>(checkedBackoff, [500, 30_000]),
+} satisfies OptionTable<ReconnectOptions>
+
+/** Checked. */
+export type Reconnect = Checked<typeof table>
+
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedReconnect(value: unknown): Reconnect | undefined {
-  if (value === false) return undefined
-  const { afterMs = 5000, attempts = Infinity, backoffMs = [500, 30_000] } = readOptions(value, names, 'reconnect')
-  return {
-    afterMs: checkedNumber(afterMs, 'reconnect.afterMs', 1, longest),
-    attempts: attempts === Infinity ? Infinity : checkedWhole(attempts, 'reconnect.attempts', 1),
-    backoffMs: checkedBackoff(backoffMs),
-  }
+  return value === false ? undefined : checkedOptions(value, table, 'reconnect', 'reconnect.')
 }
 
-function checkedBackoff(value: unknown): readonly [number, number] {
-  const name = 'reconnect.backoffMs'
+function checkedAttempts(value: unknown, name: string): number {
+  return value === Infinity ? Infinity : checkedWhole(value, name, 1)
+}
+
+function checkedBackoff(value: unknown, name: string): readonly [number, number] {
   const [least, most, ...more] = checkedArray(value, name, '[milliseconds, milliseconds]')
   if (more.length > 0) throw expected('[milliseconds, milliseconds]', name, value)
   const first = checkedNumber(least, `${name}[0]`, 0, longest)

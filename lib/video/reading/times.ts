@@ -4,6 +4,11 @@ export interface TimeBase {
   readonly den: bigint
 }
 
+/** Of the fraction that users see. */
+export function baseOf([num, den]: readonly [number, number]): TimeBase {
+  return { num: BigInt(num), den: BigInt(den) }
+}
+
 /** A number of ticks in those of another base, rounded to the nearest. */
 export function rescaled(ticks: bigint, from: TimeBase, to: TimeBase): bigint {
   const above = ticks * from.num * to.den

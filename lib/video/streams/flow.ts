@@ -1,7 +1,6 @@
 import { failing } from '../../base/stacks.js'
 import { onAbort } from '../../base/cancellation.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { nextInTurn } from './fairness.js'
 import { type Entry, Line, type StreamItem } from './line.js'
 import type { FlowOptions } from './options.js'
 import type { StreamInput, StreamSource } from './source.js'
@@ -252,4 +251,21 @@ export class Flow<R> {
     this.#failure = undefined
     return failure === undefined ? { value: undefined, done: true } : failing(failure.error)
   }
+}
+
+/**
+ * Whose turn it is: the one that costs least, among equals the first that comes after the last one. What has no cost is
+ * left out.
+ * @returns its place in the list; -1 where nothing has a cost
+ */
+function nextInTurn<T>(list: readonly T[], last: number, costOf: (element: T) => number | undefined): number {
+  let [best, least] = [-1, Infinity]
+  for (let step = 1; step <= list.length; step++) {
+    const at = (last + step) % list.length
+    const cost = costOf(list[at] as T)
+    if (cost === undefined || cost >= least) continue
+    best = at
+    least = cost
+  }
+  return best
 }

@@ -90,13 +90,11 @@ export class Line<R> {
   get rows(): SourceRows {
     const { index, name, video } = this.source
     const error = this.#end?.error
-    const about = {
-      index,
-      name,
-      open: this.#end === undefined && !this.#stopped,
-      error: error === undefined ? undefined : messageOf(error),
-    }
-    return this.#counts.rows(about, video?.stats())
+    const open = this.#end === undefined && !this.#stopped
+    return this.#counts.rows(
+      { index, name, open, error: error === undefined ? undefined : messageOf(error) },
+      video?.stats(),
+    )
   }
 
   push(frame: VideoFrame, inferEvery: number): void {

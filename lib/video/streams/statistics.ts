@@ -1,5 +1,5 @@
+import { percentileOf } from '../../benchmark/statistics.js'
 import type { VideoStats } from '../reading/decoded.js'
-import { Ring, type RingPercentiles } from './ring.js'
 
 /**
  * Where a frame's time goes. `queue`: from the source until a place was free. `infer`: in the task. `wait`: from the
@@ -76,6 +76,45 @@ export interface SourceRows {
   readonly latency: readonly StreamLatency[]
 }
 
+/** How many values are kept. */
+const kept = 1000
+
+/** Undefined where there are no values. */
+type Percentiles = Pick<StreamLatency, 'p50' | 'p95' | 'p99'>
+
+/** The last thousand values of a series, in memory that does not grow. */
+class Ring {
+  #values: Float64Array | undefined
+  #count = 0
+
+  add(value: number): void {
+    this.#values ??= new Float64Array(kept)
+    this.#values[this.#count++ % kept] = value
+  }
+
+  get percentiles(): Percentiles {
+    const sorted = this.#kept().toSorted()
+    const at = (percent: number): number | undefined =>
+      sorted.length === 0 ? undefined : percentileOf(sorted, percent)
+    return { p50: at(50), p95: at(95), p99: at(99) }
+  }
+
+  /** How many of them are at least so much, and the smallest of those. */
+  from(least: number): { readonly count: number; readonly smallest: number } {
+    let [count, smallest] = [0, Infinity]
+    for (const value of this.#kept()) {
+      if (value < least) continue
+      count++
+      if (value < smallest) smallest = value
+    }
+    return { count, smallest }
+  }
+
+  #kept(): Float64Array {
+    return this.#values?.subarray(0, Math.min(this.#count, kept)) ?? new Float64Array(0)
+  }
+}
+
 /** The window that `fps` looks at, in milliseconds. */
 const rateWindow = 5000
 
@@ -85,12 +124,7 @@ export class SourceCounts {
   #delivered = 0
   #dropped = 0
   readonly #given = new Ring()
-  readonly #stages: Readonly<Record<StreamStage, Ring>> = {
-    queue: new Ring(),
-    infer: new Ring(),
-    wait: new Ring(),
-    total: new Ring(),
-  }
+  readonly #stages = { queue: new Ring(), infer: new Ring(), wait: new Ring(), total: new Ring() }
 
   /** @param milliseconds that a frame was in a stage */
   add(stage: StreamStage, milliseconds: number): void {
@@ -112,19 +146,10 @@ export class SourceCounts {
     { decoded, dropped }: Pick<VideoStats, 'decoded' | 'dropped'> = { decoded: 0, dropped: 0 },
   ): SourceRows {
     const { index, name, open, error } = about
-    const latency = stages.map((stage) => ({ index, name, stage, ...this.#percentiles(stage) }))
-    const counts = {
-      decoded,
-      delivered: this.#delivered,
-      dropped: dropped + this.#dropped,
-      inferred: this.inferred,
-      fps: this.#fps(),
-    }
-    return { source: { index, name, ...counts, ...this.#percentiles('total'), open, error }, latency }
-  }
-
-  #percentiles(stage: StreamStage): RingPercentiles {
-    return this.#stages[stage].percentiles
+    const latency = stages.map((stage) => ({ index, name, stage, ...this.#stages[stage].percentiles }))
+    const given = { decoded, delivered: this.#delivered, dropped: dropped + this.#dropped }
+    const counts = { ...given, inferred: this.inferred, fps: this.#fps() }
+    return { source: { index, name, ...counts, ...this.#stages.total.percentiles, open, error }, latency }
   }
 
   #fps(): number {

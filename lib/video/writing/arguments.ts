@@ -14,19 +14,17 @@ export interface Picture {
   readonly timeBase: TimeBase
 }
 
+interface Around {
+  readonly info: VideoInfo | undefined
+  readonly sounds: Input | undefined
+  readonly output: string | undefined
+}
+
 /**
  * ffmpeg's command line: frames as NUT by its stdin, sounds from the source, one file or stdout. `output`: a path, or
  * nothing for stdout.
  */
-export function writingArguments(
-  writing: Writing,
-  picture: Picture,
-  {
-    info,
-    sounds,
-    output,
-  }: { readonly info: VideoInfo | undefined; readonly sounds: Input | undefined; readonly output: string | undefined },
-): string[] {
+export function writingArguments(writing: Writing, picture: Picture, { info, sounds, output }: Around): string[] {
   const { codec, container, preset, quality } = writing
   const { encoder, arguments: more } = codecs[codec]
   const frames = pipeInput('frames')
@@ -39,14 +37,8 @@ export function writingArguments(
     ...['-f', 'nut', '-i', frames.url],
     ...(sounds === undefined ? [] : [...sounds.options, '-vn', '-sn', '-dn', '-i', sounds.url]),
     ...['-map', '0:v:0', ...(sounds === undefined ? [] : ['-map', '1:a', '-c:a', 'copy']), '-map_chapters', '-1'],
-    ...[
-      '-vf',
-      filtersOf(writing, picture, tags, info),
-      '-fps_mode',
-      'passthrough',
-      '-enc_time_base',
-      picture.timeBase.join('/'),
-    ],
+    ...['-vf', filtersOf(writing, picture, tags, info)],
+    ...['-fps_mode', 'passthrough', '-enc_time_base', picture.timeBase.join('/')],
     ...['-c:v', encoder, '-pix_fmt', 'yuv420p', ...more],
     ...(preset === undefined ? [] : ['-preset', preset]),
     ...(quality === undefined ? [] : ['-crf', String(quality)]),

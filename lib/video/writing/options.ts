@@ -1,17 +1,21 @@
 import { extname } from 'node:path'
 import { Writable } from 'node:stream'
+import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, choiceOf } from '../../base/checks.js'
 import {
-  checkedBoolean,
-  checkedChoice,
-  checkedNumber,
-  checkedObject,
-  checkedWhole,
-  choiceOf,
-} from '../../base/checks.js'
+  type Checked,
+  checkedOptions,
+  choice,
+  number,
+  option,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../../base/option-table.js'
+import type { Size } from '../../base/size.js'
 import { checkedPath } from '../../base/source.js'
-import { readOptions, unaborted } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { VideoInfo } from '../info.js'
+import { ffmpegOption } from '../programs/find.js'
 import { type VideoCodec, codecNames, codecs, type VideoContainer, containerNames, containers } from './codecs.js'
 
 /** What a video is written like. */
@@ -67,77 +71,52 @@ export interface WriteVideoOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Options that were checked. */
-export interface Writing {
-  readonly target: string | Writable
-  readonly like: VideoLike | string | URL | undefined
-  readonly size: { readonly width: number | undefined; readonly height: number | undefined }
-  readonly frameRate: number | undefined
-  readonly audio: 'copy' | false
+const side = option(whole(1, 16_384))
+
+const table = {
+  like: option(checkedLike),
+  width: side,
+  height: side,
+  frameRate: option(number(0.001, 1000)),
+  audio: option(checkedAudio, 'copy'),
+  odd: option(choice('refuse', 'crop', 'pad'), 'refuse'),
+  overwrite: option(checkedBoolean, false),
+  ffmpeg: ffmpegOption,
+  signal: signalOption,
+  container: option(choice(...containerNames)),
+  codec: option(choice(...codecNames)),
+  preset: option((preset) => preset), // which codec it is says more of these two
+  quality: option((quality) => quality),
+} satisfies OptionTable<WriteVideoOptions>
+
+interface Encoding {
+  readonly container: VideoContainer
   readonly codec: VideoCodec
   readonly preset: string | undefined
   readonly quality: number | undefined
-  readonly odd: 'refuse' | 'crop' | 'pad'
-  readonly container: VideoContainer
-  readonly overwrite: boolean
-  readonly ffmpeg: string | URL | undefined
-  readonly signal: AbortSignal | undefined
 }
 
-const names = [
-  'like',
-  'width',
-  'height',
-  'frameRate',
-  'audio',
-  'codec',
-  'preset',
-  'quality',
-  'odd',
-  'container',
-  'overwrite',
-  'ffmpeg',
-  'signal',
-] as const
+/** Options that were checked. */
+export interface Writing extends Omit<Checked<typeof table>, keyof Encoding>, Encoding {
+  readonly target: string | Writable
+}
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
 export function checkedWriting(target: unknown, options: unknown): Writing {
-  const {
-    like,
-    width,
-    height,
-    frameRate,
-    audio = 'copy',
-    overwrite = false,
-    odd = 'refuse',
-    ffmpeg,
-    signal,
-    ...rest
-  } = readOptions(options, names, 'writeVideo')
+  const checked = checkedOptions(options, table, 'writeVideo')
   const to = target instanceof Writable ? target : checkedPath(target, 'target')
-  const side = (value: unknown, name: string): number | undefined =>
-    value === undefined ? undefined : checkedWhole(value, name, 1, 16_384)
-  if (audio !== false) checkedChoice(audio, 'audio', ['copy'], "'copy' or false")
-  return {
-    target: to,
-    like: checkedLike(like),
-    size: { width: side(width, 'width'), height: side(height, 'height') },
-    frameRate: frameRate === undefined ? undefined : checkedNumber(frameRate, 'frameRate', 0.001, 1000),
-    audio: audio as 'copy' | false,
-    odd: checkedChoice(odd, 'odd', ['refuse', 'crop', 'pad']),
-    overwrite: checkedBoolean(overwrite, 'overwrite'),
-    ffmpeg: ffmpeg as string | URL | undefined,
-    signal: unaborted(signal),
-    ...checkedEncoding(to, rest),
-  }
+  checked.signal?.throwIfAborted()
+  return { ...checked, target: to, ...checkedEncoding(to, checked) }
 }
 
-type Encoding = Pick<Writing, 'codec' | 'preset' | 'quality' | 'container'>
+function checkedAudio(audio: unknown, name: string): 'copy' | false {
+  return audio !== false && checkedChoice(audio, name, ['copy'], "'copy' or false")
+}
 
-function checkedEncoding(target: string | Writable, given: Partial<Record<keyof Encoding, unknown>>): Encoding {
-  const container = checkedContainer(target, given.container)
+function checkedEncoding(target: string | Writable, given: Checked<typeof table>): Encoding {
+  const { container = containerOf(target) } = given
   const known: readonly VideoCodec[] = containers[container].codecs
-  const codec = checkedChoice(given.codec ?? known[0], 'codec', codecNames)
+  const { codec = known[0]! } = given
   if (!known.includes(codec)) throw expected(`${choiceOf(known)} in ${container}`, 'codec', codec)
   const { presets, quality } = codecs[codec]
   if (given.preset !== undefined && presets === undefined)
@@ -152,8 +131,7 @@ function checkedEncoding(target: string | Writable, given: Partial<Record<keyof 
   }
 }
 
-function checkedContainer(target: string | Writable, given: unknown): VideoContainer {
-  if (given !== undefined) return checkedChoice(given, 'container', containerNames)
+function containerOf(target: string | Writable): VideoContainer {
   if (typeof target !== 'string') return 'mp4'
   const extension = extname(target).toLowerCase()
   const found = containerNames.find((name) => (containers[name].extensions as readonly string[]).includes(extension))
@@ -162,8 +140,8 @@ function checkedContainer(target: string | Writable, given: unknown): VideoConta
   throw expected(`a name that ends in ${known.join(', ')}, or the option container,`, 'target', target)
 }
 
-function checkedLike(like: unknown): Writing['like'] {
-  if (like === undefined || typeof like === 'string' || like instanceof URL) return like
+function checkedLike(like: unknown): VideoLike | string | URL {
+  if (typeof like === 'string' || like instanceof URL) return like
   const { info, name, source, start, end } = checkedObject(like, 'like', 'a video, a path or a URL') as VideoLike
   checkedObject(info, 'like.info')
   if (start !== undefined) checkedNumber(start, 'like.start')
@@ -172,11 +150,7 @@ function checkedLike(like: unknown): Writing['like'] {
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where this codec cannot have the size, and `odd` is not to mend it */
-export function evenSize(
-  { codec, odd }: Pick<Writing, 'codec' | 'odd'>,
-  width: number,
-  height: number,
-): { readonly width: number; readonly height: number } {
+export function evenSize({ codec, odd }: Pick<Writing, 'codec' | 'odd'>, width: number, height: number): Size {
   if (!codecs[codec].isEven || (width % 2 === 0 && height % 2 === 0)) return { width, height }
   const round = odd === 'crop' ? Math.floor : Math.ceil
   const even = { width: 2 * round(width / 2), height: 2 * round(height / 2) }

@@ -1,5 +1,6 @@
 import { checkedArray, checkedNumber, isWhole } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
+import { baseOf, rescaled } from '../reading/times.js'
 
 /** The seconds of a tick, as a fraction. */
 export type TimeBase = readonly [numerator: number, denominator: number]
@@ -66,7 +67,7 @@ export class Times {
         throw expected('a bigint of at least 0', 'frame.ticks', ticks)
       const [num, den] = checkedTimeBase(timeBase)
       if (num === numerator && den === denominator) return ticks
-      return rounded(ticks * BigInt(num) * BigInt(denominator), BigInt(den) * BigInt(numerator))
+      return rescaled(ticks, baseOf([num, den]), baseOf(this.timeBase))
     }
     const seconds = pts ?? this.#byRate()
     const latest = (2 ** 52 * numerator) / denominator
@@ -77,10 +78,6 @@ export class Times {
     if (this.#frameRate !== undefined) return this.#frames / this.#frameRate
     throw expected('seconds, or the option frameRate,', 'frame.pts', undefined)
   }
-}
-
-function rounded(value: bigint, by: bigint): bigint {
-  return (2n * value + by) / (2n * by)
 }
 
 function checkedTimeBase(value: unknown): TimeBase {
