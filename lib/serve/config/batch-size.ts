@@ -2,7 +2,7 @@
 import type { ModelFacts, ModelTensorFacts } from './model-facts.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { usedProfiles } from './model-shapes.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 
 interface Hint {
   readonly name: string
@@ -36,8 +36,7 @@ function countsRows(config: ModelConfig, facts: ModelFacts): boolean {
   const counting = hints.filter(({ counts }) => counts)
   const other = hints.find(({ counts }) => !counts)
   if (counting[0] !== undefined && other !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `unable to autofill for '${config.name}', model tensor configurations are contradicting each other in terms of whether batching is supported: ` +
         `dims of '${counting[0].name}' count the rows of a batch, those of '${other.name}' do not`,
     )

@@ -8,7 +8,7 @@ import { completeInstances } from './instance-groups.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { checkConfig } from './validate.js'
 import { checkTensors } from './validate-tensors.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 
 /**
  * A copy in which nothing is missing, as `/config` has it.
@@ -36,23 +36,18 @@ export function completeNodeConfig(given: ModelConfig, name: string, autoComplet
 function checkComplete(config: ModelConfig): void {
   for (const kind of ['input', 'output'] as const)
     if (config[kind].length === 0)
-      throw new Fault(
-        'INVALID_ARG',
+      throw invalid(
         `Expected ${kind} in the config of model '${config.name}' with name, data_type and dims, since nothing in JavaScript tells them`,
       )
   checkTensors(config, true)
   const shaped = [...config.input, ...config.output].find(({ isShapeTensor }) => isShapeTensor)
   if (shaped !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
-      `is_shape_tensor of '${shaped.name}' of model '${config.name}' is for TensorRT alone: leave it out`,
-    )
+    throw invalid(`is_shape_tensor of '${shaped.name}' of model '${config.name}' is for TensorRT alone: leave it out`)
 }
 
 function refusePriorities(config: ModelConfig): void {
   if (batchingOf(config)?.priorities === undefined) return
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `dynamic_batching.priority_levels of model '${config.name}' is not served for backend: "node", whose requests wait in one queue: leave priorities out`,
   )
 }
@@ -61,5 +56,5 @@ function checkOrder(config: ModelConfig): void {
   const count = config.instanceGroup.reduce((sum, group) => sum + group.count, 0)
   if (dynamicBatchingOf(config)?.preserveOrdering !== true || count < 2) return
   const text = `preserve_ordering of model '${config.name}' is not served over ${count} instances of backend: "node": give instance_group a count of 1`
-  throw new Fault('UNSUPPORTED', text)
+  throw unsupported(text)
 }

@@ -16,7 +16,7 @@ import {
   ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
 import { checkConfig } from './validate.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 
 export { modelFileOf } from './backends.js'
 
@@ -54,19 +54,17 @@ export function completeConfig(
   return config
 }
 
-function refuseUnsupported(model: string, { unsupported }: ModelFacts): void {
-  const [first] = unsupported
+function refuseUnsupported(model: string, facts: ModelFacts): void {
+  const [first] = facts.unsupported
   if (first !== undefined)
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `tensor '${first.name}' of model '${model}' is of type ${first.type}, which is not served yet: have the model take numbers`,
     )
 }
 
 function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
   if (modelFileOf(config).runtime === 'onnxruntime' && format === 'plan')
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `model '${config.name}' is a TensorRT plan, but the model configuration specifies backend onnxruntime: give backend: "tensorrt"`,
     )
 }
@@ -116,7 +114,7 @@ function checkOrder(config: ModelConfig, gpus: readonly number[]): void {
   const engines = instancesOf(config, gpus).length
   if (dynamicBatchingOf(config)?.preserveOrdering !== true || engines < 2) return
   const text = `preserve_ordering of model '${config.name}' is not served over ${engines} instance groups or GPUs: give one group, with a larger count, on one GPU`
-  throw new Fault('UNSUPPORTED', text)
+  throw unsupported(text)
 }
 
 function hasShapeTensors(config: ModelConfig): boolean {
@@ -124,5 +122,5 @@ function hasShapeTensors(config: ModelConfig): boolean {
 }
 
 function unbatched({ name }: ModelConfig, field: string, why: string): Fault {
-  return new Fault('UNSUPPORTED', `${field} of model '${name}' is not served, since the model ${why}`)
+  return unsupported(`${field} of model '${name}' is not served, since the model ${why}`)
 }

@@ -8,7 +8,7 @@ import {
   ModelInstanceGroup_Kind as Kind,
   ModelInstanceGroupSchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 
 const mostGpu = 1023
 
@@ -34,15 +34,16 @@ function completeGroup(config: ModelConfig, group: ModelInstanceGroup, index: nu
 function checkGroup(config: ModelConfig, group: ModelInstanceGroup, facts: ModelFacts): void {
   const owner = `instance group ${group.name} of model ${config.name}`
   if (group.kind === Kind.CPU && group.gpus.length > 0)
-    throw wrong(`${owner} has kind KIND_CPU but specifies one or more GPUs`)
+    throw invalid(`${owner} has kind KIND_CPU but specifies one or more GPUs`)
   if (group.kind === Kind.CPU && facts.format === 'plan')
-    throw wrong(
+    throw invalid(
       `${owner} has kind KIND_CPU, but the model is a TensorRT plan, which runs on a GPU: give KIND_GPU, or the model as model.onnx`,
     )
   if (group.kind === Kind.GPU && group.gpus.length === 0)
-    throw wrong(`${owner} has kind KIND_GPU but no GPUs are available`)
+    throw invalid(`${owner} has kind KIND_GPU but no GPUs are available`)
   const odd = group.gpus.find((gpu) => gpu < 0 || gpu > mostGpu)
-  if (odd !== undefined) throw wrong(`${owner} specifies invalid or unsupported gpu id ${odd}. Expected numbers from 0`)
+  if (odd !== undefined)
+    throw invalid(`${owner} specifies invalid or unsupported gpu id ${odd}. Expected numbers from 0`)
   checkProfiles(config, group, facts)
 }
 
@@ -50,21 +51,16 @@ function checkProfiles(config: ModelConfig, group: ModelInstanceGroup, { inputs 
   if (group.profile.length === 0) return
   const owner = `instance group ${group.name} of model ${config.name}`
   if (config.platform !== 'tensorrt_plan')
-    throw wrong(
+    throw invalid(
       `${owner} and platform ${config.platform} specifies profile field which is only supported for TensorRT models`,
     )
   const numbers = [...new Set(profileNumbers(group))]
   const count = Math.max(1, ...inputs.map(({ profiles }) => profiles.length))
   const beyond = numbers.find((number) => number >= count)
   if (beyond !== undefined)
-    throw wrong(`${owner} specifies profile ${beyond}, but the model has profiles 0 to ${count - 1}`)
+    throw invalid(`${owner} specifies profile ${beyond}, but the model has profiles 0 to ${count - 1}`)
   if (numbers.length > 1 && numbers.length < count)
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `${owner} specifies the profiles ${numbers.join(', ')} of 0 to ${count - 1}, which is not served: give one of them, or none for the best of all in each batch`,
     )
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
 }

@@ -6,7 +6,7 @@ import {
   ModelInstanceGroup_Kind as Kind,
   ModelInstanceGroupSchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 
 /** An engine of a model. */
 export interface Instance {
@@ -50,17 +50,13 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
   const owner = `instance group ${name} of model ${config.name}`
   if (kind === Kind.CPU) return 'cpu'
   if (kind === Kind.MODEL)
-    throw new Fault(
-      'UNSUPPORTED',
-      `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`,
-    )
+    throw unsupported(`${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`)
   if (config.backend === 'node')
     return ofNode(owner, kind === Kind.GPU ? 'kind KIND_GPU' : gpus.length > 0 ? 'gpus' : undefined)
   if (config.backend !== 'onnxruntime') return 'gpu'
   if (kind === Kind.AUTO && gpus.length === 0) return 'cpu'
   const wish = kind === Kind.AUTO ? 'gpus' : 'kind KIND_GPU'
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `${owner} has ${wish}, but onnxruntime runs on the CPU here: give backend: "tensorrt", which builds model.onnx for the GPU, or KIND_CPU without gpus`,
   )
 }
@@ -68,7 +64,7 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
 function ofNode(owner: string, onGpu: string | undefined): 'cpu' {
   if (onGpu === undefined) return 'cpu'
   const remedy = 'leave it out, or give KIND_CPU; what computes on a GPU is a model of its own, such as a model.plan'
-  throw new Fault('UNSUPPORTED', `${owner} has ${onGpu}, but JavaScript runs on the CPU: ${remedy}`)
+  throw unsupported(`${owner} has ${onGpu}, but JavaScript runs on the CPU: ${remedy}`)
 }
 
 /** As Triton: 1, and 2 of onnxruntime on the CPU. */
@@ -79,8 +75,7 @@ export function defaultCount(config: ModelConfig, kind: 'gpu' | 'cpu'): number {
 function lanesOf(config: ModelConfig, group: ModelInstanceGroup, kind: 'gpu' | 'cpu'): number {
   const count = group.count < 1 ? defaultCount(config, kind) : group.count
   if (count <= mostLanes) return count
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `Expected at most ${mostLanes} for instance_group.count of model ${config.name} but received ${count}`,
   )
 }
@@ -95,8 +90,7 @@ function profileOf(group: ModelInstanceGroup): 'auto' | number {
 export function profileNumbers({ name, profile: profiles }: ModelInstanceGroup): readonly number[] {
   return profiles.map((profile) => {
     if (/^\d{1,4}$/.test(profile)) return Number(profile)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `instance group ${name} specifies invalid profile ${profile}. The field should contain the string representation of a non-negative integer.`,
     )
   })

@@ -2,7 +2,7 @@
 import type { ModelTensorFacts } from './model-facts.js'
 import { profileNumbers } from './instances.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import type { ProfileShapes } from '../../backend/backend.js'
 
 type Tensor = ModelInput | ModelOutput
@@ -41,15 +41,13 @@ function refuseEmptyReshape(
   shape: readonly number[],
 ): void {
   if (config.maxBatchSize > 0 || reshape === undefined || reshape.shape.length > 0 || shape.length === 0) return
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `model ${kind} '${name}' cannot have empty reshape for non-batching model as scalar tensors are not supported for ${config.name}`,
   )
 }
 
 function withoutBatches(config: ModelConfig, kind: string, { name }: Tensor, shape: readonly number[]): Fault {
-  return new Fault(
-    'INVALID_ARG',
+  return invalid(
     `autofill failed for model '${config.name}': model does not support batching while non-zero max_batch_size is specified: ` +
       `max_batch_size is ${config.maxBatchSize}, and ${kind} '${name}' of the model has the shape ${listing(shape)}, whose first dimension is not -1`,
   )
@@ -65,8 +63,7 @@ function otherShape(
   const how = isBatched
     ? `an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape ${listing(full)}`
     : `shape ${listing(full)}`
-  return new Fault(
-    'INVALID_ARG',
+  return invalid(
     `model '${model}', tensor '${name}': the model expects ${shape.length} dimensions (shape ${listing(shape)}) but the model configuration specifies ${full.length} dimensions (${how})`,
   )
 }
@@ -81,8 +78,7 @@ function checkRanges(
   if (profiles.length === 0) return
   const rows = Math.max(...profiles.map(({ max }) => max[0] ?? 0))
   if (config.maxBatchSize > rows)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `unable to load model '${config.name}', configuration specified max-batch ${config.maxBatchSize} but TensorRT engine only supports max-batch ${rows} (input '${name}')`,
     )
   const beyond = profiles.map(({ min, max }) =>
@@ -91,8 +87,7 @@ function checkRanges(
   const [dimension = -1] = beyond
   const [first] = profiles
   if (first === undefined || beyond.includes(-1)) return
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `model configuration specified invalid shape for input '${name}' for model ${config.name}. Error details: model expected the shape of dimension ${dimension} ` +
       `to be between ${first.min[dimension] ?? 0} and ${first.max[dimension] ?? 0} but received ${full[dimension] ?? 0}`,
   )

@@ -13,7 +13,7 @@ import {
 import { compareShape } from './model-shapes.js'
 import { configTypeOf, typeName } from './types.js'
 import { checkTensors } from './validate-tensors.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 
 type Kind = 'input' | 'output'
 
@@ -64,14 +64,10 @@ function checkKnown(config: ModelConfig, kind: Kind, tensors: readonly ModelTens
   const given = config[kind].map(({ name }) => name)
   const stranger = given.find((name) => name !== '' && !known.includes(name))
   if (stranger !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
-      `unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`,
-    )
+    throw invalid(`unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`)
   const twice = given.find((name, index) => given.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `Expected ${kind} '${twice}' once in the configuration of model '${config.name}' but received it twice`,
     )
 }
@@ -80,8 +76,7 @@ function otherNumber(config: ModelConfig, kind: Kind, known: readonly ModelTenso
   const given = config[kind]
   const list = (tensors: readonly { readonly name: string }[]): string =>
     tensors.map(({ name }) => name).join(', ') || 'none'
-  return new Fault(
-    'INVALID_ARG',
+  return invalid(
     `unable to load model '${config.name}', configuration expects ${given.length} ${kind}s, model provides ${known.length} ` +
       `(configuration: ${list(given)}; model: ${list(known)})`,
   )
@@ -105,8 +100,7 @@ function completeDims(config: ModelConfig, tensor: ModelInput | ModelOutput, { s
 function typeOf(config: ModelConfig, { name, dtype }: ModelTensorFacts): DataType {
   const type = configTypeOf(dtype)
   if (type !== undefined) return type
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `tensor '${name}' of model '${config.name}' is of type ${dtype}, which KServe has no name for: have the model cast it`,
   )
 }
@@ -119,8 +113,7 @@ function checkType(
 ): void {
   if (dataType === type) return
   const [has, given] = [typeName(type), typeName(dataType)]
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `unexpected datatype ${has} for inference ${kind} '${name}', expecting ${given} for ${config.name}: the model has ${has}, the configuration ${given}`,
   )
 }
@@ -134,8 +127,7 @@ function checkShapeTensor(
 ): void {
   const mayBe = facts.shape.length <= 1 && (facts.dtype === 'int32' || facts.dtype === 'int64')
   if (isShapeTensor && !facts.isShapeTensor && !mayBe)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `'${name}' is incorrectly specified as a shape tensor: ${kind} '${name}' of model '${config.name}' is ${facts.dtype} [${facts.shape.join(',')}]`,
     )
 }

@@ -3,7 +3,7 @@ import { fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { fromText } from '@bufbuild/protobuf/txtpb'
 import { withEnumNames } from './enum-names.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 
 /** The most characters of a configuration: far beyond any that a person writes. */
 const mostCharacters = 4 * 1024 * 1024
@@ -16,15 +16,12 @@ const mostCharacters = 4 * 1024 * 1024
  */
 export function readConfigText(text: string, file: string): ModelConfig {
   if (text.length > mostCharacters)
-    throw new Fault(
-      'INVALID_ARG',
-      `Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`,
-    )
+    throw invalid(`Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`)
   try {
     return fromText(ModelConfigSchema, text)
   } catch (error) {
     const reason = reasonOf(error)
-    throw new Fault('INVALID_ARG', `Cannot read ${file}, line ${lineOf(text, reason)}: ${reason}`, error)
+    throw invalid(`Cannot read ${file}, line ${lineOf(text, reason)}: ${reason}`, error)
   }
 }
 
@@ -37,7 +34,7 @@ export function readConfigJson(text: string): ModelConfig {
   try {
     return fromJson(ModelConfigSchema, withEnumNames(ModelConfigSchema, JSON.parse(text) as JsonValue))
   } catch (error) {
-    throw new Fault('INVALID_ARG', `Invalid config override: ${reasonOf(error)}`, error)
+    throw invalid(`Invalid config override: ${reasonOf(error)}`, error)
   }
 }
 

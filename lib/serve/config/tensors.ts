@@ -1,6 +1,6 @@
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { typeName, wireTypeOf } from './types.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { ServableTensor } from '../models/servable.js'
 
 /**
@@ -37,5 +37,5 @@ function clientShape({ dims, isShapeTensor }: ModelInput | ModelOutput, maxBatch
 function checkedType({ name, dataType }: ModelInput | ModelOutput): ServableTensor['datatype'] {
   const datatype = wireTypeOf(dataType)
   if (datatype !== undefined) return datatype
-  throw new Fault('INVALID_ARG', `Expected a data type for tensor '${name}' but received ${typeName(dataType)}`)
+  throw invalid(`Expected a data type for tensor '${name}' but received ${typeName(dataType)}`)
 }

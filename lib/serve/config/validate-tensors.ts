@@ -1,7 +1,7 @@
 // What input and output of a configuration may say whatever the model is: Triton's rules, in its words.
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { DataType, ModelInput_Format as Format } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 
 /**
  * @param isComplete whether data types and dims have to be there
@@ -57,5 +57,5 @@ function isSize(size: bigint): boolean {
 }
 
 function wrong({ name }: ModelConfig, message: string): Fault {
-  return new Fault('INVALID_ARG', `${message} for ${name}`)
+  return invalid(`${message} for ${name}`)
 }

@@ -2,13 +2,13 @@
 import { dynamicBatchingOf } from './batching.js'
 import type { ModelConfig, ModelDynamicBatching } from '../../kserve/messages/model_config_pb.js'
 import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 
 /** @throws Fault INVALID_ARG */
 export function checkConfig(config: ModelConfig): void {
   const { name, maxBatchSize } = config
-  if (name === '') throw wrong(`model configuration must specify 'name'`)
-  if (maxBatchSize < 0) throw wrong(`'max_batch_size' must be non-negative value for ${name}`)
+  if (name === '') throw invalid(`model configuration must specify 'name'`)
+  if (maxBatchSize < 0) throw invalid(`'max_batch_size' must be non-negative value for ${name}`)
   const dynamic = dynamicBatchingOf(config)
   if (dynamic !== undefined) checkBatching(config, dynamic)
 }
@@ -16,8 +16,8 @@ export function checkConfig(config: ModelConfig): void {
 function checkBatching(config: ModelConfig, dynamic: ModelDynamicBatching): void {
   const { name, maxBatchSize } = config
   for (const size of dynamic.preferredBatchSize) {
-    if (size <= 0) throw wrong(`dynamic batching preferred size must be positive for ${name}`)
-    if (size > maxBatchSize) throw wrong(`dynamic batching preferred size must be <= max batch size for ${name}`)
+    if (size <= 0) throw invalid(`dynamic batching preferred size must be positive for ${name}`)
+    if (size > maxBatchSize) throw invalid(`dynamic batching preferred size must be <= max batch size for ${name}`)
   }
   checkLevels(name, dynamic)
   if (dynamic.preserveOrdering) checkOrder(name, dynamic)
@@ -30,9 +30,9 @@ function checkLevels(
   if (priorityLevels === 0n) return
   const fits = (level: bigint): boolean => level >= 1n && level <= priorityLevels
   if (!fits(defaultPriorityLevel))
-    throw wrong(`default priority level must be in range [1, ${priorityLevels}] for ${name}`)
+    throw invalid(`default priority level must be in range [1, ${priorityLevels}] for ${name}`)
   if (!Object.keys(priorityQueuePolicy).map(BigInt).every(fits))
-    throw wrong(`priority queue policy must have priority level in range [1, ${priorityLevels}] for ${name}`)
+    throw invalid(`priority queue policy must have priority level in range [1, ${priorityLevels}] for ${name}`)
 }
 
 function checkOrder(
@@ -40,7 +40,7 @@ function checkOrder(
   { priorityLevels, defaultQueuePolicy, priorityQueuePolicy }: ModelDynamicBatching,
 ): void {
   if (priorityLevels > 1n)
-    throw wrong(`Only one priority level is allowed when 'preserve_ordering' is true for ${name}`)
+    throw invalid(`Only one priority level is allowed when 'preserve_ordering' is true for ${name}`)
   const policies = [
     ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy]),
     ...Object.values(priorityQueuePolicy),
@@ -48,9 +48,5 @@ function checkOrder(
   if (
     policies.some((policy) => policy.defaultTimeoutMicroseconds !== 0n && policy.timeoutAction === TimeoutAction.DELAY)
   )
-    throw wrong(`Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${name}`)
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
+    throw invalid(`Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${name}`)
 }

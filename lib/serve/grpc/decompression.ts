@@ -2,7 +2,7 @@
 // machine has.
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Account } from '../front/budget.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, invalid } from '../faults.js'
 import { type GrpcStatus, statusOf } from './status.js'
 
 const makers = { gzip: createGunzip, deflate: createInflate }
@@ -37,7 +37,7 @@ export class Decompression {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- how the library wants to be told
         reject(status)
       }
-      this.#stream.on('error', () => fail(statusOf(new Fault('INVALID_ARG', 'Failed to decompress message'))))
+      this.#stream.on('error', () => fail(statusOf(invalid('Failed to decompress message'))))
       this.#stream.on('data', (part: Buffer) => {
         const status = this.#take(part)
         if (status !== undefined) fail(status)

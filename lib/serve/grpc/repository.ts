@@ -6,7 +6,7 @@ import {
   type RepositoryIndexResponse,
   RepositoryIndexResponseSchema,
 } from '../../kserve/messages/grpc_service_pb.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 import type { ModelControl } from '../models/control.js'
 import type { LoadParameters } from '../public-types.js'
 
@@ -36,12 +36,12 @@ export async function unload(
   refuseRepository(repositoryName)
   const dependents = parameters['unload_dependents']?.parameterChoice
   if (dependents !== undefined && dependents.case !== 'boolParam')
-    throw new Fault('INVALID_ARG', "invalid value type for 'unload_dependents' parameter, expected bool_param.")
+    throw invalid("invalid value type for 'unload_dependents' parameter, expected bool_param.")
   await models.unload(modelName, dependents?.value ?? false)
 }
 
 function refuseRepository(name: string): void {
-  if (name !== '') throw new Fault('UNSUPPORTED', "'repository_name' specification is not supported")
+  if (name !== '') throw unsupported("'repository_name' specification is not supported")
 }
 
 /** @throws Fault INVALID_ARG with Triton's texts */
@@ -55,11 +55,11 @@ function loadParameters(given: Readonly<Record<string, ModelRepositoryParameter>
     } else if (name.startsWith('file:')) {
       if (choice.case !== 'bytesParam') throw wrongType(name, 'bytes_param')
       files.set(name.slice('file:'.length), choice.value)
-    } else throw new Fault('INVALID_ARG', `unrecognized load parameter '${name}'.`)
+    } else throw invalid(`unrecognized load parameter '${name}'.`)
   }
   return { ...(config !== undefined && { config }), ...(files.size > 0 && { files }) }
 }
 
 function wrongType(name: string, wanted: string): Fault {
-  return new Fault('INVALID_ARG', `invalid value type for load parameter '${name}', expected ${wanted}.`)
+  return invalid(`invalid value type for load parameter '${name}', expected ${wanted}.`)
 }

@@ -1,7 +1,7 @@
 // A decoded request as the checks of all front-ends have it, and its tensors in a slot of the model.
 import type { InferInput, InferRequest } from '../../kserve/infer-request.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { noSlot, type Place, placesOf } from '../front/places.js'
 import type { Servable, Slot } from '../models/servable.js'
 import { checkDocument, checkTexts } from '../wire/check.js'
@@ -47,8 +47,7 @@ function sourcesOf(
   decoded?: DecodedContents,
 ): readonly Source[] {
   const sources = inputs.map((input, index) => sourceOf(input, model, raw[index], raw.length > 0, decoded?.get(input)))
-  if (raw.length > inputs.length)
-    throw new Fault('INVALID_ARG', `unexpected additional input data for model '${model}'`)
+  if (raw.length > inputs.length) throw invalid(`unexpected additional input data for model '${model}'`)
   return sources
 }
 
@@ -61,13 +60,12 @@ function sourceOf(
 ): Source {
   refuseSharedMemory(parameters)
   if (contents !== undefined && hasRaw)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `contents field must not be specified when using raw_input_contents for '${name}' for model '${model}'`,
     )
   if (contents !== undefined) return decoded ?? { name, datatype, contents }
   if (raw === undefined)
-    throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
+    throw invalid(`unable to find data for input tensor '${name}' for model '${model}' in request.`)
   return raw
 }
 

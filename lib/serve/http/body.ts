@@ -1,7 +1,7 @@
 // The body of a request as it comes, decompressed, to whoever takes it.
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { Fault } from '../faults.js'
+import { Fault, invalid } from '../faults.js'
 import type { Encoding } from './encodings.js'
 import { decompressor } from './encodings.js'
 
@@ -40,10 +40,8 @@ async function readCompressed(
   try {
     await pump(stream, sink)
   } catch (error) {
-    if (isEmpty && request.complete) throw new Fault('INVALID_ARG', 'nothing to be decompressed')
-    throw error instanceof Fault
-      ? error
-      : new Fault('INVALID_ARG', `the body is no ${encoding}: ${(error as Error).message}`, error)
+    if (isEmpty && request.complete) throw invalid('nothing to be decompressed')
+    throw error instanceof Fault ? error : invalid(`the body is no ${encoding}: ${(error as Error).message}`, error)
   } finally {
     request.unpipe(stream)
     stream.destroy()

@@ -1,7 +1,7 @@
 // Compression of bodies both ways, as the headers of a request ask for it.
 import type { Transform } from 'node:stream'
 import { createDeflate, createGzip, createUnzip } from 'node:zlib'
-import { Fault } from '../faults.js'
+import { unsupported } from '../faults.js'
 
 export type Encoding = 'identity' | 'gzip' | 'deflate'
 
@@ -10,7 +10,7 @@ export function contentEncoding(header: string | undefined): Encoding {
   if (header === undefined || header === '') return 'identity'
   const name = header.trim().toLowerCase()
   if (name === 'identity' || name === 'gzip' || name === 'deflate') return name
-  throw new Fault('UNSUPPORTED', 'Unsupported compression type')
+  throw unsupported('Unsupported compression type')
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 
 const headLength = 'Inference-Header-Content-Length'
 
@@ -12,13 +12,13 @@ export function inferenceHeaderLength(headers: IncomingHttpHeaders): number | un
   const text = headers['inference-header-content-length']
   if (typeof text !== 'string') return undefined
   if (/^[+-]?\d+$/.test(text)) return Number(text)
-  throw new Fault('INVALID_ARG', `Unable to parse ${headLength}, got: ${text}`)
+  throw invalid(`Unable to parse ${headLength}, got: ${text}`)
 }
 
 /** @throws Fault INVALID_ARG with Triton's text where the JSON would be longer than the body */
 export function checkHeadLength(length: number | undefined, bodyLength: number): void {
   if (length === undefined || (length >= 0 && length <= bodyLength)) return
-  throw new Fault('INVALID_ARG', `inference header size should be in range (0, ${bodyLength}), got: ${BigInt(length)}`)
+  throw invalid(`inference header size should be in range (0, ${bodyLength}), got: ${BigInt(length)}`)
 }
 
 /** Of the body as it is sent; nothing where it comes in chunks. */

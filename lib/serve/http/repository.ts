@@ -1,6 +1,6 @@
 // The model repository extension.
 import type { IncomingMessage } from 'node:http'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { isObject } from '../wire/json.js'
 import { tooLarge } from '../wire/document.js'
 import { wholeBody } from './body.js'
@@ -12,7 +12,7 @@ import { readLoad, readObject } from './load-body.js'
 export async function index(front: FrontEnd, request: IncomingMessage): Promise<unknown> {
   return withBody(front, request, async (bytes) => {
     const { ready = false } = readObject(bytes, front.limits.jsonDepth)
-    if (typeof ready !== 'boolean') throw new Fault('INVALID_ARG', "Invalid value for 'ready': expected a boolean")
+    if (typeof ready !== 'boolean') throw invalid("Invalid value for 'ready': expected a boolean")
     const { models } = front.options
     await models.refresh?.()
     return models.index(ready).map(({ name, version, state, reason }) => ({
@@ -41,10 +41,7 @@ export async function unload(front: FrontEnd, request: IncomingMessage, model: s
     const { parameters } = readObject(bytes, front.limits.jsonDepth)
     const dependents = isObject(parameters) ? (parameters['unload_dependents'] ?? false) : false
     if (typeof dependents !== 'boolean')
-      throw new Fault(
-        'INVALID_ARG',
-        "Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean",
-      )
+      throw invalid("Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean")
     await front.options.models.unload(model, dependents)
   })
 }

@@ -1,6 +1,6 @@
 // All endpoints but the inference.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault, faultOf } from '../faults.js'
+import { faultOf, invalid, unsupported } from '../faults.js'
 import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
 import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
@@ -80,7 +80,7 @@ function modelReady(front: FrontEnd, name: string, version: string | undefined):
   try {
     find(front, name, version)
   } catch {
-    throw new Fault('INVALID_ARG', 'Model version not ready')
+    throw invalid('Model version not ready')
   }
   return { name, ready: true }
 }
@@ -142,7 +142,7 @@ function repositoryRoutes(front: FrontEnd): readonly Route[] {
       ...post,
       paths: ['/v2/repository/:repository/models/:model/load', '/v2/repository/:repository/models/:model/unload'],
       handle: () => {
-        throw new Fault('UNSUPPORTED', "'repository_name' specification is not supported")
+        throw unsupported("'repository_name' specification is not supported")
       },
     },
   ]
@@ -254,8 +254,7 @@ function checkedParams({ params }: FastifyRequest): Params | undefined {
   if (version === undefined) return params as Params
   if (!/^\d+$/.test(version)) return undefined
   if (BigInt(version) < 2n ** 63n) return { ...(model !== undefined && { model }), version: String(BigInt(version)) }
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
   )
 }

@@ -2,7 +2,7 @@
 import { readLabels } from '../repository/labels.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { tensorsOf } from '../config/tensors.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { countersSince, sumOfCounters } from './counters.js'
 import type { EngineStep, PlacedRequest, PlacedTensor, SharedEngine } from './engine-steps.js'
@@ -80,7 +80,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
     settings: ModelSettings,
   ) {
     const [first] = engines
-    if (first === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${name}'`)
+    if (first === undefined) throw invalid(`Expected an instance group for model '${name}'`)
     this.name = name
     this.version = version
     this.#visits = new Visits(name, version)

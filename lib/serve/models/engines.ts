@@ -7,7 +7,7 @@ import type { ModelFacts } from '../config/model-facts.js'
 import { type Instance, instancesOf } from '../config/instances.js'
 import type { ModelConfig, ModelInput } from '../../kserve/messages/model_config_pb.js'
 import { ModelOptimizationPolicy_ModelPriority as ModelPriority } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { gpusFor } from './gpus.js'
 import { factsOfEngine, factsOfOnnx } from './model-facts.js'
@@ -130,8 +130,7 @@ class Opening {
   }
 
   result(): OpenVersion {
-    if (this.#config === undefined)
-      throw new Fault('INVALID_ARG', `Expected an instance group for model '${this.#files.folder.name}'`)
+    if (this.#config === undefined) throw invalid(`Expected an instance group for model '${this.#files.folder.name}'`)
     return { config: this.#config, engines: this.#engines }
   }
 
@@ -181,8 +180,7 @@ function shapesToBuild(config: ModelConfig): Shapes | undefined {
 function fixedDims({ name: model }: ModelConfig, { name, dims, reshape }: ModelInput): readonly number[] {
   const sizes = (reshape?.shape ?? dims).map(Number)
   if (sizes.every((size) => size >= 0)) return sizes
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `Expected dims without -1 for input '${name}' of model '${model}', since its plan is built for them, but received [${sizes.join(',')}]: ` +
       'give sizes, or a plan with the shapes that it is to take',
   )

@@ -6,7 +6,7 @@ import { EnsembleModel } from '../ensembles/ensemble-model.js'
 import { type EnsembleGraph, ensembleGraph, modelsOf } from '../ensembles/graph.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
-import { Fault, faultOf, placeOf } from '../faults.js'
+import { Fault, faultOf, invalid, placeOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
 import { refuseOtherModule } from '../node/overrides.js'
 import type { OnOutput } from '../node/settings.js'
@@ -112,10 +112,7 @@ async function loadVersions(
   for (const text of checkFields(config)) settings.onEvent({ what: 'warning', model: entry.name, text })
   const versions = chosenVersions(config, folder.versions)
   if (versions.length === 0)
-    throw new Fault(
-      'INVALID_ARG',
-      `at least one version must be available under the version policy of model '${entry.name}'`,
-    )
+    throw invalid(`at least one version must be available under the version policy of model '${entry.name}'`)
   entry.needs = []
   entry.override = source.config
   entry.loading(versions)

@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
-import { Fault, faultOf, placeOf } from '../faults.js'
+import { Fault, faultOf, invalid, placeOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
@@ -95,7 +95,7 @@ export class Models implements ModelControl, AsyncDisposable {
     if (mode !== 'explicit') return all
     if (!loadModels.includes('*')) return [...new Set(loadModels)]
     if (loadModels.some((name) => name !== '*'))
-      throw new Fault('INVALID_ARG', "Wildcard model name '*' must be the ONLY startup model if specified at all.")
+      throw invalid("Wildcard model name '*' must be the ONLY startup model if specified at all.")
     return all
   }
 
@@ -439,13 +439,9 @@ function shuttingDown(): Fault {
 }
 
 function checkName(name: string): void {
-  if (name.trim() === '')
-    throw new Fault('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.')
+  if (name.trim() === '') throw invalid('Model name cannot be empty. Please enter a valid name to deploy.')
   if (name.trim() === '..' || name.includes('/'))
-    throw new Fault(
-      'INVALID_ARG',
-      `invalid model name '${name}', model name must not contain path traversal characters`,
-    )
+    throw invalid(`invalid model name '${name}', model name must not contain path traversal characters`)
 }
 
 function failureAtStart({ kind, message }: Fault): string {

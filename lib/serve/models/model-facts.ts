@@ -1,6 +1,6 @@
 // What a model says of itself, by its engine or by its ONNX file.
 import type { ModelFacts, ModelTensorFacts } from '../config/model-facts.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { Engine } from '../../engine.js'
 import type { TensorInfo } from '../../backend/backend.js'
 import { inspectModel, type ValueInfo } from '../../onnx/info.js'
@@ -48,8 +48,7 @@ function isTensor(value: ValueInfo): value is TensorValue {
 
 function factsOfValue({ name, dtype, shape }: TensorValue, model: string): ModelTensorFacts {
   if (shape === undefined)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `Expected a number of dimensions for tensor '${name}' of model '${model}', but its ONNX file has none`,
     )
   return {

@@ -1,6 +1,6 @@
 // Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people
 // search for them.
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import type { ServableRequest } from './servable.js'
 
@@ -54,25 +54,21 @@ export function requestText(id: string | undefined): string {
   return `[request id: ${id || '<id_unknown>'}] `
 }
 
-function fault(text: string): Fault {
-  return new Fault('INVALID_ARG', text)
-}
-
 function checkOutputs(
   { model, outputs }: RequestRules,
   { outputs: wanted = [] }: Checked<Checkable>,
   who: string,
 ): void {
   const unknown = wanted.find((name) => !outputs.has(name))
-  if (unknown !== undefined) throw fault(`unexpected inference output '${unknown}' for model '${model}'`)
+  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown}' for model '${model}'`)
   const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
-  if (twice !== undefined) throw fault(`${who}output '${twice}' already exists in request`)
+  if (twice !== undefined) throw invalid(`${who}output '${twice}' already exists in request`)
 }
 
 function inputsByName<T extends Checkable>({ inputs }: Checked<T>, who: string): ReadonlyMap<string, T> {
   const given = new Map<string, T>()
   for (const tensor of inputs) {
-    if (given.has(tensor.name)) throw fault(`${who}input '${tensor.name}' already exists in request`)
+    if (given.has(tensor.name)) throw invalid(`${who}input '${tensor.name}' already exists in request`)
     given.set(tensor.name, tensor)
   }
   return given
@@ -82,13 +78,13 @@ function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string,
   if (given.size !== inputs.size) {
     const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
     const missing = [...inputs.keys()].filter((name) => !given.has(name))
-    throw fault(
+    throw invalid(
       `${who}expected ${inputs.size} inputs but got ${given.size} inputs for model '${model}'. Got input(s) ${list([...given.keys()])}, ` +
         `but missing required input(s) ${list(missing)}. Please provide all required input(s).`,
     )
   }
   for (const name of given.keys())
-    if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
+    if (!inputs.has(name)) throw invalid(`unexpected inference input '${name}' for model '${model}'`)
 }
 
 function checkedRows(
@@ -101,29 +97,29 @@ function checkedRows(
     if (rule.isShapeTensor) continue
     const [first] = tensor.shape
     if (first === undefined)
-      throw fault(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
+      throw invalid(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
     if (rows !== undefined && rows !== first)
-      throw fault(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
+      throw invalid(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
     rows = first
   }
   rows ??= 1 // of shape tensors alone
-  if (rows > maxBatch) throw fault(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
-  if (rows < 1) throw fault(`${who}inference request batch-size must be >= 1 for '${model}'`)
+  if (rows > maxBatch) throw invalid(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
+  if (rows < 1) throw invalid(`${who}inference request batch-size must be >= 1 for '${model}'`)
   return rows
 }
 
 function checkInput(rules: RequestRules, rule: TensorRule, tensor: Checkable, who: string): void {
   const { name, datatype, shape } = tensor
   if (datatype !== rule.datatype) {
-    throw fault(
+    throw invalid(
       `${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`,
     )
   }
   const own = hasRows(rules, rule) ? shape.slice(1) : shape
-  if (!fits(own, rule.dims)) throw fault(`${who}${unexpectedShape(rules, rule, shape)}`)
+  if (!fits(own, rule.dims)) throw invalid(`${who}${unexpectedShape(rules, rule, shape)}`)
   const bytes = byteLength(datatype, shape)
   if (bytes !== undefined && bytes !== tensor.bytes.length)
-    throw fault(
+    throw invalid(
       `${who}input byte size mismatch for input '${name}' for model '${rules.model}'. Expected ${bytes}, got ${tensor.bytes.length}`,
     )
 }

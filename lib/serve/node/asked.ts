@@ -1,5 +1,5 @@
 // Requests of clients on their way to a thread: checked, and turned into what the module sees.
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { countTexts } from '../../kserve/texts.js'
 import { type CheckedRequest, requestText, type RequestRules } from '../models/request-checks.js'
@@ -54,7 +54,7 @@ export function checkTexts(
   const found = countTexts(bytes)
   if (found === expected) return
   const text = `expected ${expected} string elements for inference input '${name}' for model '${model}', got ${found ?? 'bytes that end within one'}`
-  throw new Fault('INVALID_ARG', requestText(id) + text)
+  throw invalid(requestText(id) + text)
 }
 
 /** The outputs of a thread as clients see them. */

@@ -9,7 +9,7 @@ import { checkFields } from '../config/fields.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { checkConfig } from '../config/validate.js'
 import { checkTensors } from '../config/validate-tensors.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 import { onFile } from '../../base/files.js'
 
 /**
@@ -22,8 +22,7 @@ export async function prepareConfig(folder: ModelFolder, given: ModelConfig): Pr
   const config = clone(ModelConfigSchema, given)
   if (config.name === '') config.name = folder.name
   if (config.name !== folder.name)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `unexpected directory name '${folder.name}' for model '${config.name}', directory name must equal model name`,
     )
   const version = chosenVersions(config, folder.versions).at(-1) ?? folder.versions.at(-1)
@@ -44,8 +43,7 @@ function namesIn(path: string): Promise<readonly string[]> {
 function refuseBatchingLibrary({ name }: ModelFolder, found: readonly string[]): void {
   const library = 'batchstrategy.so'
   if (found.includes(library))
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `${library} of model '${name}' is not served, since it is native code: use dynamic_batching, and remove the file`,
     )
 }

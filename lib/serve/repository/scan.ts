@@ -7,7 +7,7 @@ import { type ModelFolder, withoutPath } from './folder.js'
 import { prepareConfig } from './prepare.js'
 import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { unsupported } from '../faults.js'
 import { isMissing, isThere, onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import { create } from '@bufbuild/protobuf'
@@ -83,8 +83,7 @@ export async function readModelConfig(
   options: { readonly autoComplete?: boolean | undefined } = {},
 ): Promise<ModelConfig> {
   if (await isThere(join(folder.path, 'configs')))
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `configs/ of model '${folder.name}' is not served: keep the one that is meant as config.pbtxt, and remove the folder`,
     )
   return prepareConfig(folder, await readFile(folder, options.autoComplete ?? true))

@@ -1,5 +1,5 @@
 // A request held against the model before a byte of its tensors is taken, with Triton's texts.
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import type { Servable, ServableTensor } from '../models/servable.js'
 import type { DocumentInput, InferDocument } from './document.js'
 import { sizeOf } from './document.js'
@@ -23,7 +23,7 @@ export function ofRequest(id: string): string {
 }
 
 function wrong({ id }: InferDocument, text: string): Fault {
-  return new Fault('INVALID_ARG', ofRequest(id) + text)
+  return invalid(ofRequest(id) + text)
 }
 
 function checkTwice(what: string, document: InferDocument, named: readonly { readonly name: string }[]): void {
@@ -37,8 +37,7 @@ function checkTwice(what: string, document: InferDocument, named: readonly { rea
 
 function checkOutputs(servable: Servable, { outputs }: InferDocument): void {
   const unknown = outputs?.find(({ name }) => !servable.outputs.has(name))
-  if (unknown !== undefined)
-    throw new Fault('INVALID_ARG', `unexpected inference output '${unknown.name}' for model '${servable.name}'`)
+  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown.name}' for model '${servable.name}'`)
 }
 
 /** What JSON cannot hold is refused before anything is computed. */
@@ -62,8 +61,7 @@ function checkNames(servable: Servable, document: InferDocument): void {
     )
   }
   const unknown = inputs.find(({ name }) => !known.has(name))
-  if (unknown !== undefined)
-    throw new Fault('INVALID_ARG', `unexpected inference input '${unknown.name}' for model '${servable.name}'`)
+  if (unknown !== undefined) throw invalid(`unexpected inference input '${unknown.name}' for model '${servable.name}'`)
 }
 
 function listOf(names: readonly string[]): string {
@@ -160,7 +158,7 @@ export function checkTexts(
   bytes: Uint8Array,
 ): void {
   const which = `inference input '${name}' for model '${servable.name}'`
-  const refuse = (text: string): Fault => new Fault('INVALID_ARG', ofRequest(id) + text)
+  const refuse = (text: string): Fault => invalid(ofRequest(id) + text)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let [found, at] = [0, 0]
   while (at < bytes.length) {

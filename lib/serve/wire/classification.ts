@@ -1,5 +1,5 @@
 // The classification extension: the best classes of an output in place of its numbers.
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import { bytesOfTexts } from '../../kserve/texts.js'
 
@@ -22,11 +22,10 @@ export function classified(
   { most, labels, batched }: Classes,
 ): WireTensor {
   const array = arrays[datatype]
-  if (array === undefined)
-    throw new Fault('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`)
+  if (array === undefined) throw invalid(`class result not available for output due to unsupported type '${datatype}'`)
   const [rows, dims] = batched && shape.length > 0 ? [shape[0] ?? 0, shape.slice(1)] : [1, shape]
   const elements = dims.reduce((product, dim) => product * dim, 1)
-  if (elements > mostElements) throw new Fault('INVALID_ARG', 'classification output tensor too large')
+  if (elements > mostElements) throw invalid('classification output tensor too large')
   const values = array(bytes)
   const texts: string[] = []
   for (let row = 0; row < rows; row++) {

@@ -1,5 +1,5 @@
 // Elements of a tensor from JSON to bytes: each number arrives as it was sent, or is refused.
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import type { Datatype } from '../../kserve/tensor.js'
 import { elementBytes } from '../../kserve/tensor.js'
 
@@ -18,8 +18,7 @@ export interface JsonElements {
 /** @throws Fault INVALID_ARG for a type whose numbers JSON has not */
 export function checkJsonType({ name, datatype }: { readonly name: string; readonly datatype: Datatype }): void {
   if (datatype !== 'FP16' && datatype !== 'BF16') return
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
   )
 }
@@ -32,12 +31,9 @@ export function bytesOfElements({ datatype, count, plain }: JsonElements): numbe
 function bytesOfTexts(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum: number, inner: unknown) => sum + bytesOfTexts(inner), 0)
   if (typeof value !== 'string')
-    throw new Fault('INVALID_ARG', 'Unable to parse JSON bytes array: attempt to access JSON non-string as string')
+    throw invalid('Unable to parse JSON bytes array: attempt to access JSON non-string as string')
   if (/\p{Surrogate}/u.test(value))
-    throw new Fault(
-      'INVALID_ARG',
-      `Unable to parse 'data': half of a surrogate pair is no text: send it as binary data`,
-    )
+    throw invalid(`Unable to parse 'data': half of a surrogate pair is no text: send it as binary data`)
   return 4 + Buffer.byteLength(value)
 }
 
@@ -74,7 +70,7 @@ function writer<T>(view: (bytes: Uint8Array) => { [index: number]: T }, read: Re
         return
       }
       if (next >= elements.count)
-        throw new Fault('INVALID_ARG', `Unable to parse 'data': Shape does not match true shape of 'data' field`)
+        throw invalid(`Unable to parse 'data': Shape does not match true shape of 'data' field`)
       array[next++] = read(value, elements)
     }
     walk(data)
@@ -83,7 +79,7 @@ function writer<T>(view: (bytes: Uint8Array) => { [index: number]: T }, read: Re
 }
 
 function tooFew(): Fault {
-  return new Fault('INVALID_ARG', `Unable to parse 'data': Shape does not match true shape of 'data' field`)
+  return invalid(`Unable to parse 'data': Shape does not match true shape of 'data' field`)
 }
 
 /** Of a type that JSON has no numbers of: a tensor without elements is all that may come. */
@@ -93,17 +89,14 @@ const writeNone: Writer = (_target, data) => {
 }
 
 function wrong(kind: string): Fault {
-  return new Fault('INVALID_ARG', `Unable to parse 'data': attempt to access JSON ${kind}`)
+  return invalid(`Unable to parse 'data': attempt to access JSON ${kind}`)
 }
 
 /** A number that is not as it was sent any more is not told. */
 function lossy(value: number, { name, datatype }: JsonElements, why: string): Fault {
   const what =
     Number.isSafeInteger(value) || (Math.abs(value) < Infinity && !Number.isInteger(value)) ? String(value) : 'a number'
-  return new Fault(
-    'INVALID_ARG',
-    `Unable to parse 'data': ${what} in input '${name}' ${why} ${datatype}: send it as binary data`,
-  )
+  return invalid(`Unable to parse 'data': ${what} in input '${name}' ${why} ${datatype}: send it as binary data`)
 }
 
 function unsigned(most: number): Reader<number> {

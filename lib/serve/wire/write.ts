@@ -1,15 +1,12 @@
 // Elements of an output as JSON: each number with all that it has, or a refusal.
 import { isUtf8 } from 'node:buffer'
-import { Fault } from '../faults.js'
+import { Fault, invalid } from '../faults.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 
 /** @throws Fault INVALID_ARG for a type whose numbers JSON has not */
 export function checkJsonOutput(datatype: Datatype): void {
   if (datatype !== 'FP16' && datatype !== 'BF16') return
-  throw new Fault(
-    'INVALID_ARG',
-    `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
-  )
+  throw invalid(`sending ${datatype} data via JSON is not supported. Please use the binary data format for output`)
 }
 
 /** The elements, with commas between them. @throws Fault INVALID_ARG for what JSON cannot hold */
@@ -55,10 +52,7 @@ export function textsOf(bytes: Uint8Array): readonly Buffer[] {
 function quotedText(name: string): (text: Buffer) => string {
   return (text) => {
     if (isUtf8(text)) return JSON.stringify(text.toString())
-    throw new Fault(
-      'INVALID_ARG',
-      `output '${name}' has bytes that are no text, which JSON cannot hold: ask for it as binary data`,
-    )
+    throw invalid(`output '${name}' has bytes that are no text, which JSON cannot hold: ask for it as binary data`)
   }
 }
 
@@ -100,10 +94,7 @@ function floats<T extends Float32Array | Float64Array>(array: ArrayOf<T>): TextO
     let hasMinusZero = false
     for (const value of values) {
       if (value - value !== 0)
-        throw new Fault(
-          'INVALID_ARG',
-          `output '${name}' has ${value}, which JSON cannot hold: ask for it as binary data`,
-        )
+        throw invalid(`output '${name}' has ${value}, which JSON cannot hold: ask for it as binary data`)
       if (value === 0 && Object.is(value, -0)) hasMinusZero = true
     }
     return hasMinusZero
