@@ -1,6 +1,10 @@
 // dynamic_batching as the options of an engine.
-import type { ModelConfig, ModelDynamicBatching, ModelQueuePolicy } from '../../kserve/messages/model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelDynamicBatching,
+  type ModelQueuePolicy,
+  ModelQueuePolicy_TimeoutAction as TimeoutAction,
+} from '../../kserve/messages/model_config_pb.js'
 import { unsupported } from '../faults.js'
 import type { BatchingOptions, Priorities, QueuePolicy } from '../../engine/options.js'
 

@@ -1,6 +1,11 @@
 // What input and output of a configuration may say whatever the model is: Triton's rules, in its words.
-import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
-import { DataType, ModelInput_Format as Format } from '../../kserve/messages/model_config_pb.js'
+import {
+  DataType,
+  type ModelConfig,
+  type ModelInput,
+  ModelInput_Format as Format,
+  type ModelOutput,
+} from '../../kserve/messages/model_config_pb.js'
 import { type Fault, invalid } from '../faults.js'
 
 /**

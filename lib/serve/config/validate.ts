@@ -1,7 +1,10 @@
 // What a configuration may say whatever its model is: Triton's rules, in its words.
 import { dynamicBatchingOf } from './batching.js'
-import type { ModelConfig, ModelDynamicBatching } from '../../kserve/messages/model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelDynamicBatching,
+  ModelQueuePolicy_TimeoutAction as TimeoutAction,
+} from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
 
 /** @throws Fault INVALID_ARG */

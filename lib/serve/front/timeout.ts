@@ -1,5 +1,8 @@
-import type { ModelConfig, ModelQueuePolicy } from '../../kserve/messages/model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction } from '../../kserve/messages/model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelQueuePolicy,
+  ModelQueuePolicy_TimeoutAction,
+} from '../../kserve/messages/model_config_pb.js'
 
 const longestTimeout = 2 ** 31 - 1
 

@@ -1,7 +1,6 @@
 // Elements of `contents`, as numbers of protobuf, to bytes: each arrives as it was sent, or is refused.
 import type { ContentsElements, ContentsKind, TensorContents } from '../../kserve/tensor-contents.js'
-import type { Datatype } from '../../kserve/tensor.js'
-import { datatypes, elementBytes } from '../../kserve/tensor.js'
+import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
 import { invalid } from '../faults.js'
 
 /** Where the elements of a data type are. */

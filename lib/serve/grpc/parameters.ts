@@ -2,8 +2,7 @@
 import type { InferParameter, InferParameters } from '../../kserve/infer-parameters.js'
 import type { InferRequestedOutput } from '../../kserve/infer-request.js'
 import { invalid } from '../faults.js'
-import type { InferDocument } from '../wire/document.js'
-import { noSharedMemory } from '../wire/document.js'
+import { type InferDocument, noSharedMemory } from '../wire/document.js'
 
 export type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'parameters'>
 

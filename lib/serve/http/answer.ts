@@ -1,15 +1,12 @@
 // Answers: to an inference, and to what fails.
 import type { ServerResponse } from 'node:http'
-import type { FaultKind } from '../faults.js'
-import type { Fault } from '../faults.js'
+import type { Fault, FaultKind } from '../faults.js'
 import type { Servable } from '../models/servable.js'
 import type { DocumentOutput, InferDocument } from '../wire/document.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import type { Encoding } from './encodings.js'
-import { compressed } from './encodings.js'
+import { compressed, type Encoding } from './encodings.js'
 import type { JsonWorker } from './json-worker.js'
-import type { EncodedOutput, OutputJob } from './outputs.js'
-import { encoded, roughWork } from './outputs.js'
+import { encoded, type EncodedOutput, type OutputJob, roughWork } from './outputs.js'
 
 /** Triton's statuses, and those that HTTP has for what Triton has no code for. */
 export const statusOf: Readonly<Record<FaultKind, number>> = {

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Fault, invalid } from '../faults.js'
-import type { Encoding } from './encodings.js'
-import { decompressor } from './encodings.js'
+import { decompressor, type Encoding } from './encodings.js'
 
 /** Takes a body. What it gives back is waited for before more comes. */
 export interface Sink {

@@ -1,6 +1,5 @@
 // Outputs of a model as parts of an answer.
-import type { Classes } from '../wire/classification.js'
-import { classified } from '../wire/classification.js'
+import { type Classes, classified } from '../wire/classification.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import { roughLengthOfText, textOfElements } from '../wire/write.js'
 

@@ -7,8 +7,7 @@ import { UnderWay } from '../front/under-way.js'
 import type { FrontEnd } from './front-end.js'
 import { Heads } from './heads.js'
 import { JsonWorker } from './json-worker.js'
-import type { HttpLimits, HttpOptions } from './options.js'
-import { defaultLimits } from './options.js'
+import { defaultLimits, type HttpLimits, type HttpOptions } from './options.js'
 import { addRoutes, sendError } from './routes.js'
 
 /** KServe's protocol over HTTP. */

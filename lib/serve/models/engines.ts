@@ -5,8 +5,11 @@ import { modelFileOf } from '../config/backends.js'
 import { completeConfig } from '../config/complete.js'
 import type { ModelFacts } from '../config/model-facts.js'
 import { type Instance, instancesOf } from '../config/instances.js'
-import type { ModelConfig, ModelInput } from '../../kserve/messages/model_config_pb.js'
-import { ModelOptimizationPolicy_ModelPriority as ModelPriority } from '../../kserve/messages/model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelInput,
+  ModelOptimizationPolicy_ModelPriority as ModelPriority,
+} from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { gpusFor } from './gpus.js'

@@ -1,8 +1,7 @@
 // A request held against the model before a byte of its tensors is taken, with Triton's texts.
 import { type Fault, invalid } from '../faults.js'
 import type { Servable, ServableTensor } from '../models/servable.js'
-import type { DocumentInput, InferDocument } from './document.js'
-import { sizeOf } from './document.js'
+import { type DocumentInput, type InferDocument, sizeOf } from './document.js'
 import { checkJsonOutput } from './write.js'
 
 /** @throws Fault INVALID_ARG */

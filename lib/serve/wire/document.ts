@@ -1,12 +1,9 @@
 // The JSON part of a request for an inference: read whole, and checked as far as it can be without the model.
 import { Fault, invalid, unsupported } from '../faults.js'
-import type { JsonObject } from './json.js'
-import { arrayOf, booleanOf, isObject, parseJson, stringOf, unsignedOf } from './json.js'
-import type { JsonElements } from './numbers.js'
-import { bytesOfElements, checkJsonType, writeElements } from './numbers.js'
+import { arrayOf, booleanOf, isObject, type JsonObject, parseJson, stringOf, unsignedOf } from './json.js'
+import { bytesOfElements, checkJsonType, type JsonElements, writeElements } from './numbers.js'
 import type { ServableRequest } from '../models/servable.js'
-import type { Datatype } from '../../kserve/tensor.js'
-import { datatypes, elementBytes } from '../../kserve/tensor.js'
+import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
 
 export interface DocumentLimits {
   /** Arrays within each other in `data`. */

@@ -1,7 +1,6 @@
 // Elements of a tensor from JSON to bytes: each number arrives as it was sent, or is refused.
 import { type Fault, invalid } from '../faults.js'
-import type { Datatype } from '../../kserve/tensor.js'
-import { elementBytes } from '../../kserve/tensor.js'
+import { type Datatype, elementBytes } from '../../kserve/tensor.js'
 
 /** A tensor whose elements are in JSON. */
 export interface JsonElements {
