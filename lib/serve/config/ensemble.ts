@@ -6,7 +6,7 @@ import {
   ModelTransactionPolicySchema,
   ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { checkTensors } from './validate-tensors.js'
+import { checkTensors } from './validate.js'
 import { invalid } from '../faults.js'
 
 const platform = 'ensemble'

@@ -4,8 +4,14 @@ import type { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
 import { Fault, faultOf } from '../faults.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from '../models/engine-steps.js'
-import { type CheckedRequest, hasRows, type RequestRules, type TensorRule } from '../models/request-checks.js'
-import { clientShape, modelShape } from '../models/shapes.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  hasRows,
+  modelShape,
+  type RequestRules,
+  type TensorRule,
+} from '../models/request-checks.js'
 import type { EnsembleGraph } from './graph.js'
 import { type Plan, planOf } from './plan.js'
 import { type Given, runSteps, shapeFor, type StepRunner } from './run.js'

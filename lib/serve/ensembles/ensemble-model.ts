@@ -5,7 +5,7 @@ import type { Cut } from '../../base/cancellation.js'
 import { Turns } from '../../base/turns.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { tensorsOf } from '../config/tensors.js'
+import { tensorsOf } from '../config/types.js'
 import { TensorRTError } from '../../errors.js'
 import {
   type EngineStep,
@@ -14,8 +14,7 @@ import {
   type PlacedRequest,
   type PlacedTensor,
 } from '../models/engine-steps.js'
-import { checkRequest, type CheckedRequest, type RequestRules } from '../models/request-checks.js'
-import { rulesOf } from '../models/rules.js'
+import { type CheckedRequest, checkRequest, type RequestRules, rulesOf } from '../models/request-checks.js'
 import type {
   EnsembleLinks,
   LoadedVersion,
@@ -24,10 +23,9 @@ import type {
   Slot,
   StepSource,
 } from '../models/servable.js'
-import type { ModelSettings } from '../models/settings.js'
+import { defaultExitTimeoutMs, type ModelSettings, type NodeSettings } from '../models/settings.js'
 import { Visits } from '../models/visits.js'
 import { within } from '../node/node-model.js'
-import { defaultExitTimeoutMs, type NodeSettings } from '../node/settings.js'
 import { readLabels } from '../repository/labels.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { EnsembleCore, stepFault } from './core.js'

@@ -1,23 +1,50 @@
 // All calls of one message, from bytes to bytes.
-import { create, type MessageShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
 import { encodeInferResponse } from '../../kserve/infer-response.js'
 import {
   decodeMessage,
   encodeMessage,
   healthMethods,
   inferenceMethods as rpcs,
+  type inferenceMethods,
   pathOf,
   type PlainMethod,
 } from '../../kserve/methods.js'
-import { faultOf } from '../faults.js'
-import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
-import type { Servable, Snapshot } from '../models/servable.js'
-import type { RestrictedCategory } from '../public-types.js'
+import { type Fault, faultOf, invalid, unsupported } from '../faults.js'
+import {
+  extensions,
+  metadataOf,
+  type ModelMetadata,
+  notServed,
+  type TensorMetadata,
+  versionsOf,
+} from '../front/describe.js'
+import type { ModelControl, Servable, Snapshot } from '../models/servable.js'
+import type {
+  BatchStatistics,
+  DurationStatistic,
+  InferenceStatistics,
+  LoadParameters,
+  ModelStatistics,
+  RestrictedCategory,
+  Statistics,
+} from '../public-types.js'
 import type { CallContext, GrpcFront, Outgoing } from './call.js'
 import type { Health } from './health.js'
 import { Inference } from './inference.js'
-import { metadataMessage, statisticsMessage } from './messages.js'
-import { index, load, unload } from './repository.js'
+import {
+  type InferBatchStatisticsSchema,
+  type InferStatisticsSchema,
+  type ModelMetadataResponse,
+  ModelMetadataResponseSchema,
+  type ModelRepositoryParameter,
+  type ModelStatisticsResponse,
+  ModelStatisticsResponseSchema,
+  type ModelStatisticsSchema,
+  type RepositoryIndexResponse,
+  RepositoryIndexResponseSchema,
+  type StatisticDurationSchema,
+} from '../../kserve/messages/grpc_service_pb.js'
 
 export type UnaryHandler = (bytes: Uint8Array, context: CallContext) => Outgoing | Promise<Outgoing>
 
@@ -150,4 +177,115 @@ function absentCalls(): readonly UnaryMethod[] {
     ...absent('trace', 'trace settings are', [rpcs.traceSetting]),
     ...absent('logging', 'log settings are', [rpcs.logSettings]),
   ]
+}
+
+// The model repository extension.
+
+type Message<M extends keyof typeof inferenceMethods> = MessageShape<(typeof inferenceMethods)[M]['input']>
+
+export async function index(
+  models: ModelControl,
+  { repositoryName, ready }: Message<'repositoryIndex'>,
+): Promise<RepositoryIndexResponse> {
+  refuseRepository(repositoryName)
+  await models.refresh?.()
+  const found = models
+    .index(ready)
+    .map(({ name, version = '', state = '', reason = '' }) => ({ name, version, state, reason }))
+  return create(RepositoryIndexResponseSchema, { models: found })
+}
+
+export async function load(models: ModelControl, request: Message<'repositoryModelLoad'>): Promise<void> {
+  refuseRepository(request.repositoryName)
+  await models.load(request.modelName, loadParameters(request.parameters))
+}
+
+export async function unload(
+  models: ModelControl,
+  { repositoryName, modelName, parameters }: Message<'repositoryModelUnload'>,
+): Promise<void> {
+  refuseRepository(repositoryName)
+  const dependents = parameters['unload_dependents']?.parameterChoice
+  if (dependents !== undefined && dependents.case !== 'boolParam')
+    throw invalid("invalid value type for 'unload_dependents' parameter, expected bool_param.")
+  await models.unload(modelName, dependents?.value ?? false)
+}
+
+function refuseRepository(name: string): void {
+  if (name !== '') throw unsupported("'repository_name' specification is not supported")
+}
+
+/** @throws Fault INVALID_ARG with Triton's texts */
+function loadParameters(given: Readonly<Record<string, ModelRepositoryParameter>>): LoadParameters {
+  let config: string | undefined
+  const files = new Map<string, Uint8Array>()
+  for (const [name, { parameterChoice: choice }] of Object.entries(given)) {
+    if (name === 'config') {
+      if (choice.case !== 'stringParam') throw wrongType(name, 'string_param')
+      config = choice.value
+    } else if (name.startsWith('file:')) {
+      if (choice.case !== 'bytesParam') throw wrongType(name, 'bytes_param')
+      files.set(name.slice('file:'.length), choice.value)
+    } else throw invalid(`unrecognized load parameter '${name}'.`)
+  }
+  return { ...(config !== undefined && { config }), ...(files.size > 0 && { files }) }
+}
+
+function wrongType(name: string, wanted: string): Fault {
+  return invalid(`invalid value type for load parameter '${name}', expected ${wanted}.`)
+}
+
+// What front-ends tell of a server and its models, as messages.
+
+export function metadataMessage({ inputs, outputs, versions, ...texts }: ModelMetadata): ModelMetadataResponse {
+  const tensor = ({ shape, ...texts }: TensorMetadata) => ({ ...texts, shape: shape.map(BigInt) })
+  return create(ModelMetadataResponseSchema, {
+    ...texts,
+    versions: [...versions],
+    inputs: inputs.map(tensor),
+    outputs: outputs.map(tensor),
+  })
+}
+
+export function statisticsMessage({ model_stats: models }: Statistics): ModelStatisticsResponse {
+  return create(ModelStatisticsResponseSchema, { modelStats: models.map(ofModel) })
+}
+
+function ofModel(statistics: ModelStatistics): MessageInitShape<typeof ModelStatisticsSchema> {
+  const { name, version, last_inference, inference_count, execution_count, inference_stats, batch_stats } = statistics
+  return {
+    name,
+    version,
+    lastInference: BigInt(last_inference),
+    inferenceCount: BigInt(inference_count),
+    executionCount: BigInt(execution_count),
+    inferenceStats: ofInferences(inference_stats),
+    batchStats: batch_stats.map(ofBatches),
+  }
+}
+
+function ofInferences(statistics: InferenceStatistics): MessageInitShape<typeof InferStatisticsSchema> {
+  return {
+    success: duration(statistics.success),
+    fail: duration(statistics.fail),
+    queue: duration(statistics.queue),
+    computeInput: duration(statistics.compute_input),
+    computeInfer: duration(statistics.compute_infer),
+    computeOutput: duration(statistics.compute_output),
+    cacheHit: duration(statistics.cache_hit),
+    cacheMiss: duration(statistics.cache_miss),
+  }
+}
+
+function ofBatches(statistics: BatchStatistics): MessageInitShape<typeof InferBatchStatisticsSchema> {
+  return {
+    batchSize: BigInt(statistics.batch_size),
+    computeInput: duration(statistics.compute_input),
+    computeInfer: duration(statistics.compute_infer),
+    computeOutput: duration(statistics.compute_output),
+  }
+}
+
+function duration({ count, ns }: DurationStatistic): MessageInitShape<typeof StatisticDurationSchema> {
+  return { count: BigInt(Math.round(count)), ns: BigInt(Math.round(ns)) }
 }

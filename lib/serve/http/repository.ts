@@ -3,10 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { invalid } from '../faults.js'
 import { isObject } from '../wire/json.js'
 import { tooLarge } from '../wire/document.js'
-import { wholeBody } from './body.js'
+import { contentLength, wholeBody } from './body.js'
 import { contentEncoding } from './encodings.js'
-import { contentLength } from './headers.js'
-import type { FrontEnd } from './front-end.js'
+import type { FrontEnd } from './options.js'
 import { readLoad, readObject } from './load-body.js'
 
 export async function index(front: FrontEnd, request: IncomingMessage): Promise<unknown> {

@@ -5,7 +5,7 @@ import { extensions, metadataOf, notServed, versionsOf } from '../front/describe
 import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
 import { onceClosed } from './closing.js'
-import type { FrontEnd } from './front-end.js'
+import type { FrontEnd } from './options.js'
 import { Inference } from './infer.js'
 import { index, load, unload } from './repository.js'
 import type { RestrictedCategory } from '../public-types.js'

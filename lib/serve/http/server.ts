@@ -4,10 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import { type FastifyFactory, loadFastify } from '../peers.js'
 import { Budget } from '../front/budget.js'
 import { UnderWay } from '../front/under-way.js'
-import type { FrontEnd } from './front-end.js'
+import { defaultLimits, type FrontEnd, type HttpLimits, type HttpOptions } from './options.js'
 import { Heads } from './heads.js'
 import { JsonWorker } from './json-worker.js'
-import { defaultLimits, type HttpLimits, type HttpOptions } from './options.js'
 import { addRoutes, sendError } from './routes.js'
 
 /** KServe's protocol over HTTP. */

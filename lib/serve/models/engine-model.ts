@@ -1,28 +1,31 @@
 // A version of a model on engines of this package: what answers the requests of a front-end.
 import { readLabels } from '../repository/labels.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
-import { tensorsOf } from '../config/tensors.js'
+import { tensorsOf } from '../config/types.js'
 import { Fault, faultOf, invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { countersSince, sumOfCounters } from './counters.js'
+import { countersSince, RowCounts, sumOfCounters } from './counters.js'
 import type { EngineStep, PlacedRequest, PlacedTensor, SharedEngine } from './engine-steps.js'
-import { engineFacts } from './engine-facts.js'
 import { type Busy, type EngineFacts, EngineTensors, requestFault, type RunOptions } from './engine-tensors.js'
 import { mergingOf, type OpenEngine, openVersion, type OpenVersion } from './engines.js'
-import type { LoadOptions } from './load-options.js'
-import { checkRequest, type CheckedRequest, type RequestRules } from './request-checks.js'
-import { RowCounts } from './row-counts.js'
-import { rulesOf } from './rules.js'
+import type { LoadOptions, ModelSettings } from './settings.js'
+import {
+  type CheckedRequest,
+  checkRequest,
+  clientShape,
+  type RequestRules,
+  rulesOf,
+  type TensorRule,
+} from './request-checks.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from './servable.js'
-import type { ModelSettings } from './settings.js'
-import { clientShape } from './shapes.js'
 import { memoryOf, SlotPool } from './slots.js'
 import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
+import { type Engine, runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
+import { batchingOf, takesTimeout } from '../config/batching.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
 type BusyEngine = OpenEngine & Busy
@@ -264,4 +267,23 @@ export class EngineModel implements LoadedVersion, EngineStep {
 
 function sinceWarmup(now: EngineCounters, before: EngineCounters | undefined): EngineCounters {
   return before === undefined ? now : countersSince(now, before)
+}
+
+// What other threads are told of a model of engines.
+
+/** Of a complete configuration, and any of the engines. */
+export function engineFacts(config: ModelConfig, rules: RequestRules, engine: Engine): EngineFacts {
+  const levels = batchingOf(config)?.priorities?.levels ?? 1
+  const beginsWithRows = ({ name, dims, isShapeTensor }: TensorRule): boolean =>
+    isShapeTensor && rules.maxBatch > 0 && engine.inputs[name]?.shape[0] === (dims[0] ?? 0) + 1
+  return {
+    rules,
+    wanted:
+      engine.outputNames.length + engine.unsupported.length > rules.outputs.size
+        ? [...rules.outputs.keys()]
+        : undefined,
+    levels,
+    takesTimeout: Array.from({ length: levels + 1 }, (_, level) => takesTimeout(config, level)),
+    countsRows: [...rules.inputs.values()].filter(beginsWithRows).map(({ name }) => name),
+  }
 }

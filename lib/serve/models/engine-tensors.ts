@@ -3,9 +3,15 @@
 import { Fault, faultOf, unsupported } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
-import { type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  requestText,
+  type TensorRule,
+} from './request-checks.js'
 import type { ServableRequest } from './servable.js'
-import { clientShape, modelShape } from './shapes.js'
 import type { Cut } from '../../base/cancellation.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { type Engine, runWithCut } from '../../engine.js'

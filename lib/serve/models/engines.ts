@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { batchingOf, dynamicBatchingOf } from '../config/batching.js'
 import { modelFileOf } from '../config/backends.js'
 import { completeConfig } from '../config/complete.js'
-import type { ModelFacts } from '../config/model-facts.js'
+import type { ModelFacts, ModelTensorFacts } from '../config/model-facts.js'
 import { type Instance, instancesOf } from '../config/instances.js'
 import {
   type ModelConfig,
@@ -12,12 +12,15 @@ import {
 } from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
-import { gpusFor } from './gpus.js'
-import { factsOfEngine, factsOfOnnx } from './model-facts.js'
-import type { ModelSettings } from './settings.js'
+import type { EngineSettings, ModelSettings } from './settings.js'
 import type { Shapes } from '../../building/shapes.js'
 import { Engine } from '../../engine.js'
 import type { EngineOptions, LaneOptions } from '../../engine/options.js'
+import { capabilities } from '../../capabilities.js'
+import type { TensorInfo } from '../../backend/backend.js'
+import { inspectModel, type ValueInfo } from '../../onnx/info.js'
+import { readModel } from '../../onnx/model.js'
+import { type DType, dtypes } from '../../tensor.js'
 
 export interface VersionFiles {
   readonly folder: ModelFolder
@@ -187,4 +190,86 @@ function fixedDims({ name: model }: ModelConfig, { name, dims, reshape }: ModelI
     `Expected dims without -1 for input '${name}' of model '${model}', since its plan is built for them, but received [${sizes.join(',')}]: ` +
       'give sizes, or a plan with the shapes that it is to take',
   )
+}
+
+// Which GPUs an instance group has that names none.
+
+/** Looked up once for a server, when the first of its models wants to know. */
+const ofMachine = new WeakMap<EngineSettings, Promise<readonly number[]>>()
+
+/**
+ * The GPUs of groups that name none: those of the settings, else all of the machine, as in Triton. Not looked up where
+ * no group needs them.
+ */
+export async function gpusFor(config: ModelConfig, settings: EngineSettings): Promise<readonly number[]> {
+  if (settings.gpus !== undefined) return settings.gpus
+  if (settings.backend === 'cpu' || !hasGroupWithoutGpus(config)) return [0]
+  const known = ofMachine.get(settings) ?? gpusOfMachine(settings)
+  ofMachine.set(settings, known)
+  return known
+}
+
+function hasGroupWithoutGpus(config: ModelConfig): boolean {
+  return instancesOf(config, []).length < instancesOf(config, [0]).length
+}
+
+/** GPU 0 where none is seen: its engine says what is missing, and what to do about it. */
+async function gpusOfMachine({ tensorrt }: EngineSettings): Promise<readonly number[]> {
+  const { gpus } = await capabilities(tensorrt === undefined ? {} : { tensorrt })
+  return gpus.length === 0 ? [0] : gpus.map(({ index }) => index)
+}
+
+// What a model says of itself, by its engine or by its ONNX file.
+
+export function factsOfEngine(engine: Engine, format: ModelFacts['format']): ModelFacts {
+  const known = (names: readonly string[], infos: Readonly<Record<string, TensorInfo>>): readonly ModelTensorFacts[] =>
+    names.map((name) => infos[name]).filter((info) => info !== undefined).map(factsOf) // prettier-ignore
+  return {
+    format,
+    inputs: known(engine.inputNames, engine.inputs),
+    outputs: known(engine.outputNames, engine.outputs),
+    unsupported: engine.unsupported,
+  }
+}
+
+function factsOf({ name, dtype, shape, profiles, profileValues }: TensorInfo): ModelTensorFacts {
+  return { name, dtype, shape, profiles, isShapeTensor: profileValues.length > 0 }
+}
+
+/**
+ * What has to be known before a plan can be built of it.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE; Fault INVALID_ARG where a number of
+ * dimensions is not known
+ */
+export async function factsOfOnnx(path: string, model: string): Promise<ModelFacts> {
+  const { inputs, outputs } = inspectModel(await readModel(path))
+  const all = [...inputs, ...outputs]
+  return {
+    format: 'onnx',
+    inputs: inputs.filter(isTensor).map((value) => factsOfValue(value, model)),
+    outputs: outputs.filter(isTensor).map((value) => factsOfValue(value, model)),
+    unsupported: all
+      .filter((value) => !isTensor(value))
+      .map(({ name, kind, dtype }) => ({ name, type: kind === 'tensor' ? dtype : kind })),
+  }
+}
+
+type TensorValue = ValueInfo & { readonly dtype: DType }
+
+function isTensor(value: ValueInfo): value is TensorValue {
+  return value.kind === 'tensor' && (dtypes as readonly string[]).includes(value.dtype)
+}
+
+function factsOfValue({ name, dtype, shape }: TensorValue, model: string): ModelTensorFacts {
+  if (shape === undefined)
+    throw invalid(
+      `Expected a number of dimensions for tensor '${name}' of model '${model}', but its ONNX file has none`,
+    )
+  return {
+    name,
+    dtype,
+    shape: shape.map((size) => (typeof size === 'number' ? size : -1)),
+    profiles: [],
+    isShapeTensor: false,
+  }
 }

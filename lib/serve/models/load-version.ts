@@ -3,9 +3,9 @@ import { runtimeOf } from '../config/backends.js'
 import { unsupported } from '../faults.js'
 import { NodeModel } from '../node/node-model.js'
 import { EngineModel } from './engine-model.js'
-import type { LoadVersion } from './load-options.js'
+import type { LoadVersion } from './settings.js'
 
-export type { LoadOptions, LoadVersion } from './load-options.js'
+export type { LoadOptions, LoadVersion } from './settings.js'
 
 export const loadVersion: LoadVersion = async (options) => {
   const { config } = options

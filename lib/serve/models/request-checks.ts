@@ -2,7 +2,8 @@
 // search for them.
 import { invalid } from '../faults.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
-import type { ServableRequest } from './servable.js'
+import type { ServableRequest, ServableTensor } from './servable.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 
 /** What is known of an input or output beside its name. */
 export interface TensorRule {
@@ -150,4 +151,59 @@ function dims(shape: readonly number[]): string {
 /** Nothing for texts, whose elements have lengths of their own. */
 function byteLength(datatype: Datatype, shape: readonly number[]): number | undefined {
   return datatype === 'BYTES' ? undefined : shape.reduce((count, size) => count * size, elementBytes[datatype])
+}
+
+// Shapes between clients and a model: rows of a batch, and `reshape` of the config.
+
+/** The shape that the model takes for the shape of a request, which was checked. */
+export function modelShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): readonly number[] {
+  return rule.reshape === undefined ? shape : replaced(rules, rule, shape, rule.dims, rule.reshape)
+}
+
+/** The shape that a client sees for that of a result. */
+export function clientShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): readonly number[] {
+  return rule.reshape === undefined ? shape : replaced(rules, rule, shape, rule.reshape, rule.dims)
+}
+
+/** Each variable size of `to` is the one of `from` in the same place among the variable ones; rows stay as they are. */
+function replaced(
+  rules: RequestRules,
+  rule: TensorRule,
+  shape: readonly number[],
+  from: readonly number[],
+  to: readonly number[],
+): readonly number[] {
+  const first = hasRows(rules, rule) ? 1 : 0
+  const variable = shape.slice(first).filter((_, i) => (from[i] ?? 0) < 0)
+  let next = 0
+  return [...shape.slice(0, first), ...to.map((dim) => (dim < 0 ? (variable[next++] ?? 1) : dim))]
+}
+
+// What a complete configuration asks of requests.
+
+export function rulesOf(
+  model: string,
+  config: ModelConfig,
+  inputs: ReadonlyMap<string, ServableTensor>,
+  outputs: ReadonlyMap<string, ServableTensor>,
+): RequestRules {
+  const rule = (
+    { name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput,
+    tensors: typeof inputs,
+  ): [string, TensorRule] => [
+    name,
+    {
+      name,
+      datatype: tensors.get(name)?.datatype ?? 'BYTES',
+      dims: dims.map(Number),
+      reshape: reshape?.shape.map(Number),
+      isShapeTensor,
+    },
+  ]
+  return {
+    model,
+    maxBatch: config.maxBatchSize,
+    inputs: new Map(config.input.map((input) => rule(input, inputs))),
+    outputs: new Map(config.output.map((output) => rule(output, outputs))),
+  }
 }

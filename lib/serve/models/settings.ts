@@ -1,5 +1,7 @@
 import type { EngineCacheOptions } from '../../cache/options.js'
 import type { EngineOptions } from '../../engine/options.js'
+import type { VersionFiles } from './engines.js'
+import type { LoadedVersion } from './servable.js'
 
 /** How engines of models are opened. */
 export interface EngineSettings {
@@ -73,3 +75,33 @@ export interface ModelsSettings {
   readonly exitTimeoutMs?: number | undefined
   readonly onEvent: (event: ModelEvent) => void
 }
+
+// What models in JavaScript are loaded with, beside what all models are.
+
+export interface NodeSettings {
+  /** Milliseconds that requests, and then unload(), have when a version is closed; default 30,000. */
+  readonly exitTimeoutMs?: number | undefined
+  /** A line that the module of an instance has written; unless given, {@link ModelSettings.onWarning} is told. */
+  readonly onOutput?: OnOutput | undefined
+  /** The version answers no more requests, and why. */
+  readonly onFailure?: ((reason: string) => void) | undefined
+}
+
+export type OnOutput = (line: string, stream: 'stdout' | 'stderr', instance: number) => void
+
+export type NodeModelSettings = ModelSettings & NodeSettings
+
+export const defaultExitTimeoutMs = 30_000
+
+// What a version of a model is opened with, whatever runs it.
+
+export interface LoadOptions extends VersionFiles {
+  readonly settings: NodeModelSettings
+  readonly signal: AbortSignal
+}
+
+/**
+ * Opens a version, completes its configuration, and warms it up. @throws Fault, TensorRTError, or the reason of the
+ * signal (as a rejection); nothing of it is left
+ */
+export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>

@@ -2,9 +2,14 @@
 import { invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { countTexts } from '../../kserve/texts.js'
-import { type CheckedRequest, requestText, type RequestRules } from '../models/request-checks.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  requestText,
+} from '../models/request-checks.js'
 import type { ServableRequest } from '../models/servable.js'
-import { clientShape, modelShape } from '../models/shapes.js'
 import type { Cut } from '../../base/cancellation.js'
 import type { LentMemory } from './memory.js'
 import type { Lent, RequestMessage } from './messages.js'

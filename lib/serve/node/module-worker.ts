@@ -7,7 +7,7 @@ import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
-import type { OnOutput } from './settings.js'
+import type { OnOutput } from '../models/settings.js'
 
 export interface ModuleWorkerOptions {
   /** The file that the thread runs; default: that of modules alone. */

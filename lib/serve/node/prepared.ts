@@ -4,14 +4,14 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { modelFileOf } from '../config/backends.js'
 import { batchingOf } from '../config/batching.js'
-import { completeNodeConfig } from '../config/complete-node.js'
+import { completeNodeConfig } from '../config/complete.js'
 import { configJson } from '../config/json.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
-import type { LoadOptions } from '../models/load-options.js'
+import type { LoadOptions } from '../models/settings.js'
 import { wireTypeOf } from '../config/types.js'
 import type { ModuleStart, TensorSpec } from './module-start.js'
-import { type QueueLimits, queueLimitsOf } from './queue-limits.js'
+import { type QueueLimits, queueLimitsOf } from './queue.js'
 
 /** A model in JavaScript that was found, and whose configuration is complete. */
 export interface PreparedModule {

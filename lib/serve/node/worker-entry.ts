@@ -1,14 +1,13 @@
 // The thread of modules.
 import { workerData } from 'node:worker_threads'
 import { failures } from './answers.js'
-import { BatchMemory } from './batch-memory.js'
+import { BatchMemory, moduleInput, wireOutput } from './wire.js'
 import { Endings } from './endings.js'
 import { textOf } from './failed.js'
 import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
 import { type ModuleRequest, type ModuleResult, ModuleRunner, notLoaded } from './module-runner.js'
 import { takeOutput } from './output.js'
 import { installResolver } from './resolver.js'
-import { moduleInput, wireOutput } from './wire.js'
 
 const { modules, port, packagesFrom } = workerData as WorkerStart
 const loading = new AbortController()

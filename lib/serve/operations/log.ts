@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { TensorRTError } from '../../errors.js'
-import type { LogFields, ServeLog } from '../front/log.js'
+import type { LogFields, ServeLog } from '../front/options.js'
 import type { PinoFactory } from '../peers.js'
 import type { LogDestination } from '../public-types.js'
 

@@ -6,8 +6,7 @@ import { checkedBoolean, checkedSignal, checkedText, checkedWhole } from '../../
 import { expected, TensorRTError } from '../../errors.js'
 import type { GrpcFrontEnd } from '../grpc/server.js'
 import type { HttpFrontEnd } from '../http/server.js'
-import type { ModelControl } from '../models/control.js'
-import type { Servable } from '../models/servable.js'
+import type { ModelControl, Servable } from '../models/servable.js'
 import type { OpenLog } from './log.js'
 import type { MetricsServer } from './metrics-server.js'
 import type {

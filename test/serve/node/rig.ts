@@ -3,7 +3,7 @@ import { readModelConfig, scanRepositories } from '../../../lib/serve/repository
 import { loadVersion } from '../../../lib/serve/models/load-version.js'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
 import { NodeModel } from '../../../lib/serve/node/node-model.js'
-import type { NodeModelSettings } from '../../../lib/serve/node/settings.js'
+import type { NodeModelSettings } from '../../../lib/serve/models/settings.js'
 import type { Fault } from '../../../lib/serve/faults.js'
 import type { ServableRequest } from '../../../lib/serve/models/servable.js'
 import { Cut } from '../../../lib/base/cancellation.js'

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { ServeLog } from '../../../lib/serve/front/log.js'
+import type { ServeLog } from '../../../lib/serve/front/options.js'
 import { type LogSettings, noLog, openLog } from '../../../lib/serve/operations/log.js'
 import { loadPino } from '../../../lib/serve/peers.js'
 

@@ -12,7 +12,7 @@ import { Instances } from '../../node/instances.js'
 import { LentMemory } from '../../node/memory.js'
 import type { ModuleWorker } from '../../node/module-worker.js'
 import { whileRunning } from '../../node/node-model.js'
-import type { NodeSettings } from '../../node/settings.js'
+import type { NodeSettings } from '../../models/settings.js'
 import type { Counted, EnsembleAnswer, EnsembleOrder, RequestMessage } from './messages.js'
 import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.js'
 

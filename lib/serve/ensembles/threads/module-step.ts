@@ -2,15 +2,20 @@
 // allows.
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
-import { type Checkable, checkRequest, type RequestRules, requestText } from '../../models/request-checks.js'
-import { clientShape, modelShape } from '../../models/shapes.js'
+import {
+  type Checkable,
+  checkRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  requestText,
+} from '../../models/request-checks.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { checkTexts } from '../../node/asked.js'
 import { Endings } from '../../node/endings.js'
 import { faultOfFailed } from '../../node/failed.js'
 import type { ModuleRequest, ModuleResult, ModuleRunner } from '../../node/module-runner.js'
-import { BatchQueue, type Queued } from '../../node/queue.js'
-import { type QueueLimits, waitLimit } from '../../node/queue-limits.js'
+import { BatchQueue, type Queued, type QueueLimits, waitLimit } from '../../node/queue.js'
 import { moduleInput } from '../../node/wire.js'
 import { type FailureKind, failureKind } from '../counts.js'
 import type { StepRequest } from '../run.js'

@@ -1,5 +1,5 @@
 // What the models of a thread have done, until the next answer takes it along.
-import type { CountedRun } from '../../node/counts.js'
+import type { CountedRun } from '../../models/counters.js'
 import type { FailureKind } from '../counts.js'
 import type { Counted } from './messages.js'
 

@@ -2,10 +2,9 @@
 // is a module.
 import type { EngineFacts } from '../../models/engine-tensors.js'
 import type { SharedEngine } from '../../models/engine-steps.js'
-import type { RequestRules } from '../../models/request-checks.js'
-import { rulesOf } from '../../models/rules.js'
+import { type RequestRules, rulesOf } from '../../models/request-checks.js'
 import type { LoadedVersion } from '../../models/servable.js'
-import type { CountedRun } from '../../node/counts.js'
+import type { CountedRun } from '../../models/counters.js'
 import type { ModuleStart } from '../../node/module-start.js'
 import type { PreparedModule } from '../../node/prepared.js'
 import type { FailureKind } from '../counts.js'
