@@ -6,7 +6,7 @@ import type { Account, Budget } from '../front/budget.js'
 import type { FrontEndParts, HeaderRule } from '../front/options.js'
 import type { JsonWorker } from '../http/json-worker.js'
 import type { GrpcStatus } from './status.js'
-import type { RestrictedCategory } from '../public-types.js'
+import type { GrpcServeOptions, RestrictedCategory } from '../public-types.js'
 
 /** A message to be sent, in one piece or not yet. */
 export type Outgoing = Uint8Array | EncodedMessage
@@ -56,9 +56,6 @@ export interface GrpcFront {
   readTogether(): Promise<void> | undefined
 }
 
-/** How much the answers to inferences are compressed where a client takes that; `none`: not at all. */
-export type CompressionLevel = 'none' | 'low' | 'medium' | 'high'
-
 /** PEM. */
 export interface GrpcTls {
   readonly cert: Buffer
@@ -69,21 +66,11 @@ export interface GrpcTls {
   readonly mutual: boolean
 }
 
-export interface GrpcConnections {
-  /** Milliseconds of silence after which a ping is sent, and for which its answer may take. */
-  readonly keepaliveTimeMs: number
-  readonly keepaliveTimeoutMs: number
-  /** Milliseconds after which a connection is given up, and those for which what is under way on it may take then. */
-  readonly maxAgeMs?: number | undefined
-  readonly maxAgeGraceMs?: number | undefined
-}
-
-export interface GrpcOptions extends FrontEndParts {
+/** Of {@link GrpcServeOptions} what needs no preparation, and what all front-ends have. */
+export interface GrpcOptions extends FrontEndParts, Omit<GrpcServeOptions, 'address' | 'port' | 'restricted' | 'tls'> {
   readonly address: string
   /** 0: one that is free. */
   readonly port: number
-  /** Of a message, after decompression. */
-  readonly maxMessageBytes?: number | undefined
   /**
    * Milliseconds for what a client sends: a request from its head to its end, a message of a stream from its first byte
    * to its last.
@@ -92,7 +79,8 @@ export interface GrpcOptions extends FrontEndParts {
   /** Of all requests and answers that are under way, where there is no budget that others share. */
   readonly maxInFlightBytes?: number | undefined
   readonly restricted?: ReadonlyMap<RestrictedCategory, HeaderRule> | undefined
-  readonly compression?: CompressionLevel | undefined
   readonly tls?: GrpcTls | undefined
-  readonly connections?: GrpcConnections | undefined
 }
+
+/** How much the answers to inferences are compressed where a client takes that; `none`: not at all. */
+export type CompressionLevel = NonNullable<GrpcServeOptions['compressionLevel']>

@@ -16,7 +16,7 @@ import { grpcCodes } from './status.js'
 import { register, type Transport } from './transport.js'
 import { Unfinished } from './unfinished.js'
 
-const defaults = { maxMessageBytes: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
+const defaults = { maxInputSize: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
 
 /** For the last bytes of connections that have nothing under way. */
 const goodbyeMs = 1000
@@ -59,7 +59,7 @@ export class GrpcFrontEnd implements Transport {
   constructor(options: GrpcOptions, library: GrpcJs) {
     this.parts = options
     this.restricted = options.restricted
-    this.compression = options.compression ?? 'none'
+    this.compression = options.compressionLevel ?? 'none'
     this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
     this.#unfinished = new Unfinished(options.messageTimeoutMs ?? defaultLimits.bodyTimeoutMs)
     this.#grpc = new library.Server({
@@ -184,17 +184,21 @@ function opened(options: GrpcOptions, library: GrpcJs): GrpcFrontEnd {
   }
 }
 
-function channelOptions({ maxMessageBytes, connections }: GrpcOptions): ChannelOptions {
+/** The library's name of each option of connections; what is not given it has a default for. */
+const connectionOptions = {
+  'grpc.keepalive_time_ms': 'keepaliveTimeMs',
+  'grpc.keepalive_timeout_ms': 'keepaliveTimeoutMs',
+  'grpc.max_connection_age_ms': 'maxConnectionAgeMs',
+  'grpc.max_connection_age_grace_ms': 'maxConnectionAgeGraceMs',
+} as const
+
+function channelOptions(options: GrpcOptions): ChannelOptions {
+  const given = Object.entries(connectionOptions).map(([name, own]) => [name, options[own]] as const)
   return {
-    'grpc.max_receive_message_length': maxMessageBytes ?? defaults.maxMessageBytes,
+    'grpc.max_receive_message_length': options.maxInputSize ?? defaults.maxInputSize,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
-    ...(connections && {
-      'grpc.keepalive_time_ms': connections.keepaliveTimeMs,
-      'grpc.keepalive_timeout_ms': connections.keepaliveTimeoutMs,
-      ...(connections.maxAgeMs !== undefined && { 'grpc.max_connection_age_ms': connections.maxAgeMs }),
-      ...(connections.maxAgeGraceMs !== undefined && { 'grpc.max_connection_age_grace_ms': connections.maxAgeGraceMs }),
-    }),
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   }
 }
 

@@ -126,6 +126,9 @@ export interface CountedRun {
   readonly outputNs: number
 }
 
+/** `invalid`: the request was at fault. */
+export type FailureKind = keyof FailureCounts | 'invalid'
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const none: EngineCounters = {
@@ -147,8 +150,10 @@ export class RunCounts {
   readonly #sizes = new Map<number, Mutable<BatchSizeCounters>>()
   /** Requests that were at fault themselves. */
   invalid = 0
+  /** Milliseconds since 1970; 0 before the first request. */
+  lastInference = 0
 
-  failed(kind: keyof FailureCounts | 'invalid', count = 1): void {
+  failed(kind: FailureKind, count = 1): void {
     if (kind === 'invalid') this.invalid += count
     else this.#failures[kind] += count
   }
@@ -184,7 +189,7 @@ export class RunCounts {
   reset(): void {
     this.#sums = { ...none }
     this.#failures = { ...none.failures }
-    this.invalid = 0
+    this.invalid = this.lastInference = 0
     this.#sizes.clear()
   }
 

@@ -6,6 +6,7 @@ import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
 import { Fault, faultOf, invalid, placeOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
+import { allEnded } from './loaded-model.js'
 import type { ModelControl, Snapshot } from './servable.js'
 import { Changes } from './changes.js'
 import type { ModelEntry } from './entry.js'
@@ -225,9 +226,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Loads the models of an ensemble's steps; where all are loaded anyway, waits for them. */
   async #ensure(entry: ModelEntry, graph: EnsembleGraph, task: LoadTask): Promise<void> {
-    const loads = modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task))
-    const failed = (await Promise.allSettled(loads)).find((load) => load.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
+    await allEnded(modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task)))
   }
 
   async #ensureStep(entry: ModelEntry, graph: EnsembleGraph, model: string, task: LoadTask): Promise<void> {

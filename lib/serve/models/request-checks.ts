@@ -2,8 +2,7 @@
 // search for them.
 import { invalid } from '../faults.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
-import type { ServableRequest, ServableTensor } from './servable.js'
-import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
+import type { ServableRequest } from './servable.js'
 
 /** What is known of an input or output beside its name. */
 export interface TensorRule {
@@ -177,33 +176,4 @@ function replaced(
   const variable = shape.slice(first).filter((_, i) => (from[i] ?? 0) < 0)
   let next = 0
   return [...shape.slice(0, first), ...to.map((dim) => (dim < 0 ? (variable[next++] ?? 1) : dim))]
-}
-
-// What a complete configuration asks of requests.
-
-export function rulesOf(
-  model: string,
-  config: ModelConfig,
-  inputs: ReadonlyMap<string, ServableTensor>,
-  outputs: ReadonlyMap<string, ServableTensor>,
-): RequestRules {
-  const rule = (
-    { name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput,
-    tensors: typeof inputs,
-  ): [string, TensorRule] => [
-    name,
-    {
-      name,
-      datatype: tensors.get(name)?.datatype ?? 'BYTES',
-      dims: dims.map(Number),
-      reshape: reshape?.shape.map(Number),
-      isShapeTensor,
-    },
-  ]
-  return {
-    model,
-    maxBatch: config.maxBatchSize,
-    inputs: new Map(config.input.map((input) => rule(input, inputs))),
-    outputs: new Map(config.output.map((output) => rule(output, outputs))),
-  }
 }

@@ -2,15 +2,12 @@
 // fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { tensorsOf } from '../config/types.js'
 import { Fault, faultOf } from '../faults.js'
-import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { defaultExitTimeoutMs, type LoadOptions, type NodeModelSettings } from '../models/settings.js'
-import { checkRequest, type RequestRules, requestText, rulesOf } from '../models/request-checks.js'
-import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../models/servable.js'
+import { defaultExitTimeoutMs, type LoadOptions, type ModelSettings } from '../models/settings.js'
+import { checkRequest, requestText } from '../models/request-checks.js'
+import type { ServableRequest, Slot } from '../models/servable.js'
 import { SlotPool } from '../models/slots.js'
-import { Visits } from '../models/visits.js'
 import { warmUp } from '../models/warmup.js'
 import { readLabels } from '../repository/labels.js'
 import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
@@ -22,31 +19,22 @@ import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
 import { BatchQueue, type QueueLimits, waitLimit } from './queue.js'
+import { allEnded, LoadedModel } from '../models/loaded-model.js'
 
 const bytesKept = 64 * 2 ** 20
 
-export class NodeModel implements LoadedVersion {
-  readonly name: string
-  readonly version: string
-  readonly config: ModelConfig
-  readonly platform = 'node'
-  readonly inputs: ReadonlyMap<string, ServableTensor>
-  readonly outputs: ReadonlyMap<string, ServableTensor>
+export class NodeModel extends LoadedModel {
   readonly slots: SlotPool
   /** What its module is started with in a thread of an ensemble. */
   readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
-  readonly #visits: Visits
-  readonly #rules: RequestRules
   readonly #queue: BatchQueue<Asked>
   readonly #limits: QueueLimits
   readonly #counts = new RunCounts()
-  readonly #settings: NodeModelSettings
+  readonly #settings: ModelSettings
   #instances: Instances | undefined
   #isPumping = false
   #timer: NodeJS.Timeout | undefined
-  #lastInference = 0
-  #closing: Promise<void> | undefined
 
   /**
    * Starts the threads of a version, loads its module in each, and warms it up: what it gives is ready.
@@ -61,7 +49,7 @@ export class NodeModel implements LoadedVersion {
       await model.#start(prepared, signal)
       await model.#warmUp(folder.path)
       signal.throwIfAborted()
-      model.#refuseFailed()
+      model.refuseBroken()
       return model
     } catch (error) {
       await model.#instances?.end(0)
@@ -74,19 +62,11 @@ export class NodeModel implements LoadedVersion {
     version: string,
     prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
-    settings: NodeModelSettings,
+    settings: ModelSettings,
   ) {
-    const { config, merging } = prepared
-    this.name = name
-    this.version = version
+    super(name, version, prepared.config, labels)
     this.prepared = prepared
-    this.config = config
-    const { inputs, outputs } = tensorsOf(config, labels)
-    this.inputs = inputs
-    this.outputs = outputs
-    this.#visits = new Visits(name, version)
-    this.#rules = rulesOf(name, config, inputs, outputs)
-    this.#queue = new BatchQueue(merging)
+    this.#queue = new BatchQueue(prepared.merging)
     this.#limits = prepared.limits
     this.#settings = settings
     this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
@@ -107,12 +87,12 @@ export class NodeModel implements LoadedVersion {
     this.#instances = await Instances.start(options, signal)
   }
 
-  get lastInference(): number {
-    return this.#lastInference
+  override get platform(): string {
+    return 'node'
   }
 
-  get inFlight(): number {
-    return this.#visits.inFlight
+  get lastInference(): number {
+    return this.#counts.lastInference
   }
 
   get pending(): number {
@@ -129,9 +109,8 @@ export class NodeModel implements LoadedVersion {
     return (this.#instances?.all ?? []).reduce((sum, { runs }) => sum + runs, 0)
   }
 
-  /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
-  get failure(): string | undefined {
-    return this.#instances?.failure?.message
+  protected override get broken(): Fault | undefined {
+    return this.#instances?.failure
   }
 
   /** What lies in the slot is not copied on its way to the module; the memory is the model's from infer() on. */
@@ -144,12 +123,12 @@ export class NodeModel implements LoadedVersion {
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
-    this.#refuseFailed()
-    const leave = this.#visits.inside()
+    this.refuseBroken()
+    const leave = this.visits.inside()
     try {
-      const checked = checkRequest(this.#rules, request)
-      const message = messageOf(this.#rules, checked, request)
-      this.#lastInference = Date.now()
+      const checked = checkRequest(this.rules, request)
+      const message = messageOf(this.rules, checked, request)
+      this.#counts.lastInference = Date.now()
       return await new Promise((resolve, reject) => {
         this.#ask(
           { message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false },
@@ -161,11 +140,6 @@ export class NodeModel implements LoadedVersion {
     } finally {
       leave()
     }
-  }
-
-  #refuseFailed(): void {
-    const failure = this.#instances?.failure
-    if (failure !== undefined) throw failure
   }
 
   #ask(asked: Asked, request: ServableRequest): void {
@@ -256,7 +230,7 @@ export class NodeModel implements LoadedVersion {
       if (asked.isOver) return false
       if (result === undefined || 'failure' in result)
         return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
-      over(asked).resolve(clientOutputs(this.#rules, result.outputs))
+      over(asked).resolve(clientOutputs(this.rules, result.outputs))
       return true
     })
     if (answered.length === 0) return
@@ -296,7 +270,7 @@ export class NodeModel implements LoadedVersion {
 
   /** A batch of this model that ran elsewhere: in the thread of an ensemble. */
   addRun(run: CountedRun): void {
-    this.#lastInference = Date.now()
+    this.#counts.lastInference = Date.now()
     this.#counts.ran(run)
   }
 
@@ -311,19 +285,18 @@ export class NodeModel implements LoadedVersion {
     await warmUp({
       config: this.config,
       folder,
-      rules: this.#rules,
+      rules: this.rules,
       bestShape: () => undefined,
       bestValues: () => undefined,
       run: (inputs) => this.#runOnEach(inputs),
       onWarning: (text) => this.#settings.onWarning?.(text),
     })
     this.#counts.reset()
-    this.#lastInference = 0
   }
 
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
-    const checked = checkRequest(this.#rules, { inputs })
-    const message = messageOf(this.#rules, checked, { inputs })
+    const checked = checkRequest(this.rules, { inputs })
+    const message = messageOf(this.rules, checked, { inputs })
     const runs = (this.#instances?.all ?? []).map(async (instance) => {
       const { worker } = instance
       if (worker === undefined)
@@ -344,29 +317,22 @@ export class NodeModel implements LoadedVersion {
         void this.#run(instance, worker, [asked])
       })
     })
-    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    await allEnded(runs)
   }
 
-  enter(): () => void {
-    this.#refuseFailed()
-    return this.#visits.enter()
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close())
+  override enter(): () => void {
+    this.refuseBroken()
+    return super.enter()
   }
 
   /** Requests under way, and after them a thread that is still at work, have the same limit together. */
-  async #close(): Promise<void> {
-    const { exitTimeoutMs: limit = defaultExitTimeoutMs } = this.#settings
-    const begun = performance.now()
-    await within(limit, this.#visits.end())
+  protected async end(): Promise<void> {
+    const left = await this.endVisits(this.#settings.exitTimeoutMs ?? defaultExitTimeoutMs)
     clearTimeout(this.#timer)
     this.#dropWaiting(
       new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`),
     )
-    await this.#instances?.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
+    await this.#instances?.end(left)
     this.slots.close()
   }
 }
@@ -385,12 +351,4 @@ function rowsOf(batch: readonly Asked[]): number {
 export function whileRunning(reason: unknown): unknown {
   const isTimeout = reason instanceof Fault && reason.kind === 'UNAVAILABLE'
   return isTimeout ? new Fault('TIMEOUT', reason.message, reason) : reason
-}
-
-/** Until that is done, or so many milliseconds are over. */
-export async function within(milliseconds: number, done: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
-  await Promise.race([done, over])
-  clearTimeout(timer)
 }

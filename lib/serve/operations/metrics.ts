@@ -3,17 +3,11 @@
 import type { Registry } from 'prom-client'
 import type { EngineCounters } from '../../backend/backend.js'
 import type { Servable } from '../models/servable.js'
+import type { MetricsSettings } from '../options.js'
 import type { PromClient } from '../peers.js'
 import { ordered, requestNs } from './statistics.js'
 import { readFileSync } from 'node:fs'
 import { cpus, freemem, totalmem } from 'node:os'
-
-export interface MetricsSettings {
-  /** Durations of requests, in microseconds. */
-  readonly counterLatencies: boolean
-  /** How busy processors and memory of the machine are. */
-  readonly cpu: boolean
-}
 
 export interface MetricsSource {
   /** The versions that answer now. */
@@ -131,7 +125,11 @@ export class Metrics {
   readonly #families: readonly Family[]
   readonly #cpu: CpuUse | undefined
 
-  constructor(prom: PromClient, source: MetricsSource, { counterLatencies, cpu }: MetricsSettings) {
+  constructor(
+    prom: PromClient,
+    source: MetricsSource,
+    { counterLatencies, cpu }: Pick<MetricsSettings, 'counterLatencies' | 'cpu'>,
+  ) {
     this.#prom = prom
     this.#source = source
     this.#families = counterLatencies ? [...counts, ...latencies] : counts

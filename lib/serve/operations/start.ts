@@ -12,7 +12,7 @@ import { GrpcFrontEnd } from '../grpc/server.js'
 import { HttpFrontEnd } from '../http/server.js'
 import { Models } from '../models/manager.js'
 import type { Servable } from '../models/servable.js'
-import type { GrpcSettings, HttpSettings, ServeSettings } from '../options.js'
+import type { GrpcSettings, HttpSettings, MetricsSettings, ServeSettings } from '../options.js'
 import { loadPino, loadPromClient, requirePeers, type ServePeer } from '../peers.js'
 import { FrontEndCounts } from './front-end-counts.js'
 import { noLog, type OpenLog, openLog } from './log.js'
@@ -114,33 +114,22 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   }
 }
 
-function listenHttp(
-  { address, port, maxInputSize, restricted }: HttpSettings,
-  parts: FrontEndParts,
-): Promise<HttpFrontEnd> {
+function listenHttp(settings: HttpSettings, parts: FrontEndParts): Promise<HttpFrontEnd> {
+  const { maxInputSize, restricted, ...place } = settings
   const options = {
     ...parts,
-    address,
-    port,
+    ...place,
     limits: { maxInputBytes: maxInputSize },
     configJson: (servable: Servable) => configJson(servable.config),
     restricted: headerRules(restricted),
   }
-  return onPort('HTTP', { address, port }, () => HttpFrontEnd.listen(options))
+  return onPort('HTTP', place, () => HttpFrontEnd.listen(options))
 }
 
 async function listenGrpc(settings: GrpcSettings, parts: FrontEndParts): Promise<GrpcFrontEnd> {
-  const { address, port, maxInputSize, restricted, compressionLevel, connections } = settings
-  const options = {
-    ...parts,
-    address,
-    port,
-    maxMessageBytes: maxInputSize,
-    restricted: headerRules(restricted, 'triton-grpc-protocol-'),
-    compression: compressionLevel,
-    connections,
-    tls: await tlsOf(settings),
-  }
+  const { address, port } = settings
+  const restricted = headerRules(settings.restricted, 'triton-grpc-protocol-')
+  const options = { ...parts, ...settings, restricted, tls: await tlsOf(settings) }
   return await onPort('gRPC', { address, port }, () => GrpcFrontEnd.listen(options))
 }
 
@@ -165,7 +154,7 @@ function headerRules(restrictions: readonly Restriction[], prefix = ''): Readonl
 }
 
 async function listenMetrics(
-  settings: NonNullable<ServeSettings['metrics']>,
+  settings: MetricsSettings,
   models: Models,
   events: ModelEvents,
   counts: FrontEndCounts,
@@ -178,7 +167,8 @@ async function listenMetrics(
     refused: (version: { readonly name: string; readonly version: string }) => counts.refused(version),
   }
   const metrics = new Metrics(await loadPromClient(), source, settings)
-  return await onPort('metrics', settings, () => MetricsServer.listen(metrics, settings))
+  const { address, port } = settings
+  return await onPort('metrics', { address, port }, () => MetricsServer.listen(metrics, settings))
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER, such as for a port that is taken */

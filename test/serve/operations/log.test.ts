@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ServeLog } from '../../../lib/serve/front/options.js'
-import { type LogSettings, noLog, openLog } from '../../../lib/serve/operations/log.js'
+import { noLog, openLog } from '../../../lib/serve/operations/log.js'
+import type { LogSettings } from '../../../lib/serve/options.js'
 import { loadPino } from '../../../lib/serve/peers.js'
 
 const pino = await loadPino()

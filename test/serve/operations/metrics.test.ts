@@ -1,7 +1,8 @@
 // Metrics for Prometheus: Triton's names and labels, with the values of the moment.
 import t from 'tap'
 import type { Servable } from '../../../lib/serve/models/servable.js'
-import { Metrics, type MetricsSettings, modelMetrics } from '../../../lib/serve/operations/metrics.js'
+import { Metrics, modelMetrics } from '../../../lib/serve/operations/metrics.js'
+import type { MetricsSettings } from '../../../lib/serve/options.js'
 import { loadPromClient } from '../../../lib/serve/peers.js'
 import { silent } from './servables.js'
 
