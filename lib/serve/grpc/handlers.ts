@@ -1,50 +1,22 @@
 // All calls of one message, from bytes to bytes.
-import { create, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf'
+import { create, fromJson, type JsonValue, type MessageShape } from '@bufbuild/protobuf'
 import { encodeInferResponse } from '../../kserve/infer-response.js'
 import {
   decodeMessage,
   encodeMessage,
   healthMethods,
   inferenceMethods as rpcs,
-  type inferenceMethods,
   pathOf,
   type PlainMethod,
 } from '../../kserve/methods.js'
 import { type Fault, faultOf, invalid, unsupported } from '../faults.js'
-import {
-  extensions,
-  metadataOf,
-  type ModelMetadata,
-  notServed,
-  type TensorMetadata,
-  versionsOf,
-} from '../front/describe.js'
-import type { ModelControl, Servable, Snapshot } from '../models/servable.js'
-import type {
-  BatchStatistics,
-  DurationStatistic,
-  InferenceStatistics,
-  LoadParameters,
-  ModelStatistics,
-  RestrictedCategory,
-  Statistics,
-} from '../public-types.js'
+import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
+import type { Servable, Snapshot } from '../models/servable.js'
+import type { LoadParameters, RestrictedCategory } from '../public-types.js'
 import type { CallContext, GrpcFront, Outgoing } from './call.js'
 import type { Health } from './health.js'
 import { Inference } from './inference.js'
-import {
-  type InferBatchStatisticsSchema,
-  type InferStatisticsSchema,
-  type ModelMetadataResponse,
-  ModelMetadataResponseSchema,
-  type ModelRepositoryParameter,
-  type ModelStatisticsResponse,
-  ModelStatisticsResponseSchema,
-  type ModelStatisticsSchema,
-  type RepositoryIndexResponse,
-  RepositoryIndexResponseSchema,
-  type StatisticDurationSchema,
-} from '../../kserve/messages/grpc_service_pb.js'
+import type { ModelRepositoryParameter } from '../../kserve/messages/grpc_service_pb.js'
 
 export type UnaryHandler = (bytes: Uint8Array, context: CallContext) => Outgoing | Promise<Outgoing>
 
@@ -111,22 +83,21 @@ function modelCalls(front: GrpcFront): readonly UnaryMethod[] {
       create(rpcs.serverMetadata.output, { name, version, extensions: [...extensions] }),
     ),
     plain('metadata', rpcs.modelMetadata, (request) =>
-      metadataMessage(metadataOf(models.snapshot, request.name, given(request.version))),
+      fromJson(rpcs.modelMetadata.output, jsonOf(metadataOf(models.snapshot, request.name, given(request.version)))),
     ),
     plain('model-config', rpcs.modelConfig, (request) =>
       create(rpcs.modelConfig.output, { config: models.snapshot.find(request.name, given(request.version)).config }),
     ),
-    plain('statistics', rpcs.modelStatistics, (request) => {
+    plain('statistics', rpcs.modelStatistics, ({ name: model, version: wanted }) => {
       const { snapshot } = models
-      return statisticsMessage(
-        statistics(request.name === '' ? snapshot.all : found(snapshot, request.name, given(request.version))),
-      )
+      const found = model === '' ? snapshot.all : versionsFor(snapshot, model, given(wanted))
+      return fromJson(rpcs.modelStatistics.output, jsonOf(statistics(found)))
     }),
   ]
 }
 
 /** All versions unless one is named. @throws Fault INVALID_ARG */
-function found(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
+function versionsFor(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
   try {
     if (version !== undefined) return [snapshot.find(name, version)]
   } catch (error) {
@@ -139,17 +110,27 @@ async function infer(front: GrpcFront, bytes: Uint8Array, context: CallContext):
   return encodeInferResponse(await new Inference(front, context).run(bytes))
 }
 
+/** The model repository extension. */
 function repositoryCalls(front: GrpcFront): readonly UnaryMethod[] {
   const { models } = front.parts
   const category = 'model-repository'
   return [
-    plain(category, rpcs.repositoryIndex, (request) => index(models, request)),
-    plain(category, rpcs.repositoryModelLoad, async (request) => {
-      await load(models, request)
+    plain(category, rpcs.repositoryIndex, async ({ repositoryName, ready }) => {
+      refuseRepository(repositoryName)
+      await models.refresh?.()
+      return fromJson(rpcs.repositoryIndex.output, jsonOf({ models: models.index(ready) }))
+    }),
+    plain(category, rpcs.repositoryModelLoad, async ({ repositoryName, modelName, parameters }) => {
+      refuseRepository(repositoryName)
+      await models.load(modelName, loadParameters(parameters))
       return create(rpcs.repositoryModelLoad.output)
     }),
-    plain(category, rpcs.repositoryModelUnload, async (request) => {
-      await unload(models, request)
+    plain(category, rpcs.repositoryModelUnload, async ({ repositoryName, modelName, parameters }) => {
+      refuseRepository(repositoryName)
+      const dependents = parameters['unload_dependents']?.parameterChoice
+      if (dependents !== undefined && dependents.case !== 'boolParam')
+        throw invalid("invalid value type for 'unload_dependents' parameter, expected bool_param.")
+      await models.unload(modelName, dependents?.value ?? false)
       return create(rpcs.repositoryModelUnload.output)
     }),
   ]
@@ -179,38 +160,6 @@ function absentCalls(): readonly UnaryMethod[] {
   ]
 }
 
-// The model repository extension.
-
-type Message<M extends keyof typeof inferenceMethods> = MessageShape<(typeof inferenceMethods)[M]['input']>
-
-export async function index(
-  models: ModelControl,
-  { repositoryName, ready }: Message<'repositoryIndex'>,
-): Promise<RepositoryIndexResponse> {
-  refuseRepository(repositoryName)
-  await models.refresh?.()
-  const found = models
-    .index(ready)
-    .map(({ name, version = '', state = '', reason = '' }) => ({ name, version, state, reason }))
-  return create(RepositoryIndexResponseSchema, { models: found })
-}
-
-export async function load(models: ModelControl, request: Message<'repositoryModelLoad'>): Promise<void> {
-  refuseRepository(request.repositoryName)
-  await models.load(request.modelName, loadParameters(request.parameters))
-}
-
-export async function unload(
-  models: ModelControl,
-  { repositoryName, modelName, parameters }: Message<'repositoryModelUnload'>,
-): Promise<void> {
-  refuseRepository(repositoryName)
-  const dependents = parameters['unload_dependents']?.parameterChoice
-  if (dependents !== undefined && dependents.case !== 'boolParam')
-    throw invalid("invalid value type for 'unload_dependents' parameter, expected bool_param.")
-  await models.unload(modelName, dependents?.value ?? false)
-}
-
 function refuseRepository(name: string): void {
   if (name !== '') throw unsupported("'repository_name' specification is not supported")
 }
@@ -228,64 +177,15 @@ function loadParameters(given: Readonly<Record<string, ModelRepositoryParameter>
       files.set(name.slice('file:'.length), choice.value)
     } else throw invalid(`unrecognized load parameter '${name}'.`)
   }
-  return { ...(config !== undefined && { config }), ...(files.size > 0 && { files }) }
+  return { config, files }
 }
 
 function wrongType(name: string, wanted: string): Fault {
   return invalid(`invalid value type for load parameter '${name}', expected ${wanted}.`)
 }
 
-// What front-ends tell of a server and its models, as messages.
-
-export function metadataMessage({ inputs, outputs, versions, ...texts }: ModelMetadata): ModelMetadataResponse {
-  const tensor = ({ shape, ...texts }: TensorMetadata) => ({ ...texts, shape: shape.map(BigInt) })
-  return create(ModelMetadataResponseSchema, {
-    ...texts,
-    versions: [...versions],
-    inputs: inputs.map(tensor),
-    outputs: outputs.map(tensor),
-  })
-}
-
-export function statisticsMessage({ model_stats: models }: Statistics): ModelStatisticsResponse {
-  return create(ModelStatisticsResponseSchema, { modelStats: models.map(ofModel) })
-}
-
-function ofModel(statistics: ModelStatistics): MessageInitShape<typeof ModelStatisticsSchema> {
-  const { name, version, last_inference, inference_count, execution_count, inference_stats, batch_stats } = statistics
-  return {
-    name,
-    version,
-    lastInference: BigInt(last_inference),
-    inferenceCount: BigInt(inference_count),
-    executionCount: BigInt(execution_count),
-    inferenceStats: ofInferences(inference_stats),
-    batchStats: batch_stats.map(ofBatches),
-  }
-}
-
-function ofInferences(statistics: InferenceStatistics): MessageInitShape<typeof InferStatisticsSchema> {
-  return {
-    success: duration(statistics.success),
-    fail: duration(statistics.fail),
-    queue: duration(statistics.queue),
-    computeInput: duration(statistics.compute_input),
-    computeInfer: duration(statistics.compute_infer),
-    computeOutput: duration(statistics.compute_output),
-    cacheHit: duration(statistics.cache_hit),
-    cacheMiss: duration(statistics.cache_miss),
-  }
-}
-
-function ofBatches(statistics: BatchStatistics): MessageInitShape<typeof InferBatchStatisticsSchema> {
-  return {
-    batchSize: BigInt(statistics.batch_size),
-    computeInput: duration(statistics.compute_input),
-    computeInfer: duration(statistics.compute_infer),
-    computeOutput: duration(statistics.compute_output),
-  }
-}
-
-function duration({ count, ns }: DurationStatistic): MessageInitShape<typeof StatisticDurationSchema> {
-  return { count: BigInt(Math.round(count)), ns: BigInt(Math.round(ns)) }
+/** What HTTP sends has the names of the proto; durations are whole nanoseconds in messages. */
+function jsonOf(value: object): JsonValue {
+  const whole = (_name: string, inner: unknown): unknown => (typeof inner === 'number' ? Math.round(inner) : inner)
+  return JSON.parse(JSON.stringify(value), whole) as JsonValue
 }

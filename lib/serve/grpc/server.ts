@@ -8,7 +8,7 @@ import { Budget } from '../front/budget.js'
 import { UnderWay } from '../front/under-way.js'
 import { JsonWorker } from '../http/json-worker.js'
 import { defaultLimits } from '../http/options.js'
-import { type GrpcJs, loadGrpc } from '../peers.js'
+import { type GrpcJs, loadPeer } from '../peers.js'
 import { arrivals, prepareConnections, widenStreams } from './arrivals.js'
 import { Health } from './health.js'
 import type { GrpcOptions, GrpcTls } from './call.js'
@@ -44,7 +44,7 @@ export class GrpcFrontEnd implements Transport {
    * without @grpc/grpc-js ERR_TRT_SERVER
    */
   static async listen(options: GrpcOptions): Promise<GrpcFrontEnd> {
-    const front = opened(options, await loadGrpc())
+    const front = opened(options, await loadPeer('@grpc/grpc-js'))
     try {
       front.#listener.listen({ host: options.address, port: options.port })
       await once(front.#listener, 'listening')

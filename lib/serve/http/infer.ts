@@ -70,7 +70,7 @@ export class Inference {
       this.#intake?.release()
       this.#account.release()
       const { worker, limits } = this.#front
-      const body = await bodyOf(servable, document, outputs, { worker, jsonWorkerBytes: limits.jsonWorkerBytes })
+      const body = await bodyOf(servable, document, outputs, { worker, workerBytes: limits.jsonWorkerBytes })
       this.#bytesOut = body.bytes
       if (this.#hasLeft) throw clientLeft()
       this.#account.charge(body.bytes)

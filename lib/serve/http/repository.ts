@@ -14,12 +14,7 @@ export async function index(front: FrontEnd, request: IncomingMessage): Promise<
     if (typeof ready !== 'boolean') throw invalid("Invalid value for 'ready': expected a boolean")
     const { models } = front.options
     await models.refresh?.()
-    return models.index(ready).map(({ name, version, state, reason }) => ({
-      name,
-      ...(version !== undefined && { version }),
-      ...(state !== undefined && { state }),
-      ...(reason !== undefined && reason !== '' && { reason }),
-    }))
+    return models.index(ready).map(({ reason, ...entry }) => ({ ...entry, reason: reason || undefined }))
   })
 }
 
@@ -28,10 +23,7 @@ export async function load(front: FrontEnd, request: IncomingMessage, model: str
     const { jsonDepth, jsonWorkerBytes } = front.limits
     const { config, files } =
       bytes.length < jsonWorkerBytes ? readLoad(bytes, jsonDepth) : await front.worker.load(bytes, jsonDepth)
-    await front.options.models.load(model, {
-      ...(config !== undefined && { config }),
-      ...(files.length > 0 && { files: new Map(files) }),
-    })
+    await front.options.models.load(model, { config, files: new Map(files) })
   })
 }
 

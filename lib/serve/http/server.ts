@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type FastifyFactory, loadFastify } from '../peers.js'
+import { type FastifyFactory, loadPeer } from '../peers.js'
 import { Budget } from '../front/budget.js'
 import { UnderWay } from '../front/under-way.js'
 import { defaultLimits, type FrontEnd, type HttpLimits, type HttpOptions } from './options.js'
@@ -26,7 +26,7 @@ export class HttpFrontEnd implements FrontEnd {
    * without fastify ERR_TRT_SERVER
    */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
-    const fastify = await loadFastify()
+    const fastify = await loadPeer('fastify')
     const limits = { ...defaultLimits, ...options.limits }
     const front = new HttpFrontEnd(options, limits, newApp(fastify, limits))
     try {

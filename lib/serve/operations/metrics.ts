@@ -36,13 +36,17 @@ interface Family {
 
 const micros = (ns: number): number => Math.floor(ns / 1000)
 
+/** A family with one value of the engine's counters. */
+function counter(name: string, help: string, value: (counters: EngineCounters) => number): Family {
+  return { name, help, kind: 'Counter', values: ({ counters }) => [[value(counters)]] }
+}
+
 const counts: readonly Family[] = [
-  {
-    name: 'nv_inference_request_success',
-    help: 'Number of successful inference requests, all batch sizes',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.requests]],
-  },
+  counter(
+    'nv_inference_request_success',
+    'Number of successful inference requests, all batch sizes',
+    ({ requests }) => requests,
+  ),
   {
     name: 'nv_inference_request_failure',
     help: 'Number of failed inference requests, all batch sizes',
@@ -54,18 +58,16 @@ const counts: readonly Family[] = [
       [source.refused(servable) + (servable.invalid ?? 0), { reason: 'OTHER' }],
     ],
   },
-  {
-    name: 'nv_inference_count',
-    help: 'Number of inferences performed (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.rows]],
-  },
-  {
-    name: 'nv_inference_exec_count',
-    help: 'Number of model executions performed (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.executions]],
-  },
+  counter(
+    'nv_inference_count',
+    'Number of inferences performed (does not include cached requests)',
+    ({ rows }) => rows,
+  ),
+  counter(
+    'nv_inference_exec_count',
+    'Number of model executions performed (does not include cached requests)',
+    ({ executions }) => executions,
+  ),
   {
     name: 'nv_inference_pending_request_count',
     help: 'Instantaneous number of pending requests awaiting execution per-model.',
@@ -84,36 +86,31 @@ const counts: readonly Family[] = [
 ]
 
 const latencies: readonly Family[] = [
-  {
-    name: 'nv_inference_request_duration_us',
-    help: 'Cumulative inference request duration in microseconds (includes cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(requestNs(counters))]],
-  },
-  {
-    name: 'nv_inference_queue_duration_us',
-    help: 'Cumulative inference queuing duration in microseconds (includes cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.queueNs)]],
-  },
-  {
-    name: 'nv_inference_compute_input_duration_us',
-    help: 'Cumulative compute input duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.inputNs)]],
-  },
-  {
-    name: 'nv_inference_compute_infer_duration_us',
-    help: 'Cumulative compute inference duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.computeNs)]],
-  },
-  {
-    name: 'nv_inference_compute_output_duration_us',
-    help: 'Cumulative inference compute output duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.outputNs)]],
-  },
+  counter(
+    'nv_inference_request_duration_us',
+    'Cumulative inference request duration in microseconds (includes cached requests)',
+    (counters) => micros(requestNs(counters)),
+  ),
+  counter(
+    'nv_inference_queue_duration_us',
+    'Cumulative inference queuing duration in microseconds (includes cached requests)',
+    ({ queueNs }) => micros(queueNs),
+  ),
+  counter(
+    'nv_inference_compute_input_duration_us',
+    'Cumulative compute input duration in microseconds (does not include cached requests)',
+    ({ inputNs }) => micros(inputNs),
+  ),
+  counter(
+    'nv_inference_compute_infer_duration_us',
+    'Cumulative compute inference duration in microseconds (does not include cached requests)',
+    ({ computeNs }) => micros(computeNs),
+  ),
+  counter(
+    'nv_inference_compute_output_duration_us',
+    'Cumulative inference compute output duration in microseconds (does not include cached requests)',
+    ({ outputNs }) => micros(outputNs),
+  ),
 ]
 
 /** The names of all metrics of models, for the page. */

@@ -13,7 +13,7 @@ import { HttpFrontEnd } from '../http/server.js'
 import { Models } from '../models/manager.js'
 import type { Servable } from '../models/servable.js'
 import type { GrpcSettings, HttpSettings, MetricsSettings, ServeSettings } from '../options.js'
-import { loadPino, loadPromClient, requirePeers, type ServePeer } from '../peers.js'
+import { loadPeer, requirePeers, type ServePeer } from '../peers.js'
 import { FrontEndCounts } from './front-end-counts.js'
 import { noLog, type OpenLog, openLog } from './log.js'
 import { Metrics } from './metrics.js'
@@ -28,7 +28,7 @@ export async function start(settings: ServeSettings, notes: readonly string[] = 
   settings.signal?.throwIfAborted()
   requirePeers(peersFor(settings))
   await checkRepositories(settings.repositories)
-  const log = settings.log === undefined ? noLog : openLog(await loadPino(), settings.log)
+  const log = settings.log === undefined ? noLog : openLog(await loadPeer('pino'), settings.log)
   for (const note of notes) log.warn({}, note)
   return await listen(settings, log)
 }
@@ -166,7 +166,7 @@ async function listenMetrics(
     loadSeconds: events.loadSeconds.bind(events),
     refused: (version: { readonly name: string; readonly version: string }) => counts.refused(version),
   }
-  const metrics = new Metrics(await loadPromClient(), source, settings)
+  const metrics = new Metrics(await loadPeer('prom-client'), source, settings)
   const { address, port } = settings
   return await onPort('metrics', { address, port }, () => MetricsServer.listen(metrics, settings))
 }

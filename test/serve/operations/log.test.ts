@@ -5,9 +5,9 @@ import t from 'tap'
 import type { ServeLog } from '../../../lib/serve/front/options.js'
 import { noLog, openLog } from '../../../lib/serve/operations/log.js'
 import type { LogSettings } from '../../../lib/serve/options.js'
-import { loadPino } from '../../../lib/serve/peers.js'
+import { loadPeer } from '../../../lib/serve/peers.js'
 
-const pino = await loadPino()
+const pino = await loadPeer('pino')
 
 function lines(settings: Partial<LogSettings>, body: (log: ServeLog) => void): Record<string, unknown>[] {
   const texts: string[] = []
