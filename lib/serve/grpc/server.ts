@@ -5,8 +5,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { within } from '../../base/cancellation.js'
 import { TensorRTError } from '../../errors.js'
 import { Budget } from '../front/budget.js'
-import { UnderWay } from '../front/under-way.js'
-import { JsonWorker } from '../http/json-worker.js'
+import { ListeningFrontEnd } from '../front/front-end.js'
 import { defaultLimits } from '../http/options.js'
 import { type GrpcJs, loadPeer } from '../peers.js'
 import { arrivals, prepareConnections, widenStreams } from './arrivals.js'
@@ -21,22 +20,18 @@ const defaults = { maxInputSize: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, worker
 /** For the last bytes of connections that have nothing under way. */
 const goodbyeMs = 1000
 
-export class GrpcFrontEnd implements Transport {
+export class GrpcFrontEnd extends ListeningFrontEnd implements Transport {
   readonly parts: GrpcOptions
-  readonly budget: Budget
-  readonly worker = new JsonWorker()
   readonly workerBytes = defaults.workerBytes
   readonly health = new Health(this)
   readonly restricted: Transport['restricted']
   readonly compression: Transport['compression']
   readonly streams: Transport['streams'] = new Set()
-  readonly #underWay = new UnderWay()
   readonly #unfinished: Unfinished
   readonly #grpc: GrpcServer
   readonly #connections: ConnectionInjector
   readonly #listener: Server
   readonly #sockets = new Set<Socket>()
-  #isStopping = false
   #stopped: Promise<void> | undefined
 
   /**
@@ -57,10 +52,10 @@ export class GrpcFrontEnd implements Transport {
 
   /** @throws Error where the certificate or the key is none */
   constructor(options: GrpcOptions, library: GrpcJs) {
+    super(options, options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes))
     this.parts = options
     this.restricted = options.restricted
     this.compression = options.compressionLevel ?? 'none'
-    this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
     this.#unfinished = new Unfinished(options.messageTimeoutMs ?? defaultLimits.bodyTimeoutMs)
     this.#grpc = new library.Server({
       ...channelOptions(options),
@@ -81,42 +76,20 @@ export class GrpcFrontEnd implements Transport {
     this.#connections.injectConnection(socket)
   }
 
-  /** Where it listens. */
-  get address(): { readonly host: string; readonly port: number } {
-    const bound = this.#listener.address()
-    return typeof bound === 'object' && bound !== null
-      ? { host: bound.address, port: bound.port }
-      : { host: this.parts.address, port: this.parts.port }
+  protected get listener(): Server {
+    return this.#listener
   }
 
   get isSecure(): boolean {
     return this.parts.tls !== undefined
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  /** Calls, and requests in streams, that are not answered to the last byte. */
-  get inFlight(): number {
-    return this.#underWay.count
-  }
-
-  /** Bytes of all that is under way. */
-  get bytesInFlight(): number {
-    return this.budget.used
-  }
-
   begin(): void {
-    this.#underWay.begin()
+    this.underWay.begin()
   }
 
   end(): void {
-    this.#underWay.end()
-  }
-
-  readTogether(): Promise<void> | undefined {
-    return this.#underWay.readTogether()
+    this.underWay.end()
   }
 
   /** A model, or the server, may be ready now, or not any more. */
@@ -129,18 +102,13 @@ export class GrpcFrontEnd implements Transport {
    * connection is left.
    */
   stopAccepting(): Promise<void> {
-    this.#isStopping = true
+    this.hasStopped = true
     this.#stopped ??= new Promise<void>((resolve) => {
       this.#listener.close()
       this.health.changed()
       this.#grpc.tryShutdown(() => resolve())
     })
     return this.#stopped
-  }
-
-  /** Fulfilled once none of them is under way. */
-  drained(): Promise<void> {
-    return this.#underWay.idle()
   }
 
   /**
@@ -164,7 +132,7 @@ export class GrpcFrontEnd implements Transport {
   /** Ends all connections, whatever is under way. */
   async close(): Promise<void> {
     if (this.inFlight === 0) await this.#closeIdle()
-    this.#isStopping = true
+    this.hasStopped = true
     const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined
     this.#listener.close()
     this.#grpc.forceShutdown()

@@ -33,6 +33,18 @@ export interface LoadContext {
   readonly onBroken: (model: string, version: string, reason: string) => void
 }
 
+/** One load, and all that it leads to. */
+export class LoadTask {
+  /** Models that are loaded anew in it, whatever becomes of that. */
+  readonly tried: Set<string>
+  /** Those that were. */
+  readonly loaded: string[] = []
+
+  constructor(tried: readonly string[] = []) {
+    this.tried = new Set(tried)
+  }
+}
+
 /** What the load of an ensemble asks of whoever loads other models. */
 export interface Steps {
   /**
@@ -226,4 +238,9 @@ function reasonsOf(
 
 function reasonOf(error: unknown): string {
   return error instanceof VersionsFailed ? error.message : faultOf(error).message
+}
+
+/** For the message of a server that does not start. */
+export function failureAtStart({ kind, message }: Fault): string {
+  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
 }

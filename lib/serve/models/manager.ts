@@ -4,16 +4,14 @@ import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
 import { Fault, faultOf, invalid, placeOf } from '../faults.js'
-import type { ModelFolder } from '../repository/folder.js'
-import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import { allEnded } from './loaded-model.js'
 import type { ModelControl, Snapshot } from './servable.js'
-import { Changes } from './changes.js'
+import { Repositories } from './repositories.js'
 import type { ModelEntry } from './entry.js'
-import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
+import { failureAtStart, type LoadContext, LoadFault, loadGeneration, type LoadSource, LoadTask } from './loading.js'
 import type { LoadVersion, ModelsSettings } from './settings.js'
 import { loadVersion } from './load-version.js'
-import { checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
+import { checkName, checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
 import { Service } from './service.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
 import { Turns } from '../../base/turns.js'
@@ -23,8 +21,7 @@ export class Models implements ModelControl, AsyncDisposable {
   readonly #stopping = new AbortController()
   readonly #context: LoadContext
   readonly #service: Service
-  #scan: Scan = { models: new Map(), problems: new Map() }
-  readonly #changes = new Changes()
+  readonly #repositories: Repositories
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> = Promise.resolve()
   #started = false
@@ -34,6 +31,7 @@ export class Models implements ModelControl, AsyncDisposable {
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
     this.#service = new Service(settings.onEvent)
+    this.#repositories = new Repositories(settings.repositories)
     this.#context = {
       settings,
       load,
@@ -70,11 +68,11 @@ export class Models implements ModelControl, AsyncDisposable {
    * Fault INTERNAL where a model fails and `exitOnError` is set: then all are closed again
    */
   async start(): Promise<void> {
-    await this.#look()
+    await this.#repositories.look()
     await sweepTemporaryModels()
     if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
-    this.#changes.begin(this.#scan, names)
+    this.#repositories.begin(names)
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
     const failures = loads
       .filter((load) => load.status === 'rejected')
@@ -84,12 +82,12 @@ export class Models implements ModelControl, AsyncDisposable {
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
     }
     this.#started = true
-    this.#changes.newProblems(this.#scan) // loads have told them
+    this.#repositories.newProblems() // loads have told them
     this.#pollLater()
   }
 
   #namesToBegin(): readonly string[] {
-    const all = [...new Set([...this.#scan.models.keys(), ...this.#scan.problems.keys()])]
+    const all = this.#repositories.names
     const { mode, loadModels } = this.#settings
     if (mode !== 'explicit') return all
     if (!loadModels.includes('*')) return [...new Set(loadModels)]
@@ -104,7 +102,11 @@ export class Models implements ModelControl, AsyncDisposable {
     await entry.inOrder(() =>
       this.#telling(name, async () => {
         try {
-          return await this.#replace(entry, { folder: this.#folder(name), config: undefined }, new LoadTask())
+          return await this.#replace(
+            entry,
+            { folder: this.#repositories.folder(name), config: undefined },
+            new LoadTask(),
+          )
         } catch (error) {
           if (entry.failure === '')
             entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
@@ -146,7 +148,7 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   index(onlyReady: boolean): readonly IndexEntry[] {
-    const entries = this.#service.index(this.#scan)
+    const entries = this.#service.index(this.#repositories.scan)
     return onlyReady ? entries.filter(({ state }) => state === 'READY') : entries
   }
 
@@ -156,22 +158,11 @@ export class Models implements ModelControl, AsyncDisposable {
    */
   async refresh(): Promise<void> {
     try {
-      await this.#look()
+      await this.#repositories.look()
     } catch (error) {
-      this.#warn({ name: '' }, error)
+      this.#warn(error)
       throw new Fault('INTERNAL', 'failed to poll from model repository', error)
     }
-  }
-
-  /** @throws TensorRTError (as a rejection) ERR_TRT_FILE */
-  async #look(): Promise<void> {
-    this.#scan = await scanRepositories(this.#settings.repositories)
-  }
-
-  /** The same of one model alone. */
-  async #lookAt(name: string): Promise<void> {
-    const found = await scanModel(this.#settings.repositories, name)
-    this.#scan = withModel(this.#scan, name, found)
   }
 
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
@@ -216,9 +207,9 @@ export class Models implements ModelControl, AsyncDisposable {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
       return this.#replace(entry, { folder, config, remove }, task)
     }
-    await this.#lookAt(entry.name)
-    const folder = this.#folder(entry.name)
-    if (config !== undefined || !isServed(entry, folder)) return this.#replace(entry, { folder, config }, task)
+    await this.#repositories.lookAt(entry.name)
+    const folder = this.#repositories.folder(entry.name)
+    if (config !== undefined || !entry.serves(folder)) return this.#replace(entry, { folder, config }, task)
     const ensemble = entry.serving?.versions[0]?.ensemble
     if (ensemble !== undefined) await this.#ensure(entry, ensemble.graph, task) // its steps may have changed
     return false
@@ -248,10 +239,10 @@ export class Models implements ModelControl, AsyncDisposable {
   /** One that was loaded with a configuration or files of its own stays as it is. */
   async #loadStep(step: ModelEntry, task: LoadTask): Promise<unknown> {
     if (step.serving !== undefined && step.serving.fingerprint === undefined) return
-    await this.#lookAt(step.name)
-    const folder = this.#scan.models.get(step.name)
+    await this.#repositories.lookAt(step.name)
+    const folder = this.#repositories.find(step.name)
     const isPlain = step.serving?.versions[0]?.ensemble === undefined
-    return isPlain && isServed(step, folder)
+    return isPlain && step.serves(folder)
       ? undefined
       : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
   }
@@ -264,20 +255,11 @@ export class Models implements ModelControl, AsyncDisposable {
     const again = async (entry: ModelEntry): Promise<unknown> => {
       if (entry.isReady || !entry.shouldBe || this.#closing !== undefined) return
       return this.#telling(entry.name, () =>
-        this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task),
+        this.#replace(entry, { folder: this.#repositories.folder(entry.name), config: entry.override }, task),
       )
     }
     await Promise.allSettled(waiting.map((entry) => entry.inOrder(() => again(entry))))
     await this.#resume(task)
-  }
-
-  /** @throws Fault NOT_FOUND for what is in no repository, INVALID_ARG for what is no model there */
-  #folder(name: string): ModelFolder {
-    const folder = this.#scan.models.get(name)
-    if (folder !== undefined) return folder
-    const problem = this.#scan.problems.get(name)
-    if (problem !== undefined) throw new LoadFault(name, problem.text, problem.withPaths)
-    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository`)
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
@@ -326,9 +308,9 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** What was never loaded. */
   async #unloadUnknown(name: string): Promise<void> {
-    await this.#lookAt(name)
+    await this.#repositories.lookAt(name)
     this.#orRefused(name, 'unload', () => {
-      if (this.#scan.models.has(name)) return
+      if (this.#repositories.find(name) !== undefined) return
       throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
     })
     this.#settings.onEvent({ what: 'unloaded', model: name })
@@ -343,8 +325,8 @@ export class Models implements ModelControl, AsyncDisposable {
       )
   }
 
-  #warn({ name: model }: Pick<ModelEntry, 'name'>, error: unknown): void {
-    this.#settings.onEvent({ what: 'warning', model, text: faultOf(error).message })
+  #warn(error: unknown): void {
+    this.#settings.onEvent({ what: 'warning', model: '', text: faultOf(error).message })
   }
 
   #pollLater(): void {
@@ -368,13 +350,13 @@ export class Models implements ModelControl, AsyncDisposable {
   async #poll(): Promise<void> {
     if (this.#closing !== undefined) return
     try {
-      await this.#look()
+      await this.#repositories.look()
     } catch (error) {
-      this.#warn({ name: '' }, error)
+      this.#warn(error)
       return // a repository that is not there for a moment takes no model away
     }
-    const followed = this.#changes.look(this.#scan)
-    for (const [model, { withPaths }] of this.#changes.newProblems(this.#scan))
+    const followed = this.#repositories.changed()
+    for (const [model, { withPaths }] of this.#repositories.newProblems())
       this.#settings.onEvent({ what: 'failed', model, text: withPaths })
     const task = new LoadTask(followed)
     await Promise.allSettled(followed.map((name) => this.#follow(name, task)))
@@ -384,8 +366,7 @@ export class Models implements ModelControl, AsyncDisposable {
   /** Does what the files of a model ask for. */
   async #follow(name: string, task: LoadTask): Promise<void> {
     const entry = this.#service.entry(name)
-    const folder = this.#scan.models.get(name)
-    this.#changes.act(name, folder?.fingerprint)
+    const folder = this.#repositories.act(name)
     if (folder === undefined) {
       await entry.inOrder(async () => this.#service.unload(entry))
       return this.#service.forgetBlank(entry)
@@ -415,32 +396,6 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 }
 
-/** One load, and all that it leads to. */
-class LoadTask {
-  /** Models that are loaded anew in it, whatever becomes of that. */
-  readonly tried: Set<string>
-  /** Those that were. */
-  readonly loaded: string[] = []
-
-  constructor(tried: readonly string[] = []) {
-    this.tried = new Set(tried)
-  }
-}
-
-function isServed({ failure, serving, broken }: ModelEntry, folder: ModelFolder | undefined): boolean {
-  return failure === '' && broken.size === 0 && serving !== undefined && serving.fingerprint === folder?.fingerprint
-}
-
 function shuttingDown(): Fault {
   return new Fault('UNAVAILABLE', 'the server is shutting down')
-}
-
-function checkName(name: string): void {
-  if (name.trim() === '') throw invalid('Model name cannot be empty. Please enter a valid name to deploy.')
-  if (name.trim() === '..' || name.includes('/'))
-    throw invalid(`invalid model name '${name}', model name must not contain path traversal characters`)
-}
-
-function failureAtStart({ kind, message }: Fault): string {
-  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
 }

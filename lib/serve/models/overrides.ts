@@ -22,6 +22,13 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
       )
 }
 
+/** @throws Fault INVALID_ARG for what no model's name may be */
+export function checkName(name: string): void {
+  if (name.trim() === '') throw invalid('Model name cannot be empty. Please enter a valid name to deploy.')
+  if (name.trim() === '..' || name.includes('/'))
+    throw invalid(`invalid model name '${name}', model name must not contain path traversal characters`)
+}
+
 /**
  * What a load may bring.
  *
