@@ -31,22 +31,18 @@ export function completeTensors(config: ModelConfig, facts: ModelFacts, autoComp
   if (autoComplete && config.output.length === 0)
     config.output = facts.outputs.map(({ name }) => create(ModelOutputSchema, { name }))
   checkNames(config, facts)
-  const pairs = [...pairsOf('input', config.input, facts.inputs), ...pairsOf('output', config.output, facts.outputs)]
+  const pairs = [...pairsOf(config, 'input', facts.inputs), ...pairsOf(config, 'output', facts.outputs)]
   if (autoComplete) for (const pair of pairs) completeTensor(config, pair)
   checkTensors(config, true)
-  for (const { kind, tensor, facts: known } of pairs) {
-    checkType(config, kind, tensor, typeOf(config, known))
-    checkShapeTensor(config, kind, tensor, known)
-    compareShape(config, kind, tensor, known)
+  for (const pair of pairs) {
+    checkType(config, pair)
+    checkShapeTensor(config, pair)
+    compareShape(config, pair)
   }
 }
 
-function pairsOf(
-  kind: Kind,
-  tensors: readonly (ModelInput | ModelOutput)[],
-  known: readonly ModelTensorFacts[],
-): readonly Pair[] {
-  return tensors.flatMap((tensor) => {
+function pairsOf(config: ModelConfig, kind: Kind, known: readonly ModelTensorFacts[]): readonly Pair[] {
+  return config[kind].flatMap((tensor) => {
     const facts = known.find(({ name }) => name === tensor.name)
     return facts === undefined ? [] : [{ kind, tensor, facts }]
   })
@@ -106,12 +102,8 @@ function typeOf(config: ModelConfig, { name, dtype }: ModelTensorFacts): DataTyp
   )
 }
 
-function checkType(
-  config: ModelConfig,
-  kind: Kind,
-  { name, dataType }: ModelInput | ModelOutput,
-  type: DataType,
-): void {
+function checkType(config: ModelConfig, { kind, tensor: { name, dataType }, facts }: Pair): void {
+  const type = typeOf(config, facts)
   if (dataType === type) return
   const [has, given] = [typeName(type), typeName(dataType)]
   throw invalid(
@@ -120,12 +112,7 @@ function checkType(
 }
 
 /** Not every runtime tells which tensors are; those that may be have few whole numbers in one dimension. */
-function checkShapeTensor(
-  config: ModelConfig,
-  kind: Kind,
-  { name, isShapeTensor }: ModelInput | ModelOutput,
-  facts: ModelTensorFacts,
-): void {
+function checkShapeTensor(config: ModelConfig, { kind, tensor: { name, isShapeTensor }, facts }: Pair): void {
   const mayBe = facts.shape.length <= 1 && (facts.dtype === 'int32' || facts.dtype === 'int64')
   if (isShapeTensor && !facts.isShapeTensor && !mayBe)
     throw invalid(
@@ -133,26 +120,18 @@ function checkShapeTensor(
     )
 }
 
-// dims of a configuration held against the shape that the model has.
-
-type Tensor = ModelInput | ModelOutput
-
-/** @throws Fault INVALID_ARG with both sides */
-export function compareShape(
-  config: ModelConfig,
-  kind: 'input' | 'output',
-  tensor: Tensor,
-  facts: ModelTensorFacts,
-): void {
+/** Holds dims of a configuration against the shape that the model has. */
+function compareShape(config: ModelConfig, pair: Pair): void {
+  const { kind, tensor, facts } = pair
   const { shape } = facts
   const isBatched = config.maxBatchSize > 0 && !tensor.isShapeTensor
-  refuseEmptyReshape(config, kind, tensor, shape)
-  if (isBatched && shape[0] !== -1) throw withoutBatches(config, kind, tensor, shape)
+  refuseEmptyReshape(config, pair)
+  if (isBatched && shape[0] !== -1) throw withoutBatches(config, pair)
   const given = (tensor.reshape?.shape ?? tensor.dims).map(Number)
   const full = isBatched ? [-1, ...given] : given
   if (full.length !== shape.length || !shape.every((size, index) => size === -1 || size === full[index]))
-    throw otherShape(config, tensor, shape, full, isBatched)
-  if (kind === 'input' && !tensor.isShapeTensor) checkRanges(config, tensor, usedProfiles(config, facts), full)
+    throw otherShape(config, pair, full, isBatched)
+  if (kind === 'input' && !tensor.isShapeTensor) checkRanges(config, tensor.name, usedProfiles(config, facts), full)
 }
 
 /** The profiles that instances may take: those that they name, or all. */
@@ -164,19 +143,14 @@ export function usedProfiles(config: ModelConfig, { profiles }: ModelTensorFacts
 }
 
 /** A model's scalar is one element to clients; any other tensor of a model without batches has a shape. */
-function refuseEmptyReshape(
-  config: ModelConfig,
-  kind: string,
-  { name, reshape }: Tensor,
-  shape: readonly number[],
-): void {
-  if (config.maxBatchSize > 0 || reshape === undefined || reshape.shape.length > 0 || shape.length === 0) return
+function refuseEmptyReshape(config: ModelConfig, { kind, tensor: { name, reshape }, facts }: Pair): void {
+  if (config.maxBatchSize > 0 || reshape === undefined || reshape.shape.length > 0 || facts.shape.length === 0) return
   throw invalid(
     `model ${kind} '${name}' cannot have empty reshape for non-batching model as scalar tensors are not supported for ${config.name}`,
   )
 }
 
-function withoutBatches(config: ModelConfig, kind: string, { name }: Tensor, shape: readonly number[]): Fault {
+function withoutBatches(config: ModelConfig, { kind, tensor: { name }, facts: { shape } }: Pair): Fault {
   return invalid(
     `autofill failed for model '${config.name}': model does not support batching while non-zero max_batch_size is specified: ` +
       `max_batch_size is ${config.maxBatchSize}, and ${kind} '${name}' of the model has the shape ${listing(shape)}, whose first dimension is not -1`,
@@ -185,8 +159,7 @@ function withoutBatches(config: ModelConfig, kind: string, { name }: Tensor, sha
 
 function otherShape(
   { name: model }: ModelConfig,
-  { name }: Tensor,
-  shape: readonly number[],
+  { tensor: { name }, facts: { shape } }: Pair,
   full: readonly number[],
   isBatched: boolean,
 ): Fault {
@@ -201,7 +174,7 @@ function otherShape(
 /** One of the profiles has to take each size; max_batch_size is not beyond all of them. */
 function checkRanges(
   config: ModelConfig,
-  { name }: Tensor,
+  name: string,
   profiles: readonly ProfileShapes[],
   full: readonly number[],
 ): void {

@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Fault, invalid } from '../faults.js'
-import { decompressor, type Encoding } from './encodings.js'
+import type { Encoding } from './encodings.js'
+import { createUnzip } from 'node:zlib'
 
 /** Takes a body. What it gives back is waited for before more comes. */
 export interface Sink {
@@ -30,7 +31,7 @@ async function readCompressed(
   encoding: Exclude<Encoding, 'identity'>,
   sink: Sink,
 ): Promise<void> {
-  const stream = decompressor()
+  const stream = createUnzip() // for either encoding: like Triton it looks at the head of the body
   const onGone = (): void => void stream.destroy(clientLeft())
   request.once('error', onGone).once('aborted', onGone)
   let isEmpty = true

@@ -1,6 +1,5 @@
 // Compression of bodies both ways, as the headers of a request ask for it.
-import type { Transform } from 'node:stream'
-import { createDeflate, createGzip, createUnzip } from 'node:zlib'
+import { createDeflate, createGzip } from 'node:zlib'
 import { unsupported } from '../faults.js'
 
 export type Encoding = 'identity' | 'gzip' | 'deflate'
@@ -33,11 +32,6 @@ export function acceptedEncoding(header: string | undefined): Encoding {
 function weightOf(parameters: readonly string[]): number {
   const given = parameters.find((parameter) => parameter.startsWith('q='))
   return given === undefined ? 1 : Number(given.slice(2)) || 0
-}
-
-/** Of both: like Triton's it looks at the head of the body. */
-export function decompressor(): Transform {
-  return createUnzip()
 }
 
 /** The pieces as one compressed body; the work is done beside the event loop. */

@@ -1,7 +1,7 @@
 // The body of a request for an inference, from its first chunk to tensors in a slot of the model: copied once, there.
 import { Fault, invalid } from '../faults.js'
 import type { Servable, Slot } from '../models/servable.js'
-import { checkDocument, checkTexts, ofRequest } from '../wire/check.js'
+import { checkDocument, checkTexts } from '../wire/check.js'
 import { type DocumentInput, type DocumentLimits, type InferDocument, sizeOf, tooLarge } from '../wire/document.js'
 import { writeElements } from '../wire/numbers.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
@@ -10,6 +10,7 @@ import type { Account } from '../front/budget.js'
 import { noSlot, type Place, placesOf } from '../front/places.js'
 import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
+import { requestText } from '../models/request-checks.js'
 
 export interface IntakeOptions {
   readonly servable: Servable
@@ -231,7 +232,7 @@ function rawDocument(servable: Servable, total: number): InferDocument {
 const emptyDocument = { id: '', priority: 0, timeoutUs: 0, isBinaryOutput: true, outputs: undefined }
 
 function raw(text: string): Fault {
-  return invalid(ofRequest('') + text)
+  return invalid(requestText(undefined) + text)
 }
 
 /** Bytes of JSON as they come: of a long one whose length is known each byte is copied once. */

@@ -25,8 +25,6 @@ type BusyEngine = OpenEngine & Busy
 /** By name, or the only one. */
 type Tensors = Tensor | Readonly<Record<string, Tensor>>
 
-const bytesKept = 64 * 2 ** 20
-
 export class EngineModel extends LoadedModel implements EngineStep {
   readonly slots: SlotPool
   readonly #tensors: EngineTensors<BusyEngine>
@@ -76,7 +74,7 @@ export class EngineModel extends LoadedModel implements EngineStep {
     this.#isBare =
       this.facts.wanted === undefined && first.engine.inputNames.length === 1 && first.engine.outputNames.length === 1
     this.#rowCounts = config.maxBatchSize > 0 && mergingOf(config) === undefined ? new RowCounts() : undefined
-    this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
+    this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept)
   }
 
   get lastInference(): number {

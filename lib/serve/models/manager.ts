@@ -43,10 +43,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Of a version that is not in service, not yet or no more, nobody needs to know. */
   #onBroken(model: string, version: string, text: string): void {
-    const entry = this.#service.find(model)
-    if (entry?.broken.has(version) !== true) return
-    this.#service.broken(entry)
-    this.#settings.onEvent({ what: 'broken', model, version, text })
+    if (this.#service.broken(model, version)) this.#settings.onEvent({ what: 'broken', model, version, text })
   }
 
   get mode(): ModelsSettings['mode'] {

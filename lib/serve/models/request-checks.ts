@@ -75,16 +75,19 @@ function inputsByName<T extends Checkable>({ inputs }: Checked<T>, who: string):
 }
 
 function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, Checkable>, who: string): void {
-  if (given.size !== inputs.size) {
-    const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
-    const missing = [...inputs.keys()].filter((name) => !given.has(name))
-    throw invalid(
-      `${who}expected ${inputs.size} inputs but got ${given.size} inputs for model '${model}'. Got input(s) ${list([...given.keys()])}, ` +
-        `but missing required input(s) ${list(missing)}. Please provide all required input(s).`,
-    )
-  }
+  if (given.size !== inputs.size) throw invalid(who + otherInputs(model, inputs, [...given.keys()]))
   for (const name of given.keys())
     if (!inputs.has(name)) throw invalid(`unexpected inference input '${name}' for model '${model}'`)
+}
+
+/** Of inputs that are not as many as the model has. */
+export function otherInputs(model: string, known: ReadonlyMap<string, unknown>, given: readonly string[]): string {
+  const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
+  const missing = [...known.keys()].filter((name) => !given.includes(name))
+  return (
+    `expected ${known.size} inputs but got ${given.length} inputs for model '${model}'. Got input(s) ${list(given)}, ` +
+    `but missing required input(s) ${list(missing)}. Please provide all required input(s).`
+  )
 }
 
 function checkedRows(
@@ -116,7 +119,10 @@ function checkInput(rules: RequestRules, rule: TensorRule, tensor: Checkable, wh
     )
   }
   const own = hasRows(rules, rule) ? shape.slice(1) : shape
-  if (!fits(own, rule.dims)) throw invalid(`${who}${unexpectedShape(rules, rule, shape)}`)
+  if (!fits(own, rule.dims)) {
+    const hasBatches = rules.maxBatch > 0
+    throw invalid(who + unexpectedShape(rules.model, tensor, hasBatches ? [-1, ...rule.dims] : rule.dims, hasBatches))
+  }
   const bytes = byteLength(datatype, shape)
   if (bytes !== undefined && bytes !== tensor.bytes.length)
     throw invalid(
@@ -137,14 +143,15 @@ const batchNote =
   'If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. ' +
   'See the model configuration docs for more info on max_batch_size.'
 
-function unexpectedShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): string {
-  const expected = rules.maxBatch > 0 ? [-1, ...rule.dims] : rule.dims
-  const note = rules.maxBatch > 0 ? batchNote : ''
-  return `unexpected shape for input '${rule.name}' for model '${rules.model}'. Expected ${dims(expected)}, got ${dims(shape)}. ${note}`
-}
-
-function dims(shape: readonly number[]): string {
-  return `[${shape.join(',')}]`
+/** @param expected with -1 for sizes that requests decide, and for the rows of a batch */
+export function unexpectedShape(
+  model: string,
+  { name, shape }: Pick<WireTensor, 'name' | 'shape'>,
+  expected: readonly number[],
+  hasBatches: boolean,
+): string {
+  const note = hasBatches ? batchNote : ''
+  return `unexpected shape for input '${name}' for model '${model}'. Expected [${expected.join(',')}], got [${shape.join(',')}]. ${note}`
 }
 
 /** Nothing for texts, whose elements have lengths of their own. */

@@ -113,12 +113,14 @@ export class Service {
 
   /**
    * A version in service answers no more requests: it is found no more, and ensembles of it go out of service until
-   * another takes its place.
+   * another takes its place. @returns whether it was in service
    */
-  broken(entry: ModelEntry): void {
-    if (!entry.isReady) return
+  broken(model: string, version: string): boolean {
+    const entry = this.#entries.get(model)
+    if (entry?.broken.has(version) !== true) return false
     const others = new Set(this.entries.map(({ name }) => name)) // none of them hinders what has happened
     this.#carryOut(this.dependencies.consequences(entry.name, entry.answering, others))
+    return true
   }
 
   #carryOut({ rebound, suspended }: Consequences): void {

@@ -10,22 +10,14 @@ import {
   requestText,
 } from '../models/request-checks.js'
 import type { ServableRequest } from '../models/servable.js'
-import type { Cut } from '../../base/cancellation.js'
 import type { LentMemory } from './memory.js'
 import type { Lent, RequestMessage } from './messages.js'
-import type { Queued } from './queue.js'
+import type { Waiting } from './queue.js'
 
 /** A request that waits for its answer. */
-export interface Asked extends Queued {
+export interface Asked extends Waiting {
   readonly message: RequestMessage
-  readonly cut: Cut
   readonly resolve: (outputs: readonly WireTensor[]) => void
-  readonly reject: (reason: unknown) => void
-  /** Of its wait in the queue. */
-  timer?: NodeJS.Timeout | undefined
-  /** Tells the thread that nobody waits any more. */
-  cancel?: (() => void) | undefined
-  isOver: boolean
 }
 
 /**

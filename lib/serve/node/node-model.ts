@@ -5,7 +5,7 @@ import { Cut } from '../../base/cancellation.js'
 import { Fault, faultOf } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { defaultExitTimeoutMs, type LoadOptions, type ModelSettings } from '../models/settings.js'
-import { checkRequest, requestText } from '../models/request-checks.js'
+import { checkRequest } from '../models/request-checks.js'
 import type { ServableRequest, Slot } from '../models/servable.js'
 import { SlotPool } from '../models/slots.js'
 import { warmUp } from '../models/warmup.js'
@@ -18,23 +18,18 @@ import { LentMemory } from './memory.js'
 import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
-import { BatchQueue, type QueueLimits, waitLimit } from './queue.js'
 import { allEnded, LoadedModel } from '../models/loaded-model.js'
-
-const bytesKept = 64 * 2 ** 20
+import { countedRun, ended, ModuleQueue } from './queue.js'
 
 export class NodeModel extends LoadedModel {
   readonly slots: SlotPool
   /** What its module is started with in a thread of an ensemble. */
   readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
-  readonly #queue: BatchQueue<Asked>
-  readonly #limits: QueueLimits
+  readonly #queue: ModuleQueue<Asked, NonNullable<ReturnType<Instances['free']>>>
   readonly #counts = new RunCounts()
   readonly #settings: ModelSettings
   #instances: Instances | undefined
-  #isPumping = false
-  #timer: NodeJS.Timeout | undefined
 
   /**
    * Starts the threads of a version, loads its module in each, and warms it up: what it gives is ready.
@@ -66,10 +61,14 @@ export class NodeModel extends LoadedModel {
   ) {
     super(name, version, prepared.config, labels)
     this.prepared = prepared
-    this.#queue = new BatchQueue(prepared.merging)
-    this.#limits = prepared.limits
+    this.#queue = new ModuleQueue(prepared.merging, prepared.limits, {
+      free: () => this.#instances?.free(),
+      run: (instance, batch) => void this.#run(instance, instance.worker, batch),
+      failed: (kind) => this.#counts.failed(kind),
+      left: (asked) => ended(asked).reject(whileRunning(asked.cut.reason)),
+    })
     this.#settings = settings
-    this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
+    this.slots = new SlotPool(this.#memory, settings.slotBytesKept)
   }
 
   async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
@@ -81,7 +80,7 @@ export class NodeModel extends LoadedModel {
       modules: (instance: number) => [start(instance)],
       onOutput,
       onWarning,
-      onReady: () => this.#pump(),
+      onReady: () => this.#queue.pump(),
       onFailure: (reason: Fault) => this.#onFailure(reason),
     }
     this.#instances = await Instances.start(options, signal)
@@ -129,75 +128,16 @@ export class NodeModel extends LoadedModel {
       const checked = checkRequest(this.rules, request)
       const message = messageOf(this.rules, checked, request)
       this.#counts.lastInference = Date.now()
+      const { rows } = checked
       return await new Promise((resolve, reject) => {
-        this.#ask(
-          { message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false },
-          request,
-        )
+        const asked = { message, cut, resolve, reject, rows, arrived: process.hrtime.bigint() }
+        this.#queue.push(asked, request.id, request.timeoutUs)
       })
     } catch (error) {
       throw cut.happened ? error : faultOf(error)
     } finally {
       leave()
     }
-  }
-
-  #ask(asked: Asked, request: ServableRequest): void {
-    const { maxQueue = Infinity } = this.#limits
-    if (this.#queue.length >= maxQueue) this.#pump()
-    if (this.#queue.length >= maxQueue) {
-      this.#counts.failed('rejected')
-      return over(asked).reject(new Fault('UNAVAILABLE', `${requestText(request.id)}Exceeds maximum queue size`))
-    }
-    this.#queue.push(asked)
-    asked.cut.onCut(() => this.#onCut(asked))
-    if (asked.isOver) return
-    const timeout = waitLimit(this.#limits, request.timeoutUs)
-    if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
-    this.#pumpLater()
-  }
-
-  #onQueueTimeout(asked: Asked): void {
-    if (asked.isOver) return
-    if (this.#limits.isDelayed) return this.#queue.delay(asked)
-    if (!this.#queue.remove(asked)) return
-    this.#counts.failed('queueTimeout')
-    over(asked).reject(new Fault('UNAVAILABLE', 'Request timeout expired'))
-  }
-
-  #onCut(asked: Asked): void {
-    if (asked.isOver) return
-    const { reason } = asked.cut
-    const isWaiting = this.#queue.remove(asked)
-    this.#counts.failed(isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
-    asked.cancel?.()
-    over(asked).reject(isWaiting ? reason : whileRunning(reason))
-  }
-
-  /** After what else comes in this turn of the event loop, so that it may leave together. */
-  #pumpLater(): void {
-    if (this.#isPumping) return
-    this.#isPumping = true
-    queueMicrotask(() => {
-      this.#isPumping = false
-      this.#pump()
-    })
-  }
-
-  #pump(): void {
-    for (;;) {
-      const instance = this.#instances?.free()
-      if (instance === undefined) return
-      const next = this.#queue.next(process.hrtime.bigint())
-      if (next === undefined) return
-      if ('waitMs' in next) return this.#pumpIn(next.waitMs)
-      void this.#run(instance, instance.worker, next.batch)
-    }
-  }
-
-  #pumpIn(milliseconds: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#pump(), Math.ceil(milliseconds))
   }
 
   /** Never rejected. */
@@ -220,34 +160,25 @@ export class NodeModel extends LoadedModel {
     }
     instance.runs--
     if (this.failure !== undefined && instance.runs === 0) this.#instances?.retire(instance)
-    this.#pump()
+    this.#queue.pump()
   }
 
-  #settle(batch: readonly Asked[], { results, begun, ended }: Answer, left: bigint): void {
+  #settle(batch: readonly Asked[], { results, begun, ended: done }: Answer, left: bigint): void {
     const back = process.hrtime.bigint()
     const answered = batch.filter((asked, i) => {
       const result = results[i]
       if (asked.isOver) return false
       if (result === undefined || 'failure' in result)
         return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
-      over(asked).resolve(clientOutputs(this.rules, result.outputs))
+      ended(asked).resolve(clientOutputs(this.rules, result.outputs))
       return true
     })
-    if (answered.length === 0) return
-    this.addRun({
-      rows: rowsOf(batch),
-      requests: answered.length,
-      answeredRows: rowsOf(answered),
-      queueNs: answered.reduce((sum, { arrived }) => sum + Number(left - arrived), 0),
-      inputNs: Number(begun - left),
-      computeNs: Number(ended - begun),
-      outputNs: Number(back - ended),
-    })
+    if (answered.length > 0) this.addRun(countedRun(batch, answered, { left, begun, ended: done, back }))
   }
 
   #fail(asked: Asked, fault: Fault): false {
     this.#counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
-    over(asked).reject(fault)
+    ended(asked).reject(fault)
     return false
   }
 
@@ -304,16 +235,9 @@ export class NodeModel extends LoadedModel {
           this.#instances?.failure ??
           new Fault('INTERNAL', `instance ${instance.number} of model '${this.name}' has ended`)
         )
+      const { rows } = checked
       return new Promise((resolve, reject) => {
-        const asked = {
-          message,
-          cut: new Cut(),
-          resolve,
-          reject,
-          rows: checked.rows,
-          arrived: process.hrtime.bigint(),
-          isOver: false,
-        }
+        const asked = { message, cut: new Cut(), resolve, reject, rows, arrived: process.hrtime.bigint() }
         void this.#run(instance, worker, [asked])
       })
     })
@@ -328,23 +252,12 @@ export class NodeModel extends LoadedModel {
   /** Requests under way, and after them a thread that is still at work, have the same limit together. */
   protected async end(): Promise<void> {
     const left = await this.endVisits(this.#settings.exitTimeoutMs ?? defaultExitTimeoutMs)
-    clearTimeout(this.#timer)
     this.#dropWaiting(
       new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`),
     )
     await this.#instances?.end(left)
     this.slots.close()
   }
-}
-
-function over(asked: Asked): Asked {
-  asked.isOver = true
-  clearTimeout(asked.timer)
-  return asked
-}
-
-function rowsOf(batch: readonly Asked[]): number {
-  return batch.reduce((sum, { rows }) => sum + rows, 0)
 }
 
 /** What is over time while a module has it is no matter of the server's load: 504, DEADLINE_EXCEEDED. */

@@ -50,7 +50,6 @@ interface Load {
 }
 
 const entry = new URL('./worker-entry.js', import.meta.url)
-const bytesKept = 64 * 2 ** 20
 
 export class EnsembleThreads {
   readonly slots: SlotPool
@@ -88,7 +87,7 @@ export class EnsembleThreads {
   private constructor(plan: ThreadPlan, options: EnsembleThreadsOptions) {
     this.#plan = plan
     this.#options = options
-    this.slots = new SlotPool(this.#memory, options.slotBytesKept ?? bytesKept)
+    this.slots = new SlotPool(this.#memory, options.slotBytesKept)
   }
 
   #takenBy(instance: number): Int32Array {
