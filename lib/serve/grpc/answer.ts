@@ -13,18 +13,28 @@ export function responseOf(
   tensors: readonly WireTensor[],
   front: Pick<GrpcFront, 'worker' | 'workerBytes'>,
 ): NewInferResponse | Promise<NewInferResponse> {
-  const { name: modelName, version: modelVersion } = servable
-  const response = (
-    outputs: NewInferResponse['outputs'],
-    rawOutputContents: readonly Uint8Array[],
-  ): NewInferResponse => ({ modelName, modelVersion, id: document.id, outputs, rawOutputContents })
   if (document.outputs?.some(({ classes }) => classes > 0) !== true)
-    return response(tensors, tensors.map(({ bytes }) => bytes)) // prettier-ignore
-  const classified = (parts: readonly Part[]): NewInferResponse =>
-    response(
-      parts.map(({ job, output: { datatype, shape } }) => ({ name: job.tensor.name, datatype, shape })),
-      parts.map(({ output }) => output.content as Uint8Array),
-    )
+    return response(servable, document, tensors, tensors.map(({ bytes }) => bytes)) // prettier-ignore
   const parts = partsOf(servable, document, tensors, front)
-  return parts instanceof Promise ? parts.then(classified) : classified(parts)
+  return parts instanceof Promise
+    ? parts.then((done) => classified(servable, document, done))
+    : classified(servable, document, parts)
+}
+
+function classified(servable: Servable, document: InferDocument, parts: readonly Part[]): NewInferResponse {
+  return response(
+    servable,
+    document,
+    parts.map(({ job, output: { datatype, shape } }) => ({ name: job.tensor.name, datatype, shape })),
+    parts.map(({ output }) => output.content as Uint8Array),
+  )
+}
+
+function response(
+  { name: modelName, version: modelVersion }: Servable,
+  { id }: InferDocument,
+  outputs: NewInferResponse['outputs'],
+  rawOutputContents: readonly Uint8Array[],
+): NewInferResponse {
+  return { modelName, modelVersion, id, outputs, rawOutputContents }
 }
