@@ -59,3 +59,32 @@ export interface WireTensor {
   /** Row-major, the lowest byte first; of BYTES each element with its length before it. */
   readonly bytes: Uint8Array
 }
+
+const arrays = {
+  BOOL: Uint8Array,
+  UINT8: Uint8Array,
+  UINT16: Uint16Array,
+  UINT32: Uint32Array,
+  UINT64: BigUint64Array,
+  INT8: Int8Array,
+  INT16: Int16Array,
+  INT32: Int32Array,
+  INT64: BigInt64Array,
+  FP32: Float32Array,
+  FP64: Float64Array,
+} as const
+
+/** Data types whose elements are numbers of JavaScript. */
+export type NumericDatatype = keyof typeof arrays
+export type ElementArray = InstanceType<(typeof arrays)[NumericDatatype]>
+
+export function isNumeric(datatype: Datatype): datatype is NumericDatatype {
+  return datatype in arrays
+}
+
+/** The elements over the same bytes, or over a copy where these begin at a place at which no element may. */
+export function elementsOf(datatype: NumericDatatype, bytes: Uint8Array): ElementArray {
+  const size = elementBytes[datatype]
+  const { buffer, byteOffset, length } = bytes.byteOffset % size === 0 ? bytes : bytes.slice()
+  return new arrays[datatype](buffer as ArrayBuffer, byteOffset, length / size)
+}

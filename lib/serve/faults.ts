@@ -18,6 +18,16 @@ export class Fault extends TensorRTError {
   }
 }
 
+/** What a request or a configuration says is wrong. */
+export function invalid(message: string, cause?: unknown): Fault {
+  return new Fault('INVALID_ARG', message, cause)
+}
+
+/** It asks for what is not served: the message has what to do instead. */
+export function unsupported(message: string): Fault {
+  return new Fault('UNSUPPORTED', message)
+}
+
 /** Where the code of a model threw it, or what caused it; nothing where none did. */
 export function placeOf(error: unknown): string | undefined {
   for (let each = error; each instanceof Error; each = each.cause)
@@ -28,7 +38,7 @@ export function placeOf(error: unknown): string | undefined {
 /** What a client is told of any failure: of requests and models the text as it is. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
-  if (error instanceof MessageFault) return new Fault('INVALID_ARG', error.message, error)
+  if (error instanceof MessageFault) return invalid(error.message, error)
   const message = error instanceof Error ? error.message : String(error)
   return new Fault(error instanceof TensorRTError ? (kinds[error.code] ?? 'INTERNAL') : 'INTERNAL', message, error)
 }

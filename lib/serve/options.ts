@@ -4,115 +4,168 @@ import {
   checkedChoice,
   checkedList,
   checkedObject,
-  checkedSignal,
   checkedText,
-  checkedWhole,
   isText,
   isWhole,
 } from '../base/checks.js'
+import {
+  type Check,
+  type Checked,
+  checkedOptions,
+  choice,
+  option,
+  type OptionRow,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { checkedEngineOptions } from '../engine/checked-options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { restrictedCategories } from './front/options.js'
-import type { GrpcConnections } from './grpc/options.js'
-import type { LogSettings } from './operations/log.js'
-import type { MetricsSettings } from './operations/metrics.js'
-import type { LogDestination, Restriction, ServeEngineOptions } from './public-types.js'
+import type { ControlSettings } from './models/settings.js'
+import type {
+  GrpcServeOptions,
+  GrpcTlsOptions,
+  HttpServeOptions,
+  LogDestination,
+  LogServeOptions,
+  MetricsServeOptions,
+  Restriction,
+  ServeEngineOptions,
+  ServeOptions,
+} from './public-types.js'
 
-/** Options that were checked, and are complete. */
-export interface ServeSettings {
-  readonly repositories: readonly string[]
-  readonly id: string
-  readonly http: HttpSettings | undefined
-  readonly grpc: GrpcSettings | undefined
-  readonly metrics: (Place & MetricsSettings) | undefined
-  readonly log: LogSettings | undefined
-  readonly control: ControlSettings
-  readonly exitTimeoutMs: number
-  readonly maxInflightBytes: number
-  readonly engine: ServeEngineOptions
-  readonly signal: AbortSignal | undefined
-}
+const port = whole(0, 65_535)
+const milliseconds = whole(1, 2 ** 31 - 1)
+
+const httpTable = {
+  port: option(port, 8000),
+  address: option(checkedText, '0.0.0.0'),
+  maxInputSize: option(whole(1), 2 ** 26),
+  restricted: option(checkedRestrictions, []),
+} satisfies OptionTable<HttpServeOptions>
+
+const tlsTable = {
+  cert: option((value) => value),
+  key: option((value) => value),
+  root: option(checkedPath),
+  mutual: option(checkedBoolean, false),
+} satisfies OptionTable<GrpcTlsOptions>
+
+const grpcTable = {
+  ...httpTable,
+  port: option(port, 8001),
+  compressionLevel: option(choice('none', 'low', 'medium', 'high'), 'none'),
+  tls: option(checkedTls),
+  keepaliveTimeMs: option(milliseconds, 7_200_000),
+  keepaliveTimeoutMs: option(milliseconds, 20_000),
+  maxConnectionAgeMs: option(milliseconds),
+  maxConnectionAgeGraceMs: option(milliseconds),
+} satisfies OptionTable<GrpcServeOptions>
+
+const metricsTable = {
+  port: option(port, 8002),
+  address: option(checkedText),
+  counterLatencies: option(checkedBoolean, true),
+  cpu: option(checkedBoolean, true),
+} satisfies OptionTable<MetricsServeOptions>
+
+const logTable = {
+  verbose: option(whole(0), 0),
+  info: option(checkedBoolean, true),
+  warning: option(checkedBoolean, true),
+  error: option(checkedBoolean, true),
+  format: option(choice('default', 'ISO8601'), 'default'),
+  file: option(checkedPath),
+  destination: option(checkedDestination),
+} satisfies OptionTable<LogServeOptions>
+
+const serveTable = {
+  modelRepository: option((value) => value),
+  id: option(checkedText, 'triton'),
+  http: option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')),
+  grpc: option(optionalPart(grpcTable, 'grpc')),
+  metrics: option(optionalPart(metricsTable, 'metrics')),
+  log: option(optionalPart(logTable, 'log')),
+  modelControlMode: option(choice('none', 'poll', 'explicit'), 'none'),
+  loadModel: option(checkedLoadModel, []),
+  repositoryPollSecs: option(whole(1, 86_400), 15),
+  modelLoadThreadCount: option(whole(1, 64), 4),
+  modelLoadRetryCount: option(whole(0, 1000), 0),
+  disableAutoCompleteConfig: option(checkedBoolean, false),
+  strictReadiness: option(checkedBoolean, true),
+  exitOnError: option(checkedBoolean, true),
+  allowFileOverride: option(checkedBoolean, false),
+  exitTimeoutSecs: option(whole(0, 86_400), 30),
+  maxInflightBytes: option(whole(1), 2 ** 30),
+  engine: option(checkedEngine, {}),
+  signal: signalOption,
+} satisfies OptionTable<ServeOptions>
+
+export type HttpSettings = Checked<typeof httpTable>
+export type GrpcSettings = Checked<typeof grpcTable>
+export type LogSettings = Checked<typeof logTable>
+export type MetricsSettings = Checked<typeof metricsTable> & Place
 
 interface Place {
   readonly port: number
   readonly address: string
 }
 
-export interface HttpSettings extends Place {
-  readonly maxInputSize: number
-  readonly restricted: readonly Restriction[]
+/** Options that were checked, and are complete. */
+export interface ServeSettings extends Pick<
+  Checked<typeof serveTable>,
+  'id' | 'http' | 'grpc' | 'log' | 'maxInflightBytes' | 'engine' | 'signal'
+> {
+  readonly repositories: readonly string[]
+  readonly metrics: MetricsSettings | undefined
+  readonly control: ControlSettings
+  readonly exitTimeoutMs: number
 }
-
-export interface GrpcSettings extends Place {
-  readonly maxInputSize: number
-  readonly restricted: readonly Restriction[]
-  readonly compressionLevel: 'none' | 'low' | 'medium' | 'high'
-  /** Paths. */
-  readonly tls:
-    | { readonly cert: string; readonly key: string; readonly root: string | undefined; readonly mutual: boolean }
-    | undefined
-  readonly connections: GrpcConnections
-}
-
-export interface ControlSettings {
-  readonly mode: 'none' | 'poll' | 'explicit'
-  readonly loadModels: readonly string[]
-  readonly pollSecs: number
-  readonly loadThreads: number
-  readonly retries: number
-  readonly autoComplete: boolean
-  readonly strictReadiness: boolean
-  readonly exitOnError: boolean
-  readonly allowFileOverride: boolean
-}
-
-const names = [
-  'modelRepository',
-  'id',
-  'http',
-  'grpc',
-  'metrics',
-  'log',
-  'modelControlMode',
-  'loadModel',
-  'repositoryPollSecs',
-  'modelLoadThreadCount',
-  'modelLoadRetryCount',
-  'disableAutoCompleteConfig',
-  'strictReadiness',
-  'exitOnError',
-  'allowFileOverride',
-  'exitTimeoutSecs',
-  'maxInflightBytes',
-  'engine',
-  'signal',
-] as const
-
-type Given<K extends string> = Partial<Record<K, unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedServeOptions(options: unknown): ServeSettings {
-  const given = readOptions(checkedObject(options, 'the options of serve'), names, 'serve')
-  const http = checkedHttp(given.http)
-  const metrics = checkedMetrics(given.metrics, http?.address ?? '0.0.0.0')
-  const grpc = checkedGrpc(given.grpc)
-  refuseSamePlace({ HTTP: http, gRPC: grpc, metrics })
-  const { id = 'triton', exitTimeoutSecs = 30, maxInflightBytes = 2 ** 30 } = given
-  return {
-    repositories: checkedRepositories(given.modelRepository),
-    id: checkedText(id, 'id'),
-    http,
-    grpc,
-    metrics,
-    log: checkedLog(given.log),
-    control: checkedControl(given),
-    exitTimeoutMs: 1000 * checkedWhole(exitTimeoutSecs, 'exitTimeoutSecs', 0, 86_400),
-    maxInflightBytes: checkedWhole(maxInflightBytes, 'maxInflightBytes', 1),
-    engine: checkedEngine(given.engine),
-    signal: checkedSignal(given.signal),
+  const given = checkedOptions(checkedObject(options, 'the options of serve'), serveTable, 'serve')
+  const { http, grpc, modelControlMode: mode, loadModel: loadModels } = given
+  const metrics = given.metrics && {
+    ...given.metrics,
+    address: given.metrics.address ?? http?.address ?? '0.0.0.0',
   }
+  refuseSamePlace({ HTTP: http, gRPC: grpc, metrics })
+  if (loadModels.length > 0 && mode !== 'explicit')
+    throw expected("'explicit', which loadModel needs,", 'modelControlMode', mode)
+  return {
+    ...given,
+    repositories: checkedRepositories(given.modelRepository),
+    metrics,
+    control: {
+      mode,
+      loadModels,
+      pollSecs: given.repositoryPollSecs,
+      loadThreads: given.modelLoadThreadCount,
+      retries: given.modelLoadRetryCount,
+      autoComplete: !given.disableAutoCompleteConfig,
+      strictReadiness: given.strictReadiness,
+      exitOnError: given.exitOnError,
+      allowFileOverride: given.allowFileOverride,
+    },
+    exitTimeoutMs: 1000 * given.exitTimeoutSecs,
+  }
+}
+
+type Rows = Readonly<Record<string, OptionRow<unknown>>>
+
+/** What a part of the server is given; `false`: there is none. */
+function part<Table extends Rows>(table: Table, name: string): Check<Checked<Table> | undefined> {
+  return (given) => (given === false ? undefined : checkedOptions(given, table, name, `${name}.`))
+}
+
+/** The same of a part that `true` asks for. */
+function optionalPart<Table extends Rows>(table: Table, name: string): Check<Checked<Table> | undefined> {
+  const check = part(table, name)
+  return (given) => check(given === true ? {} : given, name)
 }
 
 function checkedRepositories(given: unknown): readonly string[] {
@@ -123,79 +176,17 @@ function checkedRepositories(given: unknown): readonly string[] {
   return [...new Set(paths)]
 }
 
-function checkedHttp(given: unknown): HttpSettings | undefined {
-  if (given === false) return undefined
-  const {
-    port,
-    address,
-    maxInputSize = 2 ** 26,
-    restricted = [],
-  } = readOptions(given, ['port', 'address', 'maxInputSize', 'restricted'], 'http')
-  return {
-    ...checkedListen({ port, address }, 'http', 8000, '0.0.0.0'),
-    maxInputSize: checkedWhole(maxInputSize, 'http.maxInputSize', 1),
-    restricted: checkedRestrictions(restricted, 'http.restricted'),
-  }
+interface TlsFiles {
+  readonly cert: string
+  readonly key: string
+  readonly root: string | undefined
+  readonly mutual: boolean
 }
 
-const grpcNames = [
-  'port',
-  'address',
-  'maxInputSize',
-  'restricted',
-  'compressionLevel',
-  'tls',
-  'keepaliveTimeMs',
-  'keepaliveTimeoutMs',
-  'maxConnectionAgeMs',
-  'maxConnectionAgeGraceMs',
-] as const
-
-function checkedGrpc(given: unknown): GrpcSettings | undefined {
-  if (given === undefined || given === false) return undefined
-  const options = readOptions(given === true ? {} : given, grpcNames, 'grpc')
-  const { port, address, maxInputSize = 2 ** 26, restricted = [], compressionLevel = 'none', tls } = options
-  return {
-    ...checkedListen({ port, address }, 'grpc', 8001, '0.0.0.0'),
-    maxInputSize: checkedWhole(maxInputSize, 'grpc.maxInputSize', 1),
-    restricted: checkedRestrictions(restricted, 'grpc.restricted'),
-    compressionLevel: checkedChoice(compressionLevel, 'grpc.compressionLevel', ['none', 'low', 'medium', 'high']),
-    tls: tls === undefined ? undefined : checkedTls(tls),
-    connections: checkedConnections(options),
-  }
-}
-
-function checkedTls(given: unknown): GrpcSettings['tls'] {
-  const {
-    cert,
-    key,
-    root,
-    mutual = false,
-  } = readOptions(checkedObject(given, 'grpc.tls'), ['cert', 'key', 'root', 'mutual'], 'grpc.tls')
-  const isMutual = checkedBoolean(mutual, 'grpc.tls.mutual')
-  if (isMutual && root === undefined) throw expected('a file, which mutual needs,', 'grpc.tls.root', root)
-  return {
-    cert: checkedPath(cert, 'grpc.tls.cert'),
-    key: checkedPath(key, 'grpc.tls.key'),
-    root: root === undefined ? undefined : checkedPath(root, 'grpc.tls.root'),
-    mutual: isMutual,
-  }
-}
-
-function checkedConnections(given: Given<(typeof grpcNames)[number]>): GrpcConnections {
-  const {
-    keepaliveTimeMs = 7_200_000,
-    keepaliveTimeoutMs = 20_000,
-    maxConnectionAgeMs: age,
-    maxConnectionAgeGraceMs: grace,
-  } = given
-  const milliseconds = (value: unknown, name: string): number => checkedWhole(value, `grpc.${name}`, 1, 2 ** 31 - 1)
-  return {
-    keepaliveTimeMs: milliseconds(keepaliveTimeMs, 'keepaliveTimeMs'),
-    keepaliveTimeoutMs: milliseconds(keepaliveTimeoutMs, 'keepaliveTimeoutMs'),
-    maxAgeMs: age === undefined ? undefined : milliseconds(age, 'maxConnectionAgeMs'),
-    maxAgeGraceMs: grace === undefined ? undefined : milliseconds(grace, 'maxConnectionAgeGraceMs'),
-  }
+function checkedTls(given: unknown, name: string): TlsFiles {
+  const { cert, key, root, mutual } = checkedOptions(checkedObject(given, name), tlsTable, name, `${name}.`)
+  if (mutual && root === undefined) throw expected('a file, which mutual needs,', `${name}.root`, root)
+  return { cert: checkedPath(cert, `${name}.cert`), key: checkedPath(key, `${name}.key`), root, mutual }
 }
 
 function checkedRestrictions(given: unknown, name: string): readonly Restriction[] {
@@ -206,40 +197,12 @@ function checkedRestrictions(given: unknown, name: string): readonly Restriction
   return restrictions
 }
 
-function checkedListen(
-  { port, address }: Given<'port' | 'address'>,
-  name: string,
-  usualPort: number,
-  usualAddress: string,
-): Place {
-  return {
-    port: checkedWhole(port ?? usualPort, `${name}.port`, 0, 65_535),
-    address: checkedText(address ?? usualAddress, `${name}.address`),
-  }
-}
-
 function checkedRestriction(given: unknown, name: string): Restriction {
   const { apis, key, value } = readOptions(checkedObject(given, name), ['apis', 'key', 'value'], name)
   return {
     apis: checkedArray(apis, `${name}.apis`).map((api) => checkedChoice(api, `${name}.apis`, restrictedCategories)),
     key: checkedText(key, `${name}.key`),
     value: checkedText(value, `${name}.value`),
-  }
-}
-
-function checkedMetrics(given: unknown, httpAddress: string): (Place & MetricsSettings) | undefined {
-  if (given === undefined || given === false) return undefined
-  const options = given === true ? {} : given
-  const {
-    port,
-    address,
-    counterLatencies = true,
-    cpu = true,
-  } = readOptions(options, ['port', 'address', 'counterLatencies', 'cpu'], 'metrics')
-  return {
-    ...checkedListen({ port, address }, 'metrics', 8002, httpAddress),
-    counterLatencies: checkedBoolean(counterLatencies, 'metrics.counterLatencies'),
-    cpu: checkedBoolean(cpu, 'metrics.cpu'),
   }
 }
 
@@ -255,74 +218,18 @@ function refuseSamePlace(places: Readonly<Record<string, Place | undefined>>): v
   }
 }
 
-const logNames = ['verbose', 'info', 'warning', 'error', 'format', 'file', 'destination'] as const
-
-function checkedLog(given: unknown): LogSettings | undefined {
-  if (given === undefined || given === false) return undefined
-  const options = readOptions(given === true ? {} : given, logNames, 'log')
-  const {
-    verbose = 0,
-    info = true,
-    warning = true,
-    error = true,
-    format = 'default',
-    file,
-    destination = process.stderr,
-  } = options
-  return {
-    verbose: checkedWhole(verbose, 'log.verbose', 0),
-    info: checkedBoolean(info, 'log.info'),
-    warning: checkedBoolean(warning, 'log.warning'),
-    error: checkedBoolean(error, 'log.error'),
-    format: checkedChoice(format, 'log.format', ['default', 'ISO8601']),
-    file: file === undefined ? undefined : checkedPath(file, 'log.file'),
-    destination: checkedDestination(destination),
-  }
-}
-
-function checkedDestination(given: unknown): LogDestination {
-  const found = checkedObject(given, 'log.destination', 'an object with the method write') as {
-    readonly write?: unknown
-  }
-  if (typeof found.write !== 'function') throw expected('an object with the method write', 'log.destination', given)
+function checkedDestination(given: unknown, name: string): LogDestination {
+  const what = 'an object with the method write'
+  const found = checkedObject(given, name, what) as { readonly write?: unknown }
+  if (typeof found.write !== 'function') throw expected(what, name, given)
   return found as LogDestination
 }
 
-function checkedControl(given: Given<(typeof names)[number]>): ControlSettings {
-  const {
-    modelControlMode = 'none',
-    repositoryPollSecs = 15,
-    modelLoadThreadCount = 4,
-    modelLoadRetryCount = 0,
-  } = given
-  const {
-    disableAutoCompleteConfig = false,
-    strictReadiness = true,
-    exitOnError = true,
-    allowFileOverride = false,
-  } = given
-  const mode = checkedChoice(modelControlMode, 'modelControlMode', ['none', 'poll', 'explicit'])
-  return {
-    mode,
-    loadModels: checkedLoadModel(given.loadModel, mode),
-    pollSecs: checkedWhole(repositoryPollSecs, 'repositoryPollSecs', 1, 86_400),
-    loadThreads: checkedWhole(modelLoadThreadCount, 'modelLoadThreadCount', 1, 64),
-    retries: checkedWhole(modelLoadRetryCount, 'modelLoadRetryCount', 0, 1000),
-    autoComplete: !checkedBoolean(disableAutoCompleteConfig, 'disableAutoCompleteConfig'),
-    strictReadiness: checkedBoolean(strictReadiness, 'strictReadiness'),
-    exitOnError: checkedBoolean(exitOnError, 'exitOnError'),
-    allowFileOverride: checkedBoolean(allowFileOverride, 'allowFileOverride'),
-  }
-}
-
-function checkedLoadModel(given: unknown, mode: string): readonly string[] {
-  if (given === undefined) return []
-  const models = [...new Set(checkedArray(given, 'loadModel', 'an array of names'))]
+function checkedLoadModel(given: unknown, name: string): readonly string[] {
+  const models = [...new Set(checkedArray(given, name, 'an array of names'))]
   const wrong = models.findIndex((model) => !isText(model))
-  if (wrong >= 0) throw expected('a name', 'loadModel', models[wrong])
-  if (models.length > 0 && mode !== 'explicit')
-    throw expected("'explicit', which loadModel needs,", 'modelControlMode', mode)
-  if (models.length > 1 && models.includes('*')) throw expected("'*' alone, or names", 'loadModel', models)
+  if (wrong >= 0) throw expected('a name', name, models[wrong])
+  if (models.length > 1 && models.includes('*')) throw expected("'*' alone, or names", name, models)
   return models as string[]
 }
 
@@ -330,16 +237,16 @@ const engineNames = ['tensorrt', 'cache', 'plugins', 'hostCode', 'backend', 'gpu
 
 /** A copy that Engine.load would take. */
 function checkedEngine(given: unknown): ServeEngineOptions {
-  const options = plainCopy(readOptions(given, engineNames, 'engine')) as Given<(typeof engineNames)[number]>
-  const { backend, gpus, ...others } = Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as typeof options
+  const { backend, gpus, ...others } = plainCopy(readOptions(given, engineNames, 'engine')) as Partial<
+    Record<(typeof engineNames)[number], unknown>
+  >
   checkedEngineOptions(others)
   return {
     ...(others as ServeEngineOptions),
-    ...(backend !== undefined && { backend: checkedChoice(backend, 'engine.backend', ['cpu']) }),
-    ...(gpus !== undefined && {
-      gpus: checkedList(gpus, 'engine.gpus', 'numbers of GPUs', (gpu): gpu is number => isWhole(gpu, 0, 1023)),
-    }),
+    backend: backend === undefined ? undefined : checkedChoice(backend, 'engine.backend', ['cpu']),
+    gpus:
+      gpus === undefined
+        ? undefined
+        : checkedList(gpus, 'engine.gpus', 'numbers of GPUs', (gpu): gpu is number => isWhole(gpu, 0, 1023)),
   }
 }

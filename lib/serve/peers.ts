@@ -41,40 +41,22 @@ function missingPeers(missing: readonly ServePeer[]): TensorRTError {
   return new TensorRTError('ERR_TRT_SERVER', message, { details: { missing } })
 }
 
-/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
-export async function loadFastify(): Promise<FastifyFactory> {
-  return (await load<typeof import('fastify')>('fastify')).default
+interface Loaded {
+  readonly fastify: FastifyFactory
+  readonly '@grpc/grpc-js': GrpcJs
+  readonly pino: PinoFactory
+  readonly 'prom-client': PromClient
 }
 
-/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
-export async function loadGrpc(): Promise<GrpcJs> {
-  return (await load<{ readonly default: GrpcJs }>('@grpc/grpc-js')).default
-}
-
-/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
-export async function loadPino(): Promise<PinoFactory> {
-  return (await load<typeof import('pino')>('pino')).default
-}
-
-/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
-export async function loadPromClient(): Promise<PromClient> {
-  return (await load<{ readonly default: PromClient }>('prom-client')).default
-}
-
-/** All of them are CommonJS: what they give is `default`. */
-async function load<T>(peer: ServePeer): Promise<T> {
+/** All of them are CommonJS: what they give is `default`. @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+export async function loadPeer<P extends ServePeer>(peer: P): Promise<Loaded[P]> {
   requirePeers([peer])
   const path = findPeer(peer)
   try {
-    return (await import(pathToFileURL(path).href)) as T
+    return ((await import(pathToFileURL(path).href)) as { readonly default: Loaded[P] }).default
   } catch (cause) {
     const reason = (cause as Error).message
-    throw new TensorRTError(
-      'ERR_TRT_SERVER',
-      `Cannot serve models: ${peer} was found at ${path} but cannot be loaded: ${reason}`,
-      {
-        cause,
-      },
-    )
+    const message = `Cannot serve models: ${peer} was found at ${path} but cannot be loaded: ${reason}`
+    throw new TensorRTError('ERR_TRT_SERVER', message, { cause })
   }
 }

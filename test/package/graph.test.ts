@@ -103,7 +103,7 @@ t.test('each dependency is imported by what is shipped, and nothing else is', as
     Array.from(
       // what examples in docstrings import is not imported
       withoutComments(readText(join('dist/lib', path))).matchAll(
-        /(?:\bfrom |\bimport |\bimport\(|\brequire\(|createRequire\(.*\)\(|findPeer\(|\bawait load\()'([^.'][^']*)'/g,
+        /(?:\bfrom |\bimport |\bimport\(|\brequire\(|createRequire\(.*\)\(|findPeer\(|\bawait load(?:Peer)?\()'([^.'][^']*)'/g,
       ),
       ([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? '',
     ),

@@ -1,6 +1,6 @@
 // backend, platform and default_model_filename: what runs a model, and from which file.
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 
 export type Runtime = 'tensorrt' | 'onnxruntime' | 'node' | 'ensemble'
 
@@ -64,8 +64,7 @@ export function modelFileOf(config: ModelConfig): { readonly file: string; reado
   const runtime = runtimeOf(config)
   const file = config.defaultModelFilename === '' ? (files[runtime][0] ?? '') : config.defaultModelFilename
   if (file.startsWith('/') || file.split('/').includes('..'))
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `Expected a default_model_filename within the folder of a version for model '${config.name}' but received '${file}'`,
     )
   return { file, runtime }
@@ -77,10 +76,7 @@ export function runtimeOf(config: ModelConfig): Runtime {
   const runtime = runtimes.find((name) => name === backend)
   if (runtime === undefined) throw refusedBackend(config, backend)
   if (config.platform !== '' && config.platform !== platforms[runtime])
-    throw new Fault(
-      'INVALID_ARG',
-      `unexpected 'platform' and 'backend' pair, got:${config.platform}, ${config.backend}`,
-    )
+    throw invalid(`unexpected 'platform' and 'backend' pair, got:${config.platform}, ${config.backend}`)
   return runtime
 }
 
@@ -107,8 +103,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 function refusedBackend({ name, platform }: ModelConfig, backend: string): Fault {
   if (backend === '' && platform === '')
-    return new Fault(
-      'INVALID_ARG',
+    return invalid(
       `Could not determine backend for model '${name}' with no backend in model configuration: give a model.plan, a model.onnx or a model.js, or backend and default_model_filename`,
     )
   const known = Object.keys(remedies).find(
@@ -116,8 +111,7 @@ function refusedBackend({ name, platform }: ModelConfig, backend: string): Fault
   )
   const field = backend === '' ? `platform: "${platform}"` : `backend: "${backend}"`
   const remedy = known === undefined ? 'export the model to ONNX as model.onnx' : remedies[known]
-  return new Fault(
-    'UNSUPPORTED',
+  return unsupported(
     `${field} of model '${name}' is not served, tensorrt, onnxruntime, node and ensembles are: ${remedy ?? ''}`,
   )
 }

@@ -1,7 +1,11 @@
 // dynamic_batching as the options of an engine.
-import type { ModelConfig, ModelDynamicBatching, ModelQueuePolicy } from '../../kserve/messages/model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import {
+  type ModelConfig,
+  type ModelDynamicBatching,
+  type ModelQueuePolicy,
+  ModelQueuePolicy_TimeoutAction as TimeoutAction,
+} from '../../kserve/messages/model_config_pb.js'
+import { unsupported } from '../faults.js'
 import type { BatchingOptions, Priorities, QueuePolicy } from '../../engine/options.js'
 
 /** What an engine takes; a queue and a timeout beyond theirs are as good as none. */
@@ -101,6 +105,5 @@ function milliseconds(microseconds: bigint): number {
 }
 
 function checkMost(model: string, field: string, value: number | bigint, most: number): void {
-  if (value > most)
-    throw new Fault('UNSUPPORTED', `Expected at most ${most} for ${field} of model ${model} but received ${value}`)
+  if (value > most) throw unsupported(`Expected at most ${most} for ${field} of model ${model} but received ${value}`)
 }

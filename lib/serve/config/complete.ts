@@ -1,22 +1,22 @@
 // A configuration with all that follows from the model, and what the two disagree about.
 import { clone, create } from '@bufbuild/protobuf'
 import { completeBackend, modelFileOf } from './backends.js'
-import { completeBatchSize } from './batch-size.js'
 import { batchingOf, dynamicBatchingOf } from './batching.js'
-import { completeInstances } from './instance-groups.js'
-import { instancesOf } from './instances.js'
-import type { ModelFacts } from './model-facts.js'
-import { completeTensors } from './model-tensors.js'
+import { completeInstances, instancesOf } from './instances.js'
+import type { ModelFacts, ModelTensorFacts } from './model-facts.js'
+import { completeTensors, usedProfiles } from './model-tensors.js'
 import {
   type ModelConfig,
   ModelConfigSchema,
   ModelDynamicBatchingSchema,
+  type ModelInput,
   ModelOptimizationPolicy_PinnedMemoryBufferSchema as PinnedMemorySchema,
   ModelOptimizationPolicySchema,
+  type ModelOutput,
   ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { checkConfig } from './validate.js'
-import { Fault } from '../faults.js'
+import { checkConfig, checkTensors } from './validate.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 
 export { modelFileOf } from './backends.js'
 
@@ -54,19 +54,17 @@ export function completeConfig(
   return config
 }
 
-function refuseUnsupported(model: string, { unsupported }: ModelFacts): void {
-  const [first] = unsupported
+function refuseUnsupported(model: string, facts: ModelFacts): void {
+  const [first] = facts.unsupported
   if (first !== undefined)
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `tensor '${first.name}' of model '${model}' is of type ${first.type}, which is not served yet: have the model take numbers`,
     )
 }
 
 function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
   if (modelFileOf(config).runtime === 'onnxruntime' && format === 'plan')
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `model '${config.name}' is a TensorRT plan, but the model configuration specifies backend onnxruntime: give backend: "tensorrt"`,
     )
 }
@@ -116,7 +114,7 @@ function checkOrder(config: ModelConfig, gpus: readonly number[]): void {
   const engines = instancesOf(config, gpus).length
   if (dynamicBatchingOf(config)?.preserveOrdering !== true || engines < 2) return
   const text = `preserve_ordering of model '${config.name}' is not served over ${engines} instance groups or GPUs: give one group, with a larger count, on one GPU`
-  throw new Fault('UNSUPPORTED', text)
+  throw unsupported(text)
 }
 
 function hasShapeTensors(config: ModelConfig): boolean {
@@ -124,5 +122,114 @@ function hasShapeTensors(config: ModelConfig): boolean {
 }
 
 function unbatched({ name }: ModelConfig, field: string, why: string): Fault {
-  return new Fault('UNSUPPORTED', `${field} of model '${name}' is not served, since the model ${why}`)
+  return unsupported(`${field} of model '${name}' is not served, since the model ${why}`)
+}
+
+// max_batch_size, of a configuration that has none.
+
+interface Hint {
+  readonly name: string
+  readonly counts: boolean
+}
+
+/** What Triton's onnxruntime backend takes for a model whose batches have no limit. */
+const defaultOfOnnx = 4
+
+/**
+ * Of a plan the most rows that one of its profiles takes, and of the inputs the least; of ONNX 4. Only where all inputs
+ * and outputs have a first dimension of any size, and `dims` that the configuration has do not count it.
+ *
+ * @returns whether it was completed
+ * @throws Fault INVALID_ARG where some of the configuration's `dims` count the rows and others do not
+ */
+export function completeBatchSize(config: ModelConfig, facts: ModelFacts): boolean {
+  if (config.maxBatchSize !== 0 || !hasBatches(facts) || countsRows(config, facts)) return false
+  config.maxBatchSize = facts.format === 'onnx' ? defaultOfOnnx : mostRows(config, facts)
+  return config.maxBatchSize > 0
+}
+
+function hasBatches({ inputs, outputs }: ModelFacts): boolean {
+  const tensors = [...inputs, ...outputs].filter(({ isShapeTensor }) => !isShapeTensor)
+  return inputs.some(({ isShapeTensor }) => !isShapeTensor) && tensors.every(({ shape }) => shape[0] === -1)
+}
+
+/** Whether tensors of the configuration have as many dimensions as those of the model. */
+function countsRows(config: ModelConfig, facts: ModelFacts): boolean {
+  const hints = [...hintsOf(config.input, facts.inputs), ...hintsOf(config.output, facts.outputs)]
+  const counting = hints.filter(({ counts }) => counts)
+  const other = hints.find(({ counts }) => !counts)
+  if (counting[0] !== undefined && other !== undefined)
+    throw invalid(
+      `unable to autofill for '${config.name}', model tensor configurations are contradicting each other in terms of whether batching is supported: ` +
+        `dims of '${counting[0].name}' count the rows of a batch, those of '${other.name}' do not`,
+    )
+  return counting.length > 0
+}
+
+function hintsOf(given: readonly (ModelInput | ModelOutput)[], tensors: readonly ModelTensorFacts[]): readonly Hint[] {
+  return given.flatMap(({ name, dims, reshape }): readonly Hint[] => {
+    const facts = tensors.find((tensor) => tensor.name === name)
+    const rank = (reshape?.shape ?? dims).length
+    if (facts === undefined || facts.isShapeTensor || (dims.length === 0 && reshape === undefined)) return []
+    if (rank === facts.shape.length) return [{ name, counts: true }]
+    return rank === facts.shape.length - 1 ? [{ name, counts: false }] : []
+  })
+}
+
+function mostRows(config: ModelConfig, { inputs }: ModelFacts): number {
+  const ranged = inputs.filter(({ isShapeTensor, profiles }) => !isShapeTensor && profiles.length > 0)
+  if (ranged.length === 0) return 0
+  return Math.min(...ranged.map((input) => Math.max(0, ...usedProfiles(config, input).map(({ max }) => max[0] ?? 0))))
+}
+
+// The configuration of a model in JavaScript: whatever its module does, its tensors are in the configuration, since
+// nothing else tells them.
+
+/**
+ * A copy in which nothing is missing, as `/config` has it.
+ *
+ * @param name of the model's folder
+ * @param autoComplete whether dynamic_batching may be left out where there are batches
+ * @throws Fault INVALID_ARG for what is wrong or missing; UNSUPPORTED for what is not served
+ */
+export function completeNodeConfig(given: ModelConfig, name: string, autoComplete: boolean): ModelConfig {
+  const config = clone(ModelConfigSchema, given)
+  if (config.name === '') config.name = name
+  completeBackend(config, [])
+  completePolicies(config)
+  checkConfig(config)
+  checkNodeTensors(config)
+  if (autoComplete) completeScheduling(config)
+  completePreferred(config)
+  checkScheduling(config)
+  refusePriorities(config)
+  completeInstances(config, { format: 'onnx', inputs: [], outputs: [], unsupported: [] }, [])
+  checkNodeOrder(config)
+  return config
+}
+
+function checkNodeTensors(config: ModelConfig): void {
+  for (const kind of ['input', 'output'] as const)
+    if (config[kind].length === 0)
+      throw invalid(
+        `Expected ${kind} in the config of model '${config.name}' with name, data_type and dims, since nothing in JavaScript tells them`,
+      )
+  checkTensors(config, true)
+  const shaped = [...config.input, ...config.output].find(({ isShapeTensor }) => isShapeTensor)
+  if (shaped !== undefined)
+    throw invalid(`is_shape_tensor of '${shaped.name}' of model '${config.name}' is for TensorRT alone: leave it out`)
+}
+
+function refusePriorities(config: ModelConfig): void {
+  if (batchingOf(config)?.priorities === undefined) return
+  throw unsupported(
+    `dynamic_batching.priority_levels of model '${config.name}' is not served for backend: "node", whose requests wait in one queue: leave priorities out`,
+  )
+}
+
+function checkNodeOrder(config: ModelConfig): void {
+  const count = config.instanceGroup.reduce((sum, group) => sum + group.count, 0)
+  if (dynamicBatchingOf(config)?.preserveOrdering !== true || count < 2) return
+  const text = `preserve_ordering of model '${config.name}' is not served over ${count} instances of backend: "node": give instance_group a count of 1`
+  throw unsupported(text)
 }

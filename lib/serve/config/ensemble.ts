@@ -6,8 +6,8 @@ import {
   ModelTransactionPolicySchema,
   ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { checkTensors } from './validate-tensors.js'
-import { Fault } from '../faults.js'
+import { checkTensors } from './validate.js'
+import { invalid } from '../faults.js'
 
 const platform = 'ensemble'
 
@@ -23,15 +23,15 @@ export function isEnsemble({ platform: given, schedulingChoice }: ModelConfig): 
 export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   const { name, schedulingChoice } = config
   if (config.platform !== platform)
-    throw wrong(
+    throw invalid(
       `ensemble scheduling cannot be set for model '${name}' whose platform is not ${platform}: give platform: "${platform}"`,
     )
   if (config.backend !== '')
-    throw wrong(
+    throw invalid(
       `Ensemble model '${name}' must have platform type '${platform}' and empty backend type: leave backend "${config.backend}" out`,
     )
   if (schedulingChoice.case !== 'ensembleScheduling')
-    throw wrong(
+    throw invalid(
       `ensemble scheduling must be set for ensemble ${name} whose platform is ${platform}: give ensemble_scheduling with its steps`,
     )
   checkFieldsOfEngines(config)
@@ -46,20 +46,18 @@ export function completeEnsemble(config: ModelConfig): ModelEnsembling {
 
 function checkFieldsOfEngines({ name, instanceGroup, optimization, modelWarmup }: ModelConfig): void {
   const belongs = 'its models have their own'
-  if (instanceGroup.length > 0) throw wrong(`instance group should not be specified for ensemble '${name}': ${belongs}`)
-  if (optimization !== undefined) throw wrong(`optimization should not be specified for ensemble '${name}': ${belongs}`)
-  if (modelWarmup.length > 0) throw wrong(`model_warmup can not be specified for ensemble '${name}': ${belongs}`)
+  if (instanceGroup.length > 0)
+    throw invalid(`instance group should not be specified for ensemble '${name}': ${belongs}`)
+  if (optimization !== undefined)
+    throw invalid(`optimization should not be specified for ensemble '${name}': ${belongs}`)
+  if (modelWarmup.length > 0) throw invalid(`model_warmup can not be specified for ensemble '${name}': ${belongs}`)
 }
 
 /** They follow from no file: a configuration has them all. */
 function checkNames(config: ModelConfig, kind: 'input' | 'output'): void {
   const names = config[kind].map((tensor) => tensor.name)
   if (names.length === 0)
-    throw wrong(`must specify '${kind}' for ensemble '${config.name}': an ensemble has no file that would tell it`)
+    throw invalid(`must specify '${kind}' for ensemble '${config.name}': an ensemble has no file that would tell it`)
   const twice = names.find((name, i) => names.indexOf(name) < i)
-  if (twice !== undefined) throw wrong(`${kind} '${twice}' of ensemble '${config.name}' is specified twice`)
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
+  if (twice !== undefined) throw invalid(`${kind} '${twice}' of ensemble '${config.name}' is specified twice`)
 }

@@ -4,7 +4,7 @@ import { reflect, type ReflectList, type ReflectMap, type ReflectMessage } from 
 import { type Runtime, runtimeOf } from './backends.js'
 import { type FieldRule, fieldRules } from './field-table.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 
 export { type FieldRule, fieldRules } from './field-table.js'
 
@@ -36,10 +36,7 @@ function* linesOf(message: ReflectMessage, below: string, model: string, runtime
 }
 
 function refused(model: string, path: string, rule: FieldRule | undefined): Fault {
-  return new Fault(
-    'UNSUPPORTED',
-    `${path} of model '${model}' is not served: ${withinSentence(rule?.about ?? 'leave it out')}`,
-  )
+  return unsupported(`${path} of model '${model}' is not served: ${withinSentence(rule?.about ?? 'leave it out')}`)
 }
 
 /** What begins with a name or an abbreviation stays as it is. */
@@ -54,10 +51,7 @@ function checkNumbers(message: ReflectMessage, field: DescField, path: string, m
   for (const one of values) {
     if (typeof one !== 'bigint' || (one <= BigInt(Number.MAX_SAFE_INTEGER) && one >= BigInt(Number.MIN_SAFE_INTEGER)))
       continue
-    throw new Fault(
-      'INVALID_ARG',
-      `Expected at most ${Number.MAX_SAFE_INTEGER} for ${path} of model ${model} but received ${one}`,
-    )
+    throw invalid(`Expected at most ${Number.MAX_SAFE_INTEGER} for ${path} of model ${model} but received ${one}`)
   }
 }
 
@@ -74,10 +68,9 @@ export function messagesOf(message: ReflectMessage, field: DescField): readonly 
 function refuseLibraries({ name, parameters, runtime }: ModelConfig, backend: Runtime): void {
   const batching = 'TRITON_BATCH_STRATEGY_PATH'
   if (batching in parameters)
-    throw new Fault('UNSUPPORTED', `parameters.${batching} of model '${name}' is not served: use dynamic_batching`)
+    throw unsupported(`parameters.${batching} of model '${name}' is not served: use dynamic_batching`)
   if (runtime !== '' && runtime !== `libtriton_${backend}.so`)
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `runtime '${runtime}' of model '${name}' is not served: leave it out, since ${backend} is a part of this server`,
     )
 }

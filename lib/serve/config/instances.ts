@@ -6,7 +6,8 @@ import {
   ModelInstanceGroup_Kind as Kind,
   ModelInstanceGroupSchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
+import type { ModelFacts } from './model-facts.js'
 
 /** An engine of a model. */
 export interface Instance {
@@ -50,17 +51,13 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
   const owner = `instance group ${name} of model ${config.name}`
   if (kind === Kind.CPU) return 'cpu'
   if (kind === Kind.MODEL)
-    throw new Fault(
-      'UNSUPPORTED',
-      `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`,
-    )
+    throw unsupported(`${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`)
   if (config.backend === 'node')
     return ofNode(owner, kind === Kind.GPU ? 'kind KIND_GPU' : gpus.length > 0 ? 'gpus' : undefined)
   if (config.backend !== 'onnxruntime') return 'gpu'
   if (kind === Kind.AUTO && gpus.length === 0) return 'cpu'
   const wish = kind === Kind.AUTO ? 'gpus' : 'kind KIND_GPU'
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `${owner} has ${wish}, but onnxruntime runs on the CPU here: give backend: "tensorrt", which builds model.onnx for the GPU, or KIND_CPU without gpus`,
   )
 }
@@ -68,7 +65,7 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
 function ofNode(owner: string, onGpu: string | undefined): 'cpu' {
   if (onGpu === undefined) return 'cpu'
   const remedy = 'leave it out, or give KIND_CPU; what computes on a GPU is a model of its own, such as a model.plan'
-  throw new Fault('UNSUPPORTED', `${owner} has ${onGpu}, but JavaScript runs on the CPU: ${remedy}`)
+  throw unsupported(`${owner} has ${onGpu}, but JavaScript runs on the CPU: ${remedy}`)
 }
 
 /** As Triton: 1, and 2 of onnxruntime on the CPU. */
@@ -79,8 +76,7 @@ export function defaultCount(config: ModelConfig, kind: 'gpu' | 'cpu'): number {
 function lanesOf(config: ModelConfig, group: ModelInstanceGroup, kind: 'gpu' | 'cpu'): number {
   const count = group.count < 1 ? defaultCount(config, kind) : group.count
   if (count <= mostLanes) return count
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `Expected at most ${mostLanes} for instance_group.count of model ${config.name} but received ${count}`,
   )
 }
@@ -95,9 +91,65 @@ function profileOf(group: ModelInstanceGroup): 'auto' | number {
 export function profileNumbers({ name, profile: profiles }: ModelInstanceGroup): readonly number[] {
   return profiles.map((profile) => {
     if (/^\d{1,4}$/.test(profile)) return Number(profile)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `instance group ${name} specifies invalid profile ${profile}. The field should contain the string representation of a non-negative integer.`,
     )
   })
+}
+
+// instance_group with its defaults, held against the model.
+
+const mostGpu = 1023
+
+/** @throws Fault */
+export function completeInstances(config: ModelConfig, facts: ModelFacts, gpus: readonly number[]): void {
+  if (config.instanceGroup.length === 0)
+    config.instanceGroup = [create(ModelInstanceGroupSchema, { name: config.name })]
+  for (const [index, group] of config.instanceGroup.entries()) {
+    completeGroup(config, group, index, gpus)
+    checkGroup(config, group, facts)
+  }
+  instancesOf(config, gpus)
+}
+
+function completeGroup(config: ModelConfig, group: ModelInstanceGroup, index: number, gpus: readonly number[]): void {
+  group.name = groupName(config, group, index)
+  const kind = kindOf(config, group)
+  if (group.count < 1) group.count = defaultCount(config, kind)
+  group.kind = kind === 'cpu' ? Kind.CPU : Kind.GPU
+  if (kind === 'gpu' && group.gpus.length === 0) group.gpus = [...gpus]
+}
+
+function checkGroup(config: ModelConfig, group: ModelInstanceGroup, facts: ModelFacts): void {
+  const owner = `instance group ${group.name} of model ${config.name}`
+  if (group.kind === Kind.CPU && group.gpus.length > 0)
+    throw invalid(`${owner} has kind KIND_CPU but specifies one or more GPUs`)
+  if (group.kind === Kind.CPU && facts.format === 'plan')
+    throw invalid(
+      `${owner} has kind KIND_CPU, but the model is a TensorRT plan, which runs on a GPU: give KIND_GPU, or the model as model.onnx`,
+    )
+  if (group.kind === Kind.GPU && group.gpus.length === 0)
+    throw invalid(`${owner} has kind KIND_GPU but no GPUs are available`)
+  const odd = group.gpus.find((gpu) => gpu < 0 || gpu > mostGpu)
+  if (odd !== undefined)
+    throw invalid(`${owner} specifies invalid or unsupported gpu id ${odd}. Expected numbers from 0`)
+  checkProfiles(config, group, facts)
+}
+
+function checkProfiles(config: ModelConfig, group: ModelInstanceGroup, { inputs }: ModelFacts): void {
+  if (group.profile.length === 0) return
+  const owner = `instance group ${group.name} of model ${config.name}`
+  if (config.platform !== 'tensorrt_plan')
+    throw invalid(
+      `${owner} and platform ${config.platform} specifies profile field which is only supported for TensorRT models`,
+    )
+  const numbers = [...new Set(profileNumbers(group))]
+  const count = Math.max(1, ...inputs.map(({ profiles }) => profiles.length))
+  const beyond = numbers.find((number) => number >= count)
+  if (beyond !== undefined)
+    throw invalid(`${owner} specifies profile ${beyond}, but the model has profiles 0 to ${count - 1}`)
+  if (numbers.length > 1 && numbers.length < count)
+    throw unsupported(
+      `${owner} specifies the profiles ${numbers.join(', ')} of 0 to ${count - 1}, which is not served: give one of them, or none for the best of all in each batch`,
+    )
 }

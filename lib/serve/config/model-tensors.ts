@@ -10,10 +10,11 @@ import {
   ModelOutputSchema,
   ModelTensorReshapeSchema,
 } from '../../kserve/messages/model_config_pb.js'
-import { compareShape } from './model-shapes.js'
 import { configTypeOf, typeName } from './types.js'
-import { checkTensors } from './validate-tensors.js'
-import { Fault } from '../faults.js'
+import { checkTensors } from './validate.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
+import { profileNumbers } from './instances.js'
+import type { ProfileShapes } from '../../backend/backend.js'
 
 type Kind = 'input' | 'output'
 
@@ -30,22 +31,18 @@ export function completeTensors(config: ModelConfig, facts: ModelFacts, autoComp
   if (autoComplete && config.output.length === 0)
     config.output = facts.outputs.map(({ name }) => create(ModelOutputSchema, { name }))
   checkNames(config, facts)
-  const pairs = [...pairsOf('input', config.input, facts.inputs), ...pairsOf('output', config.output, facts.outputs)]
+  const pairs = [...pairsOf(config, 'input', facts.inputs), ...pairsOf(config, 'output', facts.outputs)]
   if (autoComplete) for (const pair of pairs) completeTensor(config, pair)
   checkTensors(config, true)
-  for (const { kind, tensor, facts: known } of pairs) {
-    checkType(config, kind, tensor, typeOf(config, known))
-    checkShapeTensor(config, kind, tensor, known)
-    compareShape(config, kind, tensor, known)
+  for (const pair of pairs) {
+    checkType(config, pair)
+    checkShapeTensor(config, pair)
+    compareShape(config, pair)
   }
 }
 
-function pairsOf(
-  kind: Kind,
-  tensors: readonly (ModelInput | ModelOutput)[],
-  known: readonly ModelTensorFacts[],
-): readonly Pair[] {
-  return tensors.flatMap((tensor) => {
+function pairsOf(config: ModelConfig, kind: Kind, known: readonly ModelTensorFacts[]): readonly Pair[] {
+  return config[kind].flatMap((tensor) => {
     const facts = known.find(({ name }) => name === tensor.name)
     return facts === undefined ? [] : [{ kind, tensor, facts }]
   })
@@ -64,14 +61,10 @@ function checkKnown(config: ModelConfig, kind: Kind, tensors: readonly ModelTens
   const given = config[kind].map(({ name }) => name)
   const stranger = given.find((name) => name !== '' && !known.includes(name))
   if (stranger !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
-      `unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`,
-    )
+    throw invalid(`unexpected inference ${kind} '${stranger}', allowed ${kind}s are: ${[...known].sort().join(', ')}`)
   const twice = given.find((name, index) => given.indexOf(name) !== index)
   if (twice !== undefined)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `Expected ${kind} '${twice}' once in the configuration of model '${config.name}' but received it twice`,
     )
 }
@@ -80,8 +73,7 @@ function otherNumber(config: ModelConfig, kind: Kind, known: readonly ModelTenso
   const given = config[kind]
   const list = (tensors: readonly { readonly name: string }[]): string =>
     tensors.map(({ name }) => name).join(', ') || 'none'
-  return new Fault(
-    'INVALID_ARG',
+  return invalid(
     `unable to load model '${config.name}', configuration expects ${given.length} ${kind}s, model provides ${known.length} ` +
       `(configuration: ${list(given)}; model: ${list(known)})`,
   )
@@ -105,37 +97,105 @@ function completeDims(config: ModelConfig, tensor: ModelInput | ModelOutput, { s
 function typeOf(config: ModelConfig, { name, dtype }: ModelTensorFacts): DataType {
   const type = configTypeOf(dtype)
   if (type !== undefined) return type
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `tensor '${name}' of model '${config.name}' is of type ${dtype}, which KServe has no name for: have the model cast it`,
   )
 }
 
-function checkType(
-  config: ModelConfig,
-  kind: Kind,
-  { name, dataType }: ModelInput | ModelOutput,
-  type: DataType,
-): void {
+function checkType(config: ModelConfig, { kind, tensor: { name, dataType }, facts }: Pair): void {
+  const type = typeOf(config, facts)
   if (dataType === type) return
   const [has, given] = [typeName(type), typeName(dataType)]
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `unexpected datatype ${has} for inference ${kind} '${name}', expecting ${given} for ${config.name}: the model has ${has}, the configuration ${given}`,
   )
 }
 
 /** Not every runtime tells which tensors are; those that may be have few whole numbers in one dimension. */
-function checkShapeTensor(
-  config: ModelConfig,
-  kind: Kind,
-  { name, isShapeTensor }: ModelInput | ModelOutput,
-  facts: ModelTensorFacts,
-): void {
+function checkShapeTensor(config: ModelConfig, { kind, tensor: { name, isShapeTensor }, facts }: Pair): void {
   const mayBe = facts.shape.length <= 1 && (facts.dtype === 'int32' || facts.dtype === 'int64')
   if (isShapeTensor && !facts.isShapeTensor && !mayBe)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `'${name}' is incorrectly specified as a shape tensor: ${kind} '${name}' of model '${config.name}' is ${facts.dtype} [${facts.shape.join(',')}]`,
     )
+}
+
+/** Holds dims of a configuration against the shape that the model has. */
+function compareShape(config: ModelConfig, pair: Pair): void {
+  const { kind, tensor, facts } = pair
+  const { shape } = facts
+  const isBatched = config.maxBatchSize > 0 && !tensor.isShapeTensor
+  refuseEmptyReshape(config, pair)
+  if (isBatched && shape[0] !== -1) throw withoutBatches(config, pair)
+  const given = (tensor.reshape?.shape ?? tensor.dims).map(Number)
+  const full = isBatched ? [-1, ...given] : given
+  if (full.length !== shape.length || !shape.every((size, index) => size === -1 || size === full[index]))
+    throw otherShape(config, pair, full, isBatched)
+  if (kind === 'input' && !tensor.isShapeTensor) checkRanges(config, tensor.name, usedProfiles(config, facts), full)
+}
+
+/** The profiles that instances may take: those that they name, or all. */
+export function usedProfiles(config: ModelConfig, { profiles }: ModelTensorFacts): readonly ProfileShapes[] {
+  const named = new Set(config.instanceGroup.flatMap(profileNumbers))
+  return named.size === 0 || config.instanceGroup.some(({ profile }) => profile.length === 0)
+    ? profiles
+    : profiles.filter((_, index) => named.has(index))
+}
+
+/** A model's scalar is one element to clients; any other tensor of a model without batches has a shape. */
+function refuseEmptyReshape(config: ModelConfig, { kind, tensor: { name, reshape }, facts }: Pair): void {
+  if (config.maxBatchSize > 0 || reshape === undefined || reshape.shape.length > 0 || facts.shape.length === 0) return
+  throw invalid(
+    `model ${kind} '${name}' cannot have empty reshape for non-batching model as scalar tensors are not supported for ${config.name}`,
+  )
+}
+
+function withoutBatches(config: ModelConfig, { kind, tensor: { name }, facts: { shape } }: Pair): Fault {
+  return invalid(
+    `autofill failed for model '${config.name}': model does not support batching while non-zero max_batch_size is specified: ` +
+      `max_batch_size is ${config.maxBatchSize}, and ${kind} '${name}' of the model has the shape ${listing(shape)}, whose first dimension is not -1`,
+  )
+}
+
+function otherShape(
+  { name: model }: ModelConfig,
+  { tensor: { name }, facts: { shape } }: Pair,
+  full: readonly number[],
+  isBatched: boolean,
+): Fault {
+  const how = isBatched
+    ? `an initial batch dimension because max_batch_size > 0 followed by the explicit tensor shape, making complete shape ${listing(full)}`
+    : `shape ${listing(full)}`
+  return invalid(
+    `model '${model}', tensor '${name}': the model expects ${shape.length} dimensions (shape ${listing(shape)}) but the model configuration specifies ${full.length} dimensions (${how})`,
+  )
+}
+
+/** One of the profiles has to take each size; max_batch_size is not beyond all of them. */
+function checkRanges(
+  config: ModelConfig,
+  name: string,
+  profiles: readonly ProfileShapes[],
+  full: readonly number[],
+): void {
+  if (profiles.length === 0) return
+  const rows = Math.max(...profiles.map(({ max }) => max[0] ?? 0))
+  if (config.maxBatchSize > rows)
+    throw invalid(
+      `unable to load model '${config.name}', configuration specified max-batch ${config.maxBatchSize} but TensorRT engine only supports max-batch ${rows} (input '${name}')`,
+    )
+  const beyond = profiles.map(({ min, max }) =>
+    full.findIndex((size, index) => size !== -1 && (size < (min[index] ?? 0) || size > (max[index] ?? 0))),
+  )
+  const [dimension = -1] = beyond
+  const [first] = profiles
+  if (first === undefined || beyond.includes(-1)) return
+  throw invalid(
+    `model configuration specified invalid shape for input '${name}' for model ${config.name}. Error details: model expected the shape of dimension ${dimension} ` +
+      `to be between ${first.min[dimension] ?? 0} and ${first.max[dimension] ?? 0} but received ${full[dimension] ?? 0}`,
+  )
+}
+
+function listing(shape: readonly number[]): string {
+  return `[${shape.join(',')}]`
 }

@@ -1,9 +1,8 @@
 // A model's configuration from the text of a config.pbtxt, or from the JSON of a load's parameter.
-import { fromJson, type JsonValue } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { fromText } from '@bufbuild/protobuf/txtpb'
-import { withEnumNames } from './enum-names.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 
 /** The most characters of a configuration: far beyond any that a person writes. */
 const mostCharacters = 4 * 1024 * 1024
@@ -16,15 +15,12 @@ const mostCharacters = 4 * 1024 * 1024
  */
 export function readConfigText(text: string, file: string): ModelConfig {
   if (text.length > mostCharacters)
-    throw new Fault(
-      'INVALID_ARG',
-      `Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`,
-    )
+    throw invalid(`Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`)
   try {
     return fromText(ModelConfigSchema, text)
   } catch (error) {
     const reason = reasonOf(error)
-    throw new Fault('INVALID_ARG', `Cannot read ${file}, line ${lineOf(text, reason)}: ${reason}`, error)
+    throw invalid(`Cannot read ${file}, line ${lineOf(text, reason)}: ${reason}`, error)
   }
 }
 
@@ -37,7 +33,7 @@ export function readConfigJson(text: string): ModelConfig {
   try {
     return fromJson(ModelConfigSchema, withEnumNames(ModelConfigSchema, JSON.parse(text) as JsonValue))
   } catch (error) {
-    throw new Fault('INVALID_ARG', `Invalid config override: ${reasonOf(error)}`, error)
+    throw invalid(`Invalid config override: ${reasonOf(error)}`, error)
   }
 }
 
@@ -69,4 +65,33 @@ function lineOf(text: string, reason: string): number {
     else before = middle
   }
   return from
+}
+
+// JSON with the names of enumerations as the proto has them, from names in any case.
+
+/** A copy; what is no JSON of the message stays as it is, for the reader to refuse. */
+export function withEnumNames(message: DescMessage, json: JsonValue): JsonValue {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json
+  const fields = Object.entries(json).map(
+    ([name, value]) => [name, fieldWithNames(fieldNamed(message, name), value)] as const,
+  )
+  return Object.fromEntries(fields)
+}
+
+function fieldNamed(message: DescMessage, name: string): DescField | undefined {
+  return message.fields.find((field) => field.name === name || field.jsonName === name)
+}
+
+function fieldWithNames(field: DescField | undefined, json: JsonValue): JsonValue {
+  if (field === undefined) return json
+  if (field.fieldKind === 'list' && Array.isArray(json)) return json.map((element) => valueWithNames(field, element))
+  if (field.fieldKind !== 'map' || typeof json !== 'object' || json === null || Array.isArray(json))
+    return valueWithNames(field, json)
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, valueWithNames(field, value)]))
+}
+
+function valueWithNames(field: DescField, json: JsonValue): JsonValue {
+  if (field.message !== undefined) return withEnumNames(field.message, json)
+  if (field.enum === undefined || typeof json !== 'string') return json
+  return field.enum.values.find(({ name }) => name === json.toUpperCase())?.name ?? json
 }

@@ -2,10 +2,18 @@
 // what runs.
 import type { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
+import { TensorRTError } from '../../errors.js'
 import { Fault, faultOf } from '../faults.js'
+import type { FailureKind } from '../models/counters.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from '../models/engine-steps.js'
-import { type CheckedRequest, hasRows, type RequestRules, type TensorRule } from '../models/request-checks.js'
-import { clientShape, modelShape } from '../models/shapes.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  hasRows,
+  modelShape,
+  type RequestRules,
+  type TensorRule,
+} from '../models/request-checks.js'
 import type { EnsembleGraph } from './graph.js'
 import { type Plan, planOf } from './plan.js'
 import { type Given, runSteps, shapeFor, type StepRunner } from './run.js'
@@ -94,4 +102,16 @@ export class EnsembleCore {
 export function stepFault(ensemble: string, error: unknown): Fault {
   const { kind, message } = faultOf(error)
   return new Fault(kind, `in ensemble '${ensemble}', ${message}`, error)
+}
+
+/** By what a step's queue refused it with, however deep. */
+export function failureKind(error: unknown, wasCut: boolean): FailureKind {
+  if (wasCut) return 'cancelledRunning'
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_FULL') return 'rejected'
+    if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_TIMEOUT') return 'queueTimeout'
+    if (at.message.endsWith('Exceeds maximum queue size')) return 'rejected'
+    if (at.message.endsWith('Request timeout expired')) return 'queueTimeout'
+  }
+  return faultOf(error).kind === 'INVALID_ARG' ? 'invalid' : 'failed'
 }

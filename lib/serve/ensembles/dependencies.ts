@@ -1,6 +1,6 @@
 // Which ensembles a change of a model is a matter of: those that have it as a step go on with the new one, or hinder
 // it.
-import { Fault, faultOf } from '../faults.js'
+import { faultOf, invalid } from '../faults.js'
 import type { Generation, ModelEntry } from '../models/entry.js'
 import type { LoadedVersion, StepSource } from '../models/servable.js'
 import { modelsOf } from './graph.js'
@@ -105,10 +105,7 @@ export class Dependencies implements StepSource {
   async waitFor<T>(ensemble: string, model: string, load: () => Promise<T>): Promise<T> {
     if (this.#leads(model, ensemble)) {
       const middle = this.#waiting.get(model)?.includes(ensemble) === true ? '' : '... -> '
-      throw new Fault(
-        'INVALID_ARG',
-        `circular dependency between ensembles: ${ensemble} -> ${middle}${model} -> ${ensemble}`,
-      )
+      throw invalid(`circular dependency between ensembles: ${ensemble} -> ${middle}${model} -> ${ensemble}`)
     }
     const models = this.#waiting.get(ensemble) ?? []
     this.#waiting.set(ensemble, [...models, model])

@@ -2,7 +2,7 @@
 // Triton's where it has one.
 import type { DataType, ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { typeName } from '../config/types.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import { type EnsembleGraph, type GraphStep, stepText } from './graph.js'
 
 /** One place that gives or takes a tensor. */
@@ -63,7 +63,7 @@ function checkBatch(
   { maxBatchSize: most }: ModelConfig,
 ): void {
   if (most === 0 || most >= maxBatchSize) return
-  throw wrong(
+  throw invalid(
     `ensemble ${ensemble} allows maximum batch size ${maxBatchSize}, but it contains model ${step.model} which only allows maximum batch size to be ${most}: ${stepText(step)}`,
   )
 }
@@ -72,24 +72,24 @@ function checkMaps(ensemble: string, step: GraphStep, { input, output }: ModelCo
   const of = `model ${step.model}: ${stepText(step)}`
   for (const [name, tensor] of step.inputs)
     if (!input.some((each) => each.name === name))
-      throw wrong(
+      throw invalid(
         `in ensemble ${ensemble}, ensemble tensor ${tensor} is mapping to non-existing input ${name} in ${of}`,
       )
   const missing = input.find(({ name }) => !step.inputs.has(name))
   if (missing !== undefined)
-    throw wrong(
+    throw invalid(
       `in ensemble ${ensemble}, input ${missing.name} in model ${step.model} is not mapped to any ensemble tensors: ${stepText(step)}`,
     )
   for (const [name, tensor] of step.outputs)
     if (!output.some((each) => each.name === name))
-      throw wrong(
+      throw invalid(
         `in ensemble ${ensemble}, ensemble tensor ${tensor} is mapped from non-existing output ${name} in ${of}`,
       )
 }
 
 function checkPair(ensemble: string, tensor: string, one: End, other: End): void {
   const differs = (what: string, of: (end: End) => string): Fault =>
-    wrong(
+    invalid(
       `in ensemble ${ensemble}, ensemble tensor ${tensor}: inconsistent ${what}: ${of(one)} is inferred from model ${one.model} while ${of(other)} is inferred from model ${other.model}: ` +
         `${one.what} and ${other.what}`,
     )
@@ -101,8 +101,4 @@ function checkPair(ensemble: string, tensor: string, one: End, other: End): void
 /** Whether there is a shape that is both. */
 function meet(one: readonly bigint[], other: readonly bigint[]): boolean {
   return one.length === other.length && one.every((size, i) => size === -1n || other[i] === -1n || size === other[i])
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
 }

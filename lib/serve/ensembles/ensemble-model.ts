@@ -5,7 +5,6 @@ import type { Cut } from '../../base/cancellation.js'
 import { Turns } from '../../base/turns.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { tensorsOf } from '../config/tensors.js'
 import { TensorRTError } from '../../errors.js'
 import {
   type EngineStep,
@@ -14,24 +13,13 @@ import {
   type PlacedRequest,
   type PlacedTensor,
 } from '../models/engine-steps.js'
-import { checkRequest, type CheckedRequest, type RequestRules } from '../models/request-checks.js'
-import { rulesOf } from '../models/rules.js'
-import type {
-  EnsembleLinks,
-  LoadedVersion,
-  ServableRequest,
-  ServableTensor,
-  Slot,
-  StepSource,
-} from '../models/servable.js'
-import type { ModelSettings } from '../models/settings.js'
-import { Visits } from '../models/visits.js'
-import { within } from '../node/node-model.js'
-import { defaultExitTimeoutMs, type NodeSettings } from '../node/settings.js'
+import { type CheckedRequest, checkRequest } from '../models/request-checks.js'
+import type { EnsembleLinks, LoadedVersion, ServableRequest, Slot, StepSource } from '../models/servable.js'
+import { defaultExitTimeoutMs, type ModelSettings } from '../models/settings.js'
 import { readLabels } from '../repository/labels.js'
 import type { ModelFolder } from '../repository/folder.js'
-import { EnsembleCore, stepFault } from './core.js'
-import { EnsembleCounts, failureKind, type FailureKind } from './counts.js'
+import { EnsembleCore, failureKind, stepFault } from './core.js'
+import { type CountedRun, type FailureKind, RunCounts } from '../models/counters.js'
 import { checkEnds } from './ends.js'
 import { findSteps } from './find.js'
 import type { EnsembleGraph } from './graph.js'
@@ -40,6 +28,8 @@ import { runnersOf } from './steps.js'
 import { EnsembleThreads } from './threads/ensemble-threads.js'
 import { type ThreadPlan, threadPlanOf } from './threads/thread-plan.js'
 import { PlacedValue, wireOf } from './values.js'
+import { LoadedModel } from '../models/loaded-model.js'
+import type { Fault } from '../faults.js'
 
 /** What stays of a version of an ensemble when another version takes the place of one of its steps. */
 interface Parts {
@@ -48,7 +38,7 @@ interface Parts {
   readonly graph: EnsembleGraph
   /** Of the configuration's own files. */
   readonly labels: ReadonlyMap<string, readonly string[]>
-  readonly counts: EnsembleCounts
+  readonly counts: RunCounts
   /** For each step; empty without a limit. */
   readonly gates: readonly Turns[]
   readonly copies: Copies
@@ -64,7 +54,7 @@ interface Copies {
 }
 
 /** What threads are started with. */
-export type EnsembleSettings = NodeSettings & Pick<ModelSettings, 'onWarning' | 'slotBytesKept'>
+export type EnsembleSettings = Omit<ModelSettings, 'autoComplete' | 'engine'>
 
 export interface EnsembleOptions {
   readonly folder: ModelFolder
@@ -75,24 +65,16 @@ export interface EnsembleOptions {
   readonly settings?: EnsembleSettings | undefined
 }
 
-export class EnsembleModel implements LoadedVersion, EngineStep {
-  readonly name: string
-  readonly version: string
-  readonly config: ModelConfig
-  readonly inputs: ReadonlyMap<string, ServableTensor>
-  readonly outputs: ReadonlyMap<string, ServableTensor>
+export class EnsembleModel extends LoadedModel implements EngineStep {
   /** Of its engines, those of ensembles among its steps too. */
   readonly devices: readonly number[]
   readonly ensemble: EnsembleLinks
   readonly #parts: Parts
   /** Of each step. */
   readonly models: readonly LoadedVersion[]
-  readonly rules: RequestRules
   readonly #core: EnsembleCore
   readonly #runners: readonly StepRunner<PlacedValue>[]
-  readonly #visits: Visits
   #threads: EnsembleThreads | undefined
-  #closing: Promise<void> | undefined
   /** Requests hold the versions of all steps, from the first that comes to the last that goes. */
   readonly #held: (() => void)[] = []
 
@@ -110,7 +92,7 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
       labels,
       gates,
       settings,
-      counts: new EnsembleCounts(),
+      counts: new RunCounts(),
       copies: { tensors: 0, bytes: 0 },
     }
     return new EnsembleModel({ ...parts, prepared: new Set() }, findSteps(graph, source))
@@ -120,17 +102,10 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     const { config, graph, labels, version } = parts
     const configs = models.map((model) => model.config)
     checkEnds(graph, config, configs)
-    this.name = graph.name
-    this.version = version
-    this.config = config
+    super(graph.name, version, config, withStepLabels(graph, models, labels))
     this.#parts = parts
     this.models = models
-    const { inputs, outputs } = tensorsOf(config, withStepLabels(graph, models, labels))
-    this.inputs = inputs
-    this.outputs = outputs
     this.devices = [...new Set(models.flatMap((model) => (isEngineStep(model) ? model.devices : [])))]
-    this.rules = rulesOf(graph.name, config, inputs, outputs)
-    this.#visits = new Visits(graph.name, version)
     this.#core = new EnsembleCore(graph, this.rules, parts.gates)
     this.#runners = runnersOf(models)
     this.ensemble = {
@@ -195,15 +170,14 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     return this.#threads?.pending ?? 0
   }
 
-  /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
-  get failure(): string | undefined {
-    return this.#threads?.failure?.message
+  protected override get broken(): Fault | undefined {
+    return this.#threads?.failure
   }
 
   /** A request that another ensemble's thread has run. */
   addAnswer(rows: number, ns: number): void {
     this.#parts.counts.lastInference = Date.now()
-    this.#parts.counts.succeeded(rows, ns)
+    this.#parts.counts.ran(runOf(rows, ns))
   }
 
   /** The same of one that failed. */
@@ -211,16 +185,8 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     this.#parts.counts.failed(kind)
   }
 
-  get platform(): string {
-    return this.config.platform
-  }
-
   get lastInference(): number {
     return this.#parts.counts.lastInference
-  }
-
-  get inFlight(): number {
-    return this.#visits.inFlight
   }
 
   get invalid(): number {
@@ -251,8 +217,8 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
   }
 
   async inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
-    this.#refuseFailed()
-    const leave = this.#hold(this.#visits.inside())
+    this.refuseBroken()
+    const leave = this.#hold(this.visits.inside())
     try {
       const checked = checkRequest(this.rules, request)
       this.#parts.counts.lastInference = Date.now()
@@ -272,7 +238,7 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     try {
       const answer = await this.#run(checked, request, cut)
       cut.throwIfHappened()
-      counts.succeeded(checked.rows, Math.round((performance.now() - begun) * 1e6))
+      counts.ran(runOf(checked.rows, Math.round((performance.now() - begun) * 1e6)))
       return answer
     } catch (error) {
       counts.failed(failureKind(error, cut.happened))
@@ -292,16 +258,16 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     return this.#threads.infer({ id, priority, timeoutUs, parameters, outputs, inputs }, cut)
   }
 
-  enter(): () => void {
-    this.#refuseFailed()
-    return this.#hold(this.#visits.enter())
+  override enter(): () => void {
+    this.refuseBroken()
+    return this.#hold(this.visits.enter())
   }
 
   /** @throws Fault UNAVAILABLE where a step is being closed */
   #hold(leave: () => void): () => void {
     const left = (): void => {
       leave()
-      if (this.#visits.inFlight === 0) for (const leaveStep of this.#held.splice(0)) leaveStep()
+      if (this.visits.inFlight === 0) for (const leaveStep of this.#held.splice(0)) leaveStep()
     }
     if (this.#held.length > 0) return left
     try {
@@ -313,27 +279,18 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     return left
   }
 
-  #refuseFailed(): void {
-    const failure = this.#threads?.failure
-    if (failure !== undefined) throw failure
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close())
-  }
-
   /** Requests under way, and after them a thread that is still at work, have the same limit together. */
-  async #close(): Promise<void> {
-    const threads = this.#threads
-    if (threads === undefined) await this.#visits.end()
-    else {
-      const { exitTimeoutMs: limit = defaultExitTimeoutMs } = this.#parts.settings
-      const begun = performance.now()
-      await within(limit, this.#visits.end())
-      await threads.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
-    }
-    this.#parts.prepared.delete(this)
+  protected async end(): Promise<void> {
+    const { settings, prepared } = this.#parts
+    if (this.#threads === undefined) await this.visits.end()
+    else await this.#threads.end(await this.endVisits(settings.exitTimeoutMs ?? defaultExitTimeoutMs))
+    prepared.delete(this)
   }
+}
+
+/** A request is in no queue of the ensemble's own: all its time is that of its steps, which count for themselves. */
+function runOf(rows: number, ns: number): CountedRun {
+  return { rows, requests: 1, answeredRows: rows, queueNs: 0, inputNs: 0, computeNs: ns, outputNs: 0 }
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -1,5 +1,5 @@
 // The versions of models that an ensemble is made of. Texts are Triton's.
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import type { LoadedVersion, StepSource } from '../models/servable.js'
 import type { EnsembleGraph, GraphStep } from './graph.js'
 import { withStep } from './step-text.js'
@@ -21,7 +21,7 @@ export function findSteps(graph: EnsembleGraph, source: StepSource): readonly Lo
 export function stepFailure(graph: EnsembleGraph, model: string, isReady: boolean, reason: string): Fault {
   const step = graph.steps.find((each) => each.model === model) as GraphStep
   const what = isReady ? 'whose new version is not loaded' : 'which has no loaded version'
-  return wrong(
+  return invalid(
     withStep(
       `ensemble '${graph.name}' depends on '${model}' ${what}. Model '${model}' loading failed with error: ${reason}`,
       step,
@@ -33,17 +33,13 @@ function missing({ name }: EnsembleGraph, step: GraphStep, isReady: boolean, fai
   const depends = `ensemble '${name}' depends on '${step.model}'`
   const latest = step.version === '0' ? ' (which is what no model_version means): -1 is the latest one' : ''
   if (isReady)
-    return wrong(withStep(`${depends} whose required version ${step.version ?? ''} is not loaded${latest}`, step))
+    return invalid(withStep(`${depends} whose required version ${step.version ?? ''} is not loaded${latest}`, step))
   if (failure !== '')
-    return wrong(
+    return invalid(
       withStep(
         `${depends} which has no loaded version. Model '${step.model}' loading failed with error: ${failure}`,
         step,
       ),
     )
-  return wrong(withStep(`ensemble ${name} contains models that are not available or ambiguous: ${step.model}`, step))
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
+  return invalid(withStep(`ensemble ${name} contains models that are not available or ambiguous: ${step.model}`, step))
 }

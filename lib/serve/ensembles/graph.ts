@@ -2,7 +2,7 @@
 // it has one.
 import type { ModelConfig, ModelEnsembling_Step as ConfigStep } from '../../kserve/messages/model_config_pb.js'
 import { completeEnsemble } from '../config/ensemble.js'
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 import { stepText } from './step-text.js'
 
 export { stepText } from './step-text.js'
@@ -35,7 +35,7 @@ export interface EnsembleGraph {
 export function ensembleGraph(config: ModelConfig): EnsembleGraph {
   const { step, maxInflightRequests } = completeEnsemble(config)
   const { name } = config
-  if (step.length === 0) throw wrong(`must specify 'step' for ensemble '${name}'`)
+  if (step.length === 0) throw invalid(`must specify 'step' for ensemble '${name}'`)
   const graph: EnsembleGraph = {
     name,
     inputs: config.input.map((input) => input.name),
@@ -60,17 +60,14 @@ function stepOf(
   { modelName, modelVersion, inputMap, outputMap, modelNamespace }: ConfigStep,
   index: number,
 ): GraphStep {
-  if (modelName === '') throw wrong(`must specify 'model_name' in step ${index} of ensemble '${ensemble}'`)
+  if (modelName === '') throw invalid(`must specify 'model_name' in step ${index} of ensemble '${ensemble}'`)
   const owner = `step ${index} of ensemble '${ensemble}' (model '${modelName}')`
-  if (Object.keys(inputMap).length === 0) throw wrong(`must specify 'input_map' in ${owner}`)
-  if (Object.keys(outputMap).length === 0) throw wrong(`must specify 'output_map' in ${owner}`)
+  if (Object.keys(inputMap).length === 0) throw invalid(`must specify 'input_map' in ${owner}`)
+  if (Object.keys(outputMap).length === 0) throw invalid(`must specify 'output_map' in ${owner}`)
   if (modelNamespace !== '')
-    throw new Fault(
-      'UNSUPPORTED',
-      `model_namespace of ${owner} is not served: names of models are unique, leave it out`,
-    )
+    throw unsupported(`model_namespace of ${owner} is not served: names of models are unique, leave it out`)
   if (modelName === ensemble)
-    throw wrong(`circular dependency between ensembles: ${ensemble} -> ${ensemble}: ${owner} is the ensemble itself`)
+    throw invalid(`circular dependency between ensembles: ${ensemble} -> ${ensemble}: ${owner} is the ensemble itself`)
   return {
     index,
     model: modelName,
@@ -87,12 +84,12 @@ function checkGivers({ name, inputs, steps }: EnsembleGraph): void {
     for (const [output, tensor] of step.outputs) {
       const other = givers.get(tensor)
       if (other !== undefined)
-        throw wrong(
+        throw invalid(
           `ensemble tensor '${tensor}' can appear in an output map only once for ensemble '${name}' step ${step.index}: ` +
             `output '${output}' of ${stepText(step)} and an output of ${stepText(other)} are mapped to it`,
         )
       if (inputs.includes(tensor))
-        throw wrong(
+        throw invalid(
           `ensemble tensor '${tensor}' is an input of ensemble '${name}', and output '${output}' of ${stepText(step)} is mapped to it: it can come from one of them`,
         )
       givers.set(tensor, step)
@@ -103,7 +100,7 @@ function checkInputs({ name, inputs, steps }: EnsembleGraph): void {
   const used = new Set(steps.flatMap(({ inputs: mapped }) => [...mapped.values()]))
   const unused = inputs.find((input) => !used.has(input))
   if (unused !== undefined)
-    throw wrong(
+    throw invalid(
       `ensemble input '${unused}' for ensemble ${name}' is not used: map it to an input of a step, or leave it out`,
     )
 }
@@ -123,7 +120,7 @@ function checkOrder(graph: EnsembleGraph): void {
   const unwritten = outputs.find((output) => !ready.has(output))
   if (stuck.length > 0) throw stuckFault(graph, stuck, ready, unwritten)
   if (unwritten !== undefined)
-    throw wrong(`ensemble output '${unwritten}' for ensemble ${name}' is not used: no step has it in its output_map`)
+    throw invalid(`ensemble output '${unwritten}' for ensemble ${name}' is not used: no step has it in its output_map`)
 }
 
 function stuckFault(
@@ -139,7 +136,7 @@ function stuckFault(
       unwritten === undefined
         ? `ensemble tensor '${tensor}' is unused in ensemble '${name}'`
         : `output '${unwritten}' for ensemble '${name}' is not written: ${seen}`
-    return wrong(`${text}: ${why}`)
+    return invalid(`${text}: ${why}`)
   }
   for (const step of stuck)
     for (const [input, tensor] of step.inputs)
@@ -176,11 +173,7 @@ function checkUse({ name, outputs, steps }: EnsembleGraph): void {
   for (const step of steps)
     for (const [output, tensor] of step.outputs)
       if (!used.has(tensor))
-        throw wrong(
+        throw invalid(
           `ensemble tensor '${tensor}' is unused in ensemble '${name}': output '${output}' of ${stepText(step)} is mapped to it, and nothing takes it`,
         )
-}
-
-function wrong(message: string): Fault {
-  return new Fault('INVALID_ARG', message)
 }

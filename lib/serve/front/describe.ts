@@ -1,5 +1,5 @@
 // What front-ends tell of a server and of its models.
-import { Fault } from '../faults.js'
+import { type Fault, invalid, unsupported } from '../faults.js'
 import type { Servable, Snapshot } from '../models/servable.js'
 
 /** The extensions that are there, by Triton's names: perf_analyzer asks for statistics only where they are. */
@@ -41,13 +41,13 @@ export function metadataOf(snapshot: Snapshot, name: string, version: string | u
 /** All versions that are ready unless one is named. @throws Fault INVALID_ARG */
 export function versionsOf(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
   const versions = snapshot.versions(name)
-  if (versions.length === 0) throw new Fault('INVALID_ARG', `requested model '${name}' is not available`)
+  if (versions.length === 0) throw invalid(`requested model '${name}' is not available`)
   if (version === undefined) return versions.map((one) => snapshot.find(name, one))
   if (versions.includes(version)) return [snapshot.find(name, version)]
-  throw new Fault('INVALID_ARG', `requested model version is not available for model '${name}'`)
+  throw invalid(`requested model version is not available for model '${name}'`)
 }
 
 /** Fault UNSUPPORTED of an extension that Triton has and this server has not. */
 export function notServed(what: string): Fault {
-  return new Fault('UNSUPPORTED', `${what} not supported by this server`)
+  return unsupported(`${what} not supported by this server`)
 }

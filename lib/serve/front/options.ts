@@ -1,9 +1,7 @@
 // What front-ends have in common.
 import type { Budget } from './budget.js'
-import type { ServeLog } from './log.js'
 import type { FaultKind } from '../faults.js'
-import type { ModelControl } from '../models/control.js'
-import type { Servable } from '../models/servable.js'
+import type { ModelControl, Servable } from '../models/servable.js'
 import type { RestrictedCategory, Statistics } from '../public-types.js'
 
 /** All of them. */
@@ -64,3 +62,14 @@ export interface FrontEndParts {
   /** Of all front-ends together. */
   readonly budget?: Budget | undefined
 }
+
+/** Where a server tells what it does: lines with fields. */
+export interface ServeLog {
+  info(fields: LogFields, text: string): void
+  warn(fields: LogFields, text: string): void
+  error(fields: LogFields, text: string): void
+  /** Kept from `--log-verbose=LEVEL` on. */
+  verbose(level: 1, fields: LogFields, text: string): void
+}
+
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>

@@ -1,8 +1,7 @@
 // Outputs of a model as an answer. The tensors stay where they are: they are copied when the answer is sent.
-import type { NewInferInput } from '../../kserve/infer-request.js'
 import type { NewInferResponse } from '../../kserve/infer-response.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { encoded, type EncodedOutput, type OutputJob, roughWork } from '../http/outputs.js'
+import { type Part, partsOf } from '../http/outputs.js'
 import type { Servable } from '../models/servable.js'
 import type { InferDocument } from '../wire/document.js'
 import type { GrpcFront } from './call.js'
@@ -14,13 +13,20 @@ export function responseOf(
   tensors: readonly WireTensor[],
   front: Pick<GrpcFront, 'worker' | 'workerBytes'>,
 ): NewInferResponse | Promise<NewInferResponse> {
-  const hasClasses = document.outputs?.some(({ classes }) => classes > 0) === true
-  if (hasClasses) return classifiedResponse(servable, document, tensors, front)
+  if (document.outputs?.some(({ classes }) => classes > 0) !== true)
+    return response(servable, document, tensors, tensors.map(({ bytes }) => bytes)) // prettier-ignore
+  const parts = partsOf(servable, document, tensors, front)
+  return parts instanceof Promise
+    ? parts.then((done) => classified(servable, document, done))
+    : classified(servable, document, parts)
+}
+
+function classified(servable: Servable, document: InferDocument, parts: readonly Part[]): NewInferResponse {
   return response(
     servable,
     document,
-    tensors,
-    tensors.map(({ bytes }) => bytes),
+    parts.map(({ job, output: { datatype, shape } }) => ({ name: job.tensor.name, datatype, shape })),
+    parts.map(({ output }) => output.content as Uint8Array),
   )
 }
 
@@ -31,33 +37,4 @@ function response(
   rawOutputContents: readonly Uint8Array[],
 ): NewInferResponse {
   return { modelName, modelVersion, id, outputs, rawOutputContents }
-}
-
-async function classifiedResponse(
-  servable: Servable,
-  document: InferDocument,
-  tensors: readonly WireTensor[],
-  { worker, workerBytes }: Pick<GrpcFront, 'worker' | 'workerBytes'>,
-): Promise<NewInferResponse> {
-  const jobs = tensors.map((tensor) => jobOf(servable, document, tensor))
-  const classified = jobs.filter(({ classes }) => classes !== undefined)
-  const isLong = classified.reduce((sum, job) => sum + roughWork(job), 0) > workerBytes
-  const done = isLong ? await worker.write(classified) : classified.map((job) => encoded(job))
-  const outputs: NewInferInput[] = []
-  const rawOutputContents: Uint8Array[] = []
-  let next = 0
-  for (const { tensor, classes } of jobs) {
-    const { datatype, shape, content }: EncodedOutput =
-      classes === undefined ? { ...tensor, content: tensor.bytes } : done[next++]!
-    outputs.push({ name: tensor.name, datatype, shape })
-    rawOutputContents.push(content as Uint8Array)
-  }
-  return response(servable, document, outputs, rawOutputContents)
-}
-
-function jobOf({ outputs, config }: Servable, { outputs: wanted }: InferDocument, tensor: WireTensor): OutputJob {
-  const most = wanted?.find(({ name }) => name === tensor.name)?.classes ?? 0
-  const classes =
-    most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
-  return { tensor, classes, isBinary: true }
 }

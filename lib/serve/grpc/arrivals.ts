@@ -3,10 +3,8 @@
 // that are looked for here, bytes count once their message is whole.
 import type { Server, ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session } from 'node:http2'
-import type { Account, Budget } from '../front/budget.js'
-import { OverBudget } from '../front/budget.js'
-import { acceptHeader } from './compression.js'
-import { Decompression, isDecompressed } from './decompression.js'
+import { type Account, type Budget, OverBudget } from '../front/budget.js'
+import { acceptHeader, Decompression, isDecompressed } from './compression.js'
 import { Fault } from '../faults.js'
 import { grpcCodes, type GrpcStatus, statusOf } from './status.js'
 import { FrameProgress, type Sender, type Unfinished } from './unfinished.js'

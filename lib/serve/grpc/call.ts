@@ -3,9 +3,10 @@
 import type { Cut } from '../../base/cancellation.js'
 import type { EncodedMessage } from '../../kserve/wire/encoded.js'
 import type { Account, Budget } from '../front/budget.js'
-import type { FrontEndParts } from '../front/options.js'
+import type { FrontEndParts, HeaderRule } from '../front/options.js'
 import type { JsonWorker } from '../http/json-worker.js'
 import type { GrpcStatus } from './status.js'
+import type { GrpcServeOptions, RestrictedCategory } from '../public-types.js'
 
 /** A message to be sent, in one piece or not yet. */
 export type Outgoing = Uint8Array | EncodedMessage
@@ -54,3 +55,32 @@ export interface GrpcFront {
   end(): void
   readTogether(): Promise<void> | undefined
 }
+
+/** PEM. */
+export interface GrpcTls {
+  readonly cert: Buffer
+  readonly key: Buffer
+  /** Of whoever signs the certificates of clients. */
+  readonly root: Buffer | undefined
+  /** Clients have to have one. */
+  readonly mutual: boolean
+}
+
+/** Of {@link GrpcServeOptions} what needs no preparation, and what all front-ends have. */
+export interface GrpcOptions extends FrontEndParts, Omit<GrpcServeOptions, 'address' | 'port' | 'restricted' | 'tls'> {
+  readonly address: string
+  /** 0: one that is free. */
+  readonly port: number
+  /**
+   * Milliseconds for what a client sends: a request from its head to its end, a message of a stream from its first byte
+   * to its last.
+   */
+  readonly messageTimeoutMs?: number | undefined
+  /** Of all requests and answers that are under way, where there is no budget that others share. */
+  readonly maxInFlightBytes?: number | undefined
+  readonly restricted?: ReadonlyMap<RestrictedCategory, HeaderRule> | undefined
+  readonly tls?: GrpcTls | undefined
+}
+
+/** How much the answers to inferences are compressed where a client takes that; `none`: not at all. */
+export type CompressionLevel = NonNullable<GrpcServeOptions['compressionLevel']>

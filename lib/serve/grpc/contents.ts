@@ -1,8 +1,7 @@
 // Elements of `contents`, as numbers of protobuf, to bytes: each arrives as it was sent, or is refused.
 import type { ContentsElements, ContentsKind, TensorContents } from '../../kserve/tensor-contents.js'
-import type { Datatype } from '../../kserve/tensor.js'
-import { datatypes, elementBytes } from '../../kserve/tensor.js'
-import { Fault } from '../faults.js'
+import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
+import { invalid } from '../faults.js'
 
 /** Where the elements of a data type are. */
 const kindOf: { readonly [datatype in Datatype]?: ContentsKind } = {
@@ -50,9 +49,8 @@ export function bytesOfContents({ name, datatype, contents }: ContentsInput, mod
   const [first] = kinds
   if (first === undefined) return 0
   for (const [index, kind] of kinds.entries()) {
-    if (index > 0 && first === wanted) throw new Fault('INVALID_ARG', `${about}, binary data was already supplied.`)
-    if (kind !== wanted)
-      throw new Fault('INVALID_ARG', `${about} of type '${typeOf[kind]}', expected datatype '${shown(datatype)}'`)
+    if (index > 0 && first === wanted) throw invalid(`${about}, binary data was already supplied.`)
+    if (kind !== wanted) throw invalid(`${about} of type '${typeOf[kind]}', expected datatype '${shown(datatype)}'`)
   }
   return first === 'bytes'
     ? contents.textBytes + 4 * contents.count('bytes')
@@ -109,10 +107,7 @@ function narrowed(kind: 'int' | 'uint'): Writer {
     const [least, most] = kind === 'uint' ? [0, 2 ** (8 * size) - 1] : [-(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1]
     contents.forEach(kind, (element, index) => {
       if (element < least || element > most)
-        throw new Fault(
-          'INVALID_ARG',
-          `Unable to parse 'contents': ${element} in input '${name}' is out of the range of ${datatype}`,
-        )
+        throw invalid(`Unable to parse 'contents': ${element} in input '${name}' is out of the range of ${datatype}`)
       const at = index * size
       if (size === 1) view.setUint8(at, element)
       else if (size === 2) view.setUint16(at, element, true)

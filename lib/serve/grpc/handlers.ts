@@ -1,5 +1,5 @@
 // All calls of one message, from bytes to bytes.
-import { create, type MessageShape } from '@bufbuild/protobuf'
+import { create, fromJson, type JsonValue, type MessageShape } from '@bufbuild/protobuf'
 import { encodeInferResponse } from '../../kserve/infer-response.js'
 import {
   decodeMessage,
@@ -9,15 +9,14 @@ import {
   pathOf,
   type PlainMethod,
 } from '../../kserve/methods.js'
-import { faultOf } from '../faults.js'
+import { type Fault, faultOf, invalid, unsupported } from '../faults.js'
 import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
 import type { Servable, Snapshot } from '../models/servable.js'
-import type { RestrictedCategory } from '../public-types.js'
+import type { LoadParameters, RestrictedCategory } from '../public-types.js'
 import type { CallContext, GrpcFront, Outgoing } from './call.js'
 import type { Health } from './health.js'
 import { Inference } from './inference.js'
-import { metadataMessage, statisticsMessage } from './messages.js'
-import { index, load, unload } from './repository.js'
+import type { ModelRepositoryParameter } from '../../kserve/messages/grpc_service_pb.js'
 
 export type UnaryHandler = (bytes: Uint8Array, context: CallContext) => Outgoing | Promise<Outgoing>
 
@@ -84,22 +83,21 @@ function modelCalls(front: GrpcFront): readonly UnaryMethod[] {
       create(rpcs.serverMetadata.output, { name, version, extensions: [...extensions] }),
     ),
     plain('metadata', rpcs.modelMetadata, (request) =>
-      metadataMessage(metadataOf(models.snapshot, request.name, given(request.version))),
+      fromJson(rpcs.modelMetadata.output, jsonOf(metadataOf(models.snapshot, request.name, given(request.version)))),
     ),
     plain('model-config', rpcs.modelConfig, (request) =>
       create(rpcs.modelConfig.output, { config: models.snapshot.find(request.name, given(request.version)).config }),
     ),
-    plain('statistics', rpcs.modelStatistics, (request) => {
+    plain('statistics', rpcs.modelStatistics, ({ name: model, version: wanted }) => {
       const { snapshot } = models
-      return statisticsMessage(
-        statistics(request.name === '' ? snapshot.all : found(snapshot, request.name, given(request.version))),
-      )
+      const found = model === '' ? snapshot.all : versionsFor(snapshot, model, given(wanted))
+      return fromJson(rpcs.modelStatistics.output, jsonOf(statistics(found)))
     }),
   ]
 }
 
 /** All versions unless one is named. @throws Fault INVALID_ARG */
-function found(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
+function versionsFor(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
   try {
     if (version !== undefined) return [snapshot.find(name, version)]
   } catch (error) {
@@ -112,17 +110,27 @@ async function infer(front: GrpcFront, bytes: Uint8Array, context: CallContext):
   return encodeInferResponse(await new Inference(front, context).run(bytes))
 }
 
+/** The model repository extension. */
 function repositoryCalls(front: GrpcFront): readonly UnaryMethod[] {
   const { models } = front.parts
   const category = 'model-repository'
   return [
-    plain(category, rpcs.repositoryIndex, (request) => index(models, request)),
-    plain(category, rpcs.repositoryModelLoad, async (request) => {
-      await load(models, request)
+    plain(category, rpcs.repositoryIndex, async ({ repositoryName, ready }) => {
+      refuseRepository(repositoryName)
+      await models.refresh?.()
+      return fromJson(rpcs.repositoryIndex.output, jsonOf({ models: models.index(ready) }))
+    }),
+    plain(category, rpcs.repositoryModelLoad, async ({ repositoryName, modelName, parameters }) => {
+      refuseRepository(repositoryName)
+      await models.load(modelName, loadParameters(parameters))
       return create(rpcs.repositoryModelLoad.output)
     }),
-    plain(category, rpcs.repositoryModelUnload, async (request) => {
-      await unload(models, request)
+    plain(category, rpcs.repositoryModelUnload, async ({ repositoryName, modelName, parameters }) => {
+      refuseRepository(repositoryName)
+      const dependents = parameters['unload_dependents']?.parameterChoice
+      if (dependents !== undefined && dependents.case !== 'boolParam')
+        throw invalid("invalid value type for 'unload_dependents' parameter, expected bool_param.")
+      await models.unload(modelName, dependents?.value ?? false)
       return create(rpcs.repositoryModelUnload.output)
     }),
   ]
@@ -150,4 +158,34 @@ function absentCalls(): readonly UnaryMethod[] {
     ...absent('trace', 'trace settings are', [rpcs.traceSetting]),
     ...absent('logging', 'log settings are', [rpcs.logSettings]),
   ]
+}
+
+function refuseRepository(name: string): void {
+  if (name !== '') throw unsupported("'repository_name' specification is not supported")
+}
+
+/** @throws Fault INVALID_ARG with Triton's texts */
+function loadParameters(given: Readonly<Record<string, ModelRepositoryParameter>>): LoadParameters {
+  let config: string | undefined
+  const files = new Map<string, Uint8Array>()
+  for (const [name, { parameterChoice: choice }] of Object.entries(given)) {
+    if (name === 'config') {
+      if (choice.case !== 'stringParam') throw wrongType(name, 'string_param')
+      config = choice.value
+    } else if (name.startsWith('file:')) {
+      if (choice.case !== 'bytesParam') throw wrongType(name, 'bytes_param')
+      files.set(name.slice('file:'.length), choice.value)
+    } else throw invalid(`unrecognized load parameter '${name}'.`)
+  }
+  return { config, files }
+}
+
+function wrongType(name: string, wanted: string): Fault {
+  return invalid(`invalid value type for load parameter '${name}', expected ${wanted}.`)
+}
+
+/** What HTTP sends has the names of the proto; durations are whole nanoseconds in messages. */
+function jsonOf(value: object): JsonValue {
+  const whole = (_name: string, inner: unknown): unknown => (typeof inner === 'number' ? Math.round(inner) : inner)
+  return JSON.parse(JSON.stringify(value), whole) as JsonValue
 }

@@ -1,9 +1,8 @@
 // Parameters of a request for an inference, with Triton's texts.
 import type { InferParameter, InferParameters } from '../../kserve/infer-parameters.js'
 import type { InferRequestedOutput } from '../../kserve/infer-request.js'
-import { Fault } from '../faults.js'
-import type { InferDocument } from '../wire/document.js'
-import { noSharedMemory } from '../wire/document.js'
+import { invalid } from '../faults.js'
+import { type InferDocument, noSharedMemory } from '../wire/document.js'
 
 export type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'parameters'>
 
@@ -30,13 +29,13 @@ type Kind = NonNullable<InferParameter['kind']>
 function checkKind(name: string, { kind }: InferParameter, kinds: readonly Kind[], end = '.'): void {
   if (kind !== undefined && kinds.includes(kind)) return
   const names = kinds.map((one) => `${one}_param`).join(' or ')
-  throw new Fault('INVALID_ARG', `invalid value type for '${name}' parameter, expected ${names}${end}`)
+  throw invalid(`invalid value type for '${name}' parameter, expected ${names}${end}`)
 }
 
 function wholeOf(name: string, parameter: InferParameter, kinds: readonly Kind[]): number {
   checkKind(name, parameter, kinds)
   const value = parameter.value as bigint
-  if (value < 0n) throw new Fault('INVALID_ARG', `invalid value for '${name}', expected value >= 0.`)
+  if (value < 0n) throw invalid(`invalid value for '${name}', expected value >= 0.`)
   return Number(value)
 }
 
@@ -47,8 +46,7 @@ function wholeOf(name: string, parameter: InferParameter, kinds: readonly Kind[]
 function checkReserved(name: string, parameter: InferParameter): void {
   const known = 'triton_enable_empty_final_response'
   if (name === known) return checkKind(name, parameter, ['bool'])
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `parameter keys starting with 'triton_' are reserved for Triton usage. Only the following keys starting with 'triton_' are allowed: ${known}`,
   )
 }
@@ -56,14 +54,10 @@ function checkReserved(name: string, parameter: InferParameter): void {
 function otherOf(name: string, { kind, value }: InferParameter): string | number | boolean {
   if (kind === 'bool' || kind === 'string' || kind === 'double') return value
   if (kind !== 'int64')
-    throw new Fault(
-      'INVALID_ARG',
-      `invalid value type for '${name}' parameter, expected int64_param, bool_param, or string_param.`,
-    )
+    throw invalid(`invalid value type for '${name}' parameter, expected int64_param, bool_param, or string_param.`)
   const number = Number(value)
   if (Number.isSafeInteger(number)) return number
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `invalid value for '${name}' parameter, expected a whole number of at most 2^53: give others as string_param`,
   )
 }
@@ -79,6 +73,6 @@ export function classesOf({ parameters }: InferRequestedOutput): number {
   if (given === undefined) return 0
   checkKind('classification', given, ['int64'], '')
   const classes = Number(given.value)
-  if (classes <= 0) throw new Fault('INVALID_ARG', "invalid value for 'classification' parameter, expected >= 0")
+  if (classes <= 0) throw invalid("invalid value for 'classification' parameter, expected >= 0")
   return classes
 }

@@ -1,12 +1,11 @@
 // A decoded request as the checks of all front-ends have it, and its tensors in a slot of the model.
 import type { InferInput, InferRequest } from '../../kserve/infer-request.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { noSlot, type Place, placesOf } from '../front/places.js'
 import type { Servable, Slot } from '../models/servable.js'
 import { checkDocument, checkTexts } from '../wire/check.js'
-import type { DocumentInput, DocumentOutput, InferDocument } from '../wire/document.js'
-import { countOf } from '../wire/document.js'
+import { countOf, type DocumentInput, type DocumentOutput, type InferDocument } from '../wire/document.js'
 import { bytesOfContents, type ContentsInput, writeContents } from './contents.js'
 import type { DecodedContents } from './long-contents.js'
 import { classesOf, type Parameters, readParameters, refuseSharedMemory } from './parameters.js'
@@ -47,8 +46,7 @@ function sourcesOf(
   decoded?: DecodedContents,
 ): readonly Source[] {
   const sources = inputs.map((input, index) => sourceOf(input, model, raw[index], raw.length > 0, decoded?.get(input)))
-  if (raw.length > inputs.length)
-    throw new Fault('INVALID_ARG', `unexpected additional input data for model '${model}'`)
+  if (raw.length > inputs.length) throw invalid(`unexpected additional input data for model '${model}'`)
   return sources
 }
 
@@ -61,13 +59,12 @@ function sourceOf(
 ): Source {
   refuseSharedMemory(parameters)
   if (contents !== undefined && hasRaw)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `contents field must not be specified when using raw_input_contents for '${name}' for model '${model}'`,
     )
   if (contents !== undefined) return decoded ?? { name, datatype, contents }
   if (raw === undefined)
-    throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
+    throw invalid(`unable to find data for input tensor '${name}' for model '${model}' in request.`)
   return raw
 }
 

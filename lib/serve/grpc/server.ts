@@ -5,38 +5,33 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { within } from '../../base/cancellation.js'
 import { TensorRTError } from '../../errors.js'
 import { Budget } from '../front/budget.js'
-import { UnderWay } from '../front/under-way.js'
-import { JsonWorker } from '../http/json-worker.js'
+import { ListeningFrontEnd } from '../front/front-end.js'
 import { defaultLimits } from '../http/options.js'
-import { type GrpcJs, loadGrpc } from '../peers.js'
+import { type GrpcJs, loadPeer } from '../peers.js'
 import { arrivals, prepareConnections, widenStreams } from './arrivals.js'
 import { Health } from './health.js'
-import type { GrpcOptions, GrpcTls } from './options.js'
+import type { GrpcOptions, GrpcTls } from './call.js'
 import { grpcCodes } from './status.js'
 import { register, type Transport } from './transport.js'
 import { Unfinished } from './unfinished.js'
 
-const defaults = { maxMessageBytes: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
+const defaults = { maxInputSize: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
 
 /** For the last bytes of connections that have nothing under way. */
 const goodbyeMs = 1000
 
-export class GrpcFrontEnd implements Transport {
+export class GrpcFrontEnd extends ListeningFrontEnd implements Transport {
   readonly parts: GrpcOptions
-  readonly budget: Budget
-  readonly worker = new JsonWorker()
   readonly workerBytes = defaults.workerBytes
   readonly health = new Health(this)
   readonly restricted: Transport['restricted']
   readonly compression: Transport['compression']
   readonly streams: Transport['streams'] = new Set()
-  readonly #underWay = new UnderWay()
   readonly #unfinished: Unfinished
   readonly #grpc: GrpcServer
   readonly #connections: ConnectionInjector
   readonly #listener: Server
   readonly #sockets = new Set<Socket>()
-  #isStopping = false
   #stopped: Promise<void> | undefined
 
   /**
@@ -44,7 +39,7 @@ export class GrpcFrontEnd implements Transport {
    * without @grpc/grpc-js ERR_TRT_SERVER
    */
   static async listen(options: GrpcOptions): Promise<GrpcFrontEnd> {
-    const front = opened(options, await loadGrpc())
+    const front = opened(options, await loadPeer('@grpc/grpc-js'))
     try {
       front.#listener.listen({ host: options.address, port: options.port })
       await once(front.#listener, 'listening')
@@ -57,10 +52,10 @@ export class GrpcFrontEnd implements Transport {
 
   /** @throws Error where the certificate or the key is none */
   constructor(options: GrpcOptions, library: GrpcJs) {
+    super(options, options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes))
     this.parts = options
     this.restricted = options.restricted
-    this.compression = options.compression ?? 'none'
-    this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
+    this.compression = options.compressionLevel ?? 'none'
     this.#unfinished = new Unfinished(options.messageTimeoutMs ?? defaultLimits.bodyTimeoutMs)
     this.#grpc = new library.Server({
       ...channelOptions(options),
@@ -81,42 +76,20 @@ export class GrpcFrontEnd implements Transport {
     this.#connections.injectConnection(socket)
   }
 
-  /** Where it listens. */
-  get address(): { readonly host: string; readonly port: number } {
-    const bound = this.#listener.address()
-    return typeof bound === 'object' && bound !== null
-      ? { host: bound.address, port: bound.port }
-      : { host: this.parts.address, port: this.parts.port }
+  protected get listener(): Server {
+    return this.#listener
   }
 
   get isSecure(): boolean {
     return this.parts.tls !== undefined
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  /** Calls, and requests in streams, that are not answered to the last byte. */
-  get inFlight(): number {
-    return this.#underWay.count
-  }
-
-  /** Bytes of all that is under way. */
-  get bytesInFlight(): number {
-    return this.budget.used
-  }
-
   begin(): void {
-    this.#underWay.begin()
+    this.underWay.begin()
   }
 
   end(): void {
-    this.#underWay.end()
-  }
-
-  readTogether(): Promise<void> | undefined {
-    return this.#underWay.readTogether()
+    this.underWay.end()
   }
 
   /** A model, or the server, may be ready now, or not any more. */
@@ -129,18 +102,13 @@ export class GrpcFrontEnd implements Transport {
    * connection is left.
    */
   stopAccepting(): Promise<void> {
-    this.#isStopping = true
+    this.hasStopped = true
     this.#stopped ??= new Promise<void>((resolve) => {
       this.#listener.close()
       this.health.changed()
       this.#grpc.tryShutdown(() => resolve())
     })
     return this.#stopped
-  }
-
-  /** Fulfilled once none of them is under way. */
-  drained(): Promise<void> {
-    return this.#underWay.idle()
   }
 
   /**
@@ -164,7 +132,7 @@ export class GrpcFrontEnd implements Transport {
   /** Ends all connections, whatever is under way. */
   async close(): Promise<void> {
     if (this.inFlight === 0) await this.#closeIdle()
-    this.#isStopping = true
+    this.hasStopped = true
     const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined
     this.#listener.close()
     this.#grpc.forceShutdown()
@@ -184,17 +152,21 @@ function opened(options: GrpcOptions, library: GrpcJs): GrpcFrontEnd {
   }
 }
 
-function channelOptions({ maxMessageBytes, connections }: GrpcOptions): ChannelOptions {
+/** The library's name of each option of connections; what is not given it has a default for. */
+const connectionOptions = {
+  'grpc.keepalive_time_ms': 'keepaliveTimeMs',
+  'grpc.keepalive_timeout_ms': 'keepaliveTimeoutMs',
+  'grpc.max_connection_age_ms': 'maxConnectionAgeMs',
+  'grpc.max_connection_age_grace_ms': 'maxConnectionAgeGraceMs',
+} as const
+
+function channelOptions(options: GrpcOptions): ChannelOptions {
+  const given = Object.entries(connectionOptions).map(([name, own]) => [name, options[own]] as const)
   return {
-    'grpc.max_receive_message_length': maxMessageBytes ?? defaults.maxMessageBytes,
+    'grpc.max_receive_message_length': options.maxInputSize ?? defaults.maxInputSize,
     'grpc.max_send_message_length': -1,
     'grpc.enable_channelz': 0,
-    ...(connections && {
-      'grpc.keepalive_time_ms': connections.keepaliveTimeMs,
-      'grpc.keepalive_timeout_ms': connections.keepaliveTimeoutMs,
-      ...(connections.maxAgeMs !== undefined && { 'grpc.max_connection_age_ms': connections.maxAgeMs }),
-      ...(connections.maxAgeGraceMs !== undefined && { 'grpc.max_connection_age_grace_ms': connections.maxAgeGraceMs }),
-    }),
+    ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
   }
 }
 

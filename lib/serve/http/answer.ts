@@ -1,15 +1,11 @@
 // Answers: to an inference, and to what fails.
 import type { ServerResponse } from 'node:http'
-import type { FaultKind } from '../faults.js'
-import type { Fault } from '../faults.js'
+import type { Fault, FaultKind } from '../faults.js'
 import type { Servable } from '../models/servable.js'
-import type { DocumentOutput, InferDocument } from '../wire/document.js'
+import type { InferDocument } from '../wire/document.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import type { Encoding } from './encodings.js'
-import { compressed } from './encodings.js'
-import type { JsonWorker } from './json-worker.js'
-import type { EncodedOutput, OutputJob } from './outputs.js'
-import { encoded, roughWork } from './outputs.js'
+import { compressed, type Encoding } from './encodings.js'
+import { type Part, partsOf } from './outputs.js'
 
 /** Triton's statuses, and those that HTTP has for what Triton has no code for. */
 export const statusOf: Readonly<Record<FaultKind, number>> = {
@@ -36,39 +32,10 @@ export async function bodyOf(
   servable: Servable,
   document: InferDocument,
   tensors: readonly WireTensor[],
-  { worker, jsonWorkerBytes }: { readonly worker: JsonWorker; readonly jsonWorkerBytes: number },
+  writer: Parameters<typeof partsOf>[3],
 ): Promise<Body> {
-  const jobs = tensors.map((tensor) => jobOf(servable, document, tensor))
-  const long = jobs.filter((job) => !isAsItIs(job))
-  const isLong = long.reduce((sum, job) => sum + roughWork(job), 0) > jsonWorkerBytes
-  const done = isLong ? await worker.write(long) : long.map((job) => encoded(job))
-  let next = 0
-  return assembled(
-    servable,
-    document,
-    jobs.map((job) => ({ job, output: isAsItIs(job) ? unchanged(job.tensor) : done[next++]! })),
-  )
-}
-
-function jobOf({ outputs, config }: Servable, document: InferDocument, tensor: WireTensor): OutputJob {
-  const wanted: DocumentOutput | undefined = document.outputs?.find(({ name }) => name === tensor.name)
-  const most = wanted?.classes ?? 0
-  const classes =
-    most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
-  return { tensor, classes, isBinary: wanted?.isBinary ?? document.isBinaryOutput }
-}
-
-function isAsItIs({ classes, isBinary }: OutputJob): boolean {
-  return isBinary && classes === undefined
-}
-
-function unchanged({ datatype, shape, bytes }: WireTensor): EncodedOutput {
-  return { datatype, shape, content: bytes }
-}
-
-interface Part {
-  readonly job: OutputJob
-  readonly output: EncodedOutput
+  const parts = partsOf(servable, document, tensors, writer)
+  return assembled(servable, document, parts instanceof Promise ? await parts : parts)
 }
 
 function assembled({ name, version }: Servable, { id }: InferDocument, parts: readonly Part[]): Body {

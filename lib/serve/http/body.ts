@@ -1,9 +1,9 @@
 // The body of a request as it comes, decompressed, to whoever takes it.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { Fault } from '../faults.js'
+import { Fault, invalid } from '../faults.js'
 import type { Encoding } from './encodings.js'
-import { decompressor } from './encodings.js'
+import { createUnzip } from 'node:zlib'
 
 /** Takes a body. What it gives back is waited for before more comes. */
 export interface Sink {
@@ -31,7 +31,7 @@ async function readCompressed(
   encoding: Exclude<Encoding, 'identity'>,
   sink: Sink,
 ): Promise<void> {
-  const stream = decompressor()
+  const stream = createUnzip() // for either encoding: like Triton it looks at the head of the body
   const onGone = (): void => void stream.destroy(clientLeft())
   request.once('error', onGone).once('aborted', onGone)
   let isEmpty = true
@@ -40,10 +40,8 @@ async function readCompressed(
   try {
     await pump(stream, sink)
   } catch (error) {
-    if (isEmpty && request.complete) throw new Fault('INVALID_ARG', 'nothing to be decompressed')
-    throw error instanceof Fault
-      ? error
-      : new Fault('INVALID_ARG', `the body is no ${encoding}: ${(error as Error).message}`, error)
+    if (isEmpty && request.complete) throw invalid('nothing to be decompressed')
+    throw error instanceof Fault ? error : invalid(`the body is no ${encoding}: ${(error as Error).message}`, error)
   } finally {
     request.unpipe(stream)
     stream.destroy()
@@ -108,4 +106,30 @@ export async function wholeBody(
     end: () => undefined,
   })
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+}
+
+const headLength = 'Inference-Header-Content-Length'
+
+/**
+ * Bytes of JSON before the tensors; 0: the body is one raw tensor; nothing where the header is not there, and all is
+ * JSON.
+ * @throws Fault INVALID_ARG with Triton's texts
+ */
+export function inferenceHeaderLength(headers: IncomingHttpHeaders): number | undefined {
+  const text = headers['inference-header-content-length']
+  if (typeof text !== 'string') return undefined
+  if (/^[+-]?\d+$/.test(text)) return Number(text)
+  throw invalid(`Unable to parse ${headLength}, got: ${text}`)
+}
+
+/** @throws Fault INVALID_ARG with Triton's text where the JSON would be longer than the body */
+export function checkHeadLength(length: number | undefined, bodyLength: number): void {
+  if (length === undefined || (length >= 0 && length <= bodyLength)) return
+  throw invalid(`inference header size should be in range (0, ${bodyLength}), got: ${BigInt(length)}`)
+}
+
+/** Of the body as it is sent; nothing where it comes in chunks. */
+export function contentLength(headers: IncomingHttpHeaders): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined
+  return Number(headers['content-length'] ?? 0)
 }

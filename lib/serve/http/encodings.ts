@@ -1,7 +1,6 @@
 // Compression of bodies both ways, as the headers of a request ask for it.
-import type { Transform } from 'node:stream'
-import { createDeflate, createGzip, createUnzip } from 'node:zlib'
-import { Fault } from '../faults.js'
+import { createDeflate, createGzip } from 'node:zlib'
+import { unsupported } from '../faults.js'
 
 export type Encoding = 'identity' | 'gzip' | 'deflate'
 
@@ -10,7 +9,7 @@ export function contentEncoding(header: string | undefined): Encoding {
   if (header === undefined || header === '') return 'identity'
   const name = header.trim().toLowerCase()
   if (name === 'identity' || name === 'gzip' || name === 'deflate') return name
-  throw new Fault('UNSUPPORTED', 'Unsupported compression type')
+  throw unsupported('Unsupported compression type')
 }
 
 /**
@@ -33,11 +32,6 @@ export function acceptedEncoding(header: string | undefined): Encoding {
 function weightOf(parameters: readonly string[]): number {
   const given = parameters.find((parameter) => parameter.startsWith('q='))
   return given === undefined ? 1 : Number(given.slice(2)) || 0
-}
-
-/** Of both: like Triton's it looks at the head of the body. */
-export function decompressor(): Transform {
-  return createUnzip()
 }
 
 /** The pieces as one compressed body; the work is done beside the event loop. */

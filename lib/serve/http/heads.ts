@@ -1,7 +1,6 @@
 // The JSON before binary tensors, read once where it comes again and again: most clients send the same but for the
 // tensors.
-import type { DocumentLimits, InferDocument } from '../wire/document.js'
-import { readDocument } from '../wire/document.js'
+import { type DocumentLimits, type InferDocument, readDocument } from '../wire/document.js'
 
 const longest = 4096
 const mostKept = 64

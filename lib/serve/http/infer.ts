@@ -3,16 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cut } from '../../base/cancellation.js'
 import { Fault, faultOf, placeOf } from '../faults.js'
 import type { Servable } from '../models/servable.js'
-import type { InferDocument } from '../wire/document.js'
-import { tooLarge } from '../wire/document.js'
+import { type InferDocument, tooLarge } from '../wire/document.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { bodyOf, send, sendFault } from './answer.js'
-import { clientLeft, readBody } from './body.js'
+import { clientLeft, contentLength, inferenceHeaderLength, readBody } from './body.js'
 import type { Account } from '../front/budget.js'
-import type { FrontEnd } from './front-end.js'
+import type { FrontEnd } from './options.js'
 import { onceClosed } from './closing.js'
 import { acceptedEncoding, contentEncoding } from './encodings.js'
-import { contentLength, inferenceHeaderLength } from './headers.js'
 import { Intake } from './intake.js'
 import { runModel } from '../front/run.js'
 
@@ -72,7 +70,7 @@ export class Inference {
       this.#intake?.release()
       this.#account.release()
       const { worker, limits } = this.#front
-      const body = await bodyOf(servable, document, outputs, { worker, jsonWorkerBytes: limits.jsonWorkerBytes })
+      const body = await bodyOf(servable, document, outputs, { worker, workerBytes: limits.jsonWorkerBytes })
       this.#bytesOut = body.bytes
       if (this.#hasLeft) throw clientLeft()
       this.#account.charge(body.bytes)

@@ -1,18 +1,16 @@
 // The body of a request for an inference, from its first chunk to tensors in a slot of the model: copied once, there.
-import { Fault } from '../faults.js'
+import { Fault, invalid } from '../faults.js'
 import type { Servable, Slot } from '../models/servable.js'
-import { checkDocument, checkTexts, ofRequest } from '../wire/check.js'
-import type { DocumentInput, DocumentLimits, InferDocument } from '../wire/document.js'
-import { sizeOf, tooLarge } from '../wire/document.js'
+import { checkDocument, checkTexts } from '../wire/check.js'
+import { type DocumentInput, type DocumentLimits, type InferDocument, sizeOf, tooLarge } from '../wire/document.js'
 import { writeElements } from '../wire/numbers.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
-import type { Sink } from './body.js'
-import { clientLeft } from './body.js'
+import { checkHeadLength, clientLeft, type Sink } from './body.js'
 import type { Account } from '../front/budget.js'
 import { noSlot, type Place, placesOf } from '../front/places.js'
-import { checkHeadLength } from './headers.js'
 import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
+import { requestText } from '../models/request-checks.js'
 
 export interface IntakeOptions {
   readonly servable: Servable
@@ -195,14 +193,11 @@ function checkSum(servable: Servable, { inputs }: InferDocument, following: numb
 }
 
 function missing({ name: model }: Servable, { name }: DocumentInput, bytes: number): Fault {
-  return new Fault(
-    'INVALID_ARG',
-    `unexpected size for input '${name}', expecting ${bytes} additional bytes for model '${model}'`,
-  )
+  return invalid(`unexpected size for input '${name}', expecting ${bytes} additional bytes for model '${model}'`)
 }
 
 function additional({ name }: Servable): Fault {
-  return new Fault('INVALID_ARG', `unexpected additional input data for model '${name}'`)
+  return invalid(`unexpected additional input data for model '${name}'`)
 }
 
 /**
@@ -237,7 +232,7 @@ function rawDocument(servable: Servable, total: number): InferDocument {
 const emptyDocument = { id: '', priority: 0, timeoutUs: 0, isBinaryOutput: true, outputs: undefined }
 
 function raw(text: string): Fault {
-  return new Fault('INVALID_ARG', ofRequest('') + text)
+  return invalid(requestText(undefined) + text)
 }
 
 /** Bytes of JSON as they come: of a long one whose length is known each byte is copied once. */

@@ -1,6 +1,9 @@
 import type { FrontEndParts, HeaderRule } from '../front/options.js'
 import type { Servable } from '../models/servable.js'
 import type { RestrictedCategory } from '../public-types.js'
+import type { Budget } from '../front/budget.js'
+import type { Heads } from './heads.js'
+import type { JsonWorker } from './json-worker.js'
 
 export interface HttpLimits {
   /** Bytes of a body, after decompression. */
@@ -34,4 +37,19 @@ export interface HttpOptions extends FrontEndParts {
   /** JSON of `/config`. */
   readonly configJson: (servable: Servable) => unknown
   readonly restricted?: ReadonlyMap<RestrictedCategory, HeaderRule> | undefined
+}
+
+/** What all requests share. */
+export interface FrontEnd {
+  readonly options: HttpOptions
+  readonly limits: HttpLimits
+  readonly budget: Budget
+  readonly worker: JsonWorker
+  readonly heads: Heads
+  /** No new work is taken; connections end with their next answer. */
+  readonly isStopping: boolean
+  /** A request is under way until what it gives is called. */
+  begin(): () => void
+  /** As UnderWay has it. */
+  readTogether(): Promise<void> | undefined
 }

@@ -1,26 +1,20 @@
 // The model repository extension.
 import type { IncomingMessage } from 'node:http'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { isObject } from '../wire/json.js'
 import { tooLarge } from '../wire/document.js'
-import { wholeBody } from './body.js'
+import { contentLength, wholeBody } from './body.js'
 import { contentEncoding } from './encodings.js'
-import { contentLength } from './headers.js'
-import type { FrontEnd } from './front-end.js'
+import type { FrontEnd } from './options.js'
 import { readLoad, readObject } from './load-body.js'
 
 export async function index(front: FrontEnd, request: IncomingMessage): Promise<unknown> {
   return withBody(front, request, async (bytes) => {
     const { ready = false } = readObject(bytes, front.limits.jsonDepth)
-    if (typeof ready !== 'boolean') throw new Fault('INVALID_ARG', "Invalid value for 'ready': expected a boolean")
+    if (typeof ready !== 'boolean') throw invalid("Invalid value for 'ready': expected a boolean")
     const { models } = front.options
     await models.refresh?.()
-    return models.index(ready).map(({ name, version, state, reason }) => ({
-      name,
-      ...(version !== undefined && { version }),
-      ...(state !== undefined && { state }),
-      ...(reason !== undefined && reason !== '' && { reason }),
-    }))
+    return models.index(ready).map(({ reason, ...entry }) => ({ ...entry, reason: reason || undefined }))
   })
 }
 
@@ -29,10 +23,7 @@ export async function load(front: FrontEnd, request: IncomingMessage, model: str
     const { jsonDepth, jsonWorkerBytes } = front.limits
     const { config, files } =
       bytes.length < jsonWorkerBytes ? readLoad(bytes, jsonDepth) : await front.worker.load(bytes, jsonDepth)
-    await front.options.models.load(model, {
-      ...(config !== undefined && { config }),
-      ...(files.length > 0 && { files: new Map(files) }),
-    })
+    await front.options.models.load(model, { config, files: new Map(files) })
   })
 }
 
@@ -41,10 +32,7 @@ export async function unload(front: FrontEnd, request: IncomingMessage, model: s
     const { parameters } = readObject(bytes, front.limits.jsonDepth)
     const dependents = isObject(parameters) ? (parameters['unload_dependents'] ?? false) : false
     if (typeof dependents !== 'boolean')
-      throw new Fault(
-        'INVALID_ARG',
-        "Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean",
-      )
+      throw invalid("Unable to parse 'unload_dependents': attempt to access JSON non-boolean as boolean")
     await front.options.models.unload(model, dependents)
   })
 }

@@ -1,11 +1,11 @@
 // All endpoints but the inference.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault, faultOf } from '../faults.js'
+import { faultOf, invalid, unsupported } from '../faults.js'
 import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
 import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
 import { onceClosed } from './closing.js'
-import type { FrontEnd } from './front-end.js'
+import type { FrontEnd } from './options.js'
 import { Inference } from './infer.js'
 import { index, load, unload } from './repository.js'
 import type { RestrictedCategory } from '../public-types.js'
@@ -59,20 +59,19 @@ function routesOf(front: FrontEnd): readonly Route[] {
   return [...healthRoutes(front), ...modelRoutes(front), ...repositoryRoutes(front), ...absentRoutes()]
 }
 
+function get(category: RestrictedCategory, paths: readonly string[], handle: Handler): Route {
+  return { method: 'GET', category, paths, handle }
+}
+
 function healthRoutes(front: FrontEnd): readonly Route[] {
   const { models } = front.options
-  const get = { method: 'GET', category: 'health' } as const
   return [
-    { ...get, paths: ['/v2/health/live'], handle: () => ({ live: true }) },
-    {
-      ...get,
-      paths: ['/v2/health/ready'],
-      handle: () => {
-        const ready = models.isReady() && !front.isStopping
-        return new WithStatus(ready ? 200 : 400, { live: true, ready })
-      },
-    },
-    { ...get, paths: modelPaths('/ready'), handle: ({ model = '', version }) => modelReady(front, model, version) },
+    get('health', ['/v2/health/live'], () => ({ live: true })),
+    get('health', ['/v2/health/ready'], () => {
+      const ready = models.isReady() && !front.isStopping
+      return new WithStatus(ready ? 200 : 400, { live: true, ready })
+    }),
+    get('health', modelPaths('/ready'), ({ model = '', version }) => modelReady(front, model, version)),
   ]
 }
 
@@ -80,7 +79,7 @@ function modelReady(front: FrontEnd, name: string, version: string | undefined):
   try {
     find(front, name, version)
   } catch {
-    throw new Fault('INVALID_ARG', 'Model version not ready')
+    throw invalid('Model version not ready')
   }
   return { name, ready: true }
 }
@@ -88,31 +87,13 @@ function modelReady(front: FrontEnd, name: string, version: string | undefined):
 function modelRoutes(front: FrontEnd): readonly Route[] {
   const { configJson, name, version, statistics, models } = front.options
   return [
-    { method: 'GET', category: 'metadata', paths: ['/v2'], handle: () => ({ name, version, extensions }) },
-    {
-      method: 'GET',
-      category: 'metadata',
-      paths: modelPaths(''),
-      handle: ({ model = '', version }) => metadataOf(models.snapshot, model, version),
-    },
-    {
-      method: 'GET',
-      category: 'model-config',
-      paths: modelPaths('/config'),
-      handle: ({ model = '', version }) => configJson(find(front, model, version)),
-    },
-    {
-      method: 'GET',
-      category: 'statistics',
-      paths: ['/v2/models/stats'],
-      handle: () => statistics(models.snapshot.all),
-    },
-    {
-      method: 'GET',
-      category: 'statistics',
-      paths: modelPaths('/stats'),
-      handle: ({ model = '', version }) => statistics(versionsOf(models.snapshot, model, version)),
-    },
+    get('metadata', ['/v2'], () => ({ name, version, extensions })),
+    get('metadata', modelPaths(''), ({ model = '', version }) => metadataOf(models.snapshot, model, version)),
+    get('model-config', modelPaths('/config'), ({ model = '', version }) => configJson(find(front, model, version))),
+    get('statistics', ['/v2/models/stats'], () => statistics(models.snapshot.all)),
+    get('statistics', modelPaths('/stats'), ({ model = '', version }) =>
+      statistics(versionsOf(models.snapshot, model, version)),
+    ),
   ]
 }
 
@@ -121,30 +102,20 @@ function find(front: FrontEnd, name: string, version: string | undefined): Serva
 }
 
 function repositoryRoutes(front: FrontEnd): readonly Route[] {
-  const post = { method: 'POST', category: 'model-repository' } as const
+  const post = (paths: readonly string[], handle: Handler): Route => ({
+    method: 'POST',
+    category: 'model-repository',
+    paths,
+    handle,
+  })
+  const [models, named] = ['/v2/repository/models/:model', '/v2/repository/:repository/models/:model']
   return [
-    {
-      ...post,
-      paths: ['/v2/repository/index', '/v2/repository/:repository/index'],
-      handle: (_params, request) => index(front, request.raw),
-    },
-    {
-      ...post,
-      paths: ['/v2/repository/models/:model/load'],
-      handle: ({ model = '' }, request) => load(front, request.raw, model),
-    },
-    {
-      ...post,
-      paths: ['/v2/repository/models/:model/unload'],
-      handle: ({ model = '' }, request) => unload(front, request.raw, model),
-    },
-    {
-      ...post,
-      paths: ['/v2/repository/:repository/models/:model/load', '/v2/repository/:repository/models/:model/unload'],
-      handle: () => {
-        throw new Fault('UNSUPPORTED', "'repository_name' specification is not supported")
-      },
-    },
+    post(['/v2/repository/index', '/v2/repository/:repository/index'], (_params, { raw }) => index(front, raw)),
+    post([`${models}/load`], ({ model = '' }, { raw }) => load(front, raw, model)),
+    post([`${models}/unload`], ({ model = '' }, { raw }) => unload(front, raw, model)),
+    post([`${named}/load`, `${named}/unload`], () => {
+      throw unsupported("'repository_name' specification is not supported")
+    }),
   ]
 }
 
@@ -253,9 +224,8 @@ function checkedParams({ params }: FastifyRequest): Params | undefined {
   if (model === '') return undefined
   if (version === undefined) return params as Params
   if (!/^\d+$/.test(version)) return undefined
-  if (BigInt(version) < 2n ** 63n) return { ...(model !== undefined && { model }), version: String(BigInt(version)) }
-  throw new Fault(
-    'INVALID_ARG',
+  if (BigInt(version) < 2n ** 63n) return { model, version: String(BigInt(version)) }
+  throw invalid(
     `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
   )
 }

@@ -1,26 +1,19 @@
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { type FastifyFactory, loadFastify } from '../peers.js'
+import { type FastifyFactory, loadPeer } from '../peers.js'
 import { Budget } from '../front/budget.js'
-import { UnderWay } from '../front/under-way.js'
-import type { FrontEnd } from './front-end.js'
+import { ListeningFrontEnd } from '../front/front-end.js'
+import { defaultLimits, type FrontEnd, type HttpLimits, type HttpOptions } from './options.js'
 import { Heads } from './heads.js'
-import { JsonWorker } from './json-worker.js'
-import type { HttpLimits, HttpOptions } from './options.js'
-import { defaultLimits } from './options.js'
 import { addRoutes, sendError } from './routes.js'
 
 /** KServe's protocol over HTTP. */
-export class HttpFrontEnd implements FrontEnd {
+export class HttpFrontEnd extends ListeningFrontEnd implements FrontEnd {
   readonly options: HttpOptions
   readonly limits: HttpLimits
-  readonly budget: Budget
-  readonly worker = new JsonWorker()
   readonly heads: Heads
   readonly #app: FastifyInstance
-  readonly #underWay = new UnderWay()
-  #isStopping = false
   #stopped: Promise<void> | undefined
 
   /**
@@ -28,7 +21,7 @@ export class HttpFrontEnd implements FrontEnd {
    * without fastify ERR_TRT_SERVER
    */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
-    const fastify = await loadFastify()
+    const fastify = await loadPeer('fastify')
     const limits = { ...defaultLimits, ...options.limits }
     const front = new HttpFrontEnd(options, limits, newApp(fastify, limits))
     try {
@@ -41,47 +34,25 @@ export class HttpFrontEnd implements FrontEnd {
   }
 
   private constructor(options: HttpOptions, limits: HttpLimits, app: FastifyInstance) {
+    super(options, options.budget ?? new Budget(limits.maxInFlightBytes))
     this.options = options
     this.limits = limits
-    this.budget = options.budget ?? new Budget(limits.maxInFlightBytes)
     this.heads = new Heads(limits)
     this.#app = app
     addRoutes(app, this)
   }
 
-  /** Where it listens. */
-  get address(): { readonly host: string; readonly port: number } {
-    const bound = this.#app.server.address()
-    return typeof bound === 'object' && bound !== null
-      ? { host: bound.address, port: bound.port }
-      : { host: this.options.address, port: this.options.port }
-  }
-
-  get isStopping(): boolean {
-    return this.#isStopping
-  }
-
-  /** Requests that do something (inferences, loads) and are not answered to the last byte. */
-  get inFlight(): number {
-    return this.#underWay.count
-  }
-
-  /** Bytes of all that is under way. */
-  get bytesInFlight(): number {
-    return this.budget.used
+  protected get listener(): Server {
+    return this.#app.server
   }
 
   begin(): () => void {
-    this.#underWay.begin()
+    this.underWay.begin()
     return () => {
       // a connection whose answer began before would wait for another request
-      if (this.#isStopping) setImmediate(() => this.#app.server.closeIdleConnections())
-      this.#underWay.end()
+      if (this.hasStopped) setImmediate(() => this.#app.server.closeIdleConnections())
+      this.underWay.end()
     }
-  }
-
-  readTogether(): Promise<void> | undefined {
-    return this.#underWay.readTogether()
   }
 
   /**
@@ -89,21 +60,16 @@ export class HttpFrontEnd implements FrontEnd {
    * connection is left.
    */
   stopAccepting(): Promise<void> {
-    this.#isStopping = true
+    this.hasStopped = true
     const { server } = this.#app
     this.#stopped ??= new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
     return this.#stopped
   }
 
-  /** Fulfilled once none of them is under way. */
-  drained(): Promise<void> {
-    return this.#underWay.idle()
-  }
-
   /** Ends all connections, whatever is under way. */
   async close(): Promise<void> {
-    this.#isStopping = true
+    this.hasStopped = true
     this.#app.server.closeAllConnections()
     await this.#app.close()
     await this.worker.close()

@@ -1,5 +1,5 @@
 // Sums and differences of what engines count.
-import type { BatchSizeCounters, EngineCounters } from '../../backend/backend.js'
+import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
 
 type Numbers<T> = { readonly [K in keyof T]: T[K] extends number ? T[K] : never }
 
@@ -51,4 +51,150 @@ export function sumOfCounters(all: readonly [EngineCounters, ...EngineCounters[]
 /** What was done between two reads of one engine. */
 export function countersSince(now: EngineCounters, before: EngineCounters): EngineCounters {
   return combinedCounters(now, before, (a, b) => a - b)
+}
+
+// Rows of requests that run each by itself: an engine that merges nothing counts a row for each of them, whatever its
+// shape.
+
+export class RowCounts {
+  /** How many requests of so many rows were answered. */
+  readonly #requests = new Map<number, number>()
+
+  answered(rows: number): void {
+    this.#requests.set(rows, (this.#requests.get(rows) ?? 0) + 1)
+  }
+
+  /**
+   * The counters of an engine that merges nothing, with the rows of its requests. Where they were of several sizes, the
+   * times of each size are a share of the whole, by its rows: the engine has them of all together. A request whose
+   * client left in the moment of its end counts as one row.
+   */
+  applied(counters: EngineCounters): EngineCounters {
+    const [all, ...others] = counters.batchSizes
+    if (all === undefined || others.length > 0) return counters
+    const sizes = this.#sizes(all)
+    const rows = sizes.reduce((sum, size) => sum + size.rows * size.requests, 0)
+    return { ...counters, rows, batchSizes: shared(all, sizes) }
+  }
+
+  /** Ascending; what nobody got an answer of is of one row. */
+  #sizes({ executions, requests }: BatchSizeCounters): readonly Size[] {
+    const known = [...this.#requests.values()].reduce((sum, count) => sum + count, 0)
+    const ones = this.#requests.get(1) ?? 0
+    const sizes = [...this.#requests]
+      .filter(([rows]) => rows !== 1)
+      .map(([rows, count]) => ({ rows, executions: count, requests: count }))
+    const rest = {
+      rows: 1,
+      executions: ones + Math.max(0, executions - known),
+      requests: ones + Math.max(0, requests - known),
+    }
+    return (rest.executions > 0 ? [rest, ...sizes] : sizes).sort((a, b) => a.rows - b.rows)
+  }
+}
+
+type Size = Pick<BatchSizeCounters, 'rows' | 'executions' | 'requests'>
+
+function shared(all: BatchSizeCounters, sizes: readonly Size[]): readonly BatchSizeCounters[] {
+  const total = sizes.reduce((sum, { rows, executions }) => sum + rows * executions, 0)
+  return sizes.map((size) => {
+    const of = (ns: number): number => Math.round((ns * size.rows * size.executions) / total)
+    return {
+      ...size,
+      queueNs: of(all.queueNs),
+      inputNs: of(all.inputNs),
+      computeNs: of(all.computeNs),
+      outputNs: of(all.outputNs),
+    }
+  })
+}
+
+// What a model in JavaScript has done, counted as engines count.
+
+/** A batch that came to its end. */
+export interface CountedRun {
+  /** Rows of all its requests. */
+  readonly rows: number
+  /** Requests that have a result, and their rows. */
+  readonly requests: number
+  readonly answeredRows: number
+  /** Nanoseconds from the call until the batch left, a sum over `requests`. */
+  readonly queueNs: number
+  /** Nanoseconds of the whole batch: to the thread, in execute, and back. */
+  readonly inputNs: number
+  readonly computeNs: number
+  readonly outputNs: number
+}
+
+/** `invalid`: the request was at fault. */
+export type FailureKind = keyof FailureCounts | 'invalid'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+const none: EngineCounters = {
+  requests: 0,
+  rows: 0,
+  executions: 0,
+  failures: { rejected: 0, queueTimeout: 0, cancelledWaiting: 0, cancelledRunning: 0, failed: 0 },
+  queueNs: 0,
+  inputNs: 0,
+  computeNs: 0,
+  outputNs: 0,
+  batchSizes: [],
+  sampled: { executions: 0, copyInNs: 0, computeNs: 0, copyOutNs: 0 },
+}
+
+export class RunCounts {
+  #sums: Mutable<EngineCounters> = { ...none }
+  #failures: Mutable<FailureCounts> = { ...none.failures }
+  readonly #sizes = new Map<number, Mutable<BatchSizeCounters>>()
+  /** Requests that were at fault themselves. */
+  invalid = 0
+  /** Milliseconds since 1970; 0 before the first request. */
+  lastInference = 0
+
+  failed(kind: FailureKind, count = 1): void {
+    if (kind === 'invalid') this.invalid += count
+    else this.#failures[kind] += count
+  }
+
+  ran(run: CountedRun): void {
+    const { requests, queueNs, inputNs, computeNs, outputNs } = run
+    const sums = this.#sums
+    sums.requests += requests
+    sums.rows += run.answeredRows
+    sums.executions++
+    sums.queueNs += queueNs
+    sums.inputNs += inputNs * requests
+    sums.computeNs += computeNs * requests
+    sums.outputNs += outputNs * requests
+    const size = this.#size(run.rows)
+    size.executions++
+    size.requests += requests
+    size.queueNs += queueNs
+    size.inputNs += inputNs
+    size.computeNs += computeNs
+    size.outputNs += outputNs
+  }
+
+  #size(rows: number): Mutable<BatchSizeCounters> {
+    const known = this.#sizes.get(rows)
+    if (known !== undefined) return known
+    const size = { rows, executions: 0, requests: 0, queueNs: 0, inputNs: 0, computeNs: 0, outputNs: 0 }
+    this.#sizes.set(rows, size)
+    return size
+  }
+
+  /** From nothing again, after a warm-up. */
+  reset(): void {
+    this.#sums = { ...none }
+    this.#failures = { ...none.failures }
+    this.invalid = this.lastInference = 0
+    this.#sizes.clear()
+  }
+
+  counters(): EngineCounters {
+    const batchSizes = [...this.#sizes.values()].map((size) => ({ ...size })).sort((a, b) => a.rows - b.rows)
+    return { ...this.#sums, failures: { ...this.#failures }, batchSizes }
+  }
 }

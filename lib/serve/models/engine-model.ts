@@ -1,28 +1,23 @@
 // A version of a model on engines of this package: what answers the requests of a front-end.
 import { readLabels } from '../repository/labels.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
-import { tensorsOf } from '../config/tensors.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { countersSince, sumOfCounters } from './counters.js'
+import { countersSince, RowCounts, sumOfCounters } from './counters.js'
 import type { EngineStep, PlacedRequest, PlacedTensor, SharedEngine } from './engine-steps.js'
-import { engineFacts } from './engine-facts.js'
 import { type Busy, type EngineFacts, EngineTensors, requestFault, type RunOptions } from './engine-tensors.js'
 import { mergingOf, type OpenEngine, openVersion, type OpenVersion } from './engines.js'
-import type { LoadOptions } from './load-options.js'
-import { checkRequest, type CheckedRequest, type RequestRules } from './request-checks.js'
-import { RowCounts } from './row-counts.js'
-import { rulesOf } from './rules.js'
-import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from './servable.js'
-import type { ModelSettings } from './settings.js'
-import { clientShape } from './shapes.js'
+import type { LoadOptions, ModelSettings } from './settings.js'
+import { type CheckedRequest, checkRequest, clientShape, type RequestRules, type TensorRule } from './request-checks.js'
+import type { ServableRequest, Slot } from './servable.js'
 import { memoryOf, SlotPool } from './slots.js'
-import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
+import { type Engine, runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
+import { batchingOf, takesTimeout } from '../config/batching.js'
+import { allEnded, LoadedModel } from './loaded-model.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
 type BusyEngine = OpenEngine & Busy
@@ -30,17 +25,8 @@ type BusyEngine = OpenEngine & Busy
 /** By name, or the only one. */
 type Tensors = Tensor | Readonly<Record<string, Tensor>>
 
-const bytesKept = 64 * 2 ** 20
-
-export class EngineModel implements LoadedVersion, EngineStep {
-  readonly name: string
-  readonly version: string
-  readonly config: ModelConfig
-  readonly inputs: ReadonlyMap<string, ServableTensor>
-  readonly outputs: ReadonlyMap<string, ServableTensor>
+export class EngineModel extends LoadedModel implements EngineStep {
   readonly slots: SlotPool
-  readonly #visits: Visits
-  readonly #rules: RequestRules
   readonly #tensors: EngineTensors<BusyEngine>
   /**
    * It has one input and one output: then an engine takes and gives bare tensors, which costs it less than records of
@@ -51,7 +37,6 @@ export class EngineModel implements LoadedVersion, EngineStep {
   readonly #rowCounts: RowCounts | undefined
   #before: readonly EngineCounters[] = []
   #lastInference = 0
-  #closing: Promise<void> | undefined
 
   /**
    * Opens the engines of a version, completes its configuration, and warms it up: what it gives is ready.
@@ -59,7 +44,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
    */
   static async load(options: LoadOptions): Promise<EngineModel> {
     const { folder, version, settings, signal } = options
-    const open = await openVersion(options, settings, signal)
+    const open = await openVersion(options)
     try {
       const labels = await readLabels(folder, open.config)
       const model = new EngineModel(folder.name, version, open, labels, settings)
@@ -79,36 +64,21 @@ export class EngineModel implements LoadedVersion, EngineStep {
     labels: ReadonlyMap<string, readonly string[]>,
     settings: ModelSettings,
   ) {
+    super(name, version, config, labels)
     const [first] = engines
-    if (first === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${name}'`)
-    this.name = name
-    this.version = version
-    this.#visits = new Visits(name, version)
-    this.config = config
-    const { inputs, outputs } = tensorsOf(config, labels)
-    this.inputs = inputs
-    this.outputs = outputs
-    this.#rules = rulesOf(name, config, inputs, outputs)
+    if (first === undefined) throw invalid(`Expected an instance group for model '${name}'`)
     this.#tensors = new EngineTensors(
-      engineFacts(config, this.#rules, first.engine),
+      engineFacts(config, this.rules, first.engine),
       engines.map((each) => ({ ...each, rows: 0 })),
     )
     this.#isBare =
       this.facts.wanted === undefined && first.engine.inputNames.length === 1 && first.engine.outputNames.length === 1
     this.#rowCounts = config.maxBatchSize > 0 && mergingOf(config) === undefined ? new RowCounts() : undefined
-    this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
-  }
-
-  get platform(): string {
-    return this.config.platform
+    this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept)
   }
 
   get lastInference(): number {
     return this.#lastInference
-  }
-
-  get inFlight(): number {
-    return this.#visits.inFlight
   }
 
   get pending(): number {
@@ -124,9 +94,9 @@ export class EngineModel implements LoadedVersion, EngineStep {
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
-    const leave = this.#visits.inside()
+    const leave = this.visits.inside()
     try {
-      const checked = checkRequest(this.#rules, request)
+      const checked = checkRequest(this.rules, request)
       this.#lastInference = Date.now()
       const answer = await this.#run(this.#tensors.leastBusy(), checked, this.#tensors.optionsOf(request), cut)
       this.#rowCounts?.answered(checked.rows)
@@ -162,9 +132,9 @@ export class EngineModel implements LoadedVersion, EngineStep {
   }
 
   async inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
-    const leave = this.#visits.inside()
+    const leave = this.visits.inside()
     try {
-      const checked = checkRequest(this.#rules, request)
+      const checked = checkRequest(this.rules, request)
       this.#lastInference = Date.now()
       const answer = await this.#tensors.runPlaced(checked, request, cut)
       this.#rowCounts?.answered(checked.rows)
@@ -203,12 +173,12 @@ export class EngineModel implements LoadedVersion, EngineStep {
 
   #answer(results: Tensors): readonly WireTensor[] {
     const answer: WireTensor[] = []
-    for (const [name, rule] of this.#rules.outputs) {
+    for (const [name, rule] of this.rules.outputs) {
       const tensor = this.#isBare ? (results as Tensor) : (results as Readonly<Record<string, Tensor>>)[name]
       if (tensor === undefined) continue // not wanted
       const { data } = tensor
       const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-      answer.push({ name, datatype: rule.datatype, shape: clientShape(this.#rules, rule, tensor.shape), bytes })
+      answer.push({ name, datatype: rule.datatype, shape: clientShape(this.rules, rule, tensor.shape), bytes })
     }
     return answer
   }
@@ -226,7 +196,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
     await warmUp({
       config: this.config,
       folder,
-      rules: this.#rules,
+      rules: this.rules,
       bestShape: (input) => this.#tensors.engines[0]?.engine.inputs[input]?.profiles[0]?.opt,
       bestValues: (input) => this.#tensors.engines[0]?.engine.inputs[input]?.profileValues[0]?.opt,
       run: (inputs) => this.#runOnEach(inputs),
@@ -237,26 +207,17 @@ export class EngineModel implements LoadedVersion, EngineStep {
   }
 
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
-    const checked = checkRequest(this.#rules, { inputs })
+    const checked = checkRequest(this.rules, { inputs })
     const runs = this.#tensors.engines.flatMap((busy) =>
       Array.from({ length: busy.lanes }, () =>
         this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut(), warmUpWithCut),
       ),
     )
-    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    await allEnded(runs)
   }
 
-  enter(): () => void {
-    return this.#visits.enter()
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close())
-  }
-
-  async #close(): Promise<void> {
-    await this.#visits.end()
+  protected async end(): Promise<void> {
+    await this.visits.end()
     this.slots.close()
     await Promise.all(this.#tensors.engines.map(({ engine }) => engine.close()))
   }
@@ -264,4 +225,23 @@ export class EngineModel implements LoadedVersion, EngineStep {
 
 function sinceWarmup(now: EngineCounters, before: EngineCounters | undefined): EngineCounters {
   return before === undefined ? now : countersSince(now, before)
+}
+
+// What other threads are told of a model of engines.
+
+/** Of a complete configuration, and any of the engines. */
+export function engineFacts(config: ModelConfig, rules: RequestRules, engine: Engine): EngineFacts {
+  const levels = batchingOf(config)?.priorities?.levels ?? 1
+  const beginsWithRows = ({ name, dims, isShapeTensor }: TensorRule): boolean =>
+    isShapeTensor && rules.maxBatch > 0 && engine.inputs[name]?.shape[0] === (dims[0] ?? 0) + 1
+  return {
+    rules,
+    wanted:
+      engine.outputNames.length + engine.unsupported.length > rules.outputs.size
+        ? [...rules.outputs.keys()]
+        : undefined,
+    levels,
+    takesTimeout: Array.from({ length: levels + 1 }, (_, level) => takesTimeout(config, level)),
+    countsRows: [...rules.inputs.values()].filter(beginsWithRows).map(({ name }) => name),
+  }
 }

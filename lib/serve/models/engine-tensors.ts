@@ -1,11 +1,17 @@
 // Between tensors of requests and those of engines: names, rows, shapes and options. It is made of plain data and
 // engines, so that it serves in any thread.
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, unsupported } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
-import { type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  requestText,
+  type TensorRule,
+} from './request-checks.js'
 import type { ServableRequest } from './servable.js'
-import { clientShape, modelShape } from './shapes.js'
 import type { Cut } from '../../base/cancellation.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { type Engine, runWithCut } from '../../engine.js'
@@ -117,10 +123,7 @@ export class EngineTensors<B extends Busy = Busy> {
   modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {
     const { rules, countsRows } = this.facts
     if (datatype === 'BYTES')
-      throw new Fault(
-        'UNSUPPORTED',
-        `input '${rule.name}' of model '${rules.model}' has texts, which are not served yet`,
-      )
+      throw unsupported(`input '${rule.name}' of model '${rules.model}' has texts, which are not served yet`)
     const dtype = dtypeOf[datatype]
     if (rule.isShapeTensor && countsRows.includes(rule.name)) return withRows(dtype, bytes, rows)
     return Tensor.fromBytes(dtype, aligned(bytes, elementBytes[datatype]), modelShape(rules, rule, shape))

@@ -2,6 +2,7 @@
 import type { LoadedVersion } from './servable.js'
 import type { KnownModel } from './snapshot.js'
 import type { IndexEntry, ModelState } from '../public-types.js'
+import type { ModelFolder } from '../repository/folder.js'
 
 /** A version as the index has it. */
 interface VersionRecord {
@@ -81,6 +82,16 @@ export class ModelEntry {
   /** Why the last of them does not; empty where all do. */
   get breakage(): string {
     return [...this.broken.values()].at(-1) ?? ''
+  }
+
+  /** What is in service was loaded from these files, and nothing has failed since. */
+  serves(folder: ModelFolder | undefined): boolean {
+    return (
+      this.failure === '' &&
+      this.broken.size === 0 &&
+      this.#serving !== undefined &&
+      this.#serving.fingerprint === folder?.fingerprint
+    )
   }
 
   /** Does it when all that was asked for before is done. */

@@ -6,17 +6,13 @@ import { EnsembleModel } from '../ensembles/ensemble-model.js'
 import { type EnsembleGraph, ensembleGraph, modelsOf } from '../ensembles/graph.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
-import { Fault, faultOf, placeOf } from '../faults.js'
-import { prepareConfig } from '../repository/prepare.js'
+import { Fault, faultOf, invalid, placeOf } from '../faults.js'
+import { prepareConfig, readModelConfig } from '../repository/scan.js'
 import { refuseOtherModule } from '../node/overrides.js'
-import type { OnOutput } from '../node/settings.js'
-import { type ModelFolder, withoutPath } from '../repository/folder.js'
-import { readModelConfig } from '../repository/scan.js'
-import { chosenVersions } from '../repository/versions.js'
+import type { LoadVersion, ModelsSettings, OnOutput } from './settings.js'
+import { chosenVersions, type ModelFolder, withoutPath } from '../repository/folder.js'
 import type { Generation, ModelEntry } from './entry.js'
-import type { LoadVersion } from './load-options.js'
 import type { LoadedVersion, StepSource } from './servable.js'
-import type { ModelsSettings } from './settings.js'
 import type { Turns } from '../../base/turns.js'
 
 /** What a load is of. */
@@ -35,6 +31,18 @@ export interface LoadContext {
   readonly signal: AbortSignal
   /** A version of a model that was loaded answers no more requests: its `failure` says why. */
   readonly onBroken: (model: string, version: string, reason: string) => void
+}
+
+/** One load, and all that it leads to. */
+export class LoadTask {
+  /** Models that are loaded anew in it, whatever becomes of that. */
+  readonly tried: Set<string>
+  /** Those that were. */
+  readonly loaded: string[] = []
+
+  constructor(tried: readonly string[] = []) {
+    this.tried = new Set(tried)
+  }
 }
 
 /** What the load of an ensemble asks of whoever loads other models. */
@@ -112,10 +120,7 @@ async function loadVersions(
   for (const text of checkFields(config)) settings.onEvent({ what: 'warning', model: entry.name, text })
   const versions = chosenVersions(config, folder.versions)
   if (versions.length === 0)
-    throw new Fault(
-      'INVALID_ARG',
-      `at least one version must be available under the version policy of model '${entry.name}'`,
-    )
+    throw invalid(`at least one version must be available under the version policy of model '${entry.name}'`)
   entry.needs = []
   entry.override = source.config
   entry.loading(versions)
@@ -233,4 +238,9 @@ function reasonsOf(
 
 function reasonOf(error: unknown): string {
   return error instanceof VersionsFailed ? error.message : faultOf(error).message
+}
+
+/** For the message of a server that does not start. */
+export function failureAtStart({ kind, message }: Fault): string {
+  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
 }

@@ -3,18 +3,15 @@
 import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
-import { Fault, faultOf, placeOf } from '../faults.js'
-import type { ModelFolder } from '../repository/folder.js'
-import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
-import type { ModelControl } from './control.js'
-import { Changes } from './changes.js'
+import { Fault, faultOf, invalid, placeOf } from '../faults.js'
+import { allEnded } from './loaded-model.js'
+import type { ModelControl, Snapshot } from './servable.js'
+import { Repositories } from './repositories.js'
 import type { ModelEntry } from './entry.js'
-import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
-import type { LoadVersion } from './load-options.js'
+import { failureAtStart, type LoadContext, LoadFault, loadGeneration, type LoadSource, LoadTask } from './loading.js'
+import type { LoadVersion, ModelsSettings } from './settings.js'
 import { loadVersion } from './load-version.js'
-import { checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
-import type { Snapshot } from './servable.js'
-import type { ModelsSettings } from './settings.js'
+import { checkName, checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
 import { Service } from './service.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
 import { Turns } from '../../base/turns.js'
@@ -24,8 +21,7 @@ export class Models implements ModelControl, AsyncDisposable {
   readonly #stopping = new AbortController()
   readonly #context: LoadContext
   readonly #service: Service
-  #scan: Scan = { models: new Map(), problems: new Map() }
-  readonly #changes = new Changes()
+  readonly #repositories: Repositories
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> = Promise.resolve()
   #started = false
@@ -35,6 +31,7 @@ export class Models implements ModelControl, AsyncDisposable {
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
     this.#service = new Service(settings.onEvent)
+    this.#repositories = new Repositories(settings.repositories)
     this.#context = {
       settings,
       load,
@@ -46,10 +43,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Of a version that is not in service, not yet or no more, nobody needs to know. */
   #onBroken(model: string, version: string, text: string): void {
-    const entry = this.#service.find(model)
-    if (entry?.broken.has(version) !== true) return
-    this.#service.broken(entry)
-    this.#settings.onEvent({ what: 'broken', model, version, text })
+    if (this.#service.broken(model, version)) this.#settings.onEvent({ what: 'broken', model, version, text })
   }
 
   get mode(): ModelsSettings['mode'] {
@@ -71,11 +65,11 @@ export class Models implements ModelControl, AsyncDisposable {
    * Fault INTERNAL where a model fails and `exitOnError` is set: then all are closed again
    */
   async start(): Promise<void> {
-    await this.#look()
+    await this.#repositories.look()
     await sweepTemporaryModels()
     if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
-    this.#changes.begin(this.#scan, names)
+    this.#repositories.begin(names)
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
     const failures = loads
       .filter((load) => load.status === 'rejected')
@@ -85,17 +79,17 @@ export class Models implements ModelControl, AsyncDisposable {
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
     }
     this.#started = true
-    this.#changes.newProblems(this.#scan) // loads have told them
+    this.#repositories.newProblems() // loads have told them
     this.#pollLater()
   }
 
   #namesToBegin(): readonly string[] {
-    const all = [...new Set([...this.#scan.models.keys(), ...this.#scan.problems.keys()])]
+    const all = this.#repositories.names
     const { mode, loadModels } = this.#settings
     if (mode !== 'explicit') return all
     if (!loadModels.includes('*')) return [...new Set(loadModels)]
     if (loadModels.some((name) => name !== '*'))
-      throw new Fault('INVALID_ARG', "Wildcard model name '*' must be the ONLY startup model if specified at all.")
+      throw invalid("Wildcard model name '*' must be the ONLY startup model if specified at all.")
     return all
   }
 
@@ -105,7 +99,11 @@ export class Models implements ModelControl, AsyncDisposable {
     await entry.inOrder(() =>
       this.#telling(name, async () => {
         try {
-          return await this.#replace(entry, { folder: this.#folder(name), config: undefined }, new LoadTask())
+          return await this.#replace(
+            entry,
+            { folder: this.#repositories.folder(name), config: undefined },
+            new LoadTask(),
+          )
         } catch (error) {
           if (entry.failure === '')
             entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
@@ -147,7 +145,7 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   index(onlyReady: boolean): readonly IndexEntry[] {
-    const entries = this.#service.index(this.#scan)
+    const entries = this.#service.index(this.#repositories.scan)
     return onlyReady ? entries.filter(({ state }) => state === 'READY') : entries
   }
 
@@ -157,22 +155,11 @@ export class Models implements ModelControl, AsyncDisposable {
    */
   async refresh(): Promise<void> {
     try {
-      await this.#look()
+      await this.#repositories.look()
     } catch (error) {
-      this.#warn({ name: '' }, error)
+      this.#warn(error)
       throw new Fault('INTERNAL', 'failed to poll from model repository', error)
     }
-  }
-
-  /** @throws TensorRTError (as a rejection) ERR_TRT_FILE */
-  async #look(): Promise<void> {
-    this.#scan = await scanRepositories(this.#settings.repositories)
-  }
-
-  /** The same of one model alone. */
-  async #lookAt(name: string): Promise<void> {
-    const found = await scanModel(this.#settings.repositories, name)
-    this.#scan = withModel(this.#scan, name, found)
   }
 
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
@@ -217,9 +204,9 @@ export class Models implements ModelControl, AsyncDisposable {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
       return this.#replace(entry, { folder, config, remove }, task)
     }
-    await this.#lookAt(entry.name)
-    const folder = this.#folder(entry.name)
-    if (config !== undefined || !isServed(entry, folder)) return this.#replace(entry, { folder, config }, task)
+    await this.#repositories.lookAt(entry.name)
+    const folder = this.#repositories.folder(entry.name)
+    if (config !== undefined || !entry.serves(folder)) return this.#replace(entry, { folder, config }, task)
     const ensemble = entry.serving?.versions[0]?.ensemble
     if (ensemble !== undefined) await this.#ensure(entry, ensemble.graph, task) // its steps may have changed
     return false
@@ -227,9 +214,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Loads the models of an ensemble's steps; where all are loaded anyway, waits for them. */
   async #ensure(entry: ModelEntry, graph: EnsembleGraph, task: LoadTask): Promise<void> {
-    const loads = modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task))
-    const failed = (await Promise.allSettled(loads)).find((load) => load.status === 'rejected')
-    if (failed !== undefined) throw failed.reason
+    await allEnded(modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task)))
   }
 
   async #ensureStep(entry: ModelEntry, graph: EnsembleGraph, model: string, task: LoadTask): Promise<void> {
@@ -251,10 +236,10 @@ export class Models implements ModelControl, AsyncDisposable {
   /** One that was loaded with a configuration or files of its own stays as it is. */
   async #loadStep(step: ModelEntry, task: LoadTask): Promise<unknown> {
     if (step.serving !== undefined && step.serving.fingerprint === undefined) return
-    await this.#lookAt(step.name)
-    const folder = this.#scan.models.get(step.name)
+    await this.#repositories.lookAt(step.name)
+    const folder = this.#repositories.find(step.name)
     const isPlain = step.serving?.versions[0]?.ensemble === undefined
-    return isPlain && isServed(step, folder)
+    return isPlain && step.serves(folder)
       ? undefined
       : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
   }
@@ -267,20 +252,11 @@ export class Models implements ModelControl, AsyncDisposable {
     const again = async (entry: ModelEntry): Promise<unknown> => {
       if (entry.isReady || !entry.shouldBe || this.#closing !== undefined) return
       return this.#telling(entry.name, () =>
-        this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task),
+        this.#replace(entry, { folder: this.#repositories.folder(entry.name), config: entry.override }, task),
       )
     }
     await Promise.allSettled(waiting.map((entry) => entry.inOrder(() => again(entry))))
     await this.#resume(task)
-  }
-
-  /** @throws Fault NOT_FOUND for what is in no repository, INVALID_ARG for what is no model there */
-  #folder(name: string): ModelFolder {
-    const folder = this.#scan.models.get(name)
-    if (folder !== undefined) return folder
-    const problem = this.#scan.problems.get(name)
-    if (problem !== undefined) throw new LoadFault(name, problem.text, problem.withPaths)
-    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository`)
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
@@ -329,9 +305,9 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** What was never loaded. */
   async #unloadUnknown(name: string): Promise<void> {
-    await this.#lookAt(name)
+    await this.#repositories.lookAt(name)
     this.#orRefused(name, 'unload', () => {
-      if (this.#scan.models.has(name)) return
+      if (this.#repositories.find(name) !== undefined) return
       throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
     })
     this.#settings.onEvent({ what: 'unloaded', model: name })
@@ -346,8 +322,8 @@ export class Models implements ModelControl, AsyncDisposable {
       )
   }
 
-  #warn({ name: model }: Pick<ModelEntry, 'name'>, error: unknown): void {
-    this.#settings.onEvent({ what: 'warning', model, text: faultOf(error).message })
+  #warn(error: unknown): void {
+    this.#settings.onEvent({ what: 'warning', model: '', text: faultOf(error).message })
   }
 
   #pollLater(): void {
@@ -371,13 +347,13 @@ export class Models implements ModelControl, AsyncDisposable {
   async #poll(): Promise<void> {
     if (this.#closing !== undefined) return
     try {
-      await this.#look()
+      await this.#repositories.look()
     } catch (error) {
-      this.#warn({ name: '' }, error)
+      this.#warn(error)
       return // a repository that is not there for a moment takes no model away
     }
-    const followed = this.#changes.look(this.#scan)
-    for (const [model, { withPaths }] of this.#changes.newProblems(this.#scan))
+    const followed = this.#repositories.changed()
+    for (const [model, { withPaths }] of this.#repositories.newProblems())
       this.#settings.onEvent({ what: 'failed', model, text: withPaths })
     const task = new LoadTask(followed)
     await Promise.allSettled(followed.map((name) => this.#follow(name, task)))
@@ -387,8 +363,7 @@ export class Models implements ModelControl, AsyncDisposable {
   /** Does what the files of a model ask for. */
   async #follow(name: string, task: LoadTask): Promise<void> {
     const entry = this.#service.entry(name)
-    const folder = this.#scan.models.get(name)
-    this.#changes.act(name, folder?.fingerprint)
+    const folder = this.#repositories.act(name)
     if (folder === undefined) {
       await entry.inOrder(async () => this.#service.unload(entry))
       return this.#service.forgetBlank(entry)
@@ -418,36 +393,6 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 }
 
-/** One load, and all that it leads to. */
-class LoadTask {
-  /** Models that are loaded anew in it, whatever becomes of that. */
-  readonly tried: Set<string>
-  /** Those that were. */
-  readonly loaded: string[] = []
-
-  constructor(tried: readonly string[] = []) {
-    this.tried = new Set(tried)
-  }
-}
-
-function isServed({ failure, serving, broken }: ModelEntry, folder: ModelFolder | undefined): boolean {
-  return failure === '' && broken.size === 0 && serving !== undefined && serving.fingerprint === folder?.fingerprint
-}
-
 function shuttingDown(): Fault {
   return new Fault('UNAVAILABLE', 'the server is shutting down')
-}
-
-function checkName(name: string): void {
-  if (name.trim() === '')
-    throw new Fault('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.')
-  if (name.trim() === '..' || name.includes('/'))
-    throw new Fault(
-      'INVALID_ARG',
-      `invalid model name '${name}', model name must not contain path traversal characters`,
-    )
-}
-
-function failureAtStart({ kind, message }: Fault): string {
-  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
 }

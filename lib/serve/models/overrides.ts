@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 import { refuseModuleFiles } from '../node/overrides.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { onFile } from '../../base/files.js'
@@ -17,10 +17,16 @@ export interface TemporaryModel {
 export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
   for (const name of files.keys())
     if (!isBelowVersion(name))
-      throw new Fault(
-        'INVALID_ARG',
+      throw invalid(
         `Invalid file parameter 'file:${name}': it must stay within model directory, as <version>/<file name> without '..'`,
       )
+}
+
+/** @throws Fault INVALID_ARG for what no model's name may be */
+export function checkName(name: string): void {
+  if (name.trim() === '') throw invalid('Model name cannot be empty. Please enter a valid name to deploy.')
+  if (name.trim() === '..' || name.includes('/'))
+    throw invalid(`invalid model name '${name}', model name must not contain path traversal characters`)
 }
 
 /**
@@ -38,12 +44,10 @@ export function checkOverride(
   checkFileNames(files)
   refuseModuleFiles(name, files.keys(), config)
   if (!isAllowed)
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
     )
-  if (config === undefined)
-    throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
+  if (config === undefined) throw invalid("Load parameter 'config' must be specified for model file override")
 }
 
 function isBelowVersion(name: string): boolean {

@@ -1,6 +1,6 @@
 // Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people
 // search for them.
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import type { ServableRequest } from './servable.js'
 
@@ -54,41 +54,40 @@ export function requestText(id: string | undefined): string {
   return `[request id: ${id || '<id_unknown>'}] `
 }
 
-function fault(text: string): Fault {
-  return new Fault('INVALID_ARG', text)
-}
-
 function checkOutputs(
   { model, outputs }: RequestRules,
   { outputs: wanted = [] }: Checked<Checkable>,
   who: string,
 ): void {
   const unknown = wanted.find((name) => !outputs.has(name))
-  if (unknown !== undefined) throw fault(`unexpected inference output '${unknown}' for model '${model}'`)
+  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown}' for model '${model}'`)
   const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
-  if (twice !== undefined) throw fault(`${who}output '${twice}' already exists in request`)
+  if (twice !== undefined) throw invalid(`${who}output '${twice}' already exists in request`)
 }
 
 function inputsByName<T extends Checkable>({ inputs }: Checked<T>, who: string): ReadonlyMap<string, T> {
   const given = new Map<string, T>()
   for (const tensor of inputs) {
-    if (given.has(tensor.name)) throw fault(`${who}input '${tensor.name}' already exists in request`)
+    if (given.has(tensor.name)) throw invalid(`${who}input '${tensor.name}' already exists in request`)
     given.set(tensor.name, tensor)
   }
   return given
 }
 
 function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, Checkable>, who: string): void {
-  if (given.size !== inputs.size) {
-    const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
-    const missing = [...inputs.keys()].filter((name) => !given.has(name))
-    throw fault(
-      `${who}expected ${inputs.size} inputs but got ${given.size} inputs for model '${model}'. Got input(s) ${list([...given.keys()])}, ` +
-        `but missing required input(s) ${list(missing)}. Please provide all required input(s).`,
-    )
-  }
+  if (given.size !== inputs.size) throw invalid(who + otherInputs(model, inputs, [...given.keys()]))
   for (const name of given.keys())
-    if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
+    if (!inputs.has(name)) throw invalid(`unexpected inference input '${name}' for model '${model}'`)
+}
+
+/** Of inputs that are not as many as the model has. */
+export function otherInputs(model: string, known: ReadonlyMap<string, unknown>, given: readonly string[]): string {
+  const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
+  const missing = [...known.keys()].filter((name) => !given.includes(name))
+  return (
+    `expected ${known.size} inputs but got ${given.length} inputs for model '${model}'. Got input(s) ${list(given)}, ` +
+    `but missing required input(s) ${list(missing)}. Please provide all required input(s).`
+  )
 }
 
 function checkedRows(
@@ -101,29 +100,32 @@ function checkedRows(
     if (rule.isShapeTensor) continue
     const [first] = tensor.shape
     if (first === undefined)
-      throw fault(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
+      throw invalid(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
     if (rows !== undefined && rows !== first)
-      throw fault(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
+      throw invalid(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
     rows = first
   }
   rows ??= 1 // of shape tensors alone
-  if (rows > maxBatch) throw fault(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
-  if (rows < 1) throw fault(`${who}inference request batch-size must be >= 1 for '${model}'`)
+  if (rows > maxBatch) throw invalid(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
+  if (rows < 1) throw invalid(`${who}inference request batch-size must be >= 1 for '${model}'`)
   return rows
 }
 
 function checkInput(rules: RequestRules, rule: TensorRule, tensor: Checkable, who: string): void {
   const { name, datatype, shape } = tensor
   if (datatype !== rule.datatype) {
-    throw fault(
+    throw invalid(
       `${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`,
     )
   }
   const own = hasRows(rules, rule) ? shape.slice(1) : shape
-  if (!fits(own, rule.dims)) throw fault(`${who}${unexpectedShape(rules, rule, shape)}`)
+  if (!fits(own, rule.dims)) {
+    const hasBatches = rules.maxBatch > 0
+    throw invalid(who + unexpectedShape(rules.model, tensor, hasBatches ? [-1, ...rule.dims] : rule.dims, hasBatches))
+  }
   const bytes = byteLength(datatype, shape)
   if (bytes !== undefined && bytes !== tensor.bytes.length)
-    throw fault(
+    throw invalid(
       `${who}input byte size mismatch for input '${name}' for model '${rules.model}'. Expected ${bytes}, got ${tensor.bytes.length}`,
     )
 }
@@ -141,17 +143,44 @@ const batchNote =
   'If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. ' +
   'See the model configuration docs for more info on max_batch_size.'
 
-function unexpectedShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): string {
-  const expected = rules.maxBatch > 0 ? [-1, ...rule.dims] : rule.dims
-  const note = rules.maxBatch > 0 ? batchNote : ''
-  return `unexpected shape for input '${rule.name}' for model '${rules.model}'. Expected ${dims(expected)}, got ${dims(shape)}. ${note}`
-}
-
-function dims(shape: readonly number[]): string {
-  return `[${shape.join(',')}]`
+/** @param expected with -1 for sizes that requests decide, and for the rows of a batch */
+export function unexpectedShape(
+  model: string,
+  { name, shape }: Pick<WireTensor, 'name' | 'shape'>,
+  expected: readonly number[],
+  hasBatches: boolean,
+): string {
+  const note = hasBatches ? batchNote : ''
+  return `unexpected shape for input '${name}' for model '${model}'. Expected [${expected.join(',')}], got [${shape.join(',')}]. ${note}`
 }
 
 /** Nothing for texts, whose elements have lengths of their own. */
 function byteLength(datatype: Datatype, shape: readonly number[]): number | undefined {
   return datatype === 'BYTES' ? undefined : shape.reduce((count, size) => count * size, elementBytes[datatype])
+}
+
+// Shapes between clients and a model: rows of a batch, and `reshape` of the config.
+
+/** The shape that the model takes for the shape of a request, which was checked. */
+export function modelShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): readonly number[] {
+  return rule.reshape === undefined ? shape : replaced(rules, rule, shape, rule.dims, rule.reshape)
+}
+
+/** The shape that a client sees for that of a result. */
+export function clientShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): readonly number[] {
+  return rule.reshape === undefined ? shape : replaced(rules, rule, shape, rule.reshape, rule.dims)
+}
+
+/** Each variable size of `to` is the one of `from` in the same place among the variable ones; rows stay as they are. */
+function replaced(
+  rules: RequestRules,
+  rule: TensorRule,
+  shape: readonly number[],
+  from: readonly number[],
+  to: readonly number[],
+): readonly number[] {
+  const first = hasRows(rules, rule) ? 1 : 0
+  const variable = shape.slice(first).filter((_, i) => (from[i] ?? 0) < 0)
+  let next = 0
+  return [...shape.slice(0, first), ...to.map((dim) => (dim < 0 ? (variable[next++] ?? 1) : dim))]
 }

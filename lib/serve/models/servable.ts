@@ -4,6 +4,7 @@ import type { EngineCounters } from '../../backend/backend.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import type { EnsembleGraph } from '../ensembles/graph.js'
+import type { IndexEntry, LoadParameters } from '../public-types.js'
 
 /** An input or output as clients see it. */
 export interface ServableTensor {
@@ -117,4 +118,23 @@ export interface Snapshot {
   /** The versions of a model that are ready, the lowest first. */
   versions(name: string): readonly string[]
   readonly all: readonly Servable[]
+}
+
+// What front-ends ask of whoever loads and replaces models.
+
+export interface ModelControl {
+  /** As it is now: whoever begins a request takes it once. */
+  readonly snapshot: Snapshot
+  readonly mode: 'none' | 'poll' | 'explicit'
+  /** Every model that should be ready is, and nothing is being shut down. */
+  isReady(): boolean
+  index(onlyReady: boolean): readonly IndexEntry[]
+  /** Looks at the repositories again, so that index() knows what has come and gone; to be awaited before it. */
+  refresh?(): Promise<void>
+  /** @throws Fault (as a rejection) with what the index has as its reason; the version that was at work goes on */
+  load(name: string, parameters?: LoadParameters): Promise<void>
+  /**
+   * Fulfilled when no new request is given to it; the engines close after the last one. @throws Fault (as a rejection)
+   */
+  unload(name: string, unloadDependents: boolean): Promise<void>
 }

@@ -4,10 +4,10 @@ import { type Consequences, Dependencies } from '../ensembles/dependencies.js'
 import type { IndexEntry } from '../public-types.js'
 import type { Scan } from '../repository/scan.js'
 import { type Generation, ModelEntry } from './entry.js'
-import { Leaving } from './leaving.js'
 import type { LoadedVersion, Snapshot } from './servable.js'
 import type { ModelEvent } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
+import { faultOf } from '../faults.js'
 
 export class Service {
   readonly #entries = new Map<string, ModelEntry>()
@@ -113,12 +113,14 @@ export class Service {
 
   /**
    * A version in service answers no more requests: it is found no more, and ensembles of it go out of service until
-   * another takes its place.
+   * another takes its place. @returns whether it was in service
    */
-  broken(entry: ModelEntry): void {
-    if (!entry.isReady) return
+  broken(model: string, version: string): boolean {
+    const entry = this.#entries.get(model)
+    if (entry?.broken.has(version) !== true) return false
     const others = new Set(this.entries.map(({ name }) => name)) // none of them hinders what has happened
     this.#carryOut(this.dependencies.consequences(entry.name, entry.answering, others))
+    return true
   }
 
   #carryOut({ rebound, suspended }: Consequences): void {
@@ -158,4 +160,52 @@ function goingOn({ rebound }: Consequences, renewed: ReadonlySet<string>): reado
 
 function isOpen({ ensemble }: LoadedVersion): boolean {
   return ensemble !== undefined && !ensemble.isPrepared()
+}
+
+// Versions out of service whose last requests are under way.
+
+export class Leaving {
+  readonly #onEvent: (event: ModelEvent) => void
+  readonly #ends = new Set<Promise<void>>()
+  readonly #generations = new Set<Generation>()
+
+  constructor(onEvent: (event: ModelEvent) => void) {
+    this.#onEvent = onEvent
+  }
+
+  get versions(): readonly LoadedVersion[] {
+    return [...this.#generations].flatMap(({ versions }) => versions)
+  }
+
+  /**
+   * Closes what is out of service once its last request has ended; nobody waits for it.
+   *
+   * @param isTold whether the log has it: what goes on with other steps is the same version still
+   */
+  retire(entry: ModelEntry, generation: Generation | undefined, isTold = true): void {
+    if (generation === undefined) return
+    this.#generations.add(generation)
+    const left = this.#leave(entry, generation, isTold).finally(() => {
+      this.#ends.delete(left)
+      this.#generations.delete(generation)
+    })
+    this.#ends.add(left)
+  }
+
+  async #leave(entry: ModelEntry, generation: Generation, isTold: boolean): Promise<void> {
+    const warn = (error: unknown): void =>
+      this.#onEvent({ what: 'warning', model: entry.name, text: faultOf(error).message })
+    const close = async (version: LoadedVersion): Promise<void> => {
+      await version.close().catch(warn)
+      entry.closed(version.version)
+      if (isTold) this.#onEvent({ what: 'unloaded', model: entry.name, version: version.version })
+    }
+    await Promise.all(generation.versions.map(close))
+    await generation.dispose().catch(warn)
+  }
+
+  /** Until all that leave now have left. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#ends)
+  }
 }

@@ -1,32 +1,28 @@
-import type { EngineCacheOptions } from '../../cache/options.js'
-import type { EngineOptions } from '../../engine/options.js'
-
-/** How engines of models are opened. */
-export interface EngineSettings {
-  /** The path of a TensorRT library, as {@link EngineOptions.tensorrt}. */
-  readonly tensorrt?: string | URL | undefined
-  /** `cpu`: ONNX runs on the CPU whatever its configuration says; default: as the configuration says. */
-  readonly backend?: 'cpu' | undefined
-  /** Where plans are kept that were built of ONNX, as {@link EngineOptions.cache}. */
-  readonly cache?: boolean | string | URL | EngineCacheOptions | undefined
-  /** The GPUs of an instance group that names none; default: all of the machine. */
-  readonly gpus?: readonly number[] | undefined
-  /** As {@link EngineOptions.plugins}, for all plans. */
-  readonly plugins?: EngineOptions['plugins'] | undefined
-  /** As {@link EngineOptions.hostCode}, for all plans. */
-  readonly hostCode?: boolean | undefined
-}
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
+import type { ServeEngineOptions } from '../public-types.js'
+import type { ModelFolder } from '../repository/folder.js'
+import type { LoadedVersion } from './servable.js'
 
 /** What a model is loaded with. */
 export interface ModelSettings {
   /** Whether a configuration may leave out what its model tells. */
   readonly autoComplete: boolean
-  readonly engine: EngineSettings
+  readonly engine: ServeEngineOptions
   /** The most bytes of slots that a model keeps for requests to come; default 64 MiB. */
   readonly slotBytesKept?: number | undefined
   /** Told what is not as expected, and no failure; of the code of a model also where, as {@link Fault.at}. */
   readonly onWarning?: ((text: string, at?: string) => void) | undefined
+  /** Milliseconds that requests, and then unload() of modules, have when a version is closed; default 30,000. */
+  readonly exitTimeoutMs?: number | undefined
+  /** A line that the module of an instance has written; unless there is one, `onWarning` is told. */
+  readonly onOutput?: OnOutput | undefined
+  /** The version answers no more requests, and why. */
+  readonly onFailure?: ((reason: string) => void) | undefined
 }
+
+export type OnOutput = (line: string, stream: 'stdout' | 'stderr', instance: number) => void
+
+export const defaultExitTimeoutMs = 30_000
 
 /** What happened to a model: a line of the log each. */
 export interface ModelEvent {
@@ -46,10 +42,8 @@ export interface ModelEvent {
   readonly durationMs?: number | undefined
 }
 
-/** What {@link Models} serves, and how. */
-export interface ModelsSettings {
-  /** The paths of repositories; with a model of the same name in two of them, neither is served. */
-  readonly repositories: readonly string[]
+/** Who loads models, and how. */
+export interface ControlSettings {
   /** `none`: all models, once. `poll`: all, as their files change. `explicit`: those that are asked for. */
   readonly mode: 'none' | 'poll' | 'explicit'
   /** With `explicit`: the models to begin with; `['*']` are all. */
@@ -67,9 +61,28 @@ export interface ModelsSettings {
   readonly exitOnError: boolean
   /** Whether a load may bring files, which is code that it brings: a plan runs native code. */
   readonly allowFileOverride: boolean
-  readonly engine: EngineSettings
-  readonly slotBytesKept?: number | undefined
-  /** Milliseconds that requests, and then modules in JavaScript, have when a version is closed; default 30,000. */
-  readonly exitTimeoutMs?: number | undefined
+}
+
+/** What {@link Models} serves, and how. */
+export interface ModelsSettings
+  extends ControlSettings, Pick<ModelSettings, 'engine' | 'slotBytesKept' | 'exitTimeoutMs'> {
+  /** The paths of repositories; with a model of the same name in two of them, neither is served. */
+  readonly repositories: readonly string[]
   readonly onEvent: (event: ModelEvent) => void
 }
+
+/** What a version of a model is opened with, whatever runs it. */
+export interface LoadOptions {
+  readonly folder: ModelFolder
+  readonly version: string
+  /** As it was given, with its backend and file. */
+  readonly config: ModelConfig
+  readonly settings: ModelSettings
+  readonly signal: AbortSignal
+}
+
+/**
+ * Opens a version, completes its configuration, and warms it up. @throws Fault, TensorRTError, or the reason of the
+ * signal (as a rejection); nothing of it is left
+ */
+export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>

@@ -46,7 +46,7 @@ export class SlotPool {
   #closed = false
 
   /** @param mostKept the most bytes of blocks that wait for a request */
-  constructor(memory: SlotMemory, mostKept: number) {
+  constructor(memory: SlotMemory, mostKept = 64 * 2 ** 20) {
     this.#memory = memory
     this.#mostKept = mostKept
   }

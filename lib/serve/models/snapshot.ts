@@ -1,5 +1,5 @@
 // All models that answer, at one moment.
-import { Fault } from '../faults.js'
+import { Fault, invalid } from '../faults.js'
 import type { Servable, Snapshot } from './servable.js'
 
 /** A model of which the index knows anything. */
@@ -60,5 +60,5 @@ function checkedVersion(version: string): string {
   const text = /^-\d+$/.test(version)
     ? `invalid model version specified '${version}' , version should be an integral value > 0`
     : `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`
-  throw new Fault('INVALID_ARG', text)
+  throw invalid(text)
 }

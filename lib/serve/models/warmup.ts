@@ -8,7 +8,7 @@ import type {
   ModelWarmup_Input as WarmupInput,
 } from '../../kserve/messages/model_config_pb.js'
 import { wireTypeOf } from '../config/types.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, invalid } from '../faults.js'
 import { type Datatype, dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { hasRows, type RequestRules, type TensorRule } from './request-checks.js'
 import { onFile } from '../../base/files.js'
@@ -127,12 +127,9 @@ async function inputOf(
 ): Promise<WireTensor> {
   const dims = input.dims.map(Number)
   if (dims.some((size) => size < 0))
-    throw new Fault(
-      'INVALID_ARG',
-      `warmup setting expects all variable-size dimensions are specified for input '${name}'`,
-    )
+    throw invalid(`warmup setting expects all variable-size dimensions are specified for input '${name}'`)
   const datatype = wireTypeOf(input.dataType)
-  if (datatype === undefined) throw new Fault('INVALID_ARG', `warmup setting expects a data_type for input '${name}'`)
+  if (datatype === undefined) throw invalid(`warmup setting expects a data_type for input '${name}'`)
   const rule = target.rules.inputs.get(name)
   const rows = rule !== undefined && hasRows(target.rules, rule) ? sample.batchSize : 1
   const values = await valuesOf(target, name, input, datatype, seed)
@@ -157,21 +154,20 @@ async function valuesOf(
     case 'inputDataFile':
       return fileValues(target.folder, input.inputDataType.value, datatype)
     default:
-      throw new Fault('INVALID_ARG', `warmup setting expects input '${name}' to have input_data_type set`)
+      throw invalid(`warmup setting expects input '${name}' to have input_data_type set`)
   }
 }
 
 /** Of texts all that is in it: each has its length before it. */
 async function fileValues(folder: string, file: string, datatype: Datatype): Promise<Values> {
   if (file.startsWith('/') || file.split('/').includes('..'))
-    throw new Fault('INVALID_ARG', `Expected an input_data_file within the folder warmup but received '${file}'`)
+    throw invalid(`Expected an input_data_file within the folder warmup but received '${file}'`)
   const path = join(folder, 'warmup', file)
   const found = await onFile('read', path, () => readFile(path))
   return (bytes) => {
     if (datatype === 'BYTES') return found
     if (found.length >= bytes) return found.subarray(0, bytes)
-    throw new Fault(
-      'INVALID_ARG',
+    throw invalid(
       `warmup setting expects ${bytes} bytes, but the data provided from ${file} only has ${found.length} bytes`,
     )
   }

@@ -1,26 +1,23 @@
 // Requests of clients on their way to a thread: checked, and turned into what the module sees.
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { countTexts } from '../../kserve/texts.js'
-import { type CheckedRequest, requestText, type RequestRules } from '../models/request-checks.js'
+import {
+  type CheckedRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  requestText,
+} from '../models/request-checks.js'
 import type { ServableRequest } from '../models/servable.js'
-import { clientShape, modelShape } from '../models/shapes.js'
-import type { Cut } from '../../base/cancellation.js'
 import type { LentMemory } from './memory.js'
 import type { Lent, RequestMessage } from './messages.js'
-import type { Queued } from './queue.js'
+import type { Waiting } from './queue.js'
 
 /** A request that waits for its answer. */
-export interface Asked extends Queued {
+export interface Asked extends Waiting {
   readonly message: RequestMessage
-  readonly cut: Cut
   readonly resolve: (outputs: readonly WireTensor[]) => void
-  readonly reject: (reason: unknown) => void
-  /** Of its wait in the queue. */
-  timer?: NodeJS.Timeout | undefined
-  /** Tells the thread that nobody waits any more. */
-  cancel?: (() => void) | undefined
-  isOver: boolean
 }
 
 /**
@@ -54,7 +51,7 @@ export function checkTexts(
   const found = countTexts(bytes)
   if (found === expected) return
   const text = `expected ${expected} string elements for inference input '${name}' for model '${model}', got ${found ?? 'bytes that end within one'}`
-  throw new Fault('INVALID_ARG', requestText(id) + text)
+  throw invalid(requestText(id) + text)
 }
 
 /** The outputs of a thread as clients see them. */

@@ -45,6 +45,12 @@ export function textOf(thrown: unknown): string {
   }
 }
 
+/** The texts of those that were rejected, once all have ended. */
+export async function failuresOf(promises: readonly Promise<unknown>[]): Promise<readonly string[]> {
+  const ends = await Promise.allSettled(promises)
+  return ends.flatMap((end) => (end.status === 'rejected' ? [textOf(end.reason)] : []))
+}
+
 /** A text as clients see it: with the model's name for its folder on this machine. */
 export function withoutPathOf({ name, version, folder }: Place, text: string): string {
   return withoutPath({ name, path: dirname(folder), versions: [version] }, text)

@@ -2,7 +2,7 @@
 // after the other.
 import { onAbort } from '../../base/cancellation.js'
 import { Fault, faultOf, placeOf } from '../faults.js'
-import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
+import { type AnyAnswer, ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
 import type { Answer, RunOrder } from './messages.js'
 import type { ModuleStart } from './module-start.js'
 
@@ -39,10 +39,7 @@ const withinMs = 60_000
 /** Milliseconds of unload() where another instance could not be loaded. */
 const failedLoadMs = 1000
 
-export class Instances<
-  R extends object = RunOrder,
-  A extends { readonly type: 'answer'; readonly run: number } = Answer,
-> {
+export class Instances<R extends object = RunOrder, A extends AnyAnswer = Answer> {
   readonly all: readonly Instance<ModuleWorker<R, A>>[]
   readonly #options: InstancesOptions
   readonly #stopping = new AbortController()
@@ -56,7 +53,7 @@ export class Instances<
   }
 
   /** @throws Fault, or the reason of the signal (as a rejection); no thread is left */
-  static async start<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer>(
+  static async start<R extends object = RunOrder, A extends AnyAnswer = Answer>(
     options: InstancesOptions,
     signal: AbortSignal,
   ): Promise<Instances<R, A>> {

@@ -7,7 +7,7 @@ import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
-import type { OnOutput } from './settings.js'
+import type { OnOutput } from '../models/settings.js'
 
 export interface ModuleWorkerOptions {
   /** The file that the thread runs; default: that of modules alone. */
@@ -41,11 +41,14 @@ interface Waiting<A> {
   readonly reject: (fault: Fault) => void
 }
 
+/** What comes back for an order. */
+export interface AnyAnswer {
+  readonly type: 'answer'
+  readonly run: number
+}
+
 /** `R` is what it is asked, `A` what it answers. */
-export class ModuleWorker<
-  R extends object = RunOrder,
-  A extends { readonly type: 'answer'; readonly run: number } = Answer,
-> {
+export class ModuleWorker<R extends object = RunOrder, A extends AnyAnswer = Answer> {
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
@@ -67,7 +70,7 @@ export class ModuleWorker<
    * Starts a thread, and loads its modules.
    * @throws Fault INTERNAL (as a rejection) with what is wrong; the reason of the signal; the thread has ended then
    */
-  static async start<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer>(
+  static async start<R extends object = RunOrder, A extends AnyAnswer = Answer>(
     options: ModuleWorkerOptions,
     signal: AbortSignal,
   ): Promise<ModuleWorker<R, A>> {

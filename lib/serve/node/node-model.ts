@@ -2,54 +2,34 @@
 // fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
-import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import type { LoadOptions } from '../models/load-options.js'
-import { checkRequest, requestText, type RequestRules } from '../models/request-checks.js'
-import { rulesOf } from '../models/rules.js'
-import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../models/servable.js'
+import { defaultExitTimeoutMs, type LoadOptions, type ModelSettings } from '../models/settings.js'
+import { checkRequest } from '../models/request-checks.js'
+import type { ServableRequest, Slot } from '../models/servable.js'
 import { SlotPool } from '../models/slots.js'
-import { Visits } from '../models/visits.js'
 import { warmUp } from '../models/warmup.js'
 import { readLabels } from '../repository/labels.js'
 import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
-import { type CountedRun, RunCounts } from './counts.js'
+import { type CountedRun, RunCounts } from '../models/counters.js'
 import { faultOfFailed } from './failed.js'
 import { type Instance, Instances } from './instances.js'
 import { LentMemory } from './memory.js'
 import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
-import { BatchQueue } from './queue.js'
-import { type QueueLimits, waitLimit } from './queue-limits.js'
-import { defaultExitTimeoutMs, type NodeModelSettings } from './settings.js'
+import { allEnded, LoadedModel } from '../models/loaded-model.js'
+import { countedRun, ended, ModuleQueue } from './queue.js'
 
-const bytesKept = 64 * 2 ** 20
-
-export class NodeModel implements LoadedVersion {
-  readonly name: string
-  readonly version: string
-  readonly config: ModelConfig
-  readonly platform = 'node'
-  readonly inputs: ReadonlyMap<string, ServableTensor>
-  readonly outputs: ReadonlyMap<string, ServableTensor>
+export class NodeModel extends LoadedModel {
   readonly slots: SlotPool
   /** What its module is started with in a thread of an ensemble. */
   readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
-  readonly #visits: Visits
-  readonly #rules: RequestRules
-  readonly #queue: BatchQueue<Asked>
-  readonly #limits: QueueLimits
+  readonly #queue: ModuleQueue<Asked, NonNullable<ReturnType<Instances['free']>>>
   readonly #counts = new RunCounts()
-  readonly #settings: NodeModelSettings
+  readonly #settings: ModelSettings
   #instances: Instances | undefined
-  #isPumping = false
-  #timer: NodeJS.Timeout | undefined
-  #lastInference = 0
-  #closing: Promise<void> | undefined
 
   /**
    * Starts the threads of a version, loads its module in each, and warms it up: what it gives is ready.
@@ -64,7 +44,7 @@ export class NodeModel implements LoadedVersion {
       await model.#start(prepared, signal)
       await model.#warmUp(folder.path)
       signal.throwIfAborted()
-      model.#refuseFailed()
+      model.refuseBroken()
       return model
     } catch (error) {
       await model.#instances?.end(0)
@@ -77,22 +57,18 @@ export class NodeModel implements LoadedVersion {
     version: string,
     prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
-    settings: NodeModelSettings,
+    settings: ModelSettings,
   ) {
-    const { config, merging } = prepared
-    this.name = name
-    this.version = version
+    super(name, version, prepared.config, labels)
     this.prepared = prepared
-    this.config = config
-    const { inputs, outputs } = tensorsOf(config, labels)
-    this.inputs = inputs
-    this.outputs = outputs
-    this.#visits = new Visits(name, version)
-    this.#rules = rulesOf(name, config, inputs, outputs)
-    this.#queue = new BatchQueue(merging)
-    this.#limits = prepared.limits
+    this.#queue = new ModuleQueue(prepared.merging, prepared.limits, {
+      free: () => this.#instances?.free(),
+      run: (instance, batch) => void this.#run(instance, instance.worker, batch),
+      failed: (kind) => this.#counts.failed(kind),
+      left: (asked) => ended(asked).reject(whileRunning(asked.cut.reason)),
+    })
     this.#settings = settings
-    this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
+    this.slots = new SlotPool(this.#memory, settings.slotBytesKept)
   }
 
   async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
@@ -104,18 +80,18 @@ export class NodeModel implements LoadedVersion {
       modules: (instance: number) => [start(instance)],
       onOutput,
       onWarning,
-      onReady: () => this.#pump(),
+      onReady: () => this.#queue.pump(),
       onFailure: (reason: Fault) => this.#onFailure(reason),
     }
     this.#instances = await Instances.start(options, signal)
   }
 
-  get lastInference(): number {
-    return this.#lastInference
+  override get platform(): string {
+    return 'node'
   }
 
-  get inFlight(): number {
-    return this.#visits.inFlight
+  get lastInference(): number {
+    return this.#counts.lastInference
   }
 
   get pending(): number {
@@ -132,9 +108,8 @@ export class NodeModel implements LoadedVersion {
     return (this.#instances?.all ?? []).reduce((sum, { runs }) => sum + runs, 0)
   }
 
-  /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
-  get failure(): string | undefined {
-    return this.#instances?.failure?.message
+  protected override get broken(): Fault | undefined {
+    return this.#instances?.failure
   }
 
   /** What lies in the slot is not copied on its way to the module; the memory is the model's from infer() on. */
@@ -147,86 +122,22 @@ export class NodeModel implements LoadedVersion {
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
-    this.#refuseFailed()
-    const leave = this.#visits.inside()
+    this.refuseBroken()
+    const leave = this.visits.inside()
     try {
-      const checked = checkRequest(this.#rules, request)
-      const message = messageOf(this.#rules, checked, request)
-      this.#lastInference = Date.now()
+      const checked = checkRequest(this.rules, request)
+      const message = messageOf(this.rules, checked, request)
+      this.#counts.lastInference = Date.now()
+      const { rows } = checked
       return await new Promise((resolve, reject) => {
-        this.#ask(
-          { message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false },
-          request,
-        )
+        const asked = { message, cut, resolve, reject, rows, arrived: process.hrtime.bigint() }
+        this.#queue.push(asked, request.id, request.timeoutUs)
       })
     } catch (error) {
       throw cut.happened ? error : faultOf(error)
     } finally {
       leave()
     }
-  }
-
-  #refuseFailed(): void {
-    const failure = this.#instances?.failure
-    if (failure !== undefined) throw failure
-  }
-
-  #ask(asked: Asked, request: ServableRequest): void {
-    const { maxQueue = Infinity } = this.#limits
-    if (this.#queue.length >= maxQueue) this.#pump()
-    if (this.#queue.length >= maxQueue) {
-      this.#counts.failed('rejected')
-      return over(asked).reject(new Fault('UNAVAILABLE', `${requestText(request.id)}Exceeds maximum queue size`))
-    }
-    this.#queue.push(asked)
-    asked.cut.onCut(() => this.#onCut(asked))
-    if (asked.isOver) return
-    const timeout = waitLimit(this.#limits, request.timeoutUs)
-    if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
-    this.#pumpLater()
-  }
-
-  #onQueueTimeout(asked: Asked): void {
-    if (asked.isOver) return
-    if (this.#limits.isDelayed) return this.#queue.delay(asked)
-    if (!this.#queue.remove(asked)) return
-    this.#counts.failed('queueTimeout')
-    over(asked).reject(new Fault('UNAVAILABLE', 'Request timeout expired'))
-  }
-
-  #onCut(asked: Asked): void {
-    if (asked.isOver) return
-    const { reason } = asked.cut
-    const isWaiting = this.#queue.remove(asked)
-    this.#counts.failed(isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
-    asked.cancel?.()
-    over(asked).reject(isWaiting ? reason : whileRunning(reason))
-  }
-
-  /** After what else comes in this turn of the event loop, so that it may leave together. */
-  #pumpLater(): void {
-    if (this.#isPumping) return
-    this.#isPumping = true
-    queueMicrotask(() => {
-      this.#isPumping = false
-      this.#pump()
-    })
-  }
-
-  #pump(): void {
-    for (;;) {
-      const instance = this.#instances?.free()
-      if (instance === undefined) return
-      const next = this.#queue.next(process.hrtime.bigint())
-      if (next === undefined) return
-      if ('waitMs' in next) return this.#pumpIn(next.waitMs)
-      void this.#run(instance, instance.worker, next.batch)
-    }
-  }
-
-  #pumpIn(milliseconds: number): void {
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#pump(), Math.ceil(milliseconds))
   }
 
   /** Never rejected. */
@@ -249,34 +160,25 @@ export class NodeModel implements LoadedVersion {
     }
     instance.runs--
     if (this.failure !== undefined && instance.runs === 0) this.#instances?.retire(instance)
-    this.#pump()
+    this.#queue.pump()
   }
 
-  #settle(batch: readonly Asked[], { results, begun, ended }: Answer, left: bigint): void {
+  #settle(batch: readonly Asked[], { results, begun, ended: done }: Answer, left: bigint): void {
     const back = process.hrtime.bigint()
     const answered = batch.filter((asked, i) => {
       const result = results[i]
       if (asked.isOver) return false
       if (result === undefined || 'failure' in result)
         return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
-      over(asked).resolve(clientOutputs(this.#rules, result.outputs))
+      ended(asked).resolve(clientOutputs(this.rules, result.outputs))
       return true
     })
-    if (answered.length === 0) return
-    this.addRun({
-      rows: rowsOf(batch),
-      requests: answered.length,
-      answeredRows: rowsOf(answered),
-      queueNs: answered.reduce((sum, { arrived }) => sum + Number(left - arrived), 0),
-      inputNs: Number(begun - left),
-      computeNs: Number(ended - begun),
-      outputNs: Number(back - ended),
-    })
+    if (answered.length > 0) this.addRun(countedRun(batch, answered, { left, begun, ended: done, back }))
   }
 
   #fail(asked: Asked, fault: Fault): false {
     this.#counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
-    over(asked).reject(fault)
+    ended(asked).reject(fault)
     return false
   }
 
@@ -299,7 +201,7 @@ export class NodeModel implements LoadedVersion {
 
   /** A batch of this model that ran elsewhere: in the thread of an ensemble. */
   addRun(run: CountedRun): void {
-    this.#lastInference = Date.now()
+    this.#counts.lastInference = Date.now()
     this.#counts.ran(run)
   }
 
@@ -314,19 +216,18 @@ export class NodeModel implements LoadedVersion {
     await warmUp({
       config: this.config,
       folder,
-      rules: this.#rules,
+      rules: this.rules,
       bestShape: () => undefined,
       bestValues: () => undefined,
       run: (inputs) => this.#runOnEach(inputs),
       onWarning: (text) => this.#settings.onWarning?.(text),
     })
     this.#counts.reset()
-    this.#lastInference = 0
   }
 
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
-    const checked = checkRequest(this.#rules, { inputs })
-    const message = messageOf(this.#rules, checked, { inputs })
+    const checked = checkRequest(this.rules, { inputs })
+    const message = messageOf(this.rules, checked, { inputs })
     const runs = (this.#instances?.all ?? []).map(async (instance) => {
       const { worker } = instance
       if (worker === undefined)
@@ -334,66 +235,33 @@ export class NodeModel implements LoadedVersion {
           this.#instances?.failure ??
           new Fault('INTERNAL', `instance ${instance.number} of model '${this.name}' has ended`)
         )
+      const { rows } = checked
       return new Promise((resolve, reject) => {
-        const asked = {
-          message,
-          cut: new Cut(),
-          resolve,
-          reject,
-          rows: checked.rows,
-          arrived: process.hrtime.bigint(),
-          isOver: false,
-        }
+        const asked = { message, cut: new Cut(), resolve, reject, rows, arrived: process.hrtime.bigint() }
         void this.#run(instance, worker, [asked])
       })
     })
-    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    await allEnded(runs)
   }
 
-  enter(): () => void {
-    this.#refuseFailed()
-    return this.#visits.enter()
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close())
+  override enter(): () => void {
+    this.refuseBroken()
+    return super.enter()
   }
 
   /** Requests under way, and after them a thread that is still at work, have the same limit together. */
-  async #close(): Promise<void> {
-    const { exitTimeoutMs: limit = defaultExitTimeoutMs } = this.#settings
-    const begun = performance.now()
-    await within(limit, this.#visits.end())
-    clearTimeout(this.#timer)
+  protected async end(): Promise<void> {
+    const left = await this.endVisits(this.#settings.exitTimeoutMs ?? defaultExitTimeoutMs)
     this.#dropWaiting(
       new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`),
     )
-    await this.#instances?.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
+    await this.#instances?.end(left)
     this.slots.close()
   }
-}
-
-function over(asked: Asked): Asked {
-  asked.isOver = true
-  clearTimeout(asked.timer)
-  return asked
-}
-
-function rowsOf(batch: readonly Asked[]): number {
-  return batch.reduce((sum, { rows }) => sum + rows, 0)
 }
 
 /** What is over time while a module has it is no matter of the server's load: 504, DEADLINE_EXCEEDED. */
 export function whileRunning(reason: unknown): unknown {
   const isTimeout = reason instanceof Fault && reason.kind === 'UNAVAILABLE'
   return isTimeout ? new Fault('TIMEOUT', reason.message, reason) : reason
-}
-
-/** Until that is done, or so many milliseconds are over. */
-export async function within(milliseconds: number, done: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
-  await Promise.race([done, over])
-  clearTimeout(timer)
 }

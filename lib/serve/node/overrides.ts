@@ -2,7 +2,7 @@
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { modelFileOf, runtimeOf } from '../config/backends.js'
 import { readConfigJson } from '../config/read.js'
-import { Fault } from '../faults.js'
+import { type Fault, unsupported } from '../faults.js'
 
 /**
  * Modules never come over the wire, whatever --allow-file-override says. To be called for each load that brings files.
@@ -31,15 +31,13 @@ export function refuseOtherModule(json: ModelConfig, override: ModelConfig, own:
   const [wanted, found] = [modelFileOf(override), modelFileOf(own)]
   if (found.runtime === 'node' && (json.defaultModelFilename === '' || wanted.file === found.file)) return
   const runs = found.runtime === 'node' ? `runs ${found.file}` : `is for ${found.runtime}`
-  throw new Fault(
-    'UNSUPPORTED',
+  throw unsupported(
     `the config of a load has model '${own.name}' run ${wanted.file} as JavaScript, where its own ${runs}: put backend and default_model_filename into the config.pbtxt of the repository`,
   )
 }
 
 function refused(what: string): Fault {
-  return new Fault(
-    'UNSUPPORTED',
+  return unsupported(
     `${what}, which never comes with a load, whatever --allow-file-override says: put it into the model repository`,
   )
 }

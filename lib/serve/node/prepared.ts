@@ -4,14 +4,14 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { modelFileOf } from '../config/backends.js'
 import { batchingOf } from '../config/batching.js'
-import { completeNodeConfig } from '../config/complete-node.js'
+import { completeNodeConfig } from '../config/complete.js'
 import { configJson } from '../config/json.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
-import type { LoadOptions } from '../models/load-options.js'
+import { invalid } from '../faults.js'
+import type { LoadOptions } from '../models/settings.js'
 import { wireTypeOf } from '../config/types.js'
 import type { ModuleStart, TensorSpec } from './module-start.js'
-import { type QueueLimits, queueLimitsOf } from './queue-limits.js'
+import { type QueueLimits, queueLimitsOf } from './queue.js'
 
 /** A model in JavaScript that was found, and whose configuration is complete. */
 export interface PreparedModule {
@@ -38,10 +38,7 @@ export async function prepareModule({
   const found = await stat(join(versionFolder, file)).catch(() => undefined)
   if (found?.isFile() !== true) {
     const why = found === undefined ? 'it is not there' : 'it is no file'
-    throw new Fault(
-      'INVALID_ARG',
-      `Expected the file ${file} in version ${version} of model '${folder.name}', but ${why}`,
-    )
+    throw invalid(`Expected the file ${file} in version ${version} of model '${folder.name}', but ${why}`)
   }
   const start = {
     name: folder.name,
@@ -81,8 +78,7 @@ function memoryOf({ name, parameters }: ModelConfig): number | undefined {
   if (text === undefined) return undefined
   const megabytes = /^\d{1,7}$/.test(text) ? Number(text) : NaN
   if (megabytes >= leastMb && megabytes <= mostMb) return megabytes
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `Expected megabytes from ${leastMb} to ${mostMb} for parameters.max_memory_mb of model '${name}' but received '${text}'`,
   )
 }

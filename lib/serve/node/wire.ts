@@ -3,6 +3,8 @@ import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { bytesOfTexts, textsOfBytes } from '../../kserve/texts.js'
 import { Tensor } from '../../tensor.js'
 import type { ModuleValue } from './answers.js'
+import type { RunOrder } from './messages.js'
+import type { ModuleRequest } from './module-runner.js'
 
 /**
  * Numbers over the same bytes, which begin at a multiple of an element; of BYTES a view of each text. The bytes were
@@ -28,4 +30,24 @@ export function wireOutput(
   const { buffer, byteOffset, byteLength } = tensor.data
   const bytes = new Uint8Array(buffer, byteOffset, byteLength)
   return { name, datatype, shape: [...shape], bytes: isOwn(buffer) ? bytes : new Uint8Array(bytes) }
+}
+
+// Memory that was made for the requests of one batch: it may be handed over with their answers, since nobody else has
+// it.
+
+export class BatchMemory {
+  readonly #own: Set<ArrayBufferLike>
+
+  constructor({ requests }: Pick<RunOrder, 'requests'>) {
+    this.#own = new Set(requests.flatMap(({ inputs }) => inputs.map(({ bytes }) => bytes.buffer)))
+  }
+
+  readonly isOwn = (buffer: ArrayBufferLike): boolean => this.#own.has(buffer)
+
+  readonly place: NonNullable<ModuleRequest['place']> = ({ datatype }, shape) => {
+    if (datatype === 'BYTES') return undefined
+    const tensor = Tensor.zeros(dtypeOf[datatype], shape)
+    this.#own.add(tensor.data.buffer)
+    return tensor
+  }
 }

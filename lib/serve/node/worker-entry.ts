@@ -1,43 +1,31 @@
 // The thread of modules.
 import { workerData } from 'node:worker_threads'
 import { failures } from './answers.js'
-import { BatchMemory } from './batch-memory.js'
+import { BatchMemory, moduleInput, wireOutput } from './wire.js'
 import { Endings } from './endings.js'
-import { textOf } from './failed.js'
-import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
-import { type ModuleRequest, type ModuleResult, ModuleRunner, notLoaded } from './module-runner.js'
-import { takeOutput } from './output.js'
-import { installResolver } from './resolver.js'
-import { moduleInput, wireOutput } from './wire.js'
+import type { Answer, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
+import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { backOf, serveThread } from './thread.js'
+import { failuresOf } from './failed.js'
 
-const { modules, port, packagesFrom } = workerData as WorkerStart
-const loading = new AbortController()
+const start = workerData as WorkerStart
 const runs = new Map<number, Endings>()
 /** Nobody looks at it. */
 const cancelled: ModuleResult = { failure: 'the request was cancelled' }
 let runners: readonly ModuleRunner[] = []
 
-port.on('message', (order: Order) => {
-  if (order.type === 'run') void run(order)
-  else if (order.type === 'cancel')
-    runs.get(order.run)?.cancel(order.request, new DOMException('nobody waits for this request any more', 'AbortError'))
-  else if (order.type === 'give-up') loading.abort(new DOMException('the load was given up', 'AbortError'))
-  else void unload()
+await serveThread<RunOrder>(start, {
+  load,
+  run,
+  cancel: (order, reason) => runs.get(order.run)?.cancel(order.request, reason),
+  unload: () => failuresOf(runners.map((runner) => runner.unload())),
 })
 
-takeOutput((stream, text) => tell({ type: 'output', stream, text }))
-installResolver(packagesFrom)
-await load()
-
-async function load(): Promise<void> {
+async function load(signal: AbortSignal): Promise<number> {
   const loaded: ModuleRunner[] = []
-  try {
-    for (const start of modules) loaded.push(await ModuleRunner.load(start, loading.signal))
-    runners = loaded
-    tell({ type: 'loaded', concurrency: Math.min(...loaded.map(({ concurrency }) => concurrency)) })
-  } catch (error) {
-    tell({ type: 'not-loaded', ...notLoaded(error) })
-  }
+  for (const module of start.modules) loaded.push(await ModuleRunner.load(module, signal))
+  runners = loaded
+  return Math.min(...loaded.map(({ concurrency }) => concurrency))
 }
 
 async function run(order: RunOrder): Promise<void> {
@@ -81,22 +69,11 @@ function answer(
       'failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer),
     ),
   )
-  const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const back = backOf(lent, used)
   const report: Report = { type: 'answer', run, results: sent, lent: back, ...times }
   try {
-    tell(report, [...used, ...back.map(({ buffer }) => buffer)])
+    start.port.postMessage(report, [...used, ...back.map(({ buffer }) => buffer)])
   } catch {
-    tell({ ...report, lent: [] }) // a copy of memory that the module has forbidden to hand over
+    start.port.postMessage({ ...report, lent: [] }) // a copy of memory that the module has forbidden to hand over
   }
-}
-
-/** Each is asked, whatever the others do. */
-async function unload(): Promise<void> {
-  const ends = await Promise.allSettled(runners.map((runner) => runner.unload()))
-  tell({ type: 'unloaded', failures: ends.flatMap((end) => (end.status === 'rejected' ? [textOf(end.reason)] : [])) })
-  port.close()
-}
-
-function tell(report: Report, transfer: readonly ArrayBuffer[] = []): void {
-  port.postMessage(report, transfer)
 }

@@ -1,17 +1,9 @@
 // What the front-end knows of requests beside the engines' counters: those that never came to an engine, and how long
 // failures of the others took.
+import type { InferRecord } from '../front/options.js'
+
 /** A request for an inference that is over. */
-export interface Ended {
-  readonly model: string
-  /** Of the version that was to answer; nothing where none was found. */
-  readonly version: string | undefined
-  readonly fault: string | undefined
-  /** The engine's counters have it. */
-  readonly reachedModel: boolean
-  /** The engine's counters have it as a success. */
-  readonly hasResult: boolean
-  readonly durationNs: number
-}
+export type Ended = Omit<InferRecord, 'status' | 'bytesIn' | 'bytesOut'>
 
 interface Counts {
   refused: number

@@ -1,21 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { TensorRTError } from '../../errors.js'
-import type { LogFields, ServeLog } from '../front/log.js'
+import type { LogFields, ServeLog } from '../front/options.js'
 import type { PinoFactory } from '../peers.js'
-import type { LogDestination } from '../public-types.js'
-
-export interface LogSettings {
-  readonly verbose: number
-  readonly info: boolean
-  readonly warning: boolean
-  readonly error: boolean
-  /** How a line says when it was: milliseconds since 1970, or ISO 8601. */
-  readonly format: 'default' | 'ISO8601'
-  /** A file that lines are appended to; `destination` unless given. */
-  readonly file: string | undefined
-  readonly destination: LogDestination
-}
+import type { LogSettings } from '../options.js'
 
 /** A log, and what ends it: the file is closed. */
 export type OpenLog = ServeLog & Disposable
@@ -35,7 +23,8 @@ export const noLog: OpenLog = {
 export function openLog(pino: PinoFactory, settings: LogSettings): OpenLog {
   const file = settings.file === undefined ? undefined : openFile(settings.file)
   // written at once: what a server says last is what people need
-  const destination = file === undefined ? settings.destination : pino.destination({ fd: file, sync: true })
+  const destination =
+    file === undefined ? (settings.destination ?? process.stderr) : pino.destination({ fd: file, sync: true })
   const timestamp = settings.format === 'ISO8601' ? pino.stdTimeFunctions.isoTime : true
   const logger = pino(
     { level: 'debug', base: null, timestamp, formatters: { level: (label) => ({ level: label }) } },

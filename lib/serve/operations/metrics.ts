@@ -3,16 +3,11 @@
 import type { Registry } from 'prom-client'
 import type { EngineCounters } from '../../backend/backend.js'
 import type { Servable } from '../models/servable.js'
+import type { MetricsSettings } from '../options.js'
 import type { PromClient } from '../peers.js'
-import { CpuUse, memoryInfo } from './cpu.js'
 import { ordered, requestNs } from './statistics.js'
-
-export interface MetricsSettings {
-  /** Durations of requests, in microseconds. */
-  readonly counterLatencies: boolean
-  /** How busy processors and memory of the machine are. */
-  readonly cpu: boolean
-}
+import { readFileSync } from 'node:fs'
+import { cpus, freemem, totalmem } from 'node:os'
 
 export interface MetricsSource {
   /** The versions that answer now. */
@@ -41,13 +36,17 @@ interface Family {
 
 const micros = (ns: number): number => Math.floor(ns / 1000)
 
+/** A family with one value of the engine's counters. */
+function counter(name: string, help: string, value: (counters: EngineCounters) => number): Family {
+  return { name, help, kind: 'Counter', values: ({ counters }) => [[value(counters)]] }
+}
+
 const counts: readonly Family[] = [
-  {
-    name: 'nv_inference_request_success',
-    help: 'Number of successful inference requests, all batch sizes',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.requests]],
-  },
+  counter(
+    'nv_inference_request_success',
+    'Number of successful inference requests, all batch sizes',
+    ({ requests }) => requests,
+  ),
   {
     name: 'nv_inference_request_failure',
     help: 'Number of failed inference requests, all batch sizes',
@@ -59,18 +58,16 @@ const counts: readonly Family[] = [
       [source.refused(servable) + (servable.invalid ?? 0), { reason: 'OTHER' }],
     ],
   },
-  {
-    name: 'nv_inference_count',
-    help: 'Number of inferences performed (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.rows]],
-  },
-  {
-    name: 'nv_inference_exec_count',
-    help: 'Number of model executions performed (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[counters.executions]],
-  },
+  counter(
+    'nv_inference_count',
+    'Number of inferences performed (does not include cached requests)',
+    ({ rows }) => rows,
+  ),
+  counter(
+    'nv_inference_exec_count',
+    'Number of model executions performed (does not include cached requests)',
+    ({ executions }) => executions,
+  ),
   {
     name: 'nv_inference_pending_request_count',
     help: 'Instantaneous number of pending requests awaiting execution per-model.',
@@ -89,36 +86,31 @@ const counts: readonly Family[] = [
 ]
 
 const latencies: readonly Family[] = [
-  {
-    name: 'nv_inference_request_duration_us',
-    help: 'Cumulative inference request duration in microseconds (includes cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(requestNs(counters))]],
-  },
-  {
-    name: 'nv_inference_queue_duration_us',
-    help: 'Cumulative inference queuing duration in microseconds (includes cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.queueNs)]],
-  },
-  {
-    name: 'nv_inference_compute_input_duration_us',
-    help: 'Cumulative compute input duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.inputNs)]],
-  },
-  {
-    name: 'nv_inference_compute_infer_duration_us',
-    help: 'Cumulative compute inference duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.computeNs)]],
-  },
-  {
-    name: 'nv_inference_compute_output_duration_us',
-    help: 'Cumulative inference compute output duration in microseconds (does not include cached requests)',
-    kind: 'Counter',
-    values: ({ counters }) => [[micros(counters.outputNs)]],
-  },
+  counter(
+    'nv_inference_request_duration_us',
+    'Cumulative inference request duration in microseconds (includes cached requests)',
+    (counters) => micros(requestNs(counters)),
+  ),
+  counter(
+    'nv_inference_queue_duration_us',
+    'Cumulative inference queuing duration in microseconds (includes cached requests)',
+    ({ queueNs }) => micros(queueNs),
+  ),
+  counter(
+    'nv_inference_compute_input_duration_us',
+    'Cumulative compute input duration in microseconds (does not include cached requests)',
+    ({ inputNs }) => micros(inputNs),
+  ),
+  counter(
+    'nv_inference_compute_infer_duration_us',
+    'Cumulative compute inference duration in microseconds (does not include cached requests)',
+    ({ computeNs }) => micros(computeNs),
+  ),
+  counter(
+    'nv_inference_compute_output_duration_us',
+    'Cumulative inference compute output duration in microseconds (does not include cached requests)',
+    ({ outputNs }) => micros(outputNs),
+  ),
 ]
 
 /** The names of all metrics of models, for the page. */
@@ -130,7 +122,11 @@ export class Metrics {
   readonly #families: readonly Family[]
   readonly #cpu: CpuUse | undefined
 
-  constructor(prom: PromClient, source: MetricsSource, { counterLatencies, cpu }: MetricsSettings) {
+  constructor(
+    prom: PromClient,
+    source: MetricsSource,
+    { counterLatencies, cpu }: Pick<MetricsSettings, 'counterLatencies' | 'cpu'>,
+  ) {
     this.#prom = prom
     this.#source = source
     this.#families = counterLatencies ? [...counts, ...latencies] : counts
@@ -176,4 +172,45 @@ function labelsOf({ name, version, config }: Servable): Labels {
     ([tag, value]) => [`_${tag.replaceAll(/\W/g, '_')}`, value] as const,
   )
   return { model: name, version, ...Object.fromEntries(tags) }
+}
+
+/** How busy the machine's processors were between two looks. */
+export class CpuUse {
+  #before = times()
+
+  /** From 0 to 1, since the last call or since this was made. */
+  share(): number {
+    const now = times()
+    const total = now.total - this.#before.total
+    const idle = now.idle - this.#before.idle
+    this.#before = now
+    return total > 0 ? Math.min(1, Math.max(0, 1 - idle / total)) : 0
+  }
+}
+
+/** Milliseconds of all processors since the machine started. */
+function times(): { readonly idle: number; readonly total: number } {
+  const all = cpus().map(({ times: { user, nice, sys, idle, irq } }) => ({
+    idle,
+    total: user + nice + sys + idle + irq,
+  }))
+  return all.reduce((sum, each) => ({ idle: sum.idle + each.idle, total: sum.total + each.total }), {
+    idle: 0,
+    total: 0,
+  })
+}
+
+/** Bytes; what is used is what programs could not get, which the kernel's caches are not part of. */
+export function memoryInfo(): { readonly total: number; readonly used: number } {
+  const total = totalmem()
+  return { total, used: total - (availableBytes() ?? freemem()) }
+}
+
+function availableBytes(): number | undefined {
+  try {
+    const [, kibibytes] = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8')) ?? []
+    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
+  } catch {
+    return undefined
+  }
 }

@@ -1,13 +1,12 @@
 // A server of models: its front-ends, and how it ends.
 import { isUint8Array } from 'node:util/types'
 import { within } from '../../base/cancellation.js'
-import { readOptions } from '../../base/options.js'
-import { checkedBoolean, checkedSignal, checkedText, checkedWhole } from '../../base/checks.js'
+import { checkedOptions, option, type OptionTable, signalOption, whole } from '../../base/option-table.js'
+import { checkedBoolean, checkedText } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { GrpcFrontEnd } from '../grpc/server.js'
 import type { HttpFrontEnd } from '../http/server.js'
-import type { ModelControl } from '../models/control.js'
-import type { Servable } from '../models/servable.js'
+import type { ModelControl, Servable } from '../models/servable.js'
 import type { OpenLog } from './log.js'
 import type { MetricsServer } from './metrics-server.js'
 import type {
@@ -21,6 +20,18 @@ import type {
   Statistics,
   UnloadOptions,
 } from '../public-types.js'
+
+const loadTable = {
+  config: option(checkedText),
+  files: option(checkedFiles),
+} satisfies OptionTable<LoadParameters>
+
+const unloadTable = { dependents: option(checkedBoolean, false) } satisfies OptionTable<UnloadOptions>
+
+const drainTable = {
+  timeoutMs: option(whole(0, 2 ** 31 - 1)),
+  signal: signalOption,
+} satisfies OptionTable<DrainOptions>
 
 /** What a server is made of. */
 export interface ServerParts {
@@ -49,16 +60,13 @@ export class ModelServer implements Server {
   }
 
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
-    const { config, files } = readOptions(parameters, ['config', 'files'], 'load')
-    await this.#parts.models.load(checkedText(name, 'name'), {
-      ...(config !== undefined && { config: checkedText(config, 'config') }),
-      ...(files !== undefined && { files: checkedFiles(files) }),
-    })
+    const checked = checkedOptions(parameters, loadTable, 'load')
+    await this.#parts.models.load(checkedText(name, 'name'), checked)
   }
 
   async unload(name: string, options: UnloadOptions = {}): Promise<void> {
-    const { dependents = false } = readOptions(options, ['dependents'], 'unload')
-    await this.#parts.models.unload(checkedText(name, 'name'), checkedBoolean(dependents, 'dependents'))
+    const { dependents } = checkedOptions(options, unloadTable, 'unload')
+    await this.#parts.models.unload(checkedText(name, 'name'), dependents)
   }
 
   index(): readonly IndexEntry[] {
@@ -76,15 +84,14 @@ export class ModelServer implements Server {
   }
 
   async drain(options: DrainOptions = {}): Promise<DrainResult> {
-    const { timeoutMs = this.#parts.exitTimeoutMs, signal } = readOptions(options, ['timeoutMs', 'signal'], 'drain')
-    const limits = { timeoutMs: checkedWhole(timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1), signal: checkedSignal(signal) }
+    const { timeoutMs = this.#parts.exitTimeoutMs, signal } = checkedOptions(options, drainTable, 'drain')
     const { http, grpc, log } = this.#parts
     const fronts = [http, grpc].filter((front) => front !== undefined)
     if (fronts.length === 0) return { left: 0 }
     const underWay = (): number => fronts.reduce((sum, { inFlight }) => sum + inFlight, 0)
     for (const front of fronts) void front.stopAccepting()
     log.info({ underWay: underWay() }, 'the server takes no requests any more')
-    if (limits.timeoutMs > 0) await untilDrained(fronts, limits)
+    if (timeoutMs > 0) await untilDrained(fronts, { timeoutMs, signal })
     this.#hasDrained = true
     return { left: underWay() }
   }

@@ -6,15 +6,14 @@ import { packageVersion } from '../../base/package.js'
 import { TensorRTError } from '../../errors.js'
 import { configJson } from '../config/json.js'
 import { Budget } from '../front/budget.js'
-import type { FrontEndParts, HeaderRule } from '../front/options.js'
-import type { GrpcTls } from '../grpc/options.js'
+import type { FrontEndParts, HeaderRule, ServeLog } from '../front/options.js'
+import type { GrpcTls } from '../grpc/call.js'
 import { GrpcFrontEnd } from '../grpc/server.js'
 import { HttpFrontEnd } from '../http/server.js'
 import { Models } from '../models/manager.js'
 import type { Servable } from '../models/servable.js'
-import type { GrpcSettings, HttpSettings, ServeSettings } from '../options.js'
-import { loadPino, loadPromClient, requirePeers, type ServePeer } from '../peers.js'
-import { ModelEvents } from './events.js'
+import type { GrpcSettings, HttpSettings, MetricsSettings, ServeSettings } from '../options.js'
+import { loadPeer, requirePeers, type ServePeer } from '../peers.js'
 import { FrontEndCounts } from './front-end-counts.js'
 import { noLog, type OpenLog, openLog } from './log.js'
 import { Metrics } from './metrics.js'
@@ -22,13 +21,14 @@ import { MetricsServer } from './metrics-server.js'
 import { ModelServer, type ServerParts } from './server.js'
 import { statisticsOf } from './statistics.js'
 import type { RestrictedCategory, Restriction, Server } from '../public-types.js'
+import type { ModelEvent } from '../models/settings.js'
 
 /** `notes`: warnings that the log begins with. */
 export async function start(settings: ServeSettings, notes: readonly string[] = []): Promise<Server> {
   settings.signal?.throwIfAborted()
   requirePeers(peersFor(settings))
   await checkRepositories(settings.repositories)
-  const log = settings.log === undefined ? noLog : openLog(await loadPino(), settings.log)
+  const log = settings.log === undefined ? noLog : openLog(await loadPeer('pino'), settings.log)
   for (const note of notes) log.warn({}, note)
   return await listen(settings, log)
 }
@@ -114,33 +114,22 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   }
 }
 
-function listenHttp(
-  { address, port, maxInputSize, restricted }: HttpSettings,
-  parts: FrontEndParts,
-): Promise<HttpFrontEnd> {
+function listenHttp(settings: HttpSettings, parts: FrontEndParts): Promise<HttpFrontEnd> {
+  const { maxInputSize, restricted, ...place } = settings
   const options = {
     ...parts,
-    address,
-    port,
+    ...place,
     limits: { maxInputBytes: maxInputSize },
     configJson: (servable: Servable) => configJson(servable.config),
     restricted: headerRules(restricted),
   }
-  return onPort('HTTP', { address, port }, () => HttpFrontEnd.listen(options))
+  return onPort('HTTP', place, () => HttpFrontEnd.listen(options))
 }
 
 async function listenGrpc(settings: GrpcSettings, parts: FrontEndParts): Promise<GrpcFrontEnd> {
-  const { address, port, maxInputSize, restricted, compressionLevel, connections } = settings
-  const options = {
-    ...parts,
-    address,
-    port,
-    maxMessageBytes: maxInputSize,
-    restricted: headerRules(restricted, 'triton-grpc-protocol-'),
-    compression: compressionLevel,
-    connections,
-    tls: await tlsOf(settings),
-  }
+  const { address, port } = settings
+  const restricted = headerRules(settings.restricted, 'triton-grpc-protocol-')
+  const options = { ...parts, ...settings, restricted, tls: await tlsOf(settings) }
   return await onPort('gRPC', { address, port }, () => GrpcFrontEnd.listen(options))
 }
 
@@ -165,7 +154,7 @@ function headerRules(restrictions: readonly Restriction[], prefix = ''): Readonl
 }
 
 async function listenMetrics(
-  settings: NonNullable<ServeSettings['metrics']>,
+  settings: MetricsSettings,
   models: Models,
   events: ModelEvents,
   counts: FrontEndCounts,
@@ -177,8 +166,9 @@ async function listenMetrics(
     loadSeconds: events.loadSeconds.bind(events),
     refused: (version: { readonly name: string; readonly version: string }) => counts.refused(version),
   }
-  const metrics = new Metrics(await loadPromClient(), source, settings)
-  return await onPort('metrics', settings, () => MetricsServer.listen(metrics, settings))
+  const metrics = new Metrics(await loadPeer('prom-client'), source, settings)
+  const { address, port } = settings
+  return await onPort('metrics', { address, port }, () => MetricsServer.listen(metrics, settings))
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER, such as for a port that is taken */
@@ -193,5 +183,47 @@ async function onPort<T>(
     if (cause instanceof TensorRTError || !(cause instanceof Error) || !('syscall' in cause)) throw cause
     const message = `Cannot listen on ${place.address}:${place.port} for ${what}: ${cause.message}`
     throw new TensorRTError('ERR_TRT_SERVER', message, { cause, details: { ...place } })
+  }
+}
+
+/** What happened to models, as lines of the log; loads that ended are remembered by their time. */
+export class ModelEvents {
+  readonly #log: ServeLog
+  readonly #seconds = new Map<string, number>()
+  readonly #onGone: (model: string, version: string | undefined) => void
+
+  /** `onGone` is called when a version was unloaded; without a version all are. */
+  constructor(log: ServeLog, onGone: (model: string, version: string | undefined) => void) {
+    this.#log = log
+    this.#onGone = onGone
+  }
+
+  /** How long the version took to load; nothing where that is not known. */
+  loadSeconds({ name, version }: { readonly name: string; readonly version: string }): number | undefined {
+    return this.#seconds.get(`${name}/${version}`) ?? this.#seconds.get(name)
+  }
+
+  take(event: ModelEvent): void {
+    this.#remember(event)
+    this.#tell(event)
+  }
+
+  #remember({ what, model, version, durationMs }: ModelEvent): void {
+    const key = version === undefined ? model : `${model}/${version}`
+    if (what === 'loaded' && durationMs !== undefined) this.#seconds.set(key, durationMs / 1000)
+    if (what !== 'unloaded') return
+    this.#seconds.delete(key)
+    this.#onGone(model, version)
+  }
+
+  #tell({ what, model, version, text, at, durationMs, instance, stream }: ModelEvent): void {
+    const fields = { model, version, at, ms: durationMs === undefined ? undefined : Math.round(durationMs) }
+    if (what === 'failed') this.#log.error({ ...fields, error: text }, 'a model cannot be loaded')
+    else if (what === 'broken') this.#log.error({ ...fields, error: text }, 'a model answers no more requests')
+    else if (what === 'output') this.#log.info({ ...fields, instance, stream }, text ?? '')
+    else if (what === 'warning') this.#log.warn(fields, text ?? '')
+    else if (what === 'loaded') this.#log.info(fields, 'a model is loaded')
+    else if (what === 'unloaded') this.#log.info(fields, 'a model is unloaded')
+    else this.#log.verbose(1, fields, what === 'loading' ? 'a model is being loaded' : 'a model is being unloaded')
   }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { ModelFolder } from './folder.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid } from '../faults.js'
 import { onFile, readText } from '../../base/files.js'
 
 /**
@@ -25,10 +25,7 @@ export async function readLabels(
 
 async function linesOf(folder: ModelFolder, file: string): Promise<readonly string[]> {
   if (file.startsWith('/') || file.split('/').includes('..'))
-    throw new Fault(
-      'INVALID_ARG',
-      `Expected a label_filename within the folder of model '${folder.name}' but received '${file}'`,
-    )
+    throw invalid(`Expected a label_filename within the folder of model '${folder.name}' but received '${file}'`)
   const path = join(folder.path, file)
   const text = await onFile('read', path, () => readText(path))
   const lines = text.split(/\r?\n/)

@@ -3,14 +3,16 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type ModelFolder, withoutPath } from './folder.js'
-import { prepareConfig } from './prepare.js'
+import { chosenVersions, type ModelFolder, withoutPath } from './folder.js'
 import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
-import { Fault } from '../faults.js'
+import { invalid, unsupported } from '../faults.js'
 import { isMissing, isThere, onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
-import { create } from '@bufbuild/protobuf'
+import { clone, create } from '@bufbuild/protobuf'
+import { completeBackend } from '../config/backends.js'
+import { checkFields } from '../config/fields.js'
+import { checkConfig, checkTensors } from '../config/validate.js'
 
 export interface Scan {
   readonly models: ReadonlyMap<string, ModelFolder>
@@ -83,8 +85,7 @@ export async function readModelConfig(
   options: { readonly autoComplete?: boolean | undefined } = {},
 ): Promise<ModelConfig> {
   if (await isThere(join(folder.path, 'configs')))
-    throw new Fault(
-      'UNSUPPORTED',
+    throw unsupported(
       `configs/ of model '${folder.name}' is not served: keep the one that is meant as config.pbtxt, and remove the folder`,
     )
   return prepareConfig(folder, await readFile(folder, options.autoComplete ?? true))
@@ -187,4 +188,42 @@ function withoutVersions({ name, path }: ModelFolder): Problem {
   const text = (folder: string): string =>
     `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan, model.onnx or model.js`
   return { text: text(name), withPaths: text(path) }
+}
+
+// What a model's folder says of its configuration, before the model itself is opened.
+
+/**
+ * A copy with name, backend, platform and default_model_filename, as far as the folder tells them; also for the
+ * `config` of a load.
+ *
+ * @throws Fault (as a rejection) INVALID_ARG for a name that is not the folder's, UNSUPPORTED for what is not served
+ */
+export async function prepareConfig(folder: ModelFolder, given: ModelConfig): Promise<ModelConfig> {
+  const config = clone(ModelConfigSchema, given)
+  if (config.name === '') config.name = folder.name
+  if (config.name !== folder.name)
+    throw invalid(
+      `unexpected directory name '${folder.name}' for model '${config.name}', directory name must equal model name`,
+    )
+  const version = chosenVersions(config, folder.versions).at(-1) ?? folder.versions.at(-1)
+  const found = version === undefined ? [] : await namesIn(join(folder.path, version))
+  refuseBatchingLibrary(folder, [...found, ...(await namesIn(folder.path))])
+  completeBackend(config, found)
+  checkConfig(config)
+  checkTensors(config, false)
+  checkFields(config)
+  return config
+}
+
+function namesIn(path: string): Promise<readonly string[]> {
+  return onFile('read', path, () => readdir(path))
+}
+
+/** Triton loads it by its name alone. */
+function refuseBatchingLibrary({ name }: ModelFolder, found: readonly string[]): void {
+  const library = 'batchstrategy.so'
+  if (found.includes(library))
+    throw unsupported(
+      `${library} of model '${name}' is not served, since it is native code: use dynamic_batching, and remove the file`,
+    )
 }

@@ -1,9 +1,9 @@
 // A request held against the model before a byte of its tensors is taken, with Triton's texts.
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import type { Servable, ServableTensor } from '../models/servable.js'
-import type { DocumentInput, InferDocument } from './document.js'
-import { sizeOf } from './document.js'
+import { type DocumentInput, type InferDocument, sizeOf } from './document.js'
 import { checkJsonOutput } from './write.js'
+import { otherInputs, requestText, unexpectedShape } from '../models/request-checks.js'
 
 /** @throws Fault INVALID_ARG */
 export function checkDocument(servable: Servable, document: InferDocument): void {
@@ -17,13 +17,8 @@ export function checkDocument(servable: Servable, document: InferDocument): void
   checkForms(servable, document)
 }
 
-/** How each text of a request begins. */
-export function ofRequest(id: string): string {
-  return `[request id: ${id === '' ? '<id_unknown>' : id}] `
-}
-
 function wrong({ id }: InferDocument, text: string): Fault {
-  return new Fault('INVALID_ARG', ofRequest(id) + text)
+  return invalid(requestText(id) + text)
 }
 
 function checkTwice(what: string, document: InferDocument, named: readonly { readonly name: string }[]): void {
@@ -37,8 +32,7 @@ function checkTwice(what: string, document: InferDocument, named: readonly { rea
 
 function checkOutputs(servable: Servable, { outputs }: InferDocument): void {
   const unknown = outputs?.find(({ name }) => !servable.outputs.has(name))
-  if (unknown !== undefined)
-    throw new Fault('INVALID_ARG', `unexpected inference output '${unknown.name}' for model '${servable.name}'`)
+  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown.name}' for model '${servable.name}'`)
 }
 
 /** What JSON cannot hold is refused before anything is computed. */
@@ -53,21 +47,10 @@ function checkForms(servable: Servable, { outputs, isBinaryOutput }: InferDocume
 function checkNames(servable: Servable, document: InferDocument): void {
   const { inputs } = document
   const known = servable.inputs
-  if (inputs.length !== known.size) {
-    const names = new Set(inputs.map(({ name }) => name))
-    const missing = [...known.keys()].filter((name) => !names.has(name))
-    throw wrong(
-      document,
-      `expected ${known.size} inputs but got ${inputs.length} inputs for model '${servable.name}'. Got input(s) ${listOf([...names])}, but missing required input(s) ${listOf(missing)}. Please provide all required input(s).`,
-    )
-  }
+  if (inputs.length !== known.size)
+    throw wrong(document, otherInputs(servable.name, known, inputs.map(({ name }) => name))) // prettier-ignore
   const unknown = inputs.find(({ name }) => !known.has(name))
-  if (unknown !== undefined)
-    throw new Fault('INVALID_ARG', `unexpected inference input '${unknown.name}' for model '${servable.name}'`)
-}
-
-function listOf(names: readonly string[]): string {
-  return `[${names.map((name) => `'${name}'`).join(',')}]`
+  if (unknown !== undefined) throw invalid(`unexpected inference input '${unknown.name}' for model '${servable.name}'`)
 }
 
 /** Their values are shapes: they have no dimension of a batch. */
@@ -119,22 +102,11 @@ function checkInput(servable: Servable, document: InferDocument, input: Document
   checkSize(servable, document, input)
 }
 
-const noteOfBatches =
-  'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. See the model configuration docs for more info on max_batch_size.'
-
-function checkShape(
-  servable: Servable,
-  document: InferDocument,
-  { name, shape }: DocumentInput,
-  tensor: ServableTensor,
-): void {
+function checkShape(servable: Servable, document: InferDocument, input: DocumentInput, tensor: ServableTensor): void {
+  const { shape } = input
   const wanted = tensor.shape
   if (shape.length === wanted.length && shape.every((dim, axis) => wanted[axis] === -1 || wanted[axis] === dim)) return
-  const note = servable.config.maxBatchSize > 0 ? noteOfBatches : ''
-  throw wrong(
-    document,
-    `unexpected shape for input '${name}' for model '${servable.name}'. Expected [${wanted.join(',')}], got [${shape.join(',')}]. ${note}`,
-  )
+  throw wrong(document, unexpectedShape(servable.name, input, wanted, servable.config.maxBatchSize > 0))
 }
 
 function checkSize(
@@ -160,7 +132,7 @@ export function checkTexts(
   bytes: Uint8Array,
 ): void {
   const which = `inference input '${name}' for model '${servable.name}'`
-  const refuse = (text: string): Fault => new Fault('INVALID_ARG', ofRequest(id) + text)
+  const refuse = (text: string): Fault => invalid(requestText(id) + text)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let [found, at] = [0, 0]
   while (at < bytes.length) {

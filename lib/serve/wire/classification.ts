@@ -1,6 +1,6 @@
 // The classification extension: the best classes of an output in place of its numbers.
-import { Fault } from '../faults.js'
-import type { Datatype, WireTensor } from '../../kserve/tensor.js'
+import { invalid } from '../faults.js'
+import { type Datatype, type ElementArray, elementsOf, isNumeric, type WireTensor } from '../../kserve/tensor.js'
 import { bytesOfTexts } from '../../kserve/texts.js'
 
 /** How an output is classified. */
@@ -21,13 +21,12 @@ export function classified(
   { name, datatype, shape, bytes }: WireTensor,
   { most, labels, batched }: Classes,
 ): WireTensor {
-  const array = arrays[datatype]
-  if (array === undefined)
-    throw new Fault('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`)
+  if (!isNumeric(datatype) || datatype === 'BOOL')
+    throw invalid(`class result not available for output due to unsupported type '${datatype}'`)
   const [rows, dims] = batched && shape.length > 0 ? [shape[0] ?? 0, shape.slice(1)] : [1, shape]
   const elements = dims.reduce((product, dim) => product * dim, 1)
-  if (elements > mostElements) throw new Fault('INVALID_ARG', 'classification output tensor too large')
-  const values = array(bytes)
+  if (elements > mostElements) throw invalid('classification output tensor too large')
+  const values = elementsOf(datatype, bytes)
   const texts: string[] = []
   for (let row = 0; row < rows; row++) {
     const inRow = values.subarray(row * elements, (row + 1) * elements)
@@ -62,14 +61,8 @@ function decimal(value: number): string {
   return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`
 }
 
-type Values = {
-  readonly length: number
-  readonly [index: number]: number | bigint
-  subarray(start: number, end: number): Values
-}
-
 /** Indices of the greatest values, the greatest first; of equals the first. NaN is below all. */
-function greatest(values: Values, most: number): readonly number[] {
+function greatest(values: ElementArray, most: number): readonly number[] {
   const heap: number[] = [] // the least of those that are kept is on top
   for (let index = 0; index < values.length; index++) {
     if (heap.length < most) rise(heap, values, index)
@@ -78,7 +71,7 @@ function greatest(values: Values, most: number): readonly number[] {
   return heap.sort((a, b) => (isBefore(values, a, b) ? -1 : 1))
 }
 
-function isBefore(values: Values, a: number, b: number): boolean {
+function isBefore(values: ElementArray, a: number, b: number): boolean {
   const [one, other] = [values[a]!, values[b]!]
   if (one > other) return true
   if (one < other) return false
@@ -86,7 +79,7 @@ function isBefore(values: Values, a: number, b: number): boolean {
   return isNumber === isOther ? a < b : isNumber
 }
 
-function rise(heap: number[], values: Values, index: number): void {
+function rise(heap: number[], values: ElementArray, index: number): void {
   let at = heap.push(index) - 1
   while (at > 0) {
     const parent = (at - 1) >> 1
@@ -97,7 +90,7 @@ function rise(heap: number[], values: Values, index: number): void {
 }
 
 /** In place of the top. */
-function sink(heap: number[], values: Values, index: number): void {
+function sink(heap: number[], values: ElementArray, index: number): void {
   heap[0] = index
   let at = 0
   for (;;) {
@@ -109,26 +102,4 @@ function sink(heap: number[], values: Values, index: number): void {
     ;[heap[worst], heap[at]] = [heap[at]!, heap[worst]!]
     at = worst
   }
-}
-
-type ArrayOf = new (buffer: ArrayBufferLike, offset: number, length: number) => Values
-
-function values(array: ArrayOf, size: number): (bytes: Uint8Array) => Values {
-  return (bytes) => {
-    const { buffer, byteOffset, length } = bytes.byteOffset % size === 0 ? bytes : bytes.slice()
-    return new array(buffer, byteOffset, length / size)
-  }
-}
-
-const arrays: { readonly [datatype in Datatype]?: (bytes: Uint8Array) => Values } = {
-  UINT8: values(Uint8Array, 1),
-  UINT16: values(Uint16Array, 2),
-  UINT32: values(Uint32Array, 4),
-  UINT64: values(BigUint64Array, 8),
-  INT8: values(Int8Array, 1),
-  INT16: values(Int16Array, 2),
-  INT32: values(Int32Array, 4),
-  INT64: values(BigInt64Array, 8),
-  FP32: values(Float32Array, 4),
-  FP64: values(Float64Array, 8),
 }

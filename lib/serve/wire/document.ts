@@ -1,12 +1,9 @@
 // The JSON part of a request for an inference: read whole, and checked as far as it can be without the model.
-import { Fault } from '../faults.js'
-import type { JsonObject } from './json.js'
-import { arrayOf, booleanOf, isObject, parseJson, stringOf, unsignedOf } from './json.js'
-import type { JsonElements } from './numbers.js'
-import { bytesOfElements, checkJsonType, writeElements } from './numbers.js'
+import { Fault, invalid, unsupported } from '../faults.js'
+import { arrayOf, booleanOf, isObject, type JsonObject, parseJson, stringOf, unsignedOf } from './json.js'
+import { bytesOfElements, checkJsonType, type JsonElements, writeElements } from './numbers.js'
 import type { ServableRequest } from '../models/servable.js'
-import type { Datatype } from '../../kserve/tensor.js'
-import { datatypes, elementBytes } from '../../kserve/tensor.js'
+import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
 
 export interface DocumentLimits {
   /** Arrays within each other in `data`. */
@@ -87,8 +84,7 @@ function readParameters(plain: unknown, exact: unknown): Parameters {
   const others = new Map<string, string | number | boolean>()
   const given = isObject(exact) ? exact['parameters'] : undefined
   if (given === undefined) return read
-  if (!isObject(given))
-    throw new Fault('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object')
+  if (!isObject(given)) throw invalid('failed to get request params.: attempt to get members for non-object')
   for (const [name, value] of Object.entries(given)) {
     if (name === 'priority') read.priority = unsignedOf(value, name)
     else if (name === 'timeout') read.timeoutUs = unsignedOf(value, name)
@@ -107,15 +103,9 @@ function checkSequence(value: unknown): void {
 
 function checkedOther(name: string, value: unknown): string | number | boolean {
   if (name.startsWith('triton_'))
-    throw new Fault(
-      'INVALID_ARG',
-      `parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.`,
-    )
+    throw invalid(`parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.`)
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
-  throw new Fault(
-    'INVALID_ARG',
-    `parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
-  )
+  throw invalid(`parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`)
 }
 
 function readInput(exact: unknown, plain: unknown, limits: DocumentLimits): DocumentInput {
@@ -141,7 +131,7 @@ function readElements(
   const { name, datatype, shape } = input
   const count = countOf(name, shape)
   const data = arrayOf(exact, 'data')
-  if (!isDatatype(datatype)) throw new Fault('INVALID_ARG', `invalid datatype for input ${name}`)
+  if (!isDatatype(datatype)) throw invalid(`invalid datatype for input ${name}`)
   if (count > 0) checkJsonType({ name, datatype })
   const elements = { name, datatype, count, plain: (plain as { data: unknown }).data, exact: data }
   const byteSize = bytesOfElements(elements)
@@ -166,7 +156,7 @@ export function sizeOf(datatype: string): number | undefined {
 }
 
 export function noSharedMemory(): Fault {
-  return new Fault('UNSUPPORTED', 'shared memory is not supported: send tensors in the body of the request')
+  return unsupported('shared memory is not supported: send tensors in the body of the request')
 }
 
 function parametersOf(value: unknown): JsonObject | undefined {
@@ -183,16 +173,13 @@ function checkContent(input: unknown): void {
     ...(isObject(input) && input['data'] !== undefined ? ['data'] : []),
     ...['binary_data_size', 'shared_memory_region'].filter((name) => parameters?.[name] !== undefined),
   ]
-  if (set.length === 0) throw new Fault('INVALID_ARG', `${contents} no field is set`)
-  if (set.length > 1) throw new Fault('INVALID_ARG', `${contents} set${set.map((name) => ` '${name}'`).join('')}`)
+  if (set.length === 0) throw invalid(`${contents} no field is set`)
+  if (set.length > 1) throw invalid(`${contents} set${set.map((name) => ` '${name}'`).join('')}`)
 }
 
 function dimension(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 63) return value + 0 // -0 is 0
-  throw new Fault(
-    'INVALID_ARG',
-    `Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`,
-  )
+  throw invalid(`Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`)
 }
 
 /** Elements of a shape. @throws Fault INVALID_ARG */
@@ -202,8 +189,7 @@ export function countOf(name: string, shape: readonly number[]): number {
   if (count < 2 ** 53) return count
   const exact = shape.reduce((product, dim) => product * BigInt(dim), 1n)
   if (exact < 2n ** 60n) return count
-  throw new Fault(
-    'INVALID_ARG',
+  throw invalid(
     `invalid shape for input '${name}': shape [${shape.join(',')}] causes total element count to exceed maximum size of 9223372036854775807`,
   )
 }

@@ -1,6 +1,6 @@
 // JSON of requests, read so that no number changes: what a double cannot hold is found in the text itself.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { Fault } from '../faults.js'
+import { type Fault, invalid } from '../faults.js'
 import { diagnosed } from './json-fault.js'
 
 /**
@@ -24,10 +24,7 @@ export function parseJson(given: Uint8Array, depth: number): ParsedJson {
   const bytes = withoutMark(given)
   const text = textOf(bytes)
   if (isTooDeep(bytes, depth))
-    throw new Fault(
-      'INVALID_ARG',
-      `Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (${depth})`,
-    )
+    throw invalid(`Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (${depth})`)
   const plain = parsed(text, bytes)
   return { plain, exact: mayHaveFractions.test(text) ? parsed(textOf(withoutFractions(bytes)), bytes) : plain }
 }
@@ -39,14 +36,14 @@ function parsed(text: string, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new Fault('INVALID_ARG', diagnosed(bytes))
+    throw invalid(diagnosed(bytes))
   }
 }
 
 function textOf(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (isAscii(buffer)) return buffer.toString('latin1')
-  if (!isUtf8(buffer)) throw new Fault('INVALID_ARG', diagnosed(bytes))
+  if (!isUtf8(buffer)) throw invalid(diagnosed(bytes))
   return buffer.toString()
 }
 
@@ -137,12 +134,12 @@ const kinds = {
 function member(object: unknown, name: string): unknown {
   const value = isObject(object) ? object[name] : undefined
   if (value === undefined)
-    throw new Fault('INVALID_ARG', `Unable to parse '${name}': attempt to access non-existing object member '${name}'`)
+    throw invalid(`Unable to parse '${name}': attempt to access non-existing object member '${name}'`)
   return value
 }
 
 function wrongKind(name: string, kind: keyof typeof kinds, why = `attempt to access JSON ${kinds[kind]}`): Fault {
-  return new Fault('INVALID_ARG', `Unable to ${name === 'classification' ? 'set' : 'parse'} '${name}': ${why}`)
+  return invalid(`Unable to ${name === 'classification' ? 'set' : 'parse'} '${name}': ${why}`)
 }
 
 /** @throws Fault INVALID_ARG with Triton's text */

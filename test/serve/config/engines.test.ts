@@ -4,7 +4,7 @@ import { modelFileOf } from '../../../lib/serve/config/backends.js'
 import { allowsTimeoutOverride, batchingOf } from '../../../lib/serve/config/batching.js'
 import { instancesOf } from '../../../lib/serve/config/instances.js'
 import { readConfigText } from '../../../lib/serve/config/read.js'
-import { tensorsOf } from '../../../lib/serve/config/tensors.js'
+import { tensorsOf } from '../../../lib/serve/config/types.js'
 import type { Fault } from '../../../lib/serve/faults.js'
 import { addSub, completed, faultOf, groups, model, shown, tensor, tensors } from './rig.js'
 

@@ -1,6 +1,6 @@
 // Engines that models of the server open, where a test looks into them; and models on each runtime.
 import { Engine } from '../../../lib/index.js'
-import type { EngineSettings } from '../../../lib/serve/models/settings.js'
+import type { ServeEngineOptions } from '../../../lib/serve/public-types.js'
 import type { FakePort } from '../../fake/plan.js'
 import { type Runtime, rowsPlan, type Spec } from '../../lanes/rig.js'
 import { range } from '../../support/values.js'
@@ -74,5 +74,5 @@ export function modelsFor(
   )
 }
 
-export const settingsFor = (runtime: Runtime): EngineSettings =>
+export const settingsFor = (runtime: Runtime): ServeEngineOptions =>
   runtime.fake === undefined ? { backend: 'cpu' } : { tensorrt: runtime.fake.path, gpus: [0] }

@@ -3,14 +3,13 @@ import type { EngineCounters } from '../../../lib/backend/backend.js'
 import type { Cut } from '../../../lib/base/cancellation.js'
 import type { ModelConfig } from '../../../lib/kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
-import { tensorsOf } from '../../../lib/serve/config/tensors.js'
-import { EnsembleCounts } from '../../../lib/serve/ensembles/counts.js'
+import { tensorsOf } from '../../../lib/serve/config/types.js'
+import { RunCounts } from '../../../lib/serve/models/counters.js'
 import { Fault } from '../../../lib/serve/faults.js'
-import type { LoadOptions } from '../../../lib/serve/models/load-options.js'
+import type { LoadOptions, ModelEvent, ModelsSettings } from '../../../lib/serve/models/settings.js'
 import { Models } from '../../../lib/serve/models/manager.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../../../lib/serve/models/servable.js'
-import type { ModelEvent, ModelsSettings } from '../../../lib/serve/models/settings.js'
-import { Visits } from '../../../lib/serve/models/visits.js'
+import { Visits } from '../../../lib/serve/models/loaded-model.js'
 import { settingsOf } from '../models/stand-ins.js'
 
 /** A request that a step has. */
@@ -61,7 +60,7 @@ export class FakeStep implements LoadedVersion {
   }
 
   counters(): EngineCounters {
-    return new EnsembleCounts().counters()
+    return new RunCounts().counters()
   }
 
   enter(): () => void {

@@ -22,7 +22,7 @@ const bytes = encodeInferRequest(oneInput('fp32', [1, 2])).toBytes()
 
 t.test('bytes that become many more once they are decompressed', async (t) => {
   const budget = new Budget(2 ** 20)
-  await using rig = await startRig({ budget, maxMessageBytes: 2 ** 26 })
+  await using rig = await startRig({ budget, maxInputSize: 2 ** 26 })
   const held = rig.client.infer(oneInput('held', new Array<number>(1000).fill(1)))
   await certain(() => rig.held.waiting.length === 1)
   const session = await rawSession(rig.port)

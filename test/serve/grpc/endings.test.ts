@@ -142,7 +142,7 @@ t.test('the timeout of a request, which its model has', async (t) => {
 })
 
 t.test('a message above the limit, also once it is decompressed', async (t) => {
-  await using rig = await startRig({ maxMessageBytes: 1000 })
+  await using rig = await startRig({ maxInputSize: 1000 })
   const { client } = rig
   t.equal((await client.infer(oneInput('fp32', new Array<number>(200).fill(1)))).rawOutputContents[0]?.length, 800)
   const [code, told] = await failureOf(client.infer(oneInput('fp32', new Array<number>(300).fill(1))))

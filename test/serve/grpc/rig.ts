@@ -1,8 +1,14 @@
 // A front-end of gRPC over fake models, and clients that send exactly the bytes that a test has.
-import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import * as grpc from '@grpc/grpc-js'
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf'
 import type { InferRecord } from '../../../lib/serve/front/options.js'
 import { encodeInferRequest, type NewInferInput, type NewInferRequest } from '../../../lib/kserve/infer-request.js'
 import {
@@ -13,7 +19,7 @@ import {
 import type { InferParameter, InferParameters } from '../../../lib/kserve/infer-parameters.js'
 import { inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { GrpcFrontEnd } from '../../../lib/serve/grpc/server.js'
-import type { GrpcOptions } from '../../../lib/serve/grpc/options.js'
+import type { GrpcOptions } from '../../../lib/serve/grpc/call.js'
 import { certain } from '../../support/waiting.js'
 import { type FakeControl, fakeModels, type Held } from '../http/fakes.js'
 

@@ -172,7 +172,7 @@ t.test('answers are compressed for who takes it, if the server is told so', asyn
     ['low', 'identity', undefined],
     ['low', undefined, undefined],
   ] as const) {
-    await using rig = await startRig({ compression })
+    await using rig = await startRig({ compressionLevel: compression })
     const session = await rawSession(rig.port)
     for (const path of [inferPath, streamPath]) {
       const stream = session.request(

@@ -32,7 +32,7 @@ t.test('a thousand streams on one connection', async (t) => {
 })
 
 t.test('calls and streams that are answered, cancelled, late or wrong: each has what is its own', async (t) => {
-  await using rig = await startRig({ compression: 'low' })
+  await using rig = await startRig({ compressionLevel: 'low' })
   const random = new Random(2027)
   const { client } = rig
   const streams: Stream[] = [client.stream()]

@@ -4,8 +4,14 @@ import type { EngineCounters } from '../../../lib/backend/backend.js'
 import type { Cut } from '../../../lib/base/cancellation.js'
 import { type ModelConfig, ModelConfigSchema } from '../../../lib/kserve/messages/model_config_pb.js'
 import { Fault } from '../../../lib/serve/faults.js'
-import type { ModelControl } from '../../../lib/serve/models/control.js'
-import type { Servable, ServableRequest, ServableTensor, Slot, Snapshot } from '../../../lib/serve/models/servable.js'
+import type {
+  ModelControl,
+  Servable,
+  ServableRequest,
+  ServableTensor,
+  Slot,
+  Snapshot,
+} from '../../../lib/serve/models/servable.js'
 import { type Datatype, datatypes, type WireTensor } from '../../../lib/kserve/tensor.js'
 import type { IndexEntry, LoadParameters } from '../../../lib/serve/public-types.js'
 

@@ -6,7 +6,7 @@ import {
   ModelConfigSchema,
   ModelQueuePolicy_TimeoutAction as Action,
 } from '../../../lib/kserve/messages/model_config_pb.js'
-import { timeoutOf } from '../../../lib/serve/front/timeout.js'
+import { timeoutOf } from '../../../lib/serve/front/run.js'
 import { Random } from '../../support/random.js'
 import { certain } from '../../support/waiting.js'
 import { ask, binary, bytesOf, errorOf, get, inferJson, input, jsonOf, nothingLeft, startRig, Wire } from './rig.js'

@@ -152,7 +152,10 @@ t.test('the repository: index, load and unload', async (t) => {
   t.same(jsonOf(await post('index')).at(-1), { name: 'later' })
   t.same(jsonOf(await post('index', { ready: true })).at(-1), { name: 'held', version: '1', state: 'READY' })
   const loaded = await post('models/later/load')
-  t.same([loaded.status, loaded.body.length, loads.at(-1)], [200, 0, { name: 'later', parameters: {} }])
+  t.same(
+    [loaded.status, loaded.body.length, loads.at(-1)],
+    [200, 0, { name: 'later', parameters: { config: undefined, files: new Map() } }],
+  )
   await post('models/later/load', {
     parameters: { config: '{}', 'file:1/model.onnx': Buffer.from('some bytes').toString('base64') },
   })

@@ -1,8 +1,13 @@
 // Whether a request suits a model. The cases are those of Triton's suites that they are named after; the texts are
 // Triton's.
 import t, { type Test } from 'tap'
-import { checkRequest, type RequestRules, type TensorRule } from '../../../lib/serve/models/request-checks.js'
-import { clientShape, modelShape } from '../../../lib/serve/models/shapes.js'
+import {
+  checkRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+  type TensorRule,
+} from '../../../lib/serve/models/request-checks.js'
 import type { ServableRequest } from '../../../lib/serve/models/servable.js'
 import { type Datatype, elementBytes, type WireTensor } from '../../../lib/kserve/tensor.js'
 

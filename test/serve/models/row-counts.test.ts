@@ -1,7 +1,7 @@
 // Rows of requests that run each by itself.
 import t from 'tap'
 import type { EngineCounters } from '../../../lib/backend/backend.js'
-import { RowCounts } from '../../../lib/serve/models/row-counts.js'
+import { RowCounts } from '../../../lib/serve/models/counters.js'
 
 const times = { queueNs: 700, inputNs: 70, computeNs: 7000, outputNs: 14 }
 

@@ -3,10 +3,9 @@ import { create } from '@bufbuild/protobuf'
 import type { EngineCounters } from '../../../lib/backend/backend.js'
 import { Fault } from '../../../lib/serve/faults.js'
 import { ModelConfigSchema } from '../../../lib/kserve/messages/model_config_pb.js'
-import type { LoadOptions } from '../../../lib/serve/models/load-options.js'
+import type { LoadOptions, ModelEvent, ModelsSettings } from '../../../lib/serve/models/settings.js'
 import type { LoadedVersion } from '../../../lib/serve/models/servable.js'
 import { Models } from '../../../lib/serve/models/manager.js'
-import type { ModelEvent, ModelsSettings } from '../../../lib/serve/models/settings.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
 
 export class StandIn implements LoadedVersion {

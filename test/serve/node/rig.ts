@@ -3,7 +3,7 @@ import { readModelConfig, scanRepositories } from '../../../lib/serve/repository
 import { loadVersion } from '../../../lib/serve/models/load-version.js'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
 import { NodeModel } from '../../../lib/serve/node/node-model.js'
-import type { NodeModelSettings } from '../../../lib/serve/node/settings.js'
+import type { ModelSettings } from '../../../lib/serve/models/settings.js'
 import type { Fault } from '../../../lib/serve/faults.js'
 import type { ServableRequest } from '../../../lib/serve/models/servable.js'
 import { Cut } from '../../../lib/base/cancellation.js'
@@ -51,7 +51,7 @@ export interface Loaded extends Told {
   readonly model: NodeModel
 }
 
-export interface LoadOptions extends Partial<NodeModelSettings> {
+export interface LoadOptions extends Partial<ModelSettings> {
   readonly signal?: AbortSignal
 }
 
@@ -67,7 +67,7 @@ export async function loadFrom(t: Teardown, folder: string, options: LoadOptions
   if (found === undefined) throw new Error('the repository is empty')
   const config = await readModelConfig(found)
   const told: Told = { warnings: [], output: [], failures: [] }
-  const settings: NodeModelSettings = {
+  const settings: ModelSettings = {
     autoComplete: true,
     engine: {},
     onWarning: (text) => void told.warnings.push(text),

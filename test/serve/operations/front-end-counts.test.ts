@@ -1,5 +1,6 @@
 // What the front-end counts beside the engines, by versions.
 import t from 'tap'
+import type { FaultKind } from '../../../lib/serve/faults.js'
 import { FrontEndCounts } from '../../../lib/serve/operations/front-end-counts.js'
 
 const of = (name: string, version = '1') => ({ name, version })
@@ -8,7 +9,7 @@ t.test('refused requests are counted, and the time of failures that an engine ha
   const counts = new FrontEndCounts()
   const end = (
     model: string,
-    fault: string | undefined,
+    fault: FaultKind | undefined,
     reachedModel: boolean,
     version: string | undefined = '1',
     hasResult = false,

@@ -2,11 +2,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { ServeLog } from '../../../lib/serve/front/log.js'
-import { type LogSettings, noLog, openLog } from '../../../lib/serve/operations/log.js'
-import { loadPino } from '../../../lib/serve/peers.js'
+import type { ServeLog } from '../../../lib/serve/front/options.js'
+import { noLog, openLog } from '../../../lib/serve/operations/log.js'
+import type { LogSettings } from '../../../lib/serve/options.js'
+import { loadPeer } from '../../../lib/serve/peers.js'
 
-const pino = await loadPino()
+const pino = await loadPeer('pino')
 
 function lines(settings: Partial<LogSettings>, body: (log: ServeLog) => void): Record<string, unknown>[] {
   const texts: string[] = []

@@ -1,11 +1,12 @@
 // Metrics for Prometheus: Triton's names and labels, with the values of the moment.
 import t from 'tap'
 import type { Servable } from '../../../lib/serve/models/servable.js'
-import { Metrics, type MetricsSettings, modelMetrics } from '../../../lib/serve/operations/metrics.js'
-import { loadPromClient } from '../../../lib/serve/peers.js'
+import { Metrics, modelMetrics } from '../../../lib/serve/operations/metrics.js'
+import type { MetricsSettings } from '../../../lib/serve/options.js'
+import { loadPeer } from '../../../lib/serve/peers.js'
 import { silent } from './servables.js'
 
-const prom = await loadPromClient()
+const prom = await loadPeer('prom-client')
 
 async function scraped(servables: readonly Servable[], settings: Partial<MetricsSettings> = {}): Promise<string[]> {
   const source = { servables, loadSeconds: () => 1.5, refused: () => 7 }

@@ -9,8 +9,6 @@ import type { EngineModelStart } from './messages.js'
 import type { Outbox } from './outbox.js'
 import type { RequestMemory } from './request-memory.js'
 
-const bytesKept = 64 * 2 ** 20
-
 export class AttachedEngines {
   /** Memory of the first of them, for what modules write. */
   readonly pool: SlotPool
@@ -40,7 +38,7 @@ export class AttachedEngines {
     this.#tensors = tensors
     this.#outbox = outbox
     this.#model = model
-    this.pool = new SlotPool(memoryOf(tensors.leastBusy().engine), bytesKept)
+    this.pool = new SlotPool(memoryOf(tensors.leastBusy().engine))
   }
 
   get rules() {

@@ -12,16 +12,15 @@ import { Instances } from '../../node/instances.js'
 import { LentMemory } from '../../node/memory.js'
 import type { ModuleWorker } from '../../node/module-worker.js'
 import { whileRunning } from '../../node/node-model.js'
-import type { NodeSettings } from '../../node/settings.js'
+import type { ModelSettings } from '../../models/settings.js'
 import type { Counted, EnsembleAnswer, EnsembleOrder, RequestMessage } from './messages.js'
 import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.js'
 
-export interface EnsembleThreadsOptions extends NodeSettings {
+export interface EnsembleThreadsOptions extends Omit<ModelSettings, 'autoComplete' | 'engine'> {
   readonly model: string
   readonly onWarning: (text: string, at?: string) => void
   /** Of tensors that were copied on the host between steps. */
   readonly onCopies: (copies: number, bytes: number) => void
-  readonly slotBytesKept?: number | undefined
 }
 
 type Thread = ModuleWorker<EnsembleOrder, EnsembleAnswer>
@@ -51,7 +50,6 @@ interface Load {
 }
 
 const entry = new URL('./worker-entry.js', import.meta.url)
-const bytesKept = 64 * 2 ** 20
 
 export class EnsembleThreads {
   readonly slots: SlotPool
@@ -89,7 +87,7 @@ export class EnsembleThreads {
   private constructor(plan: ThreadPlan, options: EnsembleThreadsOptions) {
     this.#plan = plan
     this.#options = options
-    this.slots = new SlotPool(this.#memory, options.slotBytesKept ?? bytesKept)
+    this.slots = new SlotPool(this.#memory, options.slotBytesKept)
   }
 
   #takenBy(instance: number): Int32Array {

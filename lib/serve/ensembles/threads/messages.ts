@@ -4,11 +4,9 @@ import type { FaultKind } from '../../faults.js'
 import type { SharedEngine } from '../../models/engine-steps.js'
 import type { EngineFacts } from '../../models/engine-tensors.js'
 import type { RequestRules } from '../../models/request-checks.js'
-import type { CountedRun } from '../../node/counts.js'
+import type { CountedRun, FailureKind } from '../../models/counters.js'
 import type { Lent, WorkerStart } from '../../node/messages.js'
-import type { Merging } from '../../node/queue.js'
-import type { QueueLimits } from '../../node/queue-limits.js'
-import type { FailureKind } from '../counts.js'
+import type { Merging, QueueLimits } from '../../node/queue.js'
 import type { EnsembleGraph } from '../graph.js'
 
 /** What a thread begins with. */

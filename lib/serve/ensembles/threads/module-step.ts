@@ -2,56 +2,56 @@
 // allows.
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
-import { type Checkable, checkRequest, type RequestRules, requestText } from '../../models/request-checks.js'
-import { clientShape, modelShape } from '../../models/shapes.js'
+import {
+  type Checkable,
+  checkRequest,
+  clientShape,
+  modelShape,
+  type RequestRules,
+} from '../../models/request-checks.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { checkTexts } from '../../node/asked.js'
 import { Endings } from '../../node/endings.js'
 import { faultOfFailed } from '../../node/failed.js'
 import type { ModuleRequest, ModuleResult, ModuleRunner } from '../../node/module-runner.js'
-import { BatchQueue, type Queued } from '../../node/queue.js'
-import { type QueueLimits, waitLimit } from '../../node/queue-limits.js'
 import { moduleInput } from '../../node/wire.js'
-import { type FailureKind, failureKind } from '../counts.js'
+import { failureKind } from '../core.js'
 import type { StepRequest } from '../run.js'
 import { PlacedValue } from '../values.js'
 import type { ModuleModelStart } from './messages.js'
 import type { Outbox } from './outbox.js'
 import type { Place, RequestMemory } from './request-memory.js'
+import { countedRun, ModuleQueue, type Waiting } from '../../node/queue.js'
+import { aborted } from '../../node/thread.js'
 
 type Values = ReadonlyMap<string, PlacedValue>
 
 /** A request of the ensemble that has come to this step. */
-interface Asked extends Queued {
+interface Asked extends Waiting {
   readonly request: ModuleRequest
   readonly memory: RequestMemory
   readonly places: ReadonlyMap<string, Place>
-  readonly cut: Cut
   readonly resolve: (values: Values) => void
-  readonly reject: (reason: unknown) => void
-  /** Tells the module that nobody waits any more. */
-  cancel?: (() => void) | undefined
-  /** Of its wait in the queue. */
-  timer?: NodeJS.Timeout | undefined
 }
 
 export class ModuleStep {
   readonly rules: RequestRules
   readonly #runner: ModuleRunner
-  readonly #queue: BatchQueue<Asked>
-  readonly #limits: QueueLimits
+  readonly #queue: ModuleQueue<Asked, ModuleRunner>
   readonly #model: number
   readonly #outbox: Outbox
   /** Batches that the module has under way. */
   #runs = 0
-  #isPumping = false
-  #timer: NodeJS.Timeout | undefined
 
   constructor(runner: ModuleRunner, { rules, merging, limits }: ModuleModelStart, model: number, outbox: Outbox) {
     this.#runner = runner
     this.rules = rules
-    this.#queue = new BatchQueue(merging)
-    this.#limits = limits
+    this.#queue = new ModuleQueue(merging, limits, {
+      free: () => (this.#runs < runner.concurrency ? runner : undefined),
+      run: (_runner, batch) => void this.#execute(batch),
+      failed: (kind) => outbox.failed(model, kind),
+      left: () => {}, // it is rejected once the module is done
+    })
     this.#model = model
     this.#outbox = outbox
   }
@@ -76,12 +76,10 @@ export class ModuleStep {
       bytes: bytes[i] as Uint8Array,
     }))
     const { asked, rows } = this.#checked(request, inputs, places, memory)
-    return new Promise((resolve, reject) =>
-      this.#ask(
-        { request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject },
-        request.timeoutUs,
-      ),
-    )
+    return new Promise((resolve, reject) => {
+      const waiting = { request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject }
+      this.#queue.push(waiting, asked.id, request.timeoutUs)
+    })
   }
 
   #checked(
@@ -109,63 +107,6 @@ export class ModuleStep {
     return { asked, rows: checked.rows }
   }
 
-  #ask(asked: Asked, timeoutUs: number | undefined): void {
-    const { maxQueue = Infinity } = this.#limits
-    if (this.#queue.length >= maxQueue) this.#pump()
-    if (this.#queue.length >= maxQueue)
-      return this.#refuse(asked, 'rejected', `${requestText(asked.request.id)}Exceeds maximum queue size`)
-    this.#queue.push(asked)
-    asked.cut.onCut(() => this.#onCut(asked))
-    const timeout = waitLimit(this.#limits, timeoutUs)
-    if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
-    this.#pumpLater()
-  }
-
-  #onQueueTimeout(asked: Asked): void {
-    if (this.#limits.isDelayed) this.#queue.delay(asked)
-    else if (this.#queue.remove(asked)) this.#refuse(asked, 'queueTimeout', 'Request timeout expired')
-  }
-
-  #refuse(asked: Asked, kind: FailureKind, text: string): void {
-    this.#outbox.failed(this.#model, kind)
-    asked.reject(new Fault('UNAVAILABLE', text))
-  }
-
-  #onCut(asked: Asked): void {
-    const isWaiting = this.#queue.remove(asked)
-    clearTimeout(asked.timer)
-    this.#outbox.failed(this.#model, isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
-    if (isWaiting) asked.reject(asked.cut.reason)
-    else asked.cancel?.()
-  }
-
-  get #isFree(): boolean {
-    return this.#runs < this.#runner.concurrency
-  }
-
-  /** After what else comes in this turn of the event loop, so that it may leave together. */
-  #pumpLater(): void {
-    if (this.#isPumping || !this.#isFree) return
-    this.#isPumping = true
-    queueMicrotask(() => {
-      this.#isPumping = false
-      this.#pump()
-    })
-  }
-
-  #pump(): void {
-    clearTimeout(this.#timer)
-    while (this.#isFree) {
-      const next = this.#queue.next(process.hrtime.bigint())
-      if (next === undefined) return
-      if ('waitMs' in next) {
-        this.#timer = setTimeout(() => this.#pump(), Math.ceil(next.waitMs))
-        return
-      }
-      void this.#execute(next.batch)
-    }
-  }
-
   /** Never rejected. */
   async #execute(batch: readonly Asked[]): Promise<void> {
     this.#runs++
@@ -173,7 +114,7 @@ export class ModuleStep {
     const endings = new Endings(batch.length)
     for (const [i, asked] of batch.entries()) {
       clearTimeout(asked.timer)
-      asked.cancel = () => endings.cancel(i, nobodyWaits())
+      asked.cancel = () => endings.cancel(i, aborted('nobody waits for this request any more'))
     }
     const results = await this.#runner.execute(
       batch.map(({ request }) => request),
@@ -181,23 +122,15 @@ export class ModuleStep {
     )
     this.#runs--
     this.#settle(batch, results, begun)
-    this.#pump()
+    this.#queue.pump()
   }
 
   #settle(batch: readonly Asked[], results: readonly ModuleResult[], begun: bigint): void {
     const ended = process.hrtime.bigint()
     const given = batch.map((asked, i) => this.#valuesOf(asked, results[i]))
     const answered = batch.filter(({ cut }, i) => given[i] instanceof Map && !cut.happened)
-    if (answered.length > 0)
-      this.#outbox.ran(this.#model, {
-        rows: rowsOf(batch),
-        requests: answered.length,
-        answeredRows: rowsOf(answered),
-        queueNs: answered.reduce((sum, { arrived }) => sum + Number(begun - arrived), 0),
-        inputNs: 0,
-        computeNs: Number(ended - begun),
-        outputNs: 0,
-      })
+    const times = { left: begun, begun, ended, back: ended }
+    if (answered.length > 0) this.#outbox.ran(this.#model, countedRun(batch, answered, times))
     for (const [i, asked] of batch.entries()) this.#end(asked, given[i] as Values | Fault)
   }
 
@@ -219,12 +152,4 @@ export class ModuleStep {
     })
     return new Map(values)
   }
-}
-
-function nobodyWaits(): DOMException {
-  return new DOMException('nobody waits for this request any more', 'AbortError')
-}
-
-function rowsOf(batch: readonly Asked[]): number {
-  return batch.reduce((sum, { rows }) => sum + rows, 0)
 }

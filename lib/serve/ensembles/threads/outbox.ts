@@ -1,6 +1,5 @@
 // What the models of a thread have done, until the next answer takes it along.
-import type { CountedRun } from '../../node/counts.js'
-import type { FailureKind } from '../counts.js'
+import type { CountedRun, FailureKind } from '../../models/counters.js'
 import type { Counted } from './messages.js'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] }

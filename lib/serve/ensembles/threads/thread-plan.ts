@@ -3,18 +3,17 @@
 import type { EngineFacts } from '../../models/engine-tensors.js'
 import type { SharedEngine } from '../../models/engine-steps.js'
 import type { RequestRules } from '../../models/request-checks.js'
-import { rulesOf } from '../../models/rules.js'
 import type { LoadedVersion } from '../../models/servable.js'
-import type { CountedRun } from '../../node/counts.js'
+import type { CountedRun, FailureKind } from '../../models/counters.js'
 import type { ModuleStart } from '../../node/module-start.js'
 import type { PreparedModule } from '../../node/prepared.js'
-import type { FailureKind } from '../counts.js'
 import type { EnsembleGraph } from '../graph.js'
 import type { CoreStart, EnsembleStart, ModelStart } from './messages.js'
 
 /** A version of a model in JavaScript, as threads of ensembles need it. */
 export interface ModuleVersion extends LoadedVersion {
   readonly prepared: PreparedModule
+  readonly rules: RequestRules
   addRun(run: CountedRun): void
   addFailures(kind: FailureKind, count?: number): void
 }
@@ -148,8 +147,8 @@ function modelStart(
   if (isEngine(model)) return { kind: 'engine', facts: model.facts, engines: model.share() }
   if (isEnsemble(model))
     return { kind: 'ensemble', core: coreStart(model, models, instance, threads), devices: model.devices }
-  const rules = rulesOf(model.name, model.config, model.inputs, model.outputs)
-  const { merging, limits } = (model as ModuleVersion).prepared
+  const { rules, prepared } = model as ModuleVersion
+  const { merging, limits } = prepared
   return { kind: 'module', module: models.filter(isModule).indexOf(model as ModuleVersion), rules, merging, limits }
 }
 

@@ -4,49 +4,34 @@ import { Cut } from '../../../base/cancellation.js'
 import { faultOf, placeOf } from '../../faults.js'
 import type { PlacedTensor } from '../../models/engine-steps.js'
 import { textOf } from '../../node/failed.js'
-import type { CancelOrder, Report } from '../../node/messages.js'
-import { notLoaded } from '../../node/module-runner.js'
-import { takeOutput } from '../../node/output.js'
-import { installResolver } from '../../node/resolver.js'
+import type { Report } from '../../node/messages.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import type { EnsembleAnswer, EnsembleOrder, EnsembleWorkerStart } from './messages.js'
 import { Outbox } from './outbox.js'
 import { RequestMemory } from './request-memory.js'
 import { WorkerSteps } from './worker-steps.js'
+import { backOf, serveThread } from '../../node/thread.js'
 
-type Order = EnsembleOrder | CancelOrder | { readonly type: 'give-up' } | { readonly type: 'unload' }
 type Result = EnsembleAnswer['result']
 
-const { modules, port, packagesFrom, ensemble, taken } = workerData as EnsembleWorkerStart
-const loading = new AbortController()
+const start = workerData as EnsembleWorkerStart
 const runs = new Map<number, Cut>()
 const outbox = new Outbox()
 const keepNone: ReadonlySet<string> = new Set()
 let steps: WorkerSteps | undefined
 
-port.on('message', (order: Order) => {
-  if (order.type === 'run') void run(order)
-  else if (order.type === 'cancel')
-    runs.get(order.run)?.happen(new DOMException('nobody waits for this request any more', 'AbortError'))
-  else if (order.type === 'give-up') loading.abort(new DOMException('the load was given up', 'AbortError'))
-  else void unload()
+await serveThread<EnsembleOrder>(start, {
+  load: async (signal) => {
+    steps = await WorkerSteps.load(start.ensemble, start.modules, outbox, signal)
+    return 1 // of no account: each step sees to its own module
+  },
+  run,
+  cancel: (order, reason) => runs.get(order.run)?.happen(reason),
+  unload: async () => (await steps?.close()) ?? [],
 })
 
-takeOutput((stream, text) => tell({ type: 'output', stream, text }))
-installResolver(packagesFrom)
-await load()
-
-async function load(): Promise<void> {
-  try {
-    steps = await WorkerSteps.load(ensemble, modules, outbox, loading.signal)
-    tell({ type: 'loaded', concurrency: 1 }) // of no account: each step sees to its own module
-  } catch (error) {
-    tell({ type: 'not-loaded', ...notLoaded(error) })
-  }
-}
-
 async function run(order: EnsembleOrder): Promise<void> {
-  Atomics.add(taken, 0, 1)
+  Atomics.add(start.taken, 0, 1)
   const cut = new Cut()
   runs.set(order.run, cut)
   const memory = new RequestMemory([...new Set(order.request.inputs.map(({ bytes }) => bytes.buffer))], outbox)
@@ -76,7 +61,7 @@ function toSend(tensor: WireTensor, memory: RequestMemory): WireTensor {
 
 function answer({ run: number, lent }: EnsembleOrder, result: Result): void {
   const used = new Set('outputs' in result ? result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer) : [])
-  const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const back = backOf(lent, used)
   const told = { type: 'answer', run: number, counted: outbox.take() } as const
   try {
     tell({ ...told, result, lent: back }, [...used, ...back.map(({ buffer }) => buffer)])
@@ -87,11 +72,6 @@ function answer({ run: number, lent }: EnsembleOrder, result: Result): void {
   }
 }
 
-async function unload(): Promise<void> {
-  tell({ type: 'unloaded', failures: (await steps?.close()) ?? [] })
-  port.close()
-}
-
 function tell(report: Report<EnsembleAnswer>, transfer: readonly ArrayBuffer[] = []): void {
-  port.postMessage(report, transfer)
+  start.port.postMessage(report, transfer)
 }

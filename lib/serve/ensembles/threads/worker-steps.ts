@@ -1,5 +1,5 @@
 // All models of an ensemble's steps in its thread: modules are loaded, engines are attached.
-import { textOf } from '../../node/failed.js'
+import { failuresOf } from '../../node/failed.js'
 import { ModuleRunner, type ModuleStart } from '../../node/module-runner.js'
 import { AttachedEngines } from './attached-engines.js'
 import type { CoreStart, EnsembleStart, ModelStart } from './messages.js'
@@ -57,10 +57,6 @@ export class WorkerSteps {
 
   /** Each is asked to end, whatever the others do. @returns what went wrong */
   async close(): Promise<readonly string[]> {
-    const ends = await Promise.allSettled([
-      ...this.#runners.map((runner) => runner.unload()),
-      ...this.#engines.map((each) => each.close()),
-    ])
-    return ends.flatMap((end) => (end.status === 'rejected' ? [textOf(end.reason)] : []))
+    return failuresOf([...this.#runners.map((runner) => runner.unload()), ...this.#engines.map((each) => each.close())])
   }
 }

@@ -11,7 +11,7 @@ import { FrontEndCounts } from '../../../../lib/serve/operations/front-end-count
 import { Metrics } from '../../../../lib/serve/operations/metrics.js'
 import { statisticsOf } from '../../../../lib/serve/operations/statistics.js'
 import type { Statistics } from '../../../../lib/serve/public-types.js'
-import { loadPromClient } from '../../../../lib/serve/peers.js'
+import { loadPeer } from '../../../../lib/serve/peers.js'
 import { certain } from '../../../support/waiting.js'
 import { settingsOf } from '../../models/stand-ins.js'
 
@@ -65,7 +65,7 @@ export async function startReal(
     loadSeconds: () => undefined,
     refused: (version: { readonly name: string; readonly version: string }) => counts.refused(version),
   }
-  const metrics = new Metrics(await loadPromClient(), source, { counterLatencies: false, cpu: false })
+  const metrics = new Metrics(await loadPeer('prom-client'), source, { counterLatencies: false, cpu: false })
   return {
     front,
     models,
