@@ -1,4 +1,7 @@
 import { InvalidArgumentError } from 'commander'
+import type { Shapes } from '../../building/shapes.js'
+import { TensorRTError } from '../../errors.js'
+import type { Flags, Given } from '../flags.js'
 
 /** Sizes by the names of inputs. */
 export type NamedDims = Readonly<Record<string, readonly number[]>>
@@ -51,4 +54,42 @@ function wrong(part: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `Expected NAME:SIZES, as in images:1x3x640x640, but received ${JSON.stringify(part)}.`,
   )
+}
+
+/** The shapes of one optimization profile. */
+export const shapeFlags = {
+  '--shapes <SHAPES>': ['the one shape of inputs that the model leaves open, as in images:1x3x640x640', moreShapes],
+  '--min-shapes <SHAPES>': ['the smallest of a range', moreShapes],
+  '--opt-shapes <SHAPES>': ['the one that it is made for', moreShapes],
+  '--max-shapes <SHAPES>': ['the largest', moreShapes],
+} as const satisfies Flags
+
+export type ShapesGiven = Given<typeof shapeFlags>
+
+/** The shapes for one inference: `--shapes`, else the best of a range. */
+export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
+  return { ...optShapes, ...shapes }
+}
+
+/**
+ * The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is
+ * not whole
+ */
+export function profileOf({ shapes = {}, minShapes, optShapes, maxShapes }: ShapesGiven): Shapes | undefined {
+  const profile: Record<string, Shapes[string]> = { ...shapes }
+  for (const name of Object.keys({ ...minShapes, ...optShapes, ...maxShapes })) {
+    if (Object.hasOwn(shapes, name))
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Expected --shapes or a range for input ${JSON.stringify(name)} but received both`,
+      )
+    const [min, opt, max] = [minShapes, optShapes, maxShapes].map((shapes) => shapes?.[name])
+    if (min === undefined || opt === undefined || max === undefined)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPES_REQUIRED',
+        `Input ${JSON.stringify(name)} has no --${min ? (opt ? 'max' : 'opt') : 'min'}-shapes: give the smallest, best and largest shape`,
+      )
+    profile[name] = { min, opt, max }
+  }
+  return Object.keys(profile).length > 0 ? profile : undefined
 }

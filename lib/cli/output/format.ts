@@ -1,4 +1,3 @@
-import type { EngineLayers, LayerTiming } from '../../benchmark/types.js'
 import { wrapped } from './wrap.js'
 
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
@@ -68,9 +67,4 @@ export function fieldsText(fields: readonly Field[], width = Infinity): string {
 /** "1 batch", "2 batches". */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${countText(count)} ${count === 1 ? one : many}`
-}
-
-/** The ten slowest layers. */
-export function slowestLayers({ layers }: EngineLayers): readonly LayerTiming[] {
-  return [...layers].sort((a, b) => b.averageMs - a.averageMs).slice(0, 10)
 }

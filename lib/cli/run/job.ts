@@ -2,18 +2,15 @@ import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
 import { filesOf } from './files.js'
-import type { RunGiven } from './given.js'
+import { givenFlags, type Refuse } from '../flags.js'
+import { refuseForeign, type RunGiven, type TaskName } from './flags.js'
 import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
 import { type FoundPreset, presetList, presetOf, presetOfModel } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
-import type { TaskName } from './tasks.js'
 import type { TensorsJob } from './tensors.js'
 
 export type RunJob = PicturesJob | TensorsJob
-
-/** Ends the command: its line is wrong. */
-export type Refuse = (message: string) => never
 
 /**
  * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
@@ -23,7 +20,7 @@ export async function jobOf(given: RunGiven, model: string, paths: readonly stri
   const said = (await asksModel(given, paths)) ? await presetOfModel(model, given.task) : undefined
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   const task = given.task ?? preset?.task ?? 'tensors'
-  refuseForeign(given, task, refuse)
+  refuseForeign(given, tasksOf, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
   if (preset === undefined)
     return refuse(
@@ -55,28 +52,19 @@ async function isPictureName(name: string): Promise<boolean> {
   return pictureExtensions.includes(extname(name).toLowerCase())
 }
 
-const options = {
-  batch: ['classify', 'detect', 'segment', 'blur'],
-  labels: ['classify', 'detect', 'segment'],
-  top: ['classify'],
-  activation: ['classify'],
-  threshold: ['detect', 'segment', 'blur'],
-  draw: ['segment'],
-  method: ['blur'],
-  grow: ['blur'],
-  strength: ['blur'],
-  requireFound: ['detect', 'segment', 'blur'],
-  format: ['tensors'],
-} as const satisfies Partial<Record<keyof RunGiven, readonly TaskName[]>>
-
-/** What would have no effect. */
-function refuseForeign(given: RunGiven, task: TaskName, refuse: Refuse): void {
-  for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly TaskName[]][])
-    if (given[name] !== undefined && !tasks.includes(task))
-      refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
+const tasksOf: Readonly<Record<string, readonly TaskName[]>> = {
+  '--batch': ['classify', 'detect', 'segment', 'blur'],
+  '--labels': ['classify', 'detect', 'segment'],
+  '--top': ['classify'],
+  '--activation': ['classify'],
+  '--threshold': ['detect', 'segment', 'blur'],
+  '--draw': ['segment'],
+  '--method': ['blur'],
+  '--grow': ['blur'],
+  '--strength': ['blur'],
+  '--require-found': ['detect', 'segment', 'blur'],
+  '--format': ['tensors'],
 }
-
-const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function refuseTarget(task: TaskName, target: Target | undefined, count: number, refuse: Refuse): void {
   if (target === undefined)
@@ -99,12 +87,12 @@ async function tensorsJob(
   paths: readonly string[],
   refuse: Refuse,
 ): Promise<TensorsJob> {
-  const { input = [], random, seed, size, maxSide, limitPixels, output, format, shapes = {}, optShapes = {} } = given
+  const { input = [], random, seed, output, format, shapes = {}, optShapes = {} } = given
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
-  for (const [flag, value] of Object.entries({ '--size': size, '--max-side': maxSide, '--limit-pixels': limitPixels }))
-    if (value !== undefined && preset === undefined) refuse(`${flag} is of pictures, which need --preset`)
+  const [ofPictures] = preset === undefined ? givenFlags(given, ['--size', '--max-side', '--limit-pixels']) : []
+  if (ofPictures !== undefined) refuse(`${ofPictures} is of pictures, which need --preset`)
   const named = input.map(
     (text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`),
   )

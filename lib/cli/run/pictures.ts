@@ -9,7 +9,8 @@ import type { Session } from '../session.js'
 import { answerLines } from './answer-lines.js'
 import type { SaidPreset } from './preset.js'
 import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
-import { openTask, type TaskGiven, type TaskName, type Worker } from './tasks.js'
+import type { TaskName } from './flags.js'
+import { openTask, type TaskGiven, type Worker } from './tasks.js'
 
 export interface PicturesJob {
   readonly task: Exclude<TaskName, 'tensors'>
