@@ -1,10 +1,12 @@
 import { saveFile } from '../../base/files.js'
-import type { Benchmark, BenchmarkOptions } from '../../benchmark/types.js'
+import type { NamedShapes } from '../../backend/backend.js'
+import type { Benchmark } from '../../benchmark/types.js'
 import type { Engine } from '../../engine.js'
+import type { EngineOptions } from '../../engine/options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
-import type { Call } from './call.js'
-import type { ExecConsole } from './console.js'
+import type { NamedDims } from '../options/shapes.js'
+import type { Call, ExecConsole } from './console.js'
 import { inputsOf, measuringOf } from './measuring.js'
 import { modelFacts } from './model.js'
 import { execOptions } from './parse.js'
@@ -14,8 +16,6 @@ import { profileWishes } from './resolve.js'
 import type { ExecSettings } from './settings.js'
 import { resolveProfiles } from './shapes.js'
 import type { Target } from './target.js'
-
-type EngineOptions = NonNullable<Parameters<typeof Engine.load>[1]>
 
 /**
  * Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and
@@ -27,23 +27,15 @@ export async function measureBuilt(
 ): Promise<void> {
   const { settings } = call
   const weights = settings.refitFromOnnx ?? (settings.builder.stripWeights === true ? model : undefined)
-  await using engine = await openBuilt(call, plan, {
-    weights,
-    allowPlaceholderRanges: true,
-  })
-  await measure(call, engine, target)
-}
-
-/** Who has it built so was warned already. */
-async function openBuilt(call: Call, plan: Plan, options: EngineOptions): Promise<Engine> {
-  try {
-    return await open(call, plan, options)
-  } catch (error) {
+  // who has it built with placeholders was warned already
+  const opening = open(call, plan, { weights, allowPlaceholderRanges: true })
+  await using engine = await opening.catch((error: unknown) => {
     if (!(error instanceof TensorRTError) || !['ERR_TRT_NO_DRIVER', 'ERR_TRT_NO_GPU'].includes(error.code)) throw error
     const what =
       'The plan was built, and nothing here runs it, so nothing was measured (--skipInference asks for no more than the plan)'
     throw new TensorRTError(error.code, `${what}: ${error.message}`, { cause: error })
-  }
+  })
+  await measure(call, engine, target)
 }
 
 /** Measures a plan that was built before. @throws TensorRTError as Engine.load() and engine.benchmark() */
@@ -57,8 +49,7 @@ export async function measurePlan(call: Call, path: string): Promise<void> {
   )
   const isIdle = Object.keys(settings.builder).length + settings.precisions.size + settings.profiles.length > 0
   if (isIdle) console.warn('Options of the build have no effect on a plan that was built before')
-  const weights = settings.refitFromOnnx
-  await using engine = await open(call, plan, weights === undefined ? {} : { weights })
+  await using engine = await open(call, plan, { weights: settings.refitFromOnnx })
   if (settings.dumps.profiles) console.info(...profilesLines(profilesOf(engine)))
   if (settings.skipInference) return console.info('Skipped inference phase since --skipInference is added.')
   await measure(call, engine, { kind: plan.info.kind, version: plan.info.version ?? '10', name: plan.info.library })
@@ -84,13 +75,11 @@ function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptio
     tensorrt,
     plugins: builder.plugins,
     // who gives these options vouches for what such a plan brings along
-    ...((builder.versionCompatible === true || builder.pluginsToSerialize !== undefined) && { hostCode: true }),
+    hostCode: builder.versionCompatible === true || builder.pluginsToSerialize !== undefined ? true : undefined,
   }
 }
 
-function profilesOf(
-  engine: Engine,
-): { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[][] {
+function profilesOf(engine: Engine): NamedShapes[][] {
   const inputs = Object.values(engine.inputs)
   const count = Math.max(0, ...inputs.map(({ profiles }) => profiles.length))
   return Array.from({ length: count }, (_, i) =>
@@ -116,27 +105,22 @@ export async function measureOnCpu(call: Call): Promise<void> {
   console.warn('Measured is the CPU, which trtexec does not: it is what is called GPU below')
   const { Engine } = await import('../../engine.js')
   await using engine = await Engine.load(model, { backend: 'cpu', signal: session.signal })
-  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(
-    ([name, { opt }]) => [name, opt] as const,
-  )
-  await measure(call, engine, undefined, best.length > 0 ? { shapes: Object.fromEntries(best) } : {})
+  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(([name, { opt }]) => [name, opt])
+  const shapes = best.length > 0 ? (Object.fromEntries(best) as NamedDims) : undefined
+  await measure(call, engine, undefined, shapes)
 }
 
 async function measure(
   { settings, session, console, account }: Call,
   engine: Engine,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
-  more: BenchmarkOptions = {},
+  best?: NamedDims,
 ): Promise<void> {
   const { options, warnings } = measuringOf(settings, target)
   console.warn(...warnings)
   console.info('Starting inference')
-  const benchmark = await engine.benchmark({
-    ...more,
-    ...options,
-    ...(await inputsOf(engine, settings)),
-    signal: session.signal,
-  })
+  const { inputs, shapes = best } = await inputsOf(engine, settings)
+  const benchmark = await engine.benchmark({ ...options, inputs, shapes, signal: session.signal })
   const { outputs: _outputs, ...measured } = benchmark
   account.benchmark = measured
   tell(benchmark, settings, console)

@@ -27,14 +27,14 @@ export function measuringOf(
 ): Measuring {
   const modern = target !== undefined && isModern(target)
   const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => given.has(name))
-  const layers =
-    [exports.profile, exports.layerInfo].some((file) => file !== undefined) || dumps.profile || dumps.layerInfo
+  const layers = exports.profile !== undefined || exports.layerInfo !== undefined || dumps.profile || dumps.layerInfo
+  const outputs = exports.output !== undefined || dumps.output
   return {
     options: {
       ...(modern && modernDefaults),
       ...benchmark,
-      ...(layers && { layers }),
-      ...((exports.output !== undefined || dumps.output) && { outputs: true }),
+      layers: layers || undefined,
+      outputs: outputs || undefined,
     },
     warnings: idle.map(
       (name) => `${name} has no effect: it is the default of trtexec for ${target?.name ?? 'the CPU'}`,
@@ -58,8 +58,8 @@ export async function inputsOf(
     tensors[name] = await rawTensor(engine, name, file, { shape: taken[name], profile: benchmark.profile ?? 0 })
   const others = Object.entries(taken).filter(([name]) => !files.has(name))
   return {
-    ...(files.size > 0 && { inputs: tensors }),
-    ...(others.length > 0 && { shapes: Object.fromEntries(others) }),
+    inputs: files.size > 0 ? tensors : undefined,
+    shapes: others.length > 0 ? Object.fromEntries(others) : undefined,
   }
 }
 

@@ -1,10 +1,9 @@
 import { TensorRTError } from '../../errors.js'
-import { type Argument, splitArguments } from './arguments.js'
-import { type ExecOption, forTensorRT } from './option.js'
+import { type ExecOption, forTensorRT, splitAt } from './option.js'
 import { buildOptions } from './options-build.js'
 import { goneOptions, inferenceOptions } from './options-inference.js'
 import { planOptions } from './options-plan.js'
-import { type ExecSettings, newSettings } from './settings.js'
+import { ExecSettings } from './settings.js'
 
 /** Every option, once: the one place of what trtexec's options are, and what becomes of them. */
 export const execOptions: readonly ExecOption[] = [
@@ -34,16 +33,16 @@ export class UnknownOptions extends TensorRTError {
  * is trtexec's and not here
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
-  const split = splitArguments(args)
-  const unknown = split.filter(({ name }) => !byName.has(name))
-  if (unknown.length > 0) throw new UnknownOptions(unknown.map(({ name }) => name))
-  const settings = newSettings()
-  for (const argument of split) applyOption(settings, argument, byName.get(argument.name) as ExecOption)
+  const split = args.map(splitAt)
+  const unknown = split.flatMap(([name]) => (byName.has(name) ? [] : [name]))
+  if (unknown.length > 0) throw new UnknownOptions(unknown)
+  const settings = new ExecSettings()
+  for (const [name, value] of split) applyOption(settings, name, value, byName.get(name)!)
   checkTogether(settings)
   return settings
 }
 
-function applyOption(settings: ExecSettings, { name, value }: Argument, option: ExecOption): void {
+function applyOption(settings: ExecSettings, name: string, value: string | undefined, option: ExecOption): void {
   const refuse = (what: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${name} ${what}`)
   if (option.refused) {
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${name} of trtexec is not here: ${option.becomes}`, {

@@ -8,8 +8,7 @@ import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Files, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
-import type { Call, ExecAccount } from './call.js'
-import { ExecConsole } from './console.js'
+import { type Call, type ExecAccount, ExecConsole } from './console.js'
 import { helpText } from './help.js'
 import { measureBuilt, measureOnCpu, measurePlan } from './measure.js'
 import { measuringOf } from './measuring.js'
@@ -151,11 +150,7 @@ async function build(
   const begun = performance.now()
   await using builder = new Builder(options)
   const { signal } = session
-  const plan = await builder.build(model, {
-    ...(shapes.length > 0 && { shapes }),
-    calibrator,
-    signal,
-  })
+  const plan = await builder.build(model, { shapes: shapes.length > 0 ? shapes : undefined, calibrator, signal })
   const buildMs = performance.now() - begun
   console.info(`Engine built in ${(buildMs / 1000).toFixed(3)} sec.`)
   const { saveEngine: path } = settings

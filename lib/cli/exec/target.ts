@@ -24,7 +24,7 @@ export async function targetOf({
   const { name, kind, version, gpu } = await native(async () =>
     loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device }),
   )
-  return { name, kind, version, ...(gpu !== undefined && { computeCapability: gpu.computeCapability }) }
+  return { name, kind, version, computeCapability: gpu?.computeCapability }
 }
 
 /**
