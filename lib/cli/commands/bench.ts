@@ -25,6 +25,8 @@ const exportFlags = {
   '--export-layer-info <FILE>': 'write what the inspector says, as trtexec does',
 } as const satisfies Flags
 
+const exportNames = ['exportTimes', 'exportProfile', 'exportOutput', 'exportLayerInfo'] as const
+
 const closedFlags = {
   '--profile <N>': ['the optimization profile', whole(0)],
   '--streams <N>': ['so many queries side by side; 1 unless given', whole(1)],
@@ -75,8 +77,7 @@ export const command = newCommand('bench', {
     await refuseIdle(given, path, refuse)
     if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
     const { plugin = [], timingCache, force, plot, report } = given
-    const { exportTimes, exportProfile, exportOutput, exportLayerInfo } = given
-    const outputs = [plot, report, exportTimes, exportProfile, exportOutput, exportLayerInfo]
+    const outputs = [plot, report, ...exportNames.map((name) => given[name])]
     await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
     if (given.load === true) {
       const measured = await measureLoad(given, path, session, (options) => opened(given, path, session, options))
@@ -152,19 +153,12 @@ async function opened(given: BenchGiven, path: string, session: Session, options
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
 async function writeFiles(given: BenchGiven, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
-  const { exportTimes, exportProfile, exportOutput, exportLayerInfo, benchmarkReport } =
-    await import('../../benchmark/index.js')
-  const exports = [
-    [given.exportTimes, exportTimes],
-    [given.exportProfile, exportProfile],
-    [given.exportOutput, exportOutput],
-    [given.exportLayerInfo, exportLayerInfo],
-  ] as const
-  const [one] = benchmarks
-  for (const [path, text] of exports) {
-    if (path === undefined || one === undefined) continue
+  const { benchmarkReport, ...library } = await import('../../benchmark/index.js')
+  for (const name of exportNames) {
+    const path = given[name]
+    if (path === undefined) continue
     signal.throwIfAborted()
-    await saveText(path, text(one))
+    await saveText(path, library[name](benchmarks[0]!))
   }
   if (given.report === undefined) return
   const versions = { 'node-tensorrt': packageVersion(), Node: process.versions.node }

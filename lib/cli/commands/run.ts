@@ -41,7 +41,7 @@ export const command = newCommand('run', {
         .join('\n\n')
         .trimEnd(),
     )
-    return exitCodeOf(session, given, { ...found, without: without ?? 0 }, 'picture')
+    return exitCodeOf(session, given, ran, 'picture')
   },
 })
 

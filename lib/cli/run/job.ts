@@ -6,8 +6,9 @@ import { givenFlags, type Refuse } from '../flags.js'
 import { refuseForeign, type RunGiven, type TaskName } from './flags.js'
 import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
-import { type FoundPreset, presetList, presetOf, presetOfModel } from './preset.js'
+import { type FoundPreset, presetList, presetOf, presetOfModel, type SaidPreset } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
+import type { TaskGiven } from './tasks.js'
 import type { TensorsJob } from './tensors.js'
 
 export type RunJob = PicturesJob | TensorsJob
@@ -19,7 +20,7 @@ export type RunJob = PicturesJob | TensorsJob
 export async function jobOf(given: RunGiven, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
   const said = (await asksModel(given, paths)) ? await presetOfModel(model, given.task) : undefined
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
-  const task = given.task ?? preset?.task ?? 'tensors'
+  const task = given.task ?? preset?.preset.task ?? 'tensors'
   refuseForeign(given, tasksOf, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
   if (preset === undefined)
@@ -28,14 +29,26 @@ export async function jobOf(given: RunGiven, model: string, paths: readonly stri
     )
   if (given.input !== undefined || given.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
-  if (given.grow !== undefined && preset.preset.task === 'segment')
-    return refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
+  const ofTask = taskGiven(given, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures')
-  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  const target = await targetOf(given.output)
   refuseTarget(task, target, files.length, refuse)
+  return { task, given: ofTask, files, target, said }
+}
+
+/** What a task works with. A model that says what it is says its labels, too. */
+export function taskGiven(
+  given: Omit<TaskGiven, 'preset'>,
+  task: TaskName,
+  preset: FoundPreset,
+  said: SaidPreset | undefined,
+  refuse: Refuse,
+): TaskGiven {
+  if (given.grow !== undefined && preset.preset.task === 'segment')
+    refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
   const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
-  return { task, given: { ...given, labels, preset }, files, target, said }
+  return { ...given, labels, preset }
 }
 
 /** Whether pictures are to be looked at, and nothing says how. */
@@ -100,7 +113,7 @@ async function tensorsJob(
   if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
   const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
   if (preset === undefined) await refusePictures(files, refuse)
-  const target = output === undefined ? undefined : await targetOf(output)
+  const target = await targetOf(output)
   if (target?.kind === 'file' && format === undefined && formatOfName(target.path) === undefined)
     return refuse(`--output takes a folder, or a file that ends in ${tensorExtensions.join(', ')}, not ${target.path}`)
   if (target?.kind === 'file' && files.length > 1)

@@ -10,18 +10,16 @@ export interface FoundPreset {
   readonly preset: Preset
   /** As the tasks take it: its name, which their messages then say, or itself. */
   readonly given: string | Preset
-  /** What answers it gives unless another task is asked for. */
-  readonly task: Preset['task']
 }
 
 /** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
 export async function presetOf(given: string, refuse: Refuse): Promise<FoundPreset> {
   if (presetFileOf(given) !== undefined) {
     const preset = await presetInFile(given)
-    return { preset, given: preset, task: preset.task }
+    return { preset, given: preset }
   }
   const preset = presetNamed(given)
-  if (preset !== undefined) return { preset, given, task: preset.task }
+  if (preset !== undefined) return { preset, given }
   return refuse(`Expected a file of JSON, or ${presetWanted(given)} for --preset but received ${JSON.stringify(given)}`)
 }
 
@@ -49,7 +47,7 @@ export async function presetOfModel(model: string, task: string | undefined): Pr
   const name = presetNameOf(description, isClassifier ? 'Classifier' : task === 'blur' ? 'FaceBlur' : 'Detector')
   if (name === undefined) return undefined
   const preset = presetFor(name, description)
-  return { preset, given: preset, task: preset.task, labels: description.names, name }
+  return { preset, given: preset, labels: description.names, name }
 }
 
 /** For people. */

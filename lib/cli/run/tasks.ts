@@ -218,8 +218,7 @@ export function classesOf(
   const pixels = new Uint32Array(256)
   for (const value of data) pixels[value]!++
   return Array.from(pixels, (count, classIndex) => {
-    const label = labels?.[classIndex]
-    return { classIndex, ...(label !== undefined && { label }), pixels: count, share: count / data.length }
+    return { classIndex, label: labels?.[classIndex], pixels: count, share: count / data.length }
   })
     .filter((each) => each.pixels > 0)
     .sort((a, b) => b.pixels - a.pixels)

@@ -9,6 +9,7 @@ import { givenFlags, type Refuse, refusing } from '../flags.js'
 import type { Files } from '../output/writable.js'
 import { filesAt } from '../run/files.js'
 import { refuseForeign } from '../run/flags.js'
+import { taskGiven } from '../run/job.js'
 import { filesOf } from '../run/outputs.js'
 import { presetList, presetOf, presetOfModel, type SaidPreset } from '../run/preset.js'
 import { pathsIn, type Target, targetOf } from '../run/target.js'
@@ -42,17 +43,17 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   if (preset === undefined)
     return refuse(`--preset is needed, how frames become the input; of families there are\n${presetList()}`)
-  const task = given.task ?? (preset.task as VideoTask)
+  const own = preset.preset.task
+  const task = given.task ?? (own as VideoTask)
   if (!videoTasks.includes(task))
-    refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${preset.task}, the preset's own, is none of them`)
-  if (task !== 'blur' && preset.task !== task)
-    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${preset.task}`)
+    refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${own}, the preset's own, is none of them`)
+  if (task !== 'blur' && own !== task)
+    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${own}`)
   refuseForeign(given, tasksOf, task, refuse)
   refuseIdle(given, refuse)
-  if (given.grow !== undefined && preset.task === 'segment')
-    refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
+  const ofTask = taskGiven(given, task, preset, said, refuse)
   const sources = await sourcesOf(inputs, refuse)
-  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  const target = await targetOf(given.output)
   refuseTarget(task, target, sources, refuse)
   const { start, end, every, hardware, ffmpeg, codec, encoderPreset, quality, odd } = given
   const reading = { start, end, every, hardware, ffmpeg }
@@ -65,8 +66,7 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
     for (const { path } of items) if (path !== undefined) checkedWriting(path, writing)
   }
   refusing(refuse, check, (message) => message.replace(' for preset ', ' for --encoder-preset '))
-  const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
-  return { task, given: { ...given, labels, preset }, items, target, reading, writing, said }
+  return { task, given: ofTask, items, target, reading, writing, said }
 }
 
 /** What is read, and what is written. */

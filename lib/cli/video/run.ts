@@ -1,11 +1,12 @@
 import { basename } from 'node:path'
 import { TensorRTError } from '../../errors.js'
-import type { VideoCall, VideoProgress } from '../../tasks/video/options.js'
+import type { VideoProgress } from '../../tasks/video/options.js'
 import type { Engine } from '../../engine.js'
 import { counted, jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import { makeFolder } from '../run/target.js'
 import { Interrupted, type Session } from '../session.js'
+import type { VideoGiven } from './flags.js'
 import type { Item, VideoJob } from './job.js'
 import { Tally, type VideoSummary } from './tally.js'
 import { type FrameAnswer, openVideoWorker, type VideoWorker } from './worker.js'
@@ -32,7 +33,7 @@ const usuallyAtOnce = 4
 export async function answerVideos(
   engine: Engine,
   job: VideoJob,
-  { parallel = usuallyAtOnce, jsonl = false }: Asked,
+  { parallel = usuallyAtOnce, jsonl }: Pick<VideoGiven, 'parallel' | 'jsonl'>,
   session: Session,
 ): Promise<VideoAnswers> {
   await using worker = await openVideoWorker(job, engine)
@@ -43,12 +44,8 @@ export async function answerVideos(
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
       const [index, item] = next
-      outcomes[index] = await outcomeOf(
-        worker,
-        item,
-        { ...job, jsonl, tell: (progress) => far.tell(index, progress) },
-        session,
-      )
+      const tell = (progress: VideoProgress): void => far.tell(index, progress)
+      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, tell }, session)
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, lane))
@@ -56,13 +53,8 @@ export async function answerVideos(
   return { results: outcomes.filter((each) => 'regions' in each), failed: outcomes.filter((each) => 'code' in each) }
 }
 
-export interface Asked {
-  readonly parallel?: number | undefined
-  readonly jsonl?: boolean | undefined
-}
-
 interface Told extends VideoJob {
-  readonly jsonl: boolean
+  readonly jsonl: true | undefined
   readonly tell: (progress: VideoProgress) => void
 }
 
@@ -76,7 +68,11 @@ async function outcomeOf(
   const { throughTask } = await import('../../tasks/video/through.js')
   const tally = new Tally(item)
   try {
-    const through = throughTask<FrameAnswer>(item.source, callOf(item, told, session), work)
+    const { reading, writing, tell } = told
+    // what was done until an error or an interruption stays, as a whole file
+    const lasting = { output: item.path, isOpen: false, keepPartial: true }
+    const call = { reading, writing, ...lasting, tell, signal: session.signal }
+    const through = throughTask<FrameAnswer>(item.source, call, work)
     for (let next = await through.next(); ; next = await through.next()) {
       if (next.done === true) {
         const { info, decoder } = next.value
@@ -101,20 +97,9 @@ async function outcomeOf(
   }
 }
 
-function failedOf(error: unknown, { name, path }: Item, { frames }: Tally): FailedVideo {
-  const { code = 'Error', message } = error as Partial<TensorRTError>
-  return {
-    source: name,
-    code,
-    message: message ?? String(error),
-    frames,
-    ...(path !== undefined && frames > 0 && { written: path }),
-  }
-}
-
-/** What was done until an error or an interruption stays, as a whole file. */
-function callOf({ path }: Item, { reading, writing, tell }: Told, { signal }: Session): VideoCall {
-  return { reading, writing, output: path, isOpen: false, keepPartial: true, tell, signal }
+function failedOf(error: unknown, { name: source, path }: Item, { frames }: Tally): FailedVideo {
+  const { code = 'Error', message = String(error) } = error as Partial<TensorRTError>
+  return { source, code, message, frames, written: frames > 0 ? path : undefined }
 }
 
 /** How far all of them are, in one bar. */

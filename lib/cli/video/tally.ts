@@ -50,11 +50,7 @@ export class Tally {
     this.#framesWithRegions += Number(things.length > 0)
     for (const { classIndex, label } of things) {
       const { count = 0 } = this.#classes.get(classIndex) ?? {}
-      this.#classes.set(classIndex, {
-        ...(classIndex !== undefined && { classIndex }),
-        ...(label !== undefined && { label }),
-        count: count + 1,
-      })
+      this.#classes.set(classIndex, { classIndex, label, count: count + 1 })
     }
   }
 
@@ -70,7 +66,8 @@ export class Tally {
       regions: this.#regions,
       framesWithRegions: this.#framesWithRegions,
       found: [...this.#classes.values()].sort((a, b) => b.count - a.count),
-      ...(path !== undefined && { sounds: writing.audio === false ? 0 : audio.length, written: path }),
+      sounds: path === undefined ? undefined : writing.audio === false ? 0 : audio.length,
+      written: path,
     }
   }
 }
