@@ -18,15 +18,13 @@ export type Flags = Readonly<Record<string, Flag>>
 
 type Camel<Text> = Text extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Text
 
-type NameOf<Spelling> = Spelling extends `-${string}, ${infer Long}`
-  ? NameOf<Long>
-  : Spelling extends `--no-${infer Name}`
-    ? Camel<Name>
-    : Spelling extends `--${infer Name} ${string}`
-      ? Camel<Name>
-      : Spelling extends `--${infer Name}`
-        ? Camel<Name>
-        : never
+type LongOf<Spelling> = Spelling extends `${string}--${infer Long}`
+  ? Long extends `${infer Word} ${string}`
+    ? Word
+    : Long
+  : never
+
+type NameOf<Spelling> = LongOf<Spelling> extends `no-${infer Name}` ? Camel<Name> : Camel<LongOf<Spelling>>
 
 type TextOf<Spelling, Text> = Spelling extends `${string}...>`
   ? readonly Text[]
@@ -83,7 +81,7 @@ export function valuesOf<Of extends Flags>(given: Given<Of>, flags: Of): Given<O
 /** Ends a command whose line is wrong. */
 export type Refuse = (message: string) => never
 
-/** What no option may be is wrong with the command line: with a `prefix` of messages, only that. */
+/** Has what no option may be end the command, by the message of the check. */
 export function refusing<T>(refuse: Refuse, check: () => T, reworded = (message: string): string => message): T {
   try {
     return check()

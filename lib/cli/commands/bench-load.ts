@@ -100,10 +100,7 @@ async function curvesOf(given: LoadGiven, session: Session, open: () => Promise<
   const most = greatest(given.rows)
   const levels = priorities && { levels: Math.max(2, greatest(priorities)) }
   const maxBatch = given.maxBatch ?? (await largestBatch(open, most))
-  const single: Curve = {
-    name: 'no batching',
-    batching: levels && { maxBatch: 1, priorities: levels },
-  }
+  const single: Curve = { name: 'no batching', batching: levels && { maxBatch: 1, priorities: levels } }
   if (maxBatch === undefined) {
     session.note('dimension 0 of the model is fixed: measured without batching alone')
     return [single]

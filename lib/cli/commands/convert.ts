@@ -7,7 +7,6 @@ import { dataFilesOf, dataFlags, type DataGiven, dataOf, inputsOf, withPreset } 
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, type Field } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
-import { presetFileOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
 const flags = {
@@ -45,7 +44,7 @@ export const command = newCommand('convert', {
     const { output, keep, keepOperators, force } = asked
     refuseIdle(asked, refuse)
     const given = await withPreset(asked, refuse)
-    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked.preset)]
+    const inputs = await dataFilesOf(asked)
     await refuseOutputs({ models: [path], inputs, onnx: output, force }, refuse)
     const onnx = await import('../../onnx/index.js')
     const { signal } = session

@@ -6,7 +6,7 @@ import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspe
 import { newCommand } from '../command.js'
 import { type Flags, type Given, list, whole } from '../flags.js'
 import { isBuilt, placeFlags } from '../options/engine.js'
-import { moreShapes } from '../options/shapes.js'
+import { parseShapes } from '../options/shapes.js'
 import { bytesText, countText, counted, dimsText, durationText } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import type { Row } from '../output/table.js'
@@ -16,7 +16,7 @@ import type { Session } from '../session.js'
 const flags = {
   '--shapes <SHAPES>': [
     'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
-    moreShapes,
+    parseShapes,
   ],
   '--layers': 'of a plan: open it and time its layers, which needs a GPU',
   '--draw <FILE>': 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz',

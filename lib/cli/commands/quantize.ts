@@ -7,7 +7,6 @@ import { dataFilesOf, dataFlags, dataOf, inputsOf, withPreset } from '../options
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
-import { presetFileOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
 const flags = {
@@ -39,7 +38,7 @@ export const command = newCommand('quantize', {
   run: async ({ given: asked, session, refuse }, path: string) => {
     const given = await withPreset(asked, refuse)
     const { output, plot, calibration: cache, force } = given
-    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked.preset)]
+    const inputs = await dataFilesOf(asked)
     await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, refuse)
     const onnx = await import('../../onnx/index.js')
     const model = await onnx.readModel(path)

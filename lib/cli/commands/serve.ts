@@ -21,8 +21,10 @@ export function command(session: Session): Command {
       `\n${session.prose("Triton's other flags are known, too: docs/serving.md says which have no effect, and which are refused.")}`,
     ],
     run: async ({ refuse }) => {
-      for (const { name } of flagRules.filter(({ value }) => value === 'switch'))
-        if (isSet(serve, name)) given.set(name, [''])
+      // of a switch commander has no text
+      for (const { name, value } of flagRules)
+        if (value === 'switch' && serve.getOptionValue(new Option(`--${name}`).attributeName()) === true)
+          given.set(name, [''])
       const { options, ignored } = await readFlags(given, serve.args, refuse)
       return await run(session, options, ignored, refuse)
     },
@@ -41,20 +43,11 @@ function optionOf(rule: FlagRule, given: Map<string, string[]>): Option {
     flagUsage(rule),
     fallback === undefined ? about : `${about} (default: ${fallback})`,
   ).hideHelp(use !== 'used')
-  return (choices === undefined ? option : option.choices(choices)).argParser((text) => take(given, name, text))
-}
-
-function take(given: Map<string, string[]>, name: string, text: string): string[] {
-  const texts = [...(given.get(name) ?? []), text]
-  given.set(name, texts)
-  return texts
-}
-
-/** Of a switch commander has no text to hand on. */
-function isSet(serve: Command, name: string): boolean {
-  return serve.options.some(
-    (option) => option.long === `--${name}` && serve.getOptionValue(option.attributeName()) === true,
-  )
+  return (choices === undefined ? option : option.choices(choices)).argParser((text) => {
+    const texts = [...(given.get(name) ?? []), text]
+    given.set(name, texts)
+    return texts
+  })
 }
 
 async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: Refuse) {

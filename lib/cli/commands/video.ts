@@ -13,9 +13,7 @@ in.mp4 --model yolov8n.onnx --preset yolov8 --every 5 --jsonl`
 /** `trt video`: tasks of `node-tensorrt/tasks` on the frames of videos. */
 export const command = newCommand('video', {
   example: examples,
-  arguments: {
-    '<videos...>': 'files, patterns of them, or URLs; several go through one engine side by side',
-  },
+  arguments: { '<videos...>': 'files, patterns of them, or URLs; several go through one engine side by side' },
   flags: videoFlags,
   notes: (session) => [presetHelp(session), help],
   run: async ({ given, session, refuse }, inputs: readonly string[]) => {

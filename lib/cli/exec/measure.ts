@@ -8,14 +8,13 @@ import type { Plan } from '../../plan.js'
 import type { NamedDims } from '../options/shapes.js'
 import type { Call, ExecConsole } from './console.js'
 import { inputsOf, measuringOf } from './measuring.js'
-import { modelFacts } from './model.js'
 import { execOptions } from './parse.js'
 import { placeholderWarning } from './precision.js'
 import { beyondLines, profileLines, profilesLines, reportLines, warningLines } from './report.js'
 import { profileWishes } from './resolve.js'
 import type { ExecSettings } from './settings.js'
 import { resolveProfiles } from './shapes.js'
-import type { Target } from './target.js'
+import { modelFacts, type Target } from './target.js'
 
 /**
  * Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and

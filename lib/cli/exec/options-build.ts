@@ -60,7 +60,14 @@ const precision = (name: 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4', versions: st
   row(`--${name}`, versions, `Builder: precision '${name}'`, ({ precisions }) => precisions.add(name))
 
 const constraints = { none: 'none', obey: 'obey', prefer: 'prefer' } as const
+const setConstraints = setting('precisionConstraints', read.choice(constraints))
 const best = "Builder: precision ['fp16', 'int8', 'bf16'], as far as the GPU has them"
+const direct =
+  'Builder has no such option, which TensorRT deprecated: give formats with --inputIOFormats and --outputIOFormats'
+const sources = "Builder: tacticSources, TensorRT's default with these on or off"
+const tiling = 'Builder has no options for tiling: use trtexec itself'
+const unasked = 'where TensorRT builds without a GPU (TensorRT-RTX), it does so unasked; elsewhere it needs one'
+const override = "Builder has no such option: give the plugin's operator a domain of its own in the ONNX model"
 const cacheAlone = 'has no effect: --calib reads a cache, and nothing runs for it'
 const dla = 'Builder has nothing for a DLA, nor for a safety runtime: use trtexec itself'
 const debugging =
@@ -78,11 +85,7 @@ export const buildOptions: readonly ExecOption[] = [
   noted('--calibProfile=N', '9.0-10.16', cacheAlone),
   row('--inputIOFormats=type:fmt[+fmt],…', '7.0-', 'Builder: inputFormats', setting('inputFormats', read.formats)),
   row('--outputIOFormats=type:fmt[+fmt],…', '7.0-', 'Builder: outputFormats', setting('outputFormats', read.formats)),
-  ...refused(
-    '--directIO',
-    '8.2-',
-    'Builder has no such option, which TensorRT deprecated: give formats with --inputIOFormats and --outputIOFormats',
-  ),
+  ...refused('--directIO', '8.2-', direct),
 
   precision('fp16', '7.0-10.16'),
   precision('bf16', '9.0-10.16'),
@@ -93,12 +96,7 @@ export const buildOptions: readonly ExecOption[] = [
   builder('--stronglyTyped', '9.0-', 'stronglyTyped', true),
   builder('--noTF32', '7.1-', 'tf32', false),
   row('--calib=file', '7.0-10.16', 'build(): calibrator, with the cache in the file', setting('calib', read.text)),
-  row(
-    '--precisionConstraints=none|obey|prefer',
-    '8.2-10.16',
-    'Builder: precisionConstraints',
-    setting('precisionConstraints', read.choice(constraints)),
-  ),
+  row('--precisionConstraints=none|obey|prefer', '8.2-10.16', 'Builder: precisionConstraints', setConstraints),
   builder('--layerPrecisions=layer:type,…', '8.4-10.16', 'layerPrecisions', (text, name) =>
     Object.fromEntries(read.namedList(read.dtype)(text, name)),
   ),
@@ -112,22 +110,13 @@ export const buildOptions: readonly ExecOption[] = [
   builder('--builderOptimizationLevel=0-5', '8.6-', 'optimizationLevel', read.whole()),
   builder('--avgTiming=N', '7.0-', 'averageTiming', read.whole(1)),
   builder('--maxTactics=N', '10.4-', 'maxTactics', tactics),
-  row(
-    '--tacticSources=+NAME,-NAME',
-    '7.2-',
-    "Builder: tacticSources, TensorRT's default with these on or off",
-    setting('tacticSources', read.tacticSources),
-  ),
+  row('--tacticSources=+NAME,-NAME', '7.2-', sources, setting('tacticSources', read.tacticSources)),
   builder('--maxAuxStreams=N', '8.6-', 'auxiliaryStreams', read.whole()),
   builder('--timingCacheFile=file', '8.0-', 'timingCache', read.text),
   builder('--noBuilderCache', '7.1-', 'disableTimingCache', true),
   builder('--noCompilationCache', '9.0-', 'compilationCache', false),
   builder('--errorOnTimingCacheMiss', '9.0-', 'timingCacheMiss', 'error'),
-  ...refused(
-    '--tilingOptimizationLevel=0-3 --l2LimitForTiling=bytes',
-    '10.8-',
-    'Builder has no options for tiling: use trtexec itself',
-  ),
+  ...refused('--tilingOptimizationLevel=0-3 --l2LimitForTiling=bytes', '10.8-', tiling),
   builder('--preview=+NAME,-NAME', '8.5-', 'previewFeatures', (text, name) =>
     [...read.previewFeatures(text, name)].filter(([, on]) => on).map(([feature]) => feature),
   ),
@@ -136,17 +125,9 @@ export const buildOptions: readonly ExecOption[] = [
   builder('--distributiveIndependence', '10.12-', 'distributiveIndependence', true),
   ...refused('--markDebug=names --saveDebugTensors=files', '10.0-', debugging),
   ...refused('--markUnfusedTensorsAsDebugTensors --saveAllDebugTensors=formats', '10.12-', debugging),
-  ...refused(
-    '--cpuOnly',
-    '10.15-',
-    'where TensorRT builds without a GPU (TensorRT-RTX), it does so unasked; elsewhere it needs one',
-  ),
+  ...refused('--cpuOnly', '10.15-', unasked),
   builder('--pluginInstanceNorm', '10.0-', 'nativeInstanceNorm', false, { aliases: ['--pi'] }),
-  ...refused(
-    '--enablePluginOverride',
-    '10.15-',
-    "Builder has no such option: give the plugin's operator a domain of its own in the ONNX model",
-  ),
+  ...refused('--enablePluginOverride', '10.15-', override),
   ...refused('--safe --allowGPUFallback --useDLACore=N', '7.0-', dla),
   ...refused('--consistency', '8.2-', dla),
   ...refused('--restricted', '8.2-10.16', dla),

@@ -16,6 +16,9 @@ function milliseconds(text: string, name: string): number {
 
 const onlyStatic: Apply = (_, text, name) => void read.choice({ static: true })(text, name)
 
+const rawInputs = 'engine.benchmark(): inputs, of raw bytes'
+const largest = "'static' alone: Engine takes the memory of the largest shapes"
+const untimed = 'loading and refitting are not measured: time Engine.load() and Refitter'
 const tuning = 'a search over build routes is not here: use trtexec itself'
 const accuracy = 'outputs are compared by `trt compare`'
 const apart = 'layers are always timed in a run of their own'
@@ -23,12 +26,7 @@ const apart = 'layers are always timed in a run of their own'
 /** What is measured, and what is told of it. */
 export const inferenceOptions: readonly ExecOption[] = [
   row('--shapes=name:1x3x224x224,…', '7.0-', 'engine.benchmark(): shapes', setting('shapes', read.shapes)),
-  row(
-    '--loadInputs=name:file,…',
-    '7.0-',
-    'engine.benchmark(): inputs, of raw bytes',
-    setting('loadInputs', read.namedList(read.text)),
-  ),
+  row('--loadInputs=name:file,…', '7.0-', rawInputs, setting('loadInputs', read.namedList(read.text))),
   benchmark('--iterations=N', '7.0-', 'iterations', read.whole(1)),
   benchmark('--warmUp=ms', '7.0-', 'warmUpMs', read.whole()),
   benchmark('--duration=s', '7.0-', 'durationMs', milliseconds),
@@ -47,17 +45,8 @@ export const inferenceOptions: readonly ExecOption[] = [
   ...refused('--useManagedMemory', '8.2-', 'engine.benchmark() has pinned and device memory only'),
   ...refused('--persistentCacheRatio=0-1', '8.5-', 'Engine has no such option'),
   benchmark('--useProfile=N', '9.0-', 'profile', read.whole()),
-  row(
-    '--allocationStrategy=static|profile|runtime',
-    '10.0-',
-    "'static' alone: Engine takes the memory of the largest shapes",
-    onlyStatic,
-  ),
-  ...refused(
-    '--timeDeserialize --timeRefit',
-    '8.0-',
-    'loading and refitting are not measured: time Engine.load() and Refitter',
-  ),
+  row('--allocationStrategy=static|profile|runtime', '10.0-', largest, onlyStatic),
+  ...refused('--timeDeserialize --timeRefit', '8.0-', untimed),
   row('--separateProfileRun', '7.2-', apart, () => {}, { note: `has no effect: ${apart}` }),
 
   row('--avgRuns=N', '7.0-', 'so many queries a line', setting('avgRuns', read.whole(1))),
@@ -89,16 +78,13 @@ const onlyOne: Apply = ({ notes }, text, name) => {
 const moderately: Apply = ({ builder }) => (builder.optimizationLevel ??= 2)
 
 const formatsGone = 'Caffe and UFF models are gone since TensorRT 10.0: export the model to ONNX, --onnx=FILE'
+const explicit = 'has no effect: every ONNX model has an explicit batch, and trtexec 10 knows the option no more'
 const outputsGone = 'outputs are those of the ONNX model: change them there (GraphEditor of node-tensorrt/onnx)'
 const verbosities = { verbose: 'detailed', default: 'layerNames', none: 'none' } as const
 
 /** Those that trtexec had once. */
 export const goneOptions: readonly ExecOption[] = [
-  noted(
-    '--explicitBatch',
-    '7.0-9.3',
-    'has no effect: every ONNX model has an explicit batch, and trtexec 10 knows the option no more',
-  ),
+  noted('--explicitBatch', '7.0-9.3', explicit),
   noted('--explicitPrecision', '8.0-9.3', 'has no effect: quantizing layers in the model say it'),
   builder('--workspace=MiB', '7.0-9.3', 'workspace', read.bytes, {
     note: 'is the old word for --memPoolSize=workspace:N',

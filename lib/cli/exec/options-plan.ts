@@ -5,6 +5,8 @@ const compatibilities = { none: 'none', 'ampere+': 'ampere+', samecomputecapabil
 const platforms = { SameAsBuild: 'same', WindowsAMD64: 'windows-amd64' } as const
 
 const plugins = 'libraries of plugins are loaded by getCreators(), which they have to export: --dynamicPlugins=FILE'
+const platform = 'Builder: runtimePlatform; WindowsAMD64 measures nothing'
+const temporary = "temporary files go where the system's do: set the variable TMPDIR"
 const streaming = 'Engine does not stream weights: all of them lie on the device'
 const runtimes = 'name the library that is to run the plan by --tensorrt=PATH, such as that of libnvinfer_lean.so'
 const onCpu = "Engine: backend; 'cpu' measures the ONNX model on the CPU by the same lanes"
@@ -13,9 +15,9 @@ function addTo(option: 'plugins' | 'pluginsToSerialize'): Apply {
   return ({ builder }, path) => (builder[option] = [...(builder[option] ?? []), path])
 }
 
-const setPlatform: Apply = (settings, platform, name) => {
-  settings.builder.runtimePlatform = choice(platforms)(platform, name)
-  if (platform === 'WindowsAMD64') settings.skipInference = true
+const setPlatform: Apply = (settings, text, name) => {
+  settings.builder.runtimePlatform = choice(platforms)(text, name)
+  if (text === 'WindowsAMD64') settings.skipInference = true
 }
 
 const stripAll: Apply = ({ builder }) => Object.assign(builder, { stripWeights: true, refit: true })
@@ -37,23 +39,14 @@ export const planOptions: readonly ExecOption[] = [
     'hardwareCompatibility',
     (level, name) => choice(compatibilities)(level.toLowerCase(), name),
   ),
-  row(
-    '--runtimePlatform=SameAsBuild|WindowsAMD64',
-    '10.2-',
-    'Builder: runtimePlatform; WindowsAMD64 measures nothing',
-    setPlatform,
-  ),
+  row('--runtimePlatform=SameAsBuild|WindowsAMD64', '10.2-', platform, setPlatform),
   builder('--refit', '7.2-', 'refit', true),
   builder('--stripWeights', '10.0-', 'stripWeights', true),
   row('--stripAllWeights', '10.1-', 'Builder: stripWeights, refit', stripAll),
   builder('--weightless', '10.0-10.16', 'stripWeights', true, { note: 'is the old word for --stripWeights' }),
   row('--refitFromOnnx=file', '10.14-', 'Engine: weights', setting('refitFromOnnx', text)),
   ...refused('--allowWeightStreaming --weightStreamingBudget=size', '10.0-', streaming),
-  ...refused(
-    '--tempdir=folder --tempfileControls=controls',
-    '8.6-',
-    "temporary files go where the system's do: set the variable TMPDIR",
-  ),
+  ...refused('--tempdir=folder --tempfileControls=controls', '8.6-', temporary),
 
   row('--device=N', '7.0-', 'Builder, Engine: device', setting('device', whole())),
   row('--dynamicPlugins=file', '8.6-', 'Builder, Engine: plugins', addTo('plugins'), { repeats: true }),

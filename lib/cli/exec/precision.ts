@@ -1,8 +1,7 @@
 import type { BuilderOptions } from '../../building/builder-options.js'
 import { TensorRTError } from '../../errors.js'
-import type { ModelFacts } from './model.js'
 import type { ExecSettings, PrecisionWish } from './settings.js'
-import { isModern, type Target } from './target.js'
+import { type ModelFacts, isModern, type Target } from './target.js'
 
 /** What precisions come to. */
 export interface ResolvedPrecision {

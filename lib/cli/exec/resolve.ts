@@ -2,11 +2,10 @@ import type { BuilderOptions } from '../../building/builder-options.js'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
 import type { IOFormat, TacticSource } from '../../plan/settings.js'
-import type { ModelFacts } from './model.js'
 import { resolvePrecision } from './precision.js'
 import type { ExecSettings, FormatWish, ProfileWish } from './settings.js'
 import { resolveProfiles } from './shapes.js'
-import type { Target } from './target.js'
+import type { ModelFacts, Target } from './target.js'
 
 /** What is to be built. */
 export interface BuildOrder {
@@ -45,11 +44,7 @@ export function resolveBuild(settings: ExecSettings, target: Target, model: Mode
 }
 
 /** trtexec builds for the shapes of the inference where a profile has none for an input. */
-export function profileWishes({
-  profiles,
-  shapes,
-  benchmark,
-}: Pick<ExecSettings, 'profiles' | 'shapes' | 'benchmark'>): ProfileWish[] {
+export function profileWishes({ profiles, shapes, benchmark }: ExecSettings): ProfileWish[] {
   const index = benchmark.profile ?? 0
   const all = profiles.length === 0 && Object.keys(shapes).length > 0 ? [{}] : profiles
   const measured = Object.fromEntries(

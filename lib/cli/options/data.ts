@@ -6,7 +6,7 @@ import type { CalibrationData } from '../../quantization/index.js'
 import type { Preset, PresetName } from '../../tasks/index.js'
 import { type Flags, type Given, type Refuse, whole } from '../flags.js'
 import { filesOf } from '../run/files.js'
-import { presetOf } from '../run/preset.js'
+import { presetFileOf, presetOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
 /** The data that a model is run on. */
@@ -46,10 +46,10 @@ export async function withPreset<T extends DataGiven>(given: T, refuse: Refuse):
   return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
 }
 
-/** The files that `--data` names. What cannot be found, {@link dataOf} says. */
-export async function dataFilesOf({ data, preset }: DataGiven): Promise<readonly string[]> {
-  if (data === undefined) return []
-  return filesOf(data, preset === undefined ? 'tensors' : 'pictures').catch(() => data)
+/** The files that `--data` and `--preset` name. What cannot be found, {@link dataOf} says. */
+export async function dataFilesOf({ data = [], preset }: Given<typeof dataFlags>): Promise<(string | undefined)[]> {
+  const files = filesOf(data, preset === undefined ? 'tensors' : 'pictures')
+  return [...(await files.catch(() => data)), presetFileOf(preset)]
 }
 
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
@@ -118,9 +118,5 @@ async function pictureBatches(
   const { presetBatches } = await import('../../tasks/index.js')
   const files = await filesOf(data, 'pictures')
   return () =>
-    presetBatches(pictures(files, { signal }), input, {
-      preset: preset as PresetName | Preset,
-      signal,
-      size: batch,
-    })
+    presetBatches(pictures(files, { signal }), input, { preset: preset as PresetName | Preset, signal, size: batch })
 }

@@ -8,11 +8,12 @@ export type NamedDims = Readonly<Record<string, readonly number[]>>
 
 /**
  * trtexec's way to write shapes: `images:1x3x640x640,scale:1x2`. A name may stand in single quotes, and may have colons
- * of its own: the last one counts. `name:` or `name:scalar` is a scalar.
+ * of its own: the last one counts. `name:` or `name:scalar` is a scalar. An option that comes several times adds to
+ * `before`.
  * @throws InvalidArgumentError that names the part that is none
  */
-export function parseShapes(text: string): NamedDims {
-  const shapes: Record<string, readonly number[]> = {}
+export function parseShapes(text: string, before: NamedDims = {}): NamedDims {
+  const shapes: Record<string, readonly number[]> = { ...before }
   for (const part of parts(text)) {
     const { name, dims } = parseShape(part)
     if (Object.hasOwn(shapes, name))
@@ -20,15 +21,6 @@ export function parseShapes(text: string): NamedDims {
     shapes[name] = dims
   }
   return shapes
-}
-
-/** For an option that may come several times; later ones add to those before. */
-export function moreShapes(text: string, before: NamedDims = {}): NamedDims {
-  const shapes = parseShapes(text)
-  const twice = Object.keys(shapes).find((name) => Object.hasOwn(before, name))
-  if (twice !== undefined)
-    throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(twice)} has two.`)
-  return { ...before, ...shapes }
 }
 
 /** At commas, but for those inside of quotes. */
@@ -58,10 +50,10 @@ function wrong(part: string): InvalidArgumentError {
 
 /** The shapes of one optimization profile. */
 export const shapeFlags = {
-  '--shapes <SHAPES>': ['the one shape of inputs that the model leaves open, as in images:1x3x640x640', moreShapes],
-  '--min-shapes <SHAPES>': ['the smallest of a range', moreShapes],
-  '--opt-shapes <SHAPES>': ['the one that it is made for', moreShapes],
-  '--max-shapes <SHAPES>': ['the largest', moreShapes],
+  '--shapes <SHAPES>': ['the one shape of inputs that the model leaves open, as in images:1x3x640x640', parseShapes],
+  '--min-shapes <SHAPES>': ['the smallest of a range', parseShapes],
+  '--opt-shapes <SHAPES>': ['the one that it is made for', parseShapes],
+  '--max-shapes <SHAPES>': ['the largest', parseShapes],
 } as const satisfies Flags
 
 export type ShapesGiven = Given<typeof shapeFlags>

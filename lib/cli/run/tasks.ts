@@ -110,13 +110,7 @@ function pixelsOf({ data }: Mask): number {
   return data.reduce((sum, value) => sum + (value === 0 ? 0 : 1), 0)
 }
 
-export function nameOf({
-  label,
-  classIndex,
-}: {
-  readonly label?: string | undefined
-  readonly classIndex: number
-}): string {
+export function nameOf({ label, classIndex }: Pick<Found, 'label' | 'classIndex'>): string {
   return label ?? `class ${classIndex}`
 }
 

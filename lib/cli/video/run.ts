@@ -130,21 +130,12 @@ class HowFar {
 export const videoHead = ['video', 'frames', 'seconds', 'fps', 'found', 'sounds', 'written to'] as const
 
 /** For people: what became of each. */
-export function videoRow({
-  source,
-  frames,
-  duration,
-  fps,
-  found,
-  regions,
-  framesWithRegions,
-  sounds,
-  written,
-}: VideoSummary): Row {
-  const classes = found.map(
-    ({ label, classIndex, count }) =>
-      `${label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)} ${count}`,
-  )
+export function videoRow(summary: VideoSummary): Row {
+  const { source, frames, duration, fps, found, regions, framesWithRegions, sounds, written } = summary
+  const classes = found.map(({ label, classIndex, count }) => {
+    const name = label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)
+    return `${name} ${count}`
+  })
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
   const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`
   return [shortOf(source), frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
