@@ -1,6 +1,5 @@
 import { element, joined, type Markup, text } from '../../base/markup.js'
 import type { Benchmark, BenchmarkWarning } from '../types.js'
-import type { Fact } from './facts.js'
 import { histogram } from './histogram.js'
 import { stages } from './lanes.js'
 import { layerTable } from './layers.js'
@@ -26,6 +25,9 @@ export function figureList({ throughput, latency, endToEnd, javascript }: Benchm
   )
   return element('dl', { class: 'figures' }, shown)
 }
+
+/** What a benchmark ran on and was measured with: a name and words. */
+export type Fact = readonly [name: string, words: string]
 
 export function factList(facts: readonly Fact[]): Markup | undefined {
   if (facts.length === 0) return undefined
