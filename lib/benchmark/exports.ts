@@ -17,10 +17,8 @@ export function exportTimes(benchmark: Pick<Benchmark, 'trace'>): string {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
 export function exportProfile(benchmark: Pick<Benchmark, 'layers'>): string {
-  const { layers } = checkedBenchmark(benchmark)
-  if (layers === undefined) throw lacking('layers')
-  const { iterations } = layers
-  const rows = layers.layers.map(({ name, averageMs, medianMs, timeShare }) => ({
+  const { iterations, layers } = measuredOf(benchmark, 'layers')
+  const rows = layers.map(({ name, averageMs, medianMs, timeShare }) => ({
     name,
     timeMs: averageMs * iterations,
     averageMs,
@@ -36,9 +34,7 @@ export function exportProfile(benchmark: Pick<Benchmark, 'layers'>): string {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `outputs: true`
  */
 export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
-  const { outputs } = checkedBenchmark(benchmark)
-  if (outputs === undefined) throw lacking('outputs')
-  const texts = Object.entries(outputs).map(([name, tensor]) => {
+  const texts = Object.entries(measuredOf(benchmark, 'outputs')).map(([name, tensor]) => {
     const head = `"name": ${JSON.stringify(name)}, "dimensions": ${JSON.stringify(tensor.shape.join('x'))}`
     return `{ ${head}, "values": [${valuesText(tensor)}] }`
   })
@@ -50,9 +46,7 @@ export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
 export function exportLayerInfo(benchmark: Pick<Benchmark, 'layers'>): string {
-  const { layers } = checkedBenchmark(benchmark)
-  if (layers === undefined) throw lacking('layers')
-  return layers.document
+  return measuredOf(benchmark, 'layers').document
 }
 
 /** One, not the several that `sweep` resolves with. */
@@ -71,6 +65,12 @@ function listed(rows: readonly object[]): string {
   return `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
 }
 
-function lacking(option: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a benchmark that was measured with ${option}: true`)
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where the benchmark has none */
+function measuredOf<What extends 'layers' | 'outputs'>(
+  benchmark: Pick<Benchmark, What>,
+  what: What,
+): NonNullable<Benchmark[What]> {
+  const found = checkedBenchmark(benchmark)[what]
+  if (found !== undefined) return found
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a benchmark that was measured with ${what}: true`)
 }

@@ -111,43 +111,32 @@ const unstableCv = 1
 /** What trtexec warns of, by the bounds of its sampleReporting.cpp. A stage that took no time bounds nothing. */
 export function warningsOf(
   { enqueue, copyIn, compute, copyOut }: Pick<TraceSummary, 'enqueue' | 'copyIn' | 'compute' | 'copyOut'>,
-  {
-    streams,
-    cudaGraph,
-    backend,
-  }: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
+  how: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
 ): BenchmarkWarning[] {
-  const warnings: BenchmarkWarning[] = []
-  const warn = (code: BenchmarkWarning['code'], message: string): unknown =>
-    warnings.push(Object.freeze({ code, message }))
-  const below = 'rather than by the computation, and the GPU may have nothing to do at times'
-  if (enqueue.median > 0.8 * compute.median)
-    warn(
+  const { streams, cudaGraph, backend } = how
+  const boundBy = (what: string): string =>
+    `Throughput may be bound by ${what} rather than by the computation, and the GPU may have nothing to do at times`
+  const without = 'transfers: false leaves copies out'
+  const steady = backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
+  const isCopying = ({ median }: Summary): boolean => median > 0 && median >= compute.median
+  const warnings: (readonly [isSo: boolean, code: BenchmarkWarning['code'], message: string])[] = [
+    [
+      enqueue.median > 0.8 * compute.median,
       'enqueue-bound',
-      `Throughput may be bound by the time that the host takes to enqueue ${below}${cudaGraph ? '' : '. cudaGraph may raise it'}`,
-    )
-  if (copyIn.median > 0 && copyIn.median >= compute.median)
-    warn(
-      'copy-in-bound',
-      `Throughput may be bound by copying inputs to the device ${below}. transfers: false leaves copies out`,
-    )
-  if (copyOut.median > 0 && copyOut.median >= compute.median)
-    warn(
-      'copy-out-bound',
-      `Throughput may be bound by copying outputs from the device ${below}. transfers: false leaves copies out`,
-    )
-  if (compute.cv > unstableCv) {
-    const remedy =
-      backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
-    warn(
+      `${boundBy('the time that the host takes to enqueue')}${cudaGraph ? '' : '. cudaGraph may raise it'}`,
+    ],
+    [isCopying(copyIn), 'copy-in-bound', `${boundBy('copying inputs to the device')}. ${without}`],
+    [isCopying(copyOut), 'copy-out-bound', `${boundBy('copying outputs from the device')}. ${without}`],
+    [
+      compute.cv > unstableCv,
       'unstable',
-      `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(2)} %. ${remedy} may steady it`,
-    )
-  }
-  if (streams > 1)
-    warn(
+      `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(2)} %. ${steady} may steady it`,
+    ],
+    [
+      streams > 1,
       'several-streams',
       'With several streams, queries compute side by side, and latencies say little: throughput is what counts',
-    )
-  return warnings
+    ],
+  ]
+  return warnings.flatMap(([isSo, code, message]) => (isSo ? [Object.freeze({ code, message })] : []))
 }

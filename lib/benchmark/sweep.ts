@@ -85,18 +85,19 @@ function pointsOf(
 ): SweepPoint[] {
   if (shapes !== undefined && batches !== undefined)
     throw expected('either shapes or batches, not both', 'batches', batches)
-  const whole = (value: unknown): value is number => isWhole(value, 1)
   const places: Pick<SweepPoint, 'shapes' | 'batch'>[] =
-    (shapes === undefined ? undefined : checkedArray(shapes, 'shapes').map((each) => ({ shapes: each as Shapes }))) ??
-    (batches === undefined
-      ? [{}]
-      : checkedList(batches, 'batches', 'integers from 1', whole).map((batch) => ({ batch })))
-  const widths: Pick<SweepPoint, 'streams'>[] =
-    streams === undefined
-      ? [{}]
-      : checkedList(streams, 'streams', 'integers from 1', whole).map((each) => ({ streams: each }))
+    shapes === undefined
+      ? each(batches, 'batches', (batch) => ({ batch }))
+      : checkedArray(shapes, 'shapes').map((shapes) => ({ shapes: shapes as Shapes }))
+  const widths: Pick<SweepPoint, 'streams'>[] = each(streams, 'streams', (streams) => ({ streams }))
   const points = places.flatMap((place) => widths.map((width) => ({ ...place, ...width })))
   return points.map((point, index) => Object.freeze({ ...point, index, count: points.length }))
+}
+
+/** What a sweep has of each of the values; one that has nothing of them where they are not varied. */
+function each<T extends object>(values: unknown, name: string, of: (value: number) => T): Partial<T>[] {
+  if (values === undefined) return [{}]
+  return checkedList(values, name, 'integers from 1', (value): value is number => isWhole(value, 1)).map(of)
 }
 
 function shapesOf(

@@ -1,10 +1,92 @@
-import type { Command } from 'commander'
+import { Command } from 'commander'
+import { exitCodes } from './exit-codes.js'
+import { type Flags, type Given, optionOf, type Refuse } from './flags.js'
 import type { Session } from './session.js'
-import type { CommandName } from './summaries.js'
+import { type CommandName, summaries } from './summaries.js'
 
-/** What the file of a command has. Only what is about all commands takes the others. */
+/** The file of a command. Only what is about all commands takes the others. */
 export interface CommandFile {
   readonly command: (session: Session, all: CommandFiles) => Command
 }
 
 export type CommandFiles = Readonly<Record<CommandName, () => Promise<CommandFile>>>
+
+/** One call of a command. */
+export interface Call<Of extends Flags> {
+  readonly given: Given<Of>
+  readonly session: Session
+  readonly refuse: Refuse
+}
+
+/** What a command is, beside its name and its summary. */
+interface Definition<Of extends Flags> {
+  /** Lines after the name of the command. */
+  readonly example: string
+  /** As the help spells them, such as `[files...]`, with their help. */
+  readonly arguments?: Readonly<Record<string, string>>
+  readonly flags: Of
+  /** Texts after the example. */
+  readonly notes?: (session: Session) => readonly string[]
+  /** Gives what to exit with where that is not 0. commander knows no types of arguments. */
+  readonly run: (call: Call<Of>, ...args: never[]) => Promise<unknown>
+}
+
+/** A command with what all have: its summary, `--json`, `--quiet`, an example, and where its texts go. */
+export function newCommand<const Of extends Flags>(
+  name: CommandName,
+  definition: Definition<Of>,
+): (session: Session) => Command {
+  return (session) => commandOf(session, name, { summary: summaries[name], ...definition })
+}
+
+/** The same for a command of a command's, whose name is then both; `summary` is that of the help. */
+export function commandOf<const Of extends Flags>(
+  session: Session,
+  name: string,
+  { summary, example, arguments: args = {}, flags, notes, run }: Definition<Of> & { readonly summary: string },
+): Command {
+  const examples = example.split('\n').map((line) => `  ${session.name} ${name} ${line}`.trimEnd())
+  const command = configured(new Command(name.split(' ').at(-1)), session)
+    .description(summary)
+    .option('--json', 'print JSON, for programs')
+    .option('--quiet', 'no progress on stderr')
+  for (const text of [`\nExample:\n${examples.join('\n')}`, ...(notes?.(session) ?? [])])
+    command.addHelpText('after', text)
+  for (const [spelling, help] of Object.entries(args)) command.argument(spelling, help)
+  for (const [spelling, flag] of Object.entries(flags)) command.addOption(optionOf(spelling, flag))
+  return action(command, session, (given, ...values) =>
+    run({ given: given as Given<Of>, session, refuse: usageError(command) }, ...(values as never[])),
+  )
+}
+
+/** Texts go where the session's do; what is wrong is thrown and not exited with. */
+export function configured(command: Command, session: Session): Command {
+  const name = command.name() === session.name ? '' : `${command.name()} `
+  return command
+    .exitOverride()
+    .showHelpAfterError(`(${session.name} ${name}--help says what there is)`)
+    .configureOutput({
+      writeOut: (text) => void session.stdout.write(text),
+      writeErr: (text) => void session.stderr.write(text),
+      getOutHelpWidth: () => session.width,
+      getErrHelpWidth: () => session.width,
+    })
+}
+
+/** Has a command call `body` with its options and arguments, once the session knows of `--json` and `--quiet`. */
+export function action(
+  command: Command,
+  session: Session,
+  body: (options: object, ...args: readonly unknown[]) => Promise<unknown>,
+): Command {
+  return command.action(async () => {
+    session.begin(command.opts())
+    const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))
+    if (typeof code === 'number') session.exitCode = code
+  })
+}
+
+/** Ends a command whose line is wrong, with what is wrong with it. */
+export function usageError(command: Command): Refuse {
+  return (message) => command.error(`error: ${message}`, { exitCode: exitCodes.usage })
+}

@@ -3,7 +3,7 @@ import { packageVersion } from '../base/package.js'
 import { TensorRTError } from '../errors.js'
 import { commandFiles } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
-import { newProgram } from './parsing.js'
+import { configured } from './command.js'
 import { Interrupted, type Session } from './session.js'
 import { aliases, type CommandName, summaries } from './summaries.js'
 
@@ -32,7 +32,8 @@ function isHelpOfExec(args: readonly string[]): boolean {
 async function programFor(args: readonly string[], session: Session): Promise<Command> {
   const words = args.filter((word) => !word.startsWith('-'))
   const called = words[0] === 'help' ? words[1] : words[0]
-  const program = newProgram(session)
+  const program = configured(new Command(session.name), session)
+    .enablePositionalOptions()
     .description('NVIDIA TensorRT from Node.js: build plans from ONNX, run them, measure them.')
     .version(packageVersion(), '-V, --version')
     .addHelpText(

@@ -1,10 +1,9 @@
 import { styleText } from 'node:util'
 import { exitCodes } from './exit-codes.js'
-import { failureRecord, type Field, fieldsText, jsonText } from './output/format.js'
+import { failureRecord, type Field, fieldsText, jsonText, wrapped } from './output/format.js'
 import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText, type TableOptions } from './output/table.js'
-import { wrapped } from './output/wrap.js'
 
 export interface SessionOptions {
   /** What the program was called by. */
@@ -50,13 +49,7 @@ export class Session {
   }
 
   /** What the command line asks of every command. */
-  begin({
-    json = false,
-    quiet = false,
-  }: {
-    readonly json?: boolean | undefined
-    readonly quiet?: boolean | undefined
-  }): void {
+  begin({ json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean }): void {
     this.#json = json
     this.#quiet = quiet
   }

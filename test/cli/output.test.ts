@@ -6,7 +6,7 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { InvalidArgumentError } from 'commander'
 import { completionScript, shells } from '../../lib/cli/completion.js'
-import { moreShapes, parseShapes } from '../../lib/cli/options/shapes.js'
+import { parseShapes } from '../../lib/cli/options/shapes.js'
 import {
   bytesText,
   counted,
@@ -102,11 +102,11 @@ t.test('shapes as trtexec writes them', async (t) => {
   t.same(parseShapes('images:1x3x640x640'), { images: [1, 3, 640, 640] })
   t.same(parseShapes("a:1x2,'b:0,c':3,scalar:,other:scalar"), { a: [1, 2], 'b:0,c': [3], scalar: [], other: [] })
   t.same(parseShapes('layer:0:4x4'), { 'layer:0': [4, 4] }, 'the last colon counts')
-  t.same(moreShapes('b:2', moreShapes('a:1')), { a: [1], b: [2] })
+  t.same(parseShapes('b:2', parseShapes('a:1')), { a: [1], b: [2] })
   for (const wrong of ['', 'x', 'x:1x', 'x:1.5', ':1x2', 'x:axb', "'x'1x2"])
     t.throws(() => parseShapes(wrong), InvalidArgumentError, wrong)
   t.throws(() => parseShapes('a:1,a:2'), /one shape for each input but "a" has two/)
-  t.throws(() => moreShapes('a:2', { a: [1] }), /has two/)
+  t.throws(() => parseShapes('a:2', { a: [1] }), /has two/)
 })
 
 t.test('where no terminal is, progress is a line for each phase', async (t) => {

@@ -87,16 +87,12 @@ class Run {
     let sent = 0
     let isGivenUp = false
     for (const arrival of schedule) {
-      if (isGivenUp) {
-        this.#unsent++
-        continue
-      }
       const due = this.#begun + arrival.atMs
-      if (this.#clock.now() < due || ++sent % burst === 0) {
+      if (!isGivenUp && (this.#clock.now() < due || ++sent % burst === 0)) {
         await this.#clock.until(due, signal)
         onProgress(arrival.atMs)
       }
-      isGivenUp = this.#inFlight >= maxInFlight || this.#clock.now() - this.#begun > durationMs + graceMs
+      isGivenUp ||= this.#inFlight >= maxInFlight || this.#clock.now() - this.#begun > durationMs + graceMs
       if (isGivenUp) this.#unsent++
       else this.#send(arrival, due)
     }
@@ -110,11 +106,7 @@ class Run {
     this.#late.maxMs = Math.max(this.#late.maxMs, late)
     this.#inFlight++
     const { queueTimeoutMs } = this.#requests
-    const options = {
-      signal: this.#signal,
-      priority,
-      queueTimeoutMs,
-    }
+    const options = { signal: this.#signal, priority, queueTimeoutMs }
     this.#requests
       .send(rows, options)
       .then(
@@ -135,9 +127,7 @@ class Run {
   }
 
   #level(priority: number | undefined): Level {
-    const known = this.#levels.get(priority)
-    if (known !== undefined) return known
-    const level = { latencies: [], requests: 0, failed: 0 }
+    const level = this.#levels.get(priority) ?? { latencies: [], requests: 0, failed: 0 }
     this.#levels.set(priority, level)
     return level
   }

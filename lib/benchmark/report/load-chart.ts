@@ -1,12 +1,13 @@
 import { checkedArray, checkedObject, checkedText } from '../../base/checks.js'
-import { coordinate, element, joined, type Markup, styleSheet, text } from '../../base/markup.js'
+import { element, joined, type Markup, styleSheet, text } from '../../base/markup.js'
 import { readOptions } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { LoadPoint, LoadTest } from '../load/types.js'
 import type { Summary } from '../types.js'
+import { type Line, panel, panelPlot, type Point, seriesStyle } from './lines.js'
 import { milliseconds, rate as rateText } from './numbers.js'
 import { linearScale, logScale, type Scale } from './scale.js'
-import { bottomAxis, hint, leftAxis, type Plot, plotOf, textWidth } from './svg.js'
+import { hint, textWidth } from './svg.js'
 import { tailOf } from './sweep.js'
 
 /** One line of a chart: what an engine did with one way of batching. */
@@ -25,8 +26,7 @@ export interface LoadTestChartOptions {
 
 const width = 960
 const margin = 12
-const panelWidth = 470
-const panelHeight = 300
+const { width: panelWidth, height: panelHeight } = panelPlot
 const gap = width - 2 * panelWidth
 const colours = ['#0e7c66', '#2f6fc9', '#b26a00', '#b8336a', '#6a4fc4', '#5b6876']
 
@@ -34,21 +34,6 @@ const style = `text{fill:#5b6876}.title{fill:#16202b;font-size:16px;font-weight:
 .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}.median{stroke-dasharray:4 4;stroke-width:1.25}
 .point{fill:currentColor;stroke:currentColor;stroke-width:1.5}.over{fill:#fff}
 ${colours.map((colour, i) => `.series-${i + 1}{color:${colour}}`).join('')}`
-
-/** What is drawn of a point. */
-interface Mark {
-  readonly rate: number
-  readonly value: number
-  readonly median?: number | undefined
-  readonly isOver: boolean
-  readonly words: string
-}
-
-interface Line {
-  readonly name: string
-  readonly colour: number
-  readonly marks: readonly Mark[]
-}
 
 /**
  * Latency against rate as a drawing (SVG), a line for each curve: the highest percentile, and dashed the median; by
@@ -101,15 +86,11 @@ function checkedCurves(curves: unknown): readonly LoadCurve[] {
 }
 
 function latencyPanels(curves: readonly LoadCurve[]): Markup[] {
-  const levels = [
-    ...new Set(
-      curves.flatMap(({ test }) => test.points.flatMap(({ priorities }) => priorities.map((each) => each.priority))),
-    ),
-  ]
-  const [percentile] = curves.flatMap(({ test }) =>
-    test.points.flatMap(({ latency }) => (latency ? [tailOf(latency.percentiles, 0).percentile] : [])),
-  )
-  const title = (of: string): string => `${of}p${percentile ?? '50'} latency, ms (dashed: median)`
+  const points = curves.flatMap(({ test }) => test.points)
+  const levels = [...new Set(points.flatMap(({ priorities }) => priorities.map(({ priority }) => priority)))]
+  const latency = points.find((point) => point.latency)?.latency
+  const { percentile } = tailOf(latency?.percentiles, 0)
+  const title = (of: string): string => `${of}p${percentile} latency, ms (dashed: median)`
   if (levels.length === 0) return [latencyPanel(curves, title(''), ({ latency }) => latency)]
   return levels
     .sort((a, b) => a - b)
@@ -133,75 +114,43 @@ function latencyPanel(
     const { median } = latency
     const { tail, percentile } = tailOf(latency.percentiles, median)
     const words = `median ${milliseconds(median)} ms, ${percentile} % within ${milliseconds(tail)} ms`
-    return { value: tail, median, words }
+    return { y: tail, median, words }
   })
-  const values = lines.flatMap(({ marks }) => marks.flatMap(({ value, median = value }) => [value, median]))
-  return panel(title, lines, (range) => logScale([lowest(values), Math.max(...values, 0.001)], range, { count: 10 }))
+  const values = lines.flatMap(({ points }) => points.flatMap(({ y, median = y }) => [y, median]))
+  return ratePanel(lines, title, (range) =>
+    logScale([lowest(values), Math.max(...values, 0.001)], range, { count: 10 }),
+  )
 }
 
 /** A logarithm has no zero: a clock that stands still has nothing to draw there. */
 const lowest = (values: readonly number[]): number => Math.max(Math.min(...values), 0.0005)
 
 function batchPanel(curves: readonly LoadCurve[]): Markup {
-  const lines = linesOf(curves, ({ meanBatch }) => ({
-    value: meanBatch,
-    words: `${meanBatch.toFixed(2)} rows a batch`,
-  }))
-  const values = lines.flatMap(({ marks }) => marks.map(({ value }) => value))
-  return panel('mean batch, rows', lines, (range) => linearScale([0, Math.max(...values, 1)], range, { count: 5 }))
+  const lines = linesOf(curves, ({ meanBatch }) => ({ y: meanBatch, words: `${meanBatch.toFixed(2)} rows a batch` }))
+  const values = lines.flatMap(({ points }) => points.map(({ y }) => y))
+  return ratePanel(lines, 'mean batch, rows', (range) => linearScale([0, Math.max(...values, 1)], range, { count: 5 }))
 }
 
-type Drawn = Pick<Mark, 'value' | 'words'> & { readonly median?: number | undefined }
-
-function linesOf(curves: readonly LoadCurve[], drawn: (point: LoadPoint) => Drawn | undefined): Line[] {
+function linesOf(
+  curves: readonly LoadCurve[],
+  drawn: (point: LoadPoint) => Pick<Point, 'y' | 'median' | 'words'> | undefined,
+): Line[] {
   return curves.map(({ name, test }, i) => ({
-    name,
-    colour: (i % colours.length) + 1,
-    marks: test.points.flatMap((point) => {
+    style: seriesStyle(i),
+    points: test.points.flatMap((point) => {
       const found = drawn(point)
       const { rate, overloaded: isOver } = point
-      return found === undefined
-        ? []
-        : [
-            {
-              ...found,
-              rate,
-              isOver,
-              words: `${name}, ${rateText(rate)}/s: ${found.words}${isOver ? ', too much' : ''}`,
-            },
-          ]
+      const words = `${name}, ${rateText(rate)}/s: ${found?.words}${isOver ? ', too much' : ''}`
+      return found === undefined ? [] : [{ ...found, x: rate, isOver, words }]
     }),
   }))
 }
 
-function panel(title: string, lines: readonly Line[], scale: (range: readonly [number, number]) => Scale): Markup {
-  const plot: Plot = plotOf(panelHeight, { width: panelWidth, left: 58, top: 34 })
-  const rates = lines.flatMap(({ marks }) => marks.map(({ rate }) => rate))
-  const x = linearScale([0, Math.max(...rates, 1e-6)], [plot.left, plot.right - 14], { count: 6 })
-  const y = scale([plot.bottom, plot.top])
-  const drawn = lines.map(({ marks, colour }) => element('g', { class: `series-${colour}` }, drawLine(marks, x, y)))
-  return joined([...leftAxis(plot, y, title), ...bottomAxis(plot, x, 'requests a second'), ...drawn])
-}
-
-function drawLine(marks: readonly Mark[], x: Scale, y: Scale): Markup {
-  const path = (value: (mark: Mark) => number): string =>
-    marks
-      .map((mark) => `${coordinate(x.at(mark.rate))},${coordinate(y.at(Math.max(value(mark), y.domain[0])))}`)
-      .join(' ')
-  const hasMedian = marks.some(({ median }) => median !== undefined)
-  return joined([
-    ...(hasMedian
-      ? [element('polyline', { points: path(({ median, value }) => median ?? value), class: 'line median' })]
-      : []),
-    element('polyline', { points: path(({ value }) => value), class: 'line' }),
-    ...marks.map(({ rate, value, isOver, words }) =>
-      element(
-        'circle',
-        { cx: x.at(rate), cy: y.at(Math.max(value, y.domain[0])), r: 3.5, class: isOver ? 'point over' : 'point' },
-        hint(words),
-      ),
-    ),
-  ])
+function ratePanel(lines: readonly Line[], title: string, scale: (range: readonly [number, number]) => Scale): Markup {
+  const { left, right, bottom, top } = panelPlot
+  const rates = lines.flatMap(({ points }) => points.map(({ x }) => x))
+  const x = linearScale([0, Math.max(...rates, 1e-6)], [left, right - 14], { count: 6 })
+  return joined(panel(lines, [x, 'requests a second'], [scale([bottom, top]), title]))
 }
 
 /** The names of curves, in as many rows as they take. */
@@ -222,7 +171,7 @@ function legendOf(curves: readonly LoadCurve[]): { readonly drawing: Markup; rea
   }
   const line = element('line', { x1: 0, x2: 18, y1: 0, y2: 0, class: 'line' })
   const over = element('circle', { cx: 9, cy: 0, r: 3.5, class: 'point over' })
-  const entries = curves.map(({ name }, i) => entry(name, line, `series-${(i % colours.length) + 1}`))
+  const entries = curves.map(({ name }, i) => entry(name, line, seriesStyle(i)))
   const isOver = curves.some(({ test }) => test.points.some(({ overloaded }) => overloaded))
   return {
     drawing: joined([...entries, ...(isOver ? [entry('too much for the engine', over, 'series-6')] : [])]),

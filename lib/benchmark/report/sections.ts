@@ -1,6 +1,5 @@
 import { element, joined, type Markup, text } from '../../base/markup.js'
 import type { Benchmark, BenchmarkWarning } from '../types.js'
-import type { Fact } from './facts.js'
 import { histogram } from './histogram.js'
 import { stages } from './lanes.js'
 import { layerTable } from './layers.js'
@@ -27,6 +26,9 @@ export function figureList({ throughput, latency, endToEnd, javascript }: Benchm
   return element('dl', { class: 'figures' }, shown)
 }
 
+/** What a benchmark ran on and was measured with: a name and words. */
+export type Fact = readonly [name: string, words: string]
+
 export function factList(facts: readonly Fact[]): Markup | undefined {
   if (facts.length === 0) return undefined
   return element(
@@ -49,40 +51,26 @@ export function warningList(warnings: readonly BenchmarkWarning[]): Markup {
 export function detailsOf(benchmark: Benchmark): Markup[] {
   const { trace, latency, layers } = benchmark
   const close = stages(benchmark)
+  const parts = [element('h3', {}, text('Times')), element('div', { class: 'scroll' }, timesTable(benchmark))]
+  if (trace.length > 0) {
+    const latencies = trace.map(({ latencyMs }) => latencyMs)
+    const queries = plural(trace.length, 'query', 'queries')
+    parts.push(...figure('How latencies are spread', `${queries}.`, histogram(latencies, latency)))
+    parts.push(...figure('Over time', `Each query that counts, in its order.${courseText(trace)}`, timeline(trace)))
+  }
+  const seen = 'A few queries from the middle: what lies above one another happens at the same time.'
+  if (close !== undefined) parts.push(...figure('Stages', seen, close))
+  if (layers !== undefined && layers.layers.length > 0) {
+    const words = `By TensorRT’s profiler, in a run of its own of ${plural(layers.iterations, 'execution')}: with it a query takes longer, so shares say more than times.`
+    parts.push(...figure('Layers', words, element('div', { class: 'scroll' }, layerTable(layers.layers))))
+  }
+  return parts
+}
+
+function courseText(trace: Benchmark['trace']): string {
   const drifted = drift(trace)
-  const course =
-    drifted === undefined
-      ? ''
-      : ` From the first quarter to the last the median went ${drifted < 0 ? 'down' : 'up'} by ${percent(Math.abs(drifted))}.`
-  const latencies = trace.map(({ latencyMs }) => latencyMs)
-  return [
-    element('h3', {}, text('Times')),
-    element('div', { class: 'scroll' }, timesTable(benchmark)),
-    ...(trace.length === 0
-      ? []
-      : [
-          ...figure(
-            'How latencies are spread',
-            `${plural(trace.length, 'query', 'queries')}.`,
-            histogram(latencies, latency),
-          ),
-          ...figure('Over time', `Each query that counts, in its order.${course}`, timeline(trace)),
-        ]),
-    ...(close === undefined
-      ? []
-      : figure(
-          'Stages',
-          'A few queries from the middle: what lies above one another happens at the same time.',
-          close,
-        )),
-    ...(layers === undefined || layers.layers.length === 0
-      ? []
-      : figure(
-          'Layers',
-          `By TensorRT’s profiler, in a run of its own of ${plural(layers.iterations, 'execution')}: with it a query takes longer, so shares say more than times.`,
-          element('div', { class: 'scroll' }, layerTable(layers.layers)),
-        )),
-  ]
+  if (drifted === undefined) return ''
+  return ` From the first quarter to the last the median went ${drifted < 0 ? 'down' : 'up'} by ${percent(Math.abs(drifted))}.`
 }
 
 function figure(title: string, caption: string, content: Markup): Markup[] {

@@ -1,4 +1,4 @@
-import { element, type Markup, text } from '../../base/markup.js'
+import { coordinate, element, type Markup, text } from '../../base/markup.js'
 import type { Scale } from './scale.js'
 
 /** Where the plot lies within a chart, in the chart's own units: a chart is as wide as the page, 960 units. */
@@ -57,6 +57,17 @@ export function leftAxis(plot: Plot, scale: Scale, name: string): Markup[] {
     ]
   })
   return [...marks, element('text', { x: 0, y: top - 14, class: 'name' }, text(name))]
+}
+
+/** A line through points, or (`polygon`) what they enclose. */
+export function polyline(
+  points: readonly (readonly [x: number, y: number])[],
+  style: string,
+  name: 'polyline' | 'polygon' = 'polyline',
+  ...children: Markup[]
+): Markup {
+  const path = points.map(([x, y]) => `${coordinate(x)},${coordinate(y)}`).join(' ')
+  return element(name, { points: path, class: style }, ...children)
 }
 
 /** What is told where the pointer rests. */

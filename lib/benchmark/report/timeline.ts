@@ -1,10 +1,10 @@
-import { coordinate, element, type Markup } from '../../base/markup.js'
+import { element, type Markup } from '../../base/markup.js'
 import type { TraceRow } from '../types.js'
 import { medianOf } from '../statistics.js'
 import { milliseconds, plural } from './numbers.js'
 import { usualRange } from './histogram.js'
 import { linearScale, type Scale } from './scale.js'
-import { bottomAxis, chart, hint, leftAxis, plotOf } from './svg.js'
+import { bottomAxis, chart, hint, leftAxis, plotOf, polyline } from './svg.js'
 
 /** Queries that lie side by side, as one column of the drawing. */
 interface Column {
@@ -31,10 +31,10 @@ export function timeline(trace: readonly TraceRow[]): Markup {
     'Latency over time',
     leftAxis(plot, y, grouped ? 'latency, ms: median and range of neighbours' : 'latency, ms'),
     grouped ? band(columns, x, y) : [],
-    element('polyline', {
-      points: columns.map(({ at, median }) => `${coordinate(x.at(at))},${coordinate(heightOf(median, y))}`).join(' '),
-      class: 'line',
-    }),
+    polyline(
+      columns.map(({ at, median }) => [x.at(at), heightOf(median, y)]),
+      'line',
+    ),
     columns.map((column) => dot(column, x, y, grouped)),
     columns.filter(({ max }) => max > y.domain[1]).map((column) => peak(column, x, plot.top)),
     bottomAxis(plot, x, 'seconds since the first query that counts'),
@@ -73,12 +73,11 @@ function columnsOf(trace: readonly TraceRow[]): Column[] {
 const startOf = ({ h2dMs, startH2dMs, startComputeMs }: TraceRow): number => (h2dMs > 0 ? startH2dMs : startComputeMs)
 
 function band(columns: readonly Column[], x: Scale, y: Scale): Markup {
-  const point = (at: number, value: number): string => `${coordinate(x.at(at))},${coordinate(heightOf(value, y))}`
   const points = [
-    ...columns.map(({ at, max }) => point(at, max)),
-    ...columns.toReversed().map(({ at, min }) => point(at, min)),
+    ...columns.map(({ at, max }) => [x.at(at), heightOf(max, y)] as const),
+    ...columns.toReversed().map(({ at, min }) => [x.at(at), heightOf(min, y)] as const),
   ]
-  return element('polygon', { points: points.join(' '), class: 'band' })
+  return polyline(points, 'band', 'polygon')
 }
 
 function dot({ at, min, median, max, queries }: Column, x: Scale, y: Scale, isGroup: boolean): Markup {
@@ -94,7 +93,11 @@ const middleOf = (values: readonly number[]): number => medianOf(Float64Array.fr
 const heightOf = (value: number, y: Scale): number => y.at(Math.min(value, y.domain[1]))
 
 function peak({ at, max }: Column, x: Scale, top: number): Markup {
-  const [left, tip, right] = [x.at(at) - 4, top - 7, x.at(at) + 4].map(coordinate)
-  const points = `${left},${coordinate(top)} ${right},${coordinate(top)} ${coordinate(x.at(at))},${tip}`
-  return element('polygon', { points, class: 'peak' }, hint(`up to ${milliseconds(max)} ms`))
+  const tip = x.at(at)
+  const points = [
+    [tip - 4, top],
+    [tip + 4, top],
+    [tip, top - 7],
+  ] as const
+  return polyline(points, 'peak', 'polygon', hint(`up to ${milliseconds(max)} ms`))
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { readOrdinary, saveText } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import type { LoadPoint, LoadTest, LoadTestOptions, LoadTestProgress, Summary } from '../../benchmark/index.js'
@@ -7,24 +7,28 @@ import { checkedLoadTestOptions } from '../../benchmark/load/options.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { BatchingOptions, EngineOptions } from '../../engine/options.js'
-import { type ShapesGiven, shapesOf } from '../options/builder.js'
-import { isBuilt, openingShapes } from '../options/opening.js'
+import { drawingFile, type Flags, type Given, list, numberIn, type Refuse, whole } from '../flags.js'
+import { isBuilt, openingShapes } from '../options/engine.js'
+import { type ShapesGiven, shapesOf } from '../options/shapes.js'
 import { durationText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
-import { drawingFile, list, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-export interface LoadGiven extends ShapesGiven {
-  readonly load?: true | undefined
-  readonly rates?: readonly number[] | undefined
-  readonly rows?: Weights | undefined
-  readonly priorities?: Weights | undefined
-  readonly maxBatch?: number | undefined
-  readonly maxDelayMs?: readonly number[] | undefined
-  readonly queueTimeout?: number | undefined
-  readonly lanes?: number | undefined
-  readonly seed?: number | undefined
-  readonly plot?: string | undefined
+/** What an open loop is measured with. */
+export const loadFlags = {
+  '--load': 'an open loop: latency against the rate at which requests arrive, with and without batching',
+  '--rates <LIST>': ['with --load: requests a second, as in 50,100,200; found out unless given', rates],
+  '--rows <LIST>': ['with --load: rows of requests, as in 1,1,4, or with weights, as in 1:8,4:2', weights],
+  '--priorities <LIST>': ['with --load: priorities of requests, with weights, as in 1:1,2:9', weights],
+  '--max-batch <N>': ['with --load: rows of a batch at most; what the profile takes, or 16, unless given', whole(2)],
+  '--max-delay-ms <LIST>': ['with --load: how long batches wait, each measured; 0,2,5 unless given', delays],
+  '--queue-timeout <MS>': ['with --load: how long a request may wait in the queue', numberIn(0.001, 86_400_000)],
+  '--lanes <N>': ['with --load: inferences that compute at a time', whole(1)],
+  '--seed <N>': ['with --load: another seed gives other arrivals', whole(0)],
+  '--plot <FILE>': ['with --load: write the curves as a drawing (SVG)', drawingFile],
+} as const satisfies Flags
+
+export interface LoadGiven extends Given<typeof loadFlags>, ShapesGiven {
   readonly warmUp?: number | undefined
   readonly duration?: number | undefined
   readonly percentile?: readonly number[] | undefined
@@ -32,54 +36,14 @@ export interface LoadGiven extends ShapesGiven {
 
 type Weights = Readonly<Record<number, number>>
 
-/** Gives a command what an open loop is measured with. */
-export function loadOptions(command: Command): Command {
-  return command
-    .option('--load', 'an open loop: latency against the rate at which requests arrive, with and without batching')
-    .option('--rates <LIST>', 'with --load: requests a second, as in 50,100,200; found out unless given', rates)
-    .option('--rows <LIST>', 'with --load: rows of requests, as in 1,1,4, or with weights, as in 1:8,4:2', weights)
-    .option('--priorities <LIST>', 'with --load: priorities of requests, with weights, as in 1:1,2:9', weights)
-    .option(
-      '--max-batch <N>',
-      'with --load: rows of a batch at most; what the profile takes, or 16, unless given',
-      whole(2),
-    )
-    .option('--max-delay-ms <LIST>', 'with --load: how long batches wait, each measured; 0,2,5 unless given', delays)
-    .option(
-      '--queue-timeout <MS>',
-      'with --load: how long a request may wait in the queue',
-      numberIn(0.001, 86_400_000),
-    )
-    .option('--lanes <N>', 'with --load: inferences that compute at a time', whole(1))
-    .option('--seed <N>', 'with --load: another seed gives other arrivals', whole(0))
-    .option('--plot <FILE>', 'with --load: write the curves as a drawing (SVG)', drawingFile)
-}
+const greatest = (weights: Weights = { 1: 1 }): number => Math.max(...Object.keys(weights).map(Number))
 
-/** Options of bench that are of an open loop, too. */
-const shared: ReadonlySet<string> = new Set(
-  'json quiet load warmUp duration percentile shapes minShapes optShapes maxShapes backend threads device tensorrt force'.split(
-    ' ',
-  ),
-)
-
-/** What would have no effect, before anything is measured. `builder`: the flags of a build, which are of loading. */
-export function refuseIdleLoad(command: Command, builder: readonly string[], refuse: (message: string) => never): void {
-  const of = loadOptions(new Command()).options.map((option) => option.attributeName())
-  const isLoad = command.getOptionValue('load') === true
-  for (const option of command.options) {
-    const name = option.attributeName()
-    if (command.getOptionValueSource(name) !== 'cli' || shared.has(name) || builder.includes(option.flags)) continue
-    if (!isLoad && of.includes(name)) refuse(`${option.long ?? name} is of an open loop: give --load, too`)
-    if (isLoad && !of.includes(name))
-      refuse(`${option.long ?? name} is of a closed loop, and --load measures an open one: leave it out`)
-  }
-  const given = command.opts<LoadGiven>()
-  if (!isLoad) return
-  const most = Math.max(...Object.keys(given.rows ?? { 1: 1 }).map(Number))
-  if (given.maxBatch !== undefined && most > given.maxBatch)
-    refuse(`--rows has requests of ${most} rows, and --max-batch ${given.maxBatch} takes none of them`)
-  const level = Math.max(...Object.keys(given.priorities ?? { 1: 1 }).map(Number))
-  if (level > 100) refuse(`--priorities has the level ${level}, and there are 100 at most`)
+/** What cannot be measured, before anything is. */
+export function refuseLoad({ rows, maxBatch, priorities }: LoadGiven, refuse: Refuse): void {
+  if (maxBatch !== undefined && greatest(rows) > maxBatch)
+    refuse(`--rows has requests of ${greatest(rows)} rows, and --max-batch ${maxBatch} takes none of them`)
+  if (greatest(priorities) > 100)
+    refuse(`--priorities has the level ${greatest(priorities)}, and there are 100 at most`)
 }
 
 /** One line of the picture. */
@@ -91,21 +55,22 @@ interface Curve {
 export type Measured = Curve & { readonly test: LoadTest }
 
 /** How an engine is opened with these options beside those of the command. */
-export type Opener = (options: Pick<EngineOptions, 'batching' | 'lanes'>, shapes: Shapes | undefined) => Promise<Engine>
+export type Opener = (options: Pick<EngineOptions, 'batching' | 'lanes' | 'shapes'>) => Promise<Engine>
 
 /** An engine for each curve, one after the other: they measure the same arrivals. */
 export async function measureLoad(given: LoadGiven, path: string, session: Session, open: Opener): Promise<Measured[]> {
   const { loadTest } = await import('../../benchmark/index.js')
   const options = optionsOf(given)
   checkedLoadTestOptions(options)
+  const { lanes } = given
   const shapes = await loadShapes(path, given)
-  const curves = await curvesOf(given, session, () => open(laneOptions(given), shapes))
+  const curves = await curvesOf(given, session, () => open({ lanes, shapes }))
   const measured = new Map<Curve, LoadTest>()
   let rates = given.rates
   // the first finds the rates, up to what is too much for it: one that batches takes the most
   for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
     session.signal.throwIfAborted()
-    await using engine = await open({ ...laneOptions(given), batching: curve.batching }, shapes)
+    await using engine = await open({ lanes, batching: curve.batching, shapes })
     const tell = teller(session.progress(), curve.name)
     const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
     measured.set(curve, test)
@@ -113,8 +78,6 @@ export async function measureLoad(given: LoadGiven, path: string, session: Sessi
   }
   return curves.map((curve) => ({ ...curve, test: measured.get(curve)! }))
 }
-
-const laneOptions = ({ lanes }: LoadGiven): Pick<EngineOptions, 'lanes'> => (lanes === undefined ? {} : { lanes })
 
 function optionsOf(given: LoadGiven): LoadTestOptions {
   const { duration, rates, rows, priorities, seed, percentile } = given
@@ -134,20 +97,17 @@ function optionsOf(given: LoadGiven): LoadTestOptions {
 /** Without batching first. What batches an engine takes is asked of one that is opened for that. */
 async function curvesOf(given: LoadGiven, session: Session, open: () => Promise<Engine>): Promise<Curve[]> {
   const { priorities, maxDelayMs = [0, 2, 5] } = given
-  const most = Math.max(...Object.keys(given.rows ?? { 1: 1 }).map(Number))
-  const levels = priorities && { levels: Math.max(2, ...Object.keys(priorities).map(Number)) }
+  const most = greatest(given.rows)
+  const levels = priorities && { levels: Math.max(2, greatest(priorities)) }
   const maxBatch = given.maxBatch ?? (await largestBatch(open, most))
-  const single: Curve = {
-    name: 'no batching',
-    batching: levels && { maxBatch: 1, priorities: levels },
-  }
+  const single: Curve = { name: 'no batching', batching: levels && { maxBatch: 1, priorities: levels } }
   if (maxBatch === undefined) {
     session.note('dimension 0 of the model is fixed: measured without batching alone')
     return [single]
   }
   const batching = maxDelayMs.map((delay): Curve => ({
     name: `maxDelayMs ${delay}`,
-    batching: { maxBatch, maxDelayMs: delay, ...(levels && { priorities: levels }) },
+    batching: { maxBatch, maxDelayMs: delay, priorities: levels },
   }))
   if (levels === undefined || most === 1) return [single, ...batching]
   session.note('left out: no batching. Priorities need a queue that takes requests of several rows')
@@ -184,15 +144,13 @@ async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | unde
       .filter(({ shape }) => typeof shape?.[0] === 'string' || shape?.[0] === -1)
       .map(({ name }) => name),
   )
-  const rows = Object.keys(given.rows ?? { 1: 1 }).map(Number)
-  const most = Math.max(given.maxBatch ?? 16, ...rows)
+  const most = Math.max(given.maxBatch ?? 16, greatest(given.rows))
   const widened = Object.entries(shapes).map(([name, shape]) => {
     const [, ...others] = shape
     const range = { min: [1, ...others], opt: [most, ...others], max: [most, ...others] }
     return [name, open.has(name) ? range : shape] as const
   })
-  const { shapes: _shapes, ...ranges } = given
-  return { ...(await openingShapes(path, ranges)), ...Object.fromEntries(widened) }
+  return { ...(await openingShapes(path, { ...given, shapes: undefined })), ...Object.fromEntries(widened) }
 }
 
 function teller(progress: Progress, name: string): (told: LoadTestProgress) => void {

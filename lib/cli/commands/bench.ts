@@ -1,63 +1,64 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import { saveText } from '../../base/files.js'
+import { packageVersion } from '../../base/package.js'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
-import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import {
-  builderFlags,
-  type BuilderGiven,
-  builderOptions,
-  shapesOf,
-  withBuilderOptions,
-  withShapeOptions,
-} from '../options/builder.js'
-import { type EngineGiven, engineOptions, withBackendOptions } from '../options/engine.js'
-import { isBuilt, openingShapes } from '../options/opening.js'
-import { tellBuild } from '../output/build-progress.js'
-import { counted, dimsText, durationText, slowestLayers } from '../output/format.js'
+import { newCommand } from '../command.js'
+import { type Flags, type Given, givenFlags, list, numberIn, type Refuse, whole } from '../flags.js'
+import { builderFlags, builderOptions, givenOfBuild } from '../options/builder.js'
+import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
+import { shapeFlags, shapesOf } from '../options/shapes.js'
+import { counted, dimsText, durationText } from '../output/format.js'
+import { slowestLayers } from '../output/layers.js'
 import type { Progress } from '../output/progress.js'
-import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
+import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
-import { benchmarkFiles, exportsOf, writeBenchmarkFiles } from './bench-files.js'
-import {
-  loadAccount,
-  type LoadGiven,
-  loadOptions,
-  measureLoad,
-  refuseIdleLoad,
-  toldLoad,
-  writePlot,
-} from './bench-load.js'
+import { loadAccount, loadFlags, measureLoad, refuseLoad, toldLoad, writePlot } from './bench-load.js'
 
-interface BenchGiven extends EngineGiven, LoadGiven, ForceGiven {
-  readonly profile?: number | undefined
-  readonly streams?: number | undefined
-  readonly threadPerStream?: true | undefined
-  readonly depth?: 1 | 2 | undefined
-  readonly iterations?: number | undefined
-  readonly sleepTime?: number | undefined
-  readonly idleTime?: number | undefined
-  readonly transfers: boolean
-  readonly cudaGraph?: true | undefined
-  readonly spinWait?: true | undefined
-  readonly endToEnd: boolean
-  readonly javascript: boolean
-  readonly layers?: true | undefined
-  readonly sweep?: Sweep | undefined
-  readonly report?: string | undefined
-  readonly exportTimes?: string | undefined
-  readonly exportProfile?: string | undefined
-  readonly exportOutput?: string | undefined
-  readonly exportLayerInfo?: string | undefined
-}
+/** trtexec's four exports. */
+const exportFlags = {
+  '--export-times <FILE>': 'write each query, as trtexec does (JSON)',
+  '--export-profile <FILE>': 'write the times of layers, as trtexec does',
+  '--export-output <FILE>': 'write the outputs, as trtexec does',
+  '--export-layer-info <FILE>': 'write what the inspector says, as trtexec does',
+} as const satisfies Flags
 
-/** What is varied, and its values. */
-interface Sweep {
-  readonly of: 'batch' | 'streams'
-  readonly values: readonly number[]
-}
+const exportNames = ['exportTimes', 'exportProfile', 'exportOutput', 'exportLayerInfo'] as const
+
+const closedFlags = {
+  '--profile <N>': ['the optimization profile', whole(0)],
+  '--streams <N>': ['so many queries side by side; 1 unless given', whole(1)],
+  '--thread-per-stream': 'a host thread for each of them',
+  '--depth <N>': ['queries of a stream under way at once, 1 or 2; 2 unless given', depth],
+  '--warm-up <MS>': ['what begins earlier is not counted; 200 unless given', numberIn(0, Infinity)],
+  '--duration <SECONDS>': ['at least so long; 3 unless given', numberIn(0, Infinity)],
+  '--iterations <N>': ['at least so many queries of each stream; 10 unless given', whole(1)],
+  '--sleep-time <MS>': ['the GPU waits so long at first', numberIn(0, Infinity)],
+  '--idle-time <MS>': ['the host waits so long between queries', numberIn(0, Infinity)],
+  '--no-transfers': 'inputs and outputs stay on the GPU',
+  '--cuda-graph': 'launch the computation as a CUDA graph',
+  '--spin-wait': 'the host asks all the time whether the GPU is done',
+  '--percentile <LIST>': ['which are told; 90,95,99 unless given', percentiles],
+  '--no-end-to-end': 'do not measure queries that are alone',
+  '--no-javascript': 'do not measure what infer adds',
+  '--layers': 'measure each layer too',
+  '--sweep <WHAT=LIST>': ['batch=1,2,4 or streams=1,2,4: measure each', parseSweep],
+  '--report <FILE>': 'write one page of HTML with charts',
+} as const satisfies Flags
+
+const flags = {
+  ...closedFlags,
+  ...loadFlags,
+  ...exportFlags,
+  ...backendFlags,
+  ...shapeFlags,
+  ...builderFlags,
+  ...forceFlag,
+} as const satisfies Flags
+
+type BenchGiven = Given<typeof flags>
 
 const example = `model.plan
 model.onnx --backend cpu --shapes images:1x3x224x224 --report report.html
@@ -67,75 +68,55 @@ model.plan --load --rates 50,100,200 --max-delay-ms 0,2,5 --plot load.svg`
 /**
  * `trt bench`: {@link Engine.benchmark}, and `sweep`, `benchmarkReport` and `loadTest` of `node-tensorrt/benchmark`.
  */
-export function command(session: Session): Command {
-  const bench = newCommand(session, 'bench', example)
-    .argument('<model>', 'a plan, or an ONNX file, which is built first or runs on the CPU')
-    .option('--profile <N>', 'the optimization profile', whole(0))
-    .option('--streams <N>', 'so many queries side by side; 1 unless given', whole(1))
-    .option('--thread-per-stream', 'a host thread for each of them')
-    .option('--depth <N>', 'queries of a stream under way at once, 1 or 2; 2 unless given', depth)
-    .option('--warm-up <MS>', 'what begins earlier is not counted; 200 unless given', numberIn(0, Infinity))
-    .option('--duration <SECONDS>', 'at least so long; 3 unless given', numberIn(0, Infinity))
-    .option('--iterations <N>', 'at least so many queries of each stream; 10 unless given', whole(1))
-    .option('--sleep-time <MS>', 'the GPU waits so long at first', numberIn(0, Infinity))
-    .option('--idle-time <MS>', 'the host waits so long between queries', numberIn(0, Infinity))
-    .option('--no-transfers', 'inputs and outputs stay on the GPU')
-    .option('--cuda-graph', 'launch the computation as a CUDA graph')
-    .option('--spin-wait', 'the host asks all the time whether the GPU is done')
-    .option('--percentile <LIST>', 'which are told; 90,95,99 unless given', percentiles)
-    .option('--no-end-to-end', 'do not measure queries that are alone')
-    .option('--no-javascript', 'do not measure what infer adds')
-    .option('--layers', 'measure each layer too')
-    .option('--sweep <WHAT=LIST>', 'batch=1,2,4 or streams=1,2,4: measure each', parseSweep)
-    .option('--report <FILE>', 'write one page of HTML with charts')
-  benchmarkFiles(loadOptions(bench))
-  return action(
-    withForce(withBuilderOptions(withShapeOptions(withBackendOptions(bench)))),
-    session,
-    async (given: BenchGiven & BuilderGiven, path: string) => {
-      refuseIdleLoad(bench, builderFlags(given), usageError(bench))
-      await refuseIdle(given, path, usageError(bench))
-      if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
-      const { plugin = [], timingCache, force } = given
-      const outputs = [
-        given.plot,
-        given.report,
-        given.exportTimes,
-        given.exportProfile,
-        given.exportOutput,
-        given.exportLayerInfo,
-      ]
-      await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, usageError(bench))
-      if (given.load === true) {
-        const measured = await measureLoad(given, path, session, (lanes, shapes) =>
-          openedWith(given, path, session, lanes, shapes),
-        )
-        await writePlot(given, path, measured)
-        session.result(toldLoad(path, measured), () => loadAccount(session, path, measured))
-        return
-      }
-      const benchmarks = await measure(given, path, session)
-      await writeBenchmarkFiles(given, benchmarks, session.signal)
-      session.result(benchmarks.length === 1 ? told(benchmarks[0] as Benchmark) : benchmarks.map(told), () =>
-        benchmarks.length === 1 ? account(session, benchmarks[0] as Benchmark) : sweepAccount(session, benchmarks),
-      )
-    },
-  )
+export const command = newCommand('bench', {
+  example,
+  arguments: { '<model>': 'a plan, or an ONNX file, which is built first or runs on the CPU' },
+  flags,
+  run: async ({ given, session, refuse }, path: string) => {
+    refuseOtherLoop(given, refuse)
+    await refuseIdle(given, path, refuse)
+    if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
+    const { plugin = [], timingCache, force, plot, report } = given
+    const outputs = [plot, report, ...exportNames.map((name) => given[name])]
+    await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
+    if (given.load === true) {
+      const measured = await measureLoad(given, path, session, (options) => opened(given, path, session, options))
+      await writePlot(given, path, measured)
+      session.result(toldLoad(path, measured), () => loadAccount(session, path, measured))
+      return
+    }
+    const benchmarks = await measure(given, path, session)
+    await writeFiles(given, benchmarks, session.signal)
+    const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
+    session.result(others.length === 0 ? told(first) : benchmarks.map(told), () =>
+      others.length === 0 ? account(session, first) : sweepAccount(session, benchmarks),
+    )
+  },
+})
+
+/** A closed loop has other flags than an open one; some are of both. */
+function refuseOtherLoop(given: BenchGiven, refuse: Refuse): void {
+  const ofBoth = ['--warm-up <MS>', '--duration <SECONDS>', '--percentile <LIST>']
+  const closed = Object.keys({ ...closedFlags, ...exportFlags }).filter((spelling) => !ofBoth.includes(spelling))
+  const [other] = givenFlags(given, given.load ? closed : Object.keys(loadFlags))
+  const [flag] = other?.split(' ') ?? []
+  if (flag !== undefined && given.load)
+    refuse(`${flag} is of a closed loop, and --load measures an open one: leave it out`)
+  if (flag !== undefined) refuse(`${flag} is of an open loop: give --load, too`)
+  if (given.load) refuseLoad(given, refuse)
 }
 
 /** What would have no effect, before anything is measured. */
-async function refuseIdle(
-  given: BenchGiven & BuilderGiven,
-  path: string,
-  refuse: (message: string) => never,
-): Promise<void> {
+async function refuseIdle(given: BenchGiven, path: string, refuse: Refuse): Promise<void> {
   const { sweep, streams, shapes } = given
   if (sweep?.of === 'streams' && streams !== undefined)
     refuse('--streams is what --sweep streams=… varies: leave it out')
-  const [exported] = sweep === undefined ? [] : exportsOf(given)
+  const [exported] = sweep === undefined ? [] : givenFlags(given, Object.keys(exportFlags))
   if (exported !== undefined)
-    refuse(`${exported} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`)
-  const [flag] = builderFlags(given)
+    refuse(
+      `${exported.split(' ')[0]} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`,
+    )
+  const [flag] = givenOfBuild(given)
   const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
   if (built && sweep?.of === 'batch' && shapes !== undefined)
     refuse('--shapes is what --sweep batch=… varies: leave it out')
@@ -144,69 +125,65 @@ async function refuseIdle(
   if (given.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
 }
 
-async function measure(given: BenchGiven & BuilderGiven, path: string, session: Session): Promise<Benchmark[]> {
-  await using engine = await opened(given, path, session)
+async function measure(given: BenchGiven, path: string, session: Session): Promise<Benchmark[]> {
+  await using engine = await opened(given, path, session, { shapes: await openingShapes(path, given) })
   const { sweep } = given
-  if (sweep === undefined) {
-    const shapes = shapesOf(given)
-    const options = { ...optionsOf(given), ...(Object.keys(shapes).length > 0 && { shapes }), signal: session.signal }
-    return [await engine.benchmark({ ...options, onProgress: tell(session.progress()) })]
-  }
+  const { signal } = session
+  const shapes = Object.keys(shapesOf(given)).length > 0 ? shapesOf(given) : undefined
+  const progress = session.progress()
+  if (sweep === undefined)
+    return [await engine.benchmark({ ...optionsOf(given), shapes, signal, onProgress: tell(progress) })]
   const { sweep: measureAll } = await import('../../benchmark/index.js')
   const { streams, ...options } = optionsOf(given)
-  const shapes = shapesOf(given)
-  const progress = session.progress()
   return await measureAll(engine, {
     ...options,
     ...(sweep.of === 'batch'
-      ? { batches: sweep.values, ...(streams !== undefined && { streams: [streams] }) }
-      : { streams: sweep.values, ...(Object.keys(shapes).length > 0 && { shapes: [shapes] }) }),
-    signal: session.signal,
+      ? { batches: sweep.values, streams: streams === undefined ? undefined : [streams] }
+      : { streams: sweep.values, shapes: shapes && [shapes] }),
+    signal,
     onProgress: ({ point, ...rest }) => tell(progress, `${sweep.of} ${sweep.values[point.index]}: `)(rest),
   })
 }
 
-async function opened(given: BenchGiven & BuilderGiven, path: string, session: Session): Promise<Engine> {
-  return await openedWith(given, path, session, {}, await openingShapes(path, given))
+async function opened(given: BenchGiven, path: string, session: Session, options: EngineOptions): Promise<Engine> {
+  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(given)
+  const isBuild = givenOfBuild(given).length > 0
+  return loadEngine(path, given, session, { ...options, builder: isBuild ? builder : undefined })
 }
 
-async function openedWith(
-  given: BenchGiven & BuilderGiven,
-  path: string,
-  session: Session,
-  lanes: Pick<EngineOptions, 'batching' | 'lanes'>,
-  shapes: Shapes | undefined,
-): Promise<Engine> {
-  const { Engine } = await import('../../engine.js')
-  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(given)
-  return Engine.load(path, {
-    ...engineOptions(given),
-    ...lanes,
-    ...(Object.keys(builder).length > 0 && { builder }),
-    shapes,
-    onProgress: tellBuild(session.progress()),
-    signal: session.signal,
-  })
+/** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
+async function writeFiles(given: BenchGiven, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
+  const { benchmarkReport, ...library } = await import('../../benchmark/index.js')
+  for (const name of exportNames) {
+    const path = given[name]
+    if (path === undefined) continue
+    signal.throwIfAborted()
+    await saveText(path, library[name](benchmarks[0]!))
+  }
+  if (given.report === undefined) return
+  const versions = { 'node-tensorrt': packageVersion(), Node: process.versions.node }
+  await saveText(given.report, benchmarkReport(benchmarks, { versions, date: new Date().toISOString() }))
 }
 
 function optionsOf(given: BenchGiven): Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'signal' | 'onProgress'> {
-  const { duration, exportProfile, exportLayerInfo, exportOutput } = given
+  const { duration, exportProfile, exportLayerInfo, exportOutput, endToEnd } = given
+  const { profile, streams, depth, iterations, cudaGraph, spinWait } = given
   return {
-    profile: given.profile,
-    streams: given.streams,
+    profile,
+    streams,
     threads: given.threadPerStream,
-    depth: given.depth,
+    depth,
     warmUpMs: given.warmUp,
     durationMs: duration === undefined ? undefined : duration * 1000,
-    iterations: given.iterations,
+    iterations,
     sleepMs: given.sleepTime,
     idleMs: given.idleTime,
     transfers: given.transfers ? undefined : false,
-    cudaGraph: given.cudaGraph,
-    spinWait: given.spinWait,
+    cudaGraph,
+    spinWait,
     percentiles: given.percentile,
-    endToEnd: given.endToEnd,
-    javascript: given.endToEnd && given.javascript,
+    endToEnd,
+    javascript: endToEnd && given.javascript,
     layers: given.layers ?? (exportProfile !== undefined || exportLayerInfo !== undefined ? true : undefined),
     outputs: exportOutput === undefined ? undefined : true,
   }
@@ -234,6 +211,12 @@ function percentiles(text: string, before: readonly number[] = []): number[] {
   return [...before, ...list(text).map(numberIn(0, 100))]
 }
 
+/** What is varied, and its values. */
+interface Sweep {
+  readonly of: 'batch' | 'streams'
+  readonly values: readonly number[]
+}
+
 function parseSweep(text: string): Sweep {
   const [of, values = ''] = text.split('=', 2)
   const numbers = list(values)
@@ -248,46 +231,23 @@ function told({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark): ob
 }
 
 function account(session: Session, benchmark: Benchmark): string {
-  const { throughput, queries, wallMs, warmUp, warnings, javascript, endToEnd, enqueue, backend } = benchmark
-  const stages: (readonly [string, Summary | undefined])[] = [
-    ['latency', benchmark.latency],
-    ...(benchmark.settings.transfers
-      ? ([
-          ['  copy in', benchmark.copyIn],
-          ['  compute', benchmark.compute],
-          ['  copy out', benchmark.copyOut],
-        ] as const)
-      : []),
-    ...(backend === 'tensorrt' ? ([['enqueue', enqueue]] as const) : []),
-    ['end to end', endToEnd],
-    ['infer', javascript?.infer],
-  ]
-  const measured = stages.filter((stage): stage is readonly [string, Summary] => stage[1] !== undefined)
+  const { throughput, queries, wallMs, warmUp, warnings, javascript } = benchmark
   const ranks = Object.keys(benchmark.latency.percentiles)
-  const rows = measured.map(([name, summary]) => [
-    name,
-    ...[
-      summary.median,
-      summary.mean,
-      summary.min,
-      summary.max,
-      ...ranks.map((rank) => summary.percentiles[rank] ?? Number.NaN),
-    ].map(ms),
-    summary.cv.toFixed(1),
-  ])
   const head = ['ms', 'median', 'mean', 'min', 'max', ...ranks.map((rank) => `p${rank}`), 'CV %']
+  const rows = stagesOf(benchmark).map(([name, { median, mean, min, max, percentiles, cv }]) => [
+    name,
+    ...[median, mean, min, max, ...ranks.map((rank) => percentiles[rank] ?? Number.NaN)].map(ms),
+    cv.toFixed(1),
+  ])
+  const lines = [
+    `${throughput.toFixed(1)} queries a second: ${counted(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
+    javascript && `JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`,
+    'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
+  ]
   return [
     factsText(session, benchmark),
     session.table(head, rows, { right: head.map((_, i) => i).slice(1) }),
-    [
-      `${throughput.toFixed(1)} queries a second: ${counted(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
-      ...(javascript === undefined
-        ? []
-        : [`JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`]),
-      'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
-    ]
-      .map((line) => session.prose(line))
-      .join('\n'),
+    lines.flatMap((line) => (line === undefined ? [] : session.prose(line))).join('\n'),
     ...layersText(session, benchmark),
     ...warnings.map(({ message }) =>
       session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:')),
@@ -295,35 +255,45 @@ function account(session: Session, benchmark: Benchmark): string {
   ].join('\n\n')
 }
 
+/** What was measured, by its name in the table. */
+function stagesOf(benchmark: Benchmark): (readonly [string, Summary])[] {
+  const { settings, backend, latency, copyIn, compute, copyOut, enqueue, endToEnd, javascript } = benchmark
+  const copies = settings.transfers || undefined
+  const stages: (readonly [string, Summary | undefined])[] = [
+    ['latency', latency],
+    ['  copy in', copies && copyIn],
+    ['  compute', copies && compute],
+    ['  copy out', copies && copyOut],
+    ['enqueue', backend === 'tensorrt' ? enqueue : undefined],
+    ['end to end', endToEnd],
+    ['infer', javascript?.infer],
+  ]
+  return stages.filter((stage): stage is readonly [string, Summary] => stage[1] !== undefined)
+}
+
 function factsText(session: Session, { runtime, backend, device, model, settings }: Benchmark): string {
   const { streams, depth, transfers, warmUpMs, durationMs, cudaGraph, spinWait, threads } = settings
+  const onGpu = [
+    `depth ${depth}`,
+    transfers ? 'transfers' : 'no transfers',
+    cudaGraph && 'CUDA graph',
+    spinWait && 'spinning',
+  ]
   const how = [
     counted(streams, 'stream'),
-    ...(backend === 'cpu'
-      ? []
-      : [
-          `depth ${depth}`,
-          transfers ? 'transfers' : 'no transfers',
-          ...(cudaGraph ? ['CUDA graph'] : []),
-          ...(spinWait ? ['spinning'] : []),
-        ]),
-    ...(threads ? ['a thread each'] : []),
+    ...(backend === 'cpu' ? [] : onGpu),
+    threads && 'a thread each',
     `warm-up ${warmUpMs} ms`,
     `at least ${durationMs / 1000} s`,
   ]
+  const { name } = device
+  const place = backend === 'cpu' ? `CPU${name === undefined ? '' : ` (${name})`}` : `${name ?? 'GPU'} ${device.index}`
+  const shapes = Object.entries(settings.shapes).map(([input, shape]) => `${input}:${dimsText(shape)}`)
   return session.fields([
     ['model', model],
-    [
-      'runs on',
-      `${runtime}, ${backend === 'cpu' ? `CPU${device.name === undefined ? '' : ` (${device.name})`}` : `${device.name ?? 'GPU'} ${device.index}`}`,
-    ],
-    [
-      'shapes',
-      Object.entries(settings.shapes)
-        .map(([name, shape]) => `${name}:${dimsText(shape)}`)
-        .join(', ') || undefined,
-    ],
-    ['measured', how.join(', ')],
+    ['runs on', `${runtime}, ${place}`],
+    ['shapes', shapes.join(', ') || undefined],
+    ['measured', how.filter(Boolean).join(', ')],
   ])
 }
 

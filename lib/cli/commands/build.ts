@@ -1,51 +1,39 @@
-import type { Command } from 'commander'
 import type { BuildInfo } from '../../plan/info.js'
-import {
-  type BuilderGiven,
-  builderOptions,
-  profileOf,
-  type ShapesGiven,
-  withBuilderOptions,
-  withShapeOptions,
-} from '../options/builder.js'
-import { tellBuild } from '../output/build-progress.js'
+import { newCommand } from '../command.js'
+import { builderFlags, builderOptions } from '../options/builder.js'
+import { profileOf, shapeFlags } from '../options/shapes.js'
 import { bytesText, counted, dimsText, durationText } from '../output/format.js'
-import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, newCommand, usageError } from '../parsing.js'
+import { tellBuild } from '../output/progress.js'
+import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
-
-type BuildGiven = BuilderGiven & ShapesGiven & ForceGiven & { readonly output: string }
 
 const example = `model.onnx --fp16 --output model.plan
 model.onnx --min-shapes images:1x3x224x224 --opt-shapes images:8x3x224x224 \\
       --max-shapes images:32x3x224x224 --output model.plan`
 
 /** `trt build`: {@link Builder.build}, and {@link Plan.save}. */
-export function command(session: Session): Command {
-  const build = newCommand(session, 'build', example)
-    .argument('<model>', 'an ONNX file')
-    .requiredOption('-o, --output <FILE>', 'where the plan is saved, and its sidecar beside it')
-  return action(
-    withForce(withBuilderOptions(withShapeOptions(build))),
-    session,
-    async (given: BuildGiven, model: string) => {
-      const shapes = profileOf(given)
-      const { output, plugin = [], timingCache, force } = given
-      await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, usageError(build))
-      const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
-      await using builder = new Builder(builderOptions(given))
-      const { signal } = session
-      const plan = await builder.build(model, {
-        shapes,
-        signal,
-        onProgress: tellBuild(progress),
-      })
-      await plan.save(output, { signal, overwrite: force === true })
-      const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
-      session.result(facts, () => account(session, output, plan.bytes.length, plan.info))
-    },
-  )
-}
+export const command = newCommand('build', {
+  example,
+  arguments: { '<model>': 'an ONNX file' },
+  flags: {
+    '-o, --output <FILE>': { required: 'where the plan is saved, and its sidecar beside it' },
+    ...shapeFlags,
+    ...builderFlags,
+    ...forceFlag,
+  },
+  run: async ({ given, session, refuse }, model: string) => {
+    const shapes = profileOf(given)
+    const { output, plugin = [], timingCache, force } = given
+    await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, refuse)
+    const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
+    await using builder = new Builder(builderOptions(given))
+    const { signal } = session
+    const plan = await builder.build(model, { shapes, signal, onProgress: tellBuild(progress) })
+    await plan.save(output, { signal, overwrite: force === true })
+    const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
+    session.result(facts, () => account(session, output, plan.bytes.length, plan.info))
+  },
+})
 
 function account(session: Session, path: string, bytes: number, info: BuildInfo): string {
   const { library, gpu, settings, buildMs, network, conversion } = info

@@ -1,66 +1,50 @@
-import type { Command } from 'commander'
 import type { Engine } from '../../engine.js'
 import type { CalibrationData, Comparison } from '../../quantization/index.js'
+import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
-import { type DataGiven, dataOf, withDataOptions, withPreset } from '../options/data.js'
-import { type EngineGiven, engineOptions, withEngineOptions } from '../options/engine.js'
-import { type ShapesGiven, shapesOf, withShapeOptions } from '../options/builder.js'
-import { openingShapes } from '../options/opening.js'
-import { tellBuild } from '../output/build-progress.js'
+import { type Flags, type Given, givenFlags, numberIn, type Refuse, whole } from '../flags.js'
+import { dataFlags, type DataGiven, dataOf, withPreset } from '../options/data.js'
+import { engineFlags, loadEngine, openingShapes } from '../options/engine.js'
+import { shapeFlags, shapesOf } from '../options/shapes.js'
 import { counted } from '../output/format.js'
-import { action, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface CompareGiven extends EngineGiven, ShapesGiven, DataGiven {
-  readonly random?: number | undefined
-  readonly layers?: true | undefined
-  readonly minCosine: number
-  readonly minPsnr?: number | undefined
-  readonly maxAbsolute?: number | undefined
-}
+const flags = {
+  '--random <N>': ['so many batches of random numbers from -1 to 1 instead of --data; 1 unless given', whole(1)],
+  '--layers': 'of ONNX files: every value that both compute under one name',
+  '--min-cosine <C>': ['exit with 3 where an output has less', numberIn(-1, 1), 0.99],
+  '--min-psnr <DB>': ['exit with 3 where an output has less', numberIn(0, Infinity)],
+  '--max-absolute <D>': ['exit with 3 where a value differs by more', numberIn(0, Infinity)],
+  ...engineFlags,
+  ...shapeFlags,
+  ...dataFlags,
+} as const satisfies Flags
+
+type CompareGiven = Omit<Given<typeof flags>, 'preset'> & DataGiven
 
 /** `trt compare`: {@link compare} of `node-tensorrt/quantization`, held against a tolerance. */
-export function command(session: Session): Command {
-  const compare = newCommand(session, 'compare', 'model.onnx model-int8.onnx --data photos/ --preset imagenet')
-    .argument('<reference>', 'a plan or an ONNX file')
-    .argument('<other>', 'the one that is held against it')
-    .option(
-      '--random <N>',
-      'so many batches of random numbers from -1 to 1 instead of --data; 1 unless given',
-      whole(1),
-    )
-    .option('--layers', 'of ONNX files: every value that both compute under one name')
-    .option('--min-cosine <C>', 'exit with 3 where an output has less', numberIn(-1, 1), 0.99)
-    .option('--min-psnr <DB>', 'exit with 3 where an output has less', numberIn(0, Infinity))
-    .option('--max-absolute <D>', 'exit with 3 where a value differs by more', numberIn(0, Infinity))
-  return action(
-    withDataOptions(withShapeOptions(withEngineOptions(compare))),
-    session,
-    async (asked: CompareGiven, first: string, second: string) => {
-      const refuse = (message: string): never => compare.error(`error: ${message}`, { exitCode: exitCodes.usage })
-      refuseIdle(asked, refuse)
-      const given = await withPreset(asked, refuse)
-      const found = given.layers
-        ? await byLayer(given, first, second, session)
-        : await byOutput(given, first, second, session)
-      const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, given).length > 0)
-      session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
-      for (const [name, difference] of beyond)
-        session.warn(`beyond the tolerance: ${name}, ${whyBeyond(difference, given).join(', ')}`)
-      return beyond.length > 0 ? exitCodes.unmet : exitCodes.done
-    },
-  )
-}
+export const command = newCommand('compare', {
+  example: 'model.onnx model-int8.onnx --data photos/ --preset imagenet',
+  arguments: { '<reference>': 'a plan or an ONNX file', '<other>': 'the one that is held against it' },
+  flags,
+  run: async ({ given: asked, session, refuse }, first: string, second: string) => {
+    refuseIdle(asked, refuse)
+    const given = await withPreset(asked, refuse)
+    const found = await (given.layers ? byLayer : byOutput)(given, first, second, session)
+    const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, given).length > 0)
+    session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
+    for (const [name, difference] of beyond)
+      session.warn(`beyond the tolerance: ${name}, ${whyBeyond(difference, given).join(', ')}`)
+    return beyond.length > 0 ? exitCodes.unmet : exitCodes.done
+  },
+})
 
 /** What would have no effect. */
-function refuseIdle(given: CompareGiven, refuse: (message: string) => never): void {
+function refuseIdle(given: CompareGiven, refuse: Refuse): void {
   const { data, random, layers, backend, device, tensorrt } = given
   if (data !== undefined && random !== undefined) refuse('--random stands for --data: give one of them')
-  if (data === undefined) {
-    const idle = (['preset', 'batch', 'maxBatches'] as const).find((name) => given[name] !== undefined)
-    if (idle !== undefined)
-      refuse(`--${idle === 'maxBatches' ? 'max-batches' : idle} is of --data, which was not given`)
-  }
+  const [idle] = data === undefined ? givenFlags(given, ['--preset', '--batch', '--max-batches']) : []
+  if (idle !== undefined) refuse(`${idle} is of --data, which was not given`)
   if (layers && ((backend !== undefined && backend !== 'cpu') || device !== undefined || tensorrt !== undefined))
     refuse('--layers compares on the CPU: leave out --backend, --device and --tensorrt')
 }
@@ -70,7 +54,8 @@ async function byOutput(given: CompareGiven, first: string, second: string, sess
   await using a = await opened(given, first, session)
   await using b = await opened(given, second, session)
   const data = await dataFor(given, a, session)
-  return await compare(asCompared(a, first), asCompared(b, second), data, { signal: session.signal, ...mostOf(given) })
+  const { maxBatches } = given
+  return await compare(asCompared(a, first), asCompared(b, second), data, { signal: session.signal, maxBatches })
 }
 
 /**
@@ -85,27 +70,15 @@ async function byLayer(given: CompareGiven, first: string, second: string, sessi
   const { compareLayers } = await import('../../quantization/index.js')
   await using engine = await opened({ ...given, backend: 'cpu' }, first, session)
   const data = await dataFor(given, engine, session)
-  return await compareLayers(first, second, data, { signal: session.signal, ...mostOf(given) })
-}
-
-function mostOf({ maxBatches }: CompareGiven): { readonly maxBatches?: number | undefined } {
-  return maxBatches === undefined ? {} : { maxBatches }
+  return await compareLayers(first, second, data, { signal: session.signal, maxBatches: given.maxBatches })
 }
 
 async function opened(given: CompareGiven, path: string, session: Session): Promise<Engine> {
-  const { Engine } = await import('../../engine.js')
-  const shapes = await openingShapes(path, given)
-  const onProgress = tellBuild(session.progress())
-  return Engine.load(path, {
-    ...engineOptions(given),
-    shapes,
-    onProgress,
-    signal: session.signal,
-  })
+  return loadEngine(path, given, session, { shapes: await openingShapes(path, given) })
 }
 
 async function dataFor(given: CompareGiven, engine: Engine, session: Session): Promise<CalibrationData> {
-  const inputs = engine.inputNames.map((name) => engine.inputs[name] as NonNullable<(typeof engine.inputs)[string]>)
+  const inputs = engine.inputNames.map((name) => engine.inputs[name]!)
   const data = await dataOf(given, inputs, session)
   if (data !== undefined) return data
   const { randomInputs } = await import('../../benchmark/index.js')

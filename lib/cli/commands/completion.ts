@@ -1,7 +1,6 @@
 import { Argument, Command } from 'commander'
-import type { CommandFiles } from '../command.js'
+import { action, type CommandFiles, configured } from '../command.js'
 import { completionScript, type Shell, type ShellCommand, shells } from '../completion.js'
-import { action, configured } from '../parsing.js'
 import type { Session } from '../session.js'
 import { aliases, type CommandName, summaries } from '../summaries.js'
 
@@ -12,8 +11,8 @@ export function command(session: Session, all: CommandFiles): Command {
     .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', `\nExample:\n  source <(${session.name} completion bash)`)
-  return action(completion, session, async (_options: object, shell: Shell) => {
-    const script = completionScript(shell, session.name, await described(session, all))
+  return action(completion, session, async (_options, shell) => {
+    const script = completionScript(shell as Shell, session.name, await described(session, all))
     session.result({ shell, script }, () => script.trimEnd())
   })
 }

@@ -1,71 +1,51 @@
 import { dirname } from 'node:path'
-import type { Command } from 'commander'
 import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
-import {
-  type DataGiven,
-  dataFilesOf,
-  dataOf,
-  inputsOf,
-  presetFileOf,
-  withDataOptions,
-  withPreset,
-} from '../options/data.js'
+import { newCommand } from '../command.js'
+import { type Flags, type Given, givenFlags, list, numberIn, type Refuse, whole } from '../flags.js'
+import { dataFilesOf, dataFlags, type DataGiven, dataOf, inputsOf, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, type Field } from '../output/format.js'
-import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, list, numberIn, newCommand, usageError, whole } from '../parsing.js'
+import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-interface ConvertGiven extends DataGiven, ForceGiven {
-  readonly output: string
-  readonly fp16?: true | undefined
-  readonly bf16?: true | undefined
-  readonly opset?: number | undefined
-  readonly openSizes?: true | undefined
-  readonly keepBatch?: true | undefined
-  readonly keep?: readonly string[] | undefined
-  readonly keepOperators?: readonly string[] | undefined
-  readonly keepIo: boolean
-  readonly initMax?: number | undefined
-  readonly dataMax?: number | undefined
-  readonly maxReductionDepth?: number | undefined
-  readonly externalData?: true | undefined
-}
+const flags = {
+  '-o, --output <FILE>': { required: 'where the model is written' },
+  '--fp16': 'float32 becomes float16, but for what would lose by it',
+  '--bf16': 'float32 becomes bfloat16',
+  '--opset <N>': ["a newer version of ONNX's operators", whole(1)],
+  '--open-sizes': 'pictures of any size and number where the model fixes them, and no node of it holds a size',
+  '--keep-batch': 'with --open-sizes: the number of pictures stays as it is',
+  '--keep <NAMES>': ['nodes that stay in float32', list],
+  '--keep-operators <NAMES>': ['operators that do', list],
+  '--no-keep-io': 'inputs and outputs are converted too',
+  '--init-max <N>': ['a node with a stored number beyond it stays in float32', numberIn(0, Infinity)],
+  '--data-max <N>': [
+    'a node whose values go beyond it in --data stays in float32; 512 unless given',
+    numberIn(0, Infinity),
+  ],
+  '--max-reduction-depth <N>': ['a node that adds up more products stays in float32', whole(1)],
+  '--external-data': 'weights go into a file beside the model',
+  ...dataFlags,
+  ...forceFlag,
+} as const satisfies Flags
+
+type ConvertGiven = Omit<Given<typeof flags>, 'preset'> & DataGiven
 
 /**
  * `trt convert`: `convertPrecision`, `withOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
  * values are measured first, by a `Calibrator` of `node-tensorrt/quantization`.
  */
-export function command(session: Session): Command {
-  const convert = newCommand(session, 'convert', 'model.onnx --fp16 --output model-fp16.onnx')
-    .argument('<model>', 'an ONNX file')
-    .requiredOption('-o, --output <FILE>', 'where the model is written')
-    .option('--fp16', 'float32 becomes float16, but for what would lose by it')
-    .option('--bf16', 'float32 becomes bfloat16')
-    .option('--opset <N>', "a newer version of ONNX's operators", whole(1))
-    .option(
-      '--open-sizes',
-      'pictures of any size and number where the model fixes them, and no node of it holds a size',
-    )
-    .option('--keep-batch', 'with --open-sizes: the number of pictures stays as it is')
-    .option('--keep <NAMES>', 'nodes that stay in float32', list)
-    .option('--keep-operators <NAMES>', 'operators that do', list)
-    .option('--no-keep-io', 'inputs and outputs are converted too')
-    .option('--init-max <N>', 'a node with a stored number beyond it stays in float32', numberIn(0, Infinity))
-    .option(
-      '--data-max <N>',
-      'a node whose values go beyond it in --data stays in float32; 512 unless given',
-      numberIn(0, Infinity),
-    )
-    .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
-    .option('--external-data', 'weights go into a file beside the model')
-  return action(withForce(withDataOptions(convert)), session, async (asked: ConvertGiven, path: string) => {
+export const command = newCommand('convert', {
+  example: 'model.onnx --fp16 --output model-fp16.onnx',
+  arguments: { '<model>': 'an ONNX file' },
+  flags,
+  run: async ({ given: asked, session, refuse }, path: string) => {
     const { output, keep, keepOperators, force } = asked
-    refuseIdle(asked, usageError(convert))
-    const given = await withPreset(asked, usageError(convert))
-    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked)]
-    await refuseOutputs({ models: [path], inputs, onnx: output, force }, usageError(convert))
+    refuseIdle(asked, refuse)
+    const given = await withPreset(asked, refuse)
+    const inputs = await dataFilesOf(asked)
+    await refuseOutputs({ models: [path], inputs, onnx: output, force }, refuse)
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
@@ -74,7 +54,9 @@ export function command(session: Session): Command {
     await onnx.loadExternalData(read, dirname(path))
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
     const ranges = await measured(path, read, given, session)
-    const { model, report } = await converted(await opened(await raised(read, given.opset), given), given, ranges)
+    const raised = given.opset === undefined ? read : onnx.withOpset(read, given.opset)
+    const opened = given.openSizes ? onnx.openSizes(raised, { batch: !given.keepBatch }) : raised
+    const { model, report } = await converted(opened, given, ranges)
     await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
     const { opset, inputs: saved } = onnx.inspectModel(model)
     const sizes = given.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
@@ -82,43 +64,22 @@ export function command(session: Session): Command {
     session.result({ model: output, opset, ...sizes, ...report }, () =>
       account(session, output, report, sizes?.inputs, isMeasured),
     )
-  })
-}
+  },
+})
 
 /** What cannot be together, and what would have no effect. */
-function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): void {
-  const { fp16, bf16, opset, openSizes, keepBatch, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
+function refuseIdle(given: ConvertGiven, refuse: Refuse): void {
+  const { fp16, bf16, opset, openSizes, keepBatch, data } = given
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
   if (keepBatch && !openSizes) refuse('--keep-batch says what --open-sizes leaves as it is, and that was not given')
-  const { data, dataMax, preset, batch, maxBatches } = given
-  const ofData = { '--data-max': dataMax, '--preset': preset, '--batch': batch, '--max-batches': maxBatches }
-  const alone = Object.entries(ofData).find(([, value]) => value !== undefined && data === undefined)
-  if (alone !== undefined) refuse(`${alone[0]} needs --data, which values are measured on`)
+  const [alone] = data === undefined ? givenFlags(given, ['--data-max', '--preset', '--batch', '--max-batches']) : []
+  if (alone !== undefined) refuse(`${alone} needs --data, which values are measured on`)
   if (fp16 || bf16) return
   if (opset === undefined && !openSizes)
     refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
-  const ofPrecision = {
-    '--keep': keep,
-    '--keep-operators': keepOperators,
-    '--no-keep-io': keepIo ? undefined : true,
-    '--init-max': initMax,
-    '--data': data,
-    '--max-reduction-depth': maxReductionDepth,
-  }
-  const idle = Object.entries(ofPrecision).find(([, value]) => value !== undefined)
-  if (idle !== undefined) refuse(`${idle[0]} says what --fp16 or --bf16 leaves as it is, and neither was given`)
-}
-
-async function raised(model: ModelProto, opset: number | undefined): Promise<ModelProto> {
-  if (opset === undefined) return model
-  const { withOpset } = await import('../../onnx/index.js')
-  return withOpset(model, opset)
-}
-
-async function opened(model: ModelProto, { openSizes: isWanted, keepBatch }: ConvertGiven): Promise<ModelProto> {
-  if (!isWanted) return model
-  const { openSizes } = await import('../../onnx/index.js')
-  return openSizes(model, { batch: !keepBatch })
+  const ofPrecision = ['--keep', '--keep-operators', '--no-keep-io', '--init-max', '--data', '--max-reduction-depth']
+  const [idle] = givenFlags(given, ofPrecision)
+  if (idle !== undefined) refuse(`${idle} says what --fp16 or --bf16 leaves as it is, and neither was given`)
 }
 
 /** The ranges of the model's values on the data that is given. */

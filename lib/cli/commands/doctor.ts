@@ -1,15 +1,9 @@
-import type { Command } from 'commander'
 import type { Capabilities, RunCheck, TensorRTLibrary } from '../../capabilities.js'
 import { TensorRTError } from '../../errors.js'
+import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { bytesText } from '../output/format.js'
-import { action, choice, newCommand } from '../parsing.js'
 import type { Session } from '../session.js'
-
-interface DoctorGiven {
-  readonly tensorrt?: string | undefined
-  readonly require?: readonly Ability[] | undefined
-}
 
 type Ability = keyof typeof abilities
 
@@ -33,11 +27,13 @@ const meanings: Readonly<Record<Ability, string>> = {
  * `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded.
  * With `--require run` it is a health check of a container.
  */
-export function command(session: Session): Command {
-  const doctor = newCommand(session, 'doctor', '--require build')
-    .option('--tensorrt <PATH>', 'look at this TensorRT library or folder only')
-    .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
-  return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
+export const command = newCommand('doctor', {
+  example: '--require build',
+  flags: {
+    '--tensorrt <PATH>': 'look at this TensorRT library or folder only',
+    '--require <WHAT...>': ['exit with 3 unless the machine has it', Object.keys(abilities) as Ability[]],
+  },
+  run: async ({ given: { tensorrt, require = [] }, session }) => {
     const { capabilities } = await import('../../capabilities.js')
     const [machine, video] = await Promise.all([capabilities({ run: true, tensorrt }), videoPrograms()])
     const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }
@@ -48,8 +44,8 @@ export function command(session: Session): Command {
       session.warn(`required, and not here: ${meanings[each]}${why === undefined ? '' : `: ${why}`}`)
     }
     return lacking.length > 0 ? exitCodes.unmet : exitCodes.done
-  })
-}
+  },
+})
 
 /** The programs that read and write videos, or why there are none. */
 type VideoPrograms =

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { configured } from '../parsing.js'
+import { configured } from '../command.js'
 import type { Session } from '../session.js'
 import { summaries } from '../summaries.js'
 

@@ -1,48 +1,42 @@
 import { extname } from 'node:path'
-import type { Command } from 'commander'
 import type { NamedShapes } from '../../backend/backend.js'
-import type { EngineLayers } from '../../benchmark/types.js'
-import type { TensorInfos } from '../../engine/declaration.js'
+import { isThere, saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
-import type { NetworkInfo } from '../../plan/network.js'
-import { moreShapes, type NamedDims } from '../options/shapes.js'
-import { bytesText, countText, counted, dimsText, durationText, percentText, slowestLayers } from '../output/format.js'
-import { isThere } from '../../base/files.js'
-import { isBuilt } from '../options/opening.js'
-import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, list, newCommand, usageError, whole } from '../parsing.js'
+import { newCommand } from '../command.js'
+import { type Flags, type Given, list, whole } from '../flags.js'
+import { isBuilt, placeFlags } from '../options/engine.js'
+import { parseShapes } from '../options/shapes.js'
+import { bytesText, countText, counted, dimsText, durationText } from '../output/format.js'
+import { layersText } from '../output/layers.js'
+import type { Row } from '../output/table.js'
+import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-interface InspectGiven extends ForceGiven {
-  readonly draw?: string | undefined
-  readonly around?: readonly string[] | undefined
-  readonly depth?: number | undefined
-  readonly layers?: true | undefined
-  readonly shapes?: NamedDims | undefined
-  readonly tensorrt?: string | undefined
-  readonly device?: number | undefined
-}
+const flags = {
+  '--shapes <SHAPES>': [
+    'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
+    parseShapes,
+  ],
+  '--layers': 'of a plan: open it and time its layers, which needs a GPU',
+  '--draw <FILE>': 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz',
+  '--around <NAMES>': ['draw only what is near these nodes or values', list],
+  '--depth <N>': ['how many steps from them (3)', whole(0)],
+  ...placeFlags,
+  ...forceFlag,
+} as const satisfies Flags
+
+type InspectGiven = Given<typeof flags>
 
 /** `trt inspect`: `inspect` and `drawLayers` of `node-tensorrt`, and `drawModel` of `node-tensorrt/onnx`. */
-export function command(session: Session): Command {
-  const inspect = newCommand(session, 'inspect', 'model.onnx --draw model.svg\nmodel.plan --layers')
-    .argument('<model>', 'an ONNX file or a plan')
-    .option(
-      '--shapes <SHAPES>',
-      'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
-      moreShapes,
-    )
-    .option('--layers', 'of a plan: open it and time its layers, which needs a GPU')
-    .option('--draw <FILE>', 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz')
-    .option('--around <NAMES>', 'draw only what is near these nodes or values', list)
-    .option('--depth <N>', 'how many steps from them (3)', whole(0))
-    .option('--device <N>', 'the number of the GPU', whole(0))
-    .option('--tensorrt <PATH>', 'a TensorRT library, or the folder that has it')
-  return action(withForce(inspect), session, async (given: InspectGiven, path: string) => {
+export const command = newCommand('inspect', {
+  example: 'model.onnx --draw model.svg\nmodel.plan --layers',
+  arguments: { '<model>': 'an ONNX file or a plan' },
+  flags,
+  run: async ({ given, session, refuse }, path: string) => {
     const { tensorrt, device, shapes, layers, draw } = given
+    const { signal } = session
     const format = draw === undefined ? undefined : formatOf(draw)
-    const refuse = usageError(inspect)
     const built = await isBuilt(path)
     if (built && shapes !== undefined)
       refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
@@ -50,13 +44,13 @@ export function command(session: Session): Command {
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
     await refuseOutputs({ models: [path], outputs: [draw], force: given.force }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
-    const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal: session.signal })
+    const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal })
     if (draw !== undefined && format !== undefined)
-      await drawTo(session, draw, { ...given, path, kind: found.kind, format })
+      await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, given, signal))
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
     if (draw !== undefined) session.note(`drawn to ${draw}`)
-  })
-}
+  },
+})
 
 type Format = 'svg' | 'dot'
 
@@ -70,44 +64,21 @@ function formatOf(file: string): Format {
   )
 }
 
-async function drawTo(
-  session: Session,
-  target: string,
-  drawing: InspectGiven & { readonly path: string; readonly kind: 'model' | 'plan'; readonly format: Format },
-): Promise<void> {
-  const { saveText } = await import('../../base/files.js')
-  await saveText(target, drawing.kind === 'plan' ? await layersDrawn(session, drawing) : await modelDrawn(drawing))
-}
-
-async function modelDrawn({
-  path,
-  format,
-  around,
-  depth,
-  shapes,
-}: InspectGiven & { readonly path: string; readonly format: Format }): Promise<string> {
+async function modelDrawn(path: string, format: Format, { around, depth, shapes }: InspectGiven): Promise<string> {
   const { drawModel, readModel } = await import('../../onnx/index.js')
-  return drawModel(await readModel(path), {
-    format,
-    around,
-    depth,
-    shapes,
-  })
+  return drawModel(await readModel(path), { format, around, depth, shapes })
 }
 
 /** The layers of a built plan, which only an engine tells. */
 async function layersDrawn(
-  { signal }: Session,
-  { path, format, tensorrt, device }: InspectGiven & { readonly path: string; readonly format: Format },
+  path: string,
+  format: Format,
+  { tensorrt, device }: InspectGiven,
+  signal: AbortSignal,
 ): Promise<string> {
   const { drawLayers } = await import('../../benchmark/layer-drawing.js')
   const { Engine } = await import('../../engine.js')
-  await using engine = await Engine.load(path, {
-    backend: 'tensorrt',
-    tensorrt,
-    device,
-    signal,
-  })
+  await using engine = await Engine.load(path, { backend: 'tensorrt', tensorrt, device, signal })
   const { document } = await engine.layers({ iterations: 1, signal })
   return await drawLayers(document, { format })
 }
@@ -151,16 +122,9 @@ function modelText(session: Session, found: ModelInspection): string {
     ['other files', externalFiles.join('\n') || undefined],
     ['TensorRT', verdictText(tensorrt)],
   ])
-  const ends = [
-    ...inputs.map((value) => ['input', value] as const),
-    ...outputs.map((value) => ['output', value] as const),
-  ]
   return [
     fields,
-    session.table(
-      ['', 'name', 'type', 'shape'],
-      ends.map(([end, { name, kind, dtype, shape }]) => [end, name, kind === 'tensor' ? dtype : kind, dimsText(shape)]),
-    ),
+    endsTable(session, inputs, outputs),
     session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators), { right: [1] }),
   ].join('\n\n')
 }
@@ -188,21 +152,17 @@ function planText(session: Session, found: PlanInspection): string {
     ['weights', info.network && `${bytesText(info.network.weightBytes)}, before TensorRT chose their types`],
     ['opened', engine && (opened?.description ?? `not here: ${(engine as { reason: string }).reason}`)],
   ])
-  const ends = info.network === undefined ? opened && endsOf(opened.inputs, opened.outputs) : networkEnds(info.network)
-  return [
-    fields,
-    ...(ends === undefined ? [] : [session.table(['', 'name', 'type', 'shape'], ends)]),
-    ...(info.network === undefined
-      ? []
-      : [
-          session.table(
-            ['layers of the network', 'times'],
-            Object.entries(info.network.layerTypes).map(([type, count]) => [type, count ?? 0]),
-            { right: [1] },
-          ),
-        ]),
-    ...(opened?.layers === undefined ? [] : [layersText(session, opened.layers)]),
-  ].join('\n\n')
+  const { network } = info
+  const parts = [fields]
+  if (network === undefined && opened)
+    parts.push(endsTable(session, Object.values(opened.inputs), Object.values(opened.outputs)))
+  if (network !== undefined) {
+    const types = Object.entries(network.layerTypes).map(([type, count]) => [type, count ?? 0])
+    parts.push(endsTable(session, network.inputs, network.outputs))
+    parts.push(session.table(['layers of the network', 'times'], types, { right: [1] }))
+  }
+  if (opened?.layers !== undefined) parts.push(layersText(session, opened.layers, 'precision'))
+  return parts.join('\n\n')
 }
 
 function settingsText(settings: object): string {
@@ -228,29 +188,22 @@ function profileText(profile: readonly NamedShapes[], i: number): string {
   return `${i}: ${ranges.join(', ') || 'static shapes'}`
 }
 
-function networkEnds({ inputs, outputs }: NetworkInfo): string[][] {
-  const row =
-    (end: string) =>
-    ({ name, dtype, shape }: NetworkInfo['inputs'][number]) => [end, name, dtype, dimsText(shape)]
-  return [...inputs.map(row('input')), ...outputs.map(row('output'))]
+/** A tensor, or a value of a model that may be none. */
+interface End {
+  readonly name: string
+  readonly kind?: string | undefined
+  readonly dtype?: string | undefined
+  readonly shape?: Parameters<typeof dimsText>[0]
 }
 
-function endsOf(inputs: TensorInfos, outputs: TensorInfos): string[][] {
-  const rows = (end: string, infos: TensorInfos) =>
-    Object.entries(infos).map(([name, { dtype, shape }]) => [end, name, dtype, dimsText(shape)])
-  return [...rows('input', inputs), ...rows('output', outputs)]
-}
-
-function layersText(session: Session, found: EngineLayers): string {
-  const shares = found.precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
-  const rows = slowestLayers(found).map(({ name, precision, medianMs, timeShare }) => [
-    name,
-    precision,
-    medianMs.toFixed(3),
-    percentText(timeShare),
-  ])
-  return [
-    session.table(['precision', 'layers', 'of the time'], shares, { right: [2] }),
-    session.table(['slowest layers', 'precision', 'median ms', 'share'], rows, { right: [2, 3] }),
-  ].join('\n\n')
+/** Inputs and outputs, a row each. */
+function endsTable(session: Session, inputs: readonly End[], outputs: readonly End[]): string {
+  const rows = (end: string, values: readonly End[]): Row[] =>
+    values.map(({ name, kind = 'tensor', dtype = '', shape }) => [
+      end,
+      name,
+      kind === 'tensor' ? dtype : kind,
+      dimsText(shape),
+    ])
+  return session.table(['', 'name', 'type', 'shape'], [...rows('input', inputs), ...rows('output', outputs)])
 }

@@ -1,40 +1,28 @@
-import type { Command } from 'commander'
 import { saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
-import type {
-  QuantizationProgress,
-  QuantizationReport,
-  QuantizeOptions,
-  QuantizedModel,
-} from '../../quantization/index.js'
-import {
-  dataFilesOf,
-  type DataGiven,
-  dataOf,
-  inputsOf,
-  presetFileOf,
-  withDataOptions,
-  withPreset,
-} from '../options/data.js'
+import type { QuantizationProgress, QuantizationReport, QuantizedModel } from '../../quantization/index.js'
+import { newCommand } from '../command.js'
+import { drawingFile, type Flags, list, numberIn, whole } from '../flags.js'
+import { dataFilesOf, dataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
-import type { Progress } from '../output/progress.js'
-import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, choice, drawingFile, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
+import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-interface QuantizeGiven extends DataGiven, ForceGiven {
-  readonly output: string
-  readonly algorithm?: 'minmax' | 'entropy' | 'percentile' | 'mse' | undefined
-  readonly percentile?: number | undefined
-  readonly calibration?: string | undefined
-  readonly exclude?: readonly string[] | undefined
-  readonly excludeOperators?: readonly string[] | undefined
-  readonly weights?: 'int8' | 'float32' | undefined
-  readonly minCosine?: number | undefined
-  readonly plot?: string | undefined
-  readonly threads?: number | undefined
-}
+const flags = {
+  '-o, --output <FILE>': { required: 'where the model is written' },
+  '--algorithm <NAME>': ['how ranges are found; mse unless given', ['minmax', 'entropy', 'percentile', 'mse']],
+  '--percentile <P>': ['of percentile: what share of the magnitudes INT8 holds', numberIn(0, 100)],
+  '--calibration <FILE>': 'keeps what was measured; used again where model, data and algorithm are the same',
+  '--exclude <NAMES>': ['nodes that stay in floating point', list],
+  '--exclude-operators <NAMES>': ['operators that do', list],
+  '--weights <HOW>': ['how weights are stored; int8 unless given', ['int8', 'float32']],
+  '--min-cosine <C>': ['leave as few layers in floating point as it takes for this', numberIn(0, 1)],
+  '--plot <FILE>': ['write the ranges as a picture (SVG)', drawingFile],
+  '--threads <N>': ['how many threads the CPU runs the model with', whole(1)],
+  ...dataFlags,
+  ...forceFlag,
+} as const satisfies Flags
 
 const stages: Readonly<Record<QuantizationProgress['stage'], string>> = {
   calibrating: 'measuring ranges',
@@ -43,77 +31,45 @@ const stages: Readonly<Record<QuantizationProgress['stage'], string>> = {
 }
 
 /** `trt quantize`: {@link quantize} of `node-tensorrt/quantization`. */
-export function command(session: Session): Command {
-  const command = newCommand(
-    session,
-    'quantize',
-    'model.onnx --data photos/ --preset imagenet --output model-int8.onnx',
-  )
-    .argument('<model>', 'an ONNX file')
-    .requiredOption('-o, --output <FILE>', 'where the model is written')
-    .addOption(
-      choice('--algorithm <NAME>', 'how ranges are found; mse unless given', [
-        'minmax',
-        'entropy',
-        'percentile',
-        'mse',
-      ]),
-    )
-    .option('--percentile <P>', 'of percentile: what share of the magnitudes INT8 holds', numberIn(0, 100))
-    .option('--calibration <FILE>', 'keeps what was measured; used again where model, data and algorithm are the same')
-    .option('--exclude <NAMES>', 'nodes that stay in floating point', list)
-    .option('--exclude-operators <NAMES>', 'operators that do', list)
-    .addOption(choice('--weights <HOW>', 'how weights are stored; int8 unless given', ['int8', 'float32']))
-    .option('--min-cosine <C>', 'leave as few layers in floating point as it takes for this', numberIn(0, 1))
-    .option('--plot <FILE>', 'write the ranges as a picture (SVG)', drawingFile)
-    .option('--threads <N>', 'how many threads the CPU runs the model with', whole(1))
-  return action(withForce(withDataOptions(command)), session, async (asked: QuantizeGiven, path: string) => {
-    const given = await withPreset(asked, usageError(command))
+export const command = newCommand('quantize', {
+  example: 'model.onnx --data photos/ --preset imagenet --output model-int8.onnx',
+  arguments: { '<model>': 'an ONNX file' },
+  flags,
+  run: async ({ given: asked, session, refuse }, path: string) => {
+    const given = await withPreset(asked, refuse)
     const { output, plot, calibration: cache, force } = given
-    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked)]
-    await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, usageError(command))
-    const { externalFiles, readModel } = await import('../../onnx/index.js')
-    const model = await readModel(path)
-    const { exclude, excludeOperators } = given
-    await refuseUnknownNodes(model, {
-      names: ['--exclude', exclude],
-      operators: ['--exclude-operators', excludeOperators],
-    })
-    const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
+    const inputs = await dataFilesOf(asked)
+    await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, refuse)
+    const onnx = await import('../../onnx/index.js')
+    const model = await onnx.readModel(path)
+    const { exclude: names, excludeOperators: operators } = given
+    await refuseUnknownNodes(model, { names: ['--exclude', names], operators: ['--exclude-operators', operators] })
+    const data = await dataOf(given, inputsOf(model, onnx), session)
     if (data === undefined)
       throw new TensorRTError(
         'ERR_TRT_CALIBRATION',
         'Expected --data, what the ranges are measured on, but received none: random numbers would give wrong ranges',
       )
     const { Calibrator, quantize, plotReport } = await import('../../quantization/index.js')
-    const { algorithm, percentile, maxBatches } = given
+    const { algorithm, percentile, maxBatches, weights, minCosine, threads } = given
     const calibrator = new Calibrator(data, { algorithm, percentile, maxBatches, cache })
-    const quantized = await quantize(path, calibrator, optionsOf(given, session))
+    const { signal } = session
+    const progress = session.progress()
+    const quantized = await quantize(path, calibrator, {
+      exclude: { names, operators },
+      weights,
+      keep: minCosine === undefined ? undefined : { cosine: minCosine },
+      threads,
+      onProgress: ({ stage, batches }) => progress.update(0, 0, stages[stage], counted(batches, 'batch', 'batches')),
+      signal,
+    })
     // weights that came in files of their own go into one again
-    const externalData = externalFiles(model).length > 0 ? true : 'auto'
-    await quantized.save(output, { signal: session.signal, externalData, overwrite: force === true })
+    const externalData = onnx.externalFiles(model).length > 0 ? true : 'auto'
+    await quantized.save(output, { signal, externalData, overwrite: force === true })
     if (plot !== undefined) await saveText(plot, plotReport(quantized.report))
     session.result({ model: output, report: quantized.report }, () => account(session, output, quantized))
-  })
-}
-
-function optionsOf(
-  { exclude: names, excludeOperators: operators, weights, minCosine, threads }: QuantizeGiven,
-  session: Session,
-): QuantizeOptions {
-  return {
-    exclude: { ...(names && { names }), ...(operators && { operators }) },
-    weights,
-    ...(minCosine !== undefined && { keep: { cosine: minCosine } }),
-    threads,
-    onProgress: tell(session.progress()),
-    signal: session.signal,
-  }
-}
-
-function tell(progress: Progress): (told: QuantizationProgress) => void {
-  return ({ stage, batches }) => progress.update(0, 0, stages[stage], counted(batches, 'batch', 'batches'))
-}
+  },
+})
 
 function account(session: Session, path: string, { report, calibration }: QuantizedModel): string {
   const { layers, multiplyAdds, weightBytes, kept, beyondFloat16 } = report

@@ -2,9 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { reworded, TensorRTError } from '../../errors.js'
 import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
+import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
+import { type Refuse, refusing } from '../flags.js'
 import { counted } from '../output/format.js'
-import { action, newCommand, usageError } from '../parsing.js'
 import type { Session } from '../session.js'
 import type { ServeOptions, Server } from '../../serve/public-types.js'
 
@@ -13,23 +14,26 @@ const example = '--model-repository models\n--model-repository models --http-por
 /** `trt serve`: a server that takes Triton's flags, until it is told to end. */
 export function command(session: Session): Command {
   const given = new Map<string, string[]>()
-  const serve = newCommand(session, 'serve', example)
+  const serve: Command = newCommand('serve', {
+    example,
+    flags: {},
+    notes: () => [
+      `\n${session.prose("Triton's other flags are known, too: docs/serving.md says which have no effect, and which are refused.")}`,
+    ],
+    run: async ({ refuse }) => {
+      // of a switch commander has no text
+      for (const { name, value } of flagRules)
+        if (value === 'switch' && serve.getOptionValue(new Option(`--${name}`).attributeName()) === true)
+          given.set(name, [''])
+      const { options, ignored } = await readFlags(given, serve.args, refuse)
+      return await run(session, options, ignored, refuse)
+    },
+  })(session)
   for (const rule of flagRules) serve.addOption(optionOf(rule, given))
-  serve
+  return serve
     .configureHelp({ minWidthToWrap: 24 }) // beside Triton's longest flag
     .allowUnknownOption()
     .allowExcessArguments()
-    .addHelpText(
-      'after',
-      `\n${session.prose("Triton's other flags are known, too: docs/serving.md says which have no effect, and which are refused.")}`,
-    )
-  return action(serve, session, async () => {
-    const refuse = usageError(serve)
-    for (const { name } of flagRules.filter(({ value }) => value === 'switch'))
-      if (isSet(serve, name)) given.set(name, [''])
-    const { options, ignored } = await readFlags(given, serve.args, refuse)
-    return await run(session, options, ignored, refuse)
-  })
 }
 
 /** Texts are collected as they stand: what they are is for lib/serve to say. Only what has an effect is in the help. */
@@ -39,23 +43,14 @@ function optionOf(rule: FlagRule, given: Map<string, string[]>): Option {
     flagUsage(rule),
     fallback === undefined ? about : `${about} (default: ${fallback})`,
   ).hideHelp(use !== 'used')
-  return (choices === undefined ? option : option.choices(choices)).argParser((text) => take(given, name, text))
+  return (choices === undefined ? option : option.choices(choices)).argParser((text) => {
+    const texts = [...(given.get(name) ?? []), text]
+    given.set(name, texts)
+    return texts
+  })
 }
 
-function take(given: Map<string, string[]>, name: string, text: string): string[] {
-  const texts = [...(given.get(name) ?? []), text]
-  given.set(name, texts)
-  return texts
-}
-
-/** Of a switch commander has no text to hand on. */
-function isSet(serve: Command, name: string): boolean {
-  return serve.options.some(
-    (option) => option.long === `--${name}` && serve.getOptionValue(option.attributeName()) === true,
-  )
-}
-
-async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: (message: string) => never) {
+async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: Refuse) {
   const [{ optionsOfFlags }, { FlagError, unknownFlag }] = await Promise.all([
     import('../../serve/operations/flag-options.js'),
     import('../../serve/operations/flag-values.js'),
@@ -76,14 +71,14 @@ async function run(
   session: Session,
   options: ServeOptions,
   ignored: readonly string[],
-  refuse: (message: string) => never,
+  refuse: Refuse,
 ): Promise<number> {
   const { checkedServeOptions } = await import('../../serve/options.js')
   const [{ start }, { closeWithin, serveUntil }] = await Promise.all([
     import('../../serve/operations/start.js'),
     import('../../serve/operations/exit.js'),
   ])
-  const settings = usage(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
+  const settings = refusing(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
   sparePauses()
   const server = await start(settings, ignored).catch((error: unknown) => {
     throw withRemedy(error)
@@ -124,16 +119,6 @@ function withRemedy(error: unknown): unknown {
 function withLog(options: ServeOptions, session: Session): ServeOptions {
   const log = typeof options.log === 'object' ? options.log : {}
   return { ...options, log: { ...log, destination: session.stderr } }
-}
-
-/** What no option may be is wrong with the command line. */
-function usage<T>(refuse: (message: string) => never, body: () => T): T {
-  try {
-    return body()
-  } catch (error) {
-    if (error instanceof TensorRTError && error.code === 'ERR_TRT_INVALID_ARGUMENT') return refuse(error.message)
-    throw error
-  }
 }
 
 /**

@@ -1,6 +1,8 @@
+import type { Benchmark } from '../../benchmark/types.js'
 import { failureRecord, jsonText } from '../output/format.js'
 import type { Sink } from '../output/sink.js'
 import type { Session } from '../session.js'
+import type { ExecSettings } from './settings.js'
 
 type Level = 'V' | 'I' | 'W' | 'E'
 
@@ -66,4 +68,30 @@ function stamp(date: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0')
   const day = [two(date.getMonth() + 1), two(date.getDate()), date.getFullYear()].join('/')
   return `${day}-${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`
+}
+
+/** What came of one call: its result as JSON. */
+export interface ExecAccount {
+  plan?:
+    | {
+        /** By which TensorRT it was built. */
+        readonly builtBy: string
+        readonly bytes?: number | undefined
+        /** The file that it was written to, or read from. */
+        readonly path?: string | undefined
+        /** Milliseconds, where it was built. */
+        readonly buildMs?: number | undefined
+      }
+    | undefined
+  /** Without the outputs, which `--exportOutput` writes. */
+  benchmark?: Omit<Benchmark, 'outputs'> | undefined
+}
+
+/** What all steps of one call of `trt exec` share. */
+export interface Call {
+  readonly settings: ExecSettings
+  readonly session: Session
+  readonly console: ExecConsole
+  /** Filled by the steps. */
+  readonly account: ExecAccount
 }

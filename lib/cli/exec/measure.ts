@@ -1,21 +1,20 @@
-import { saveFile } from '../../base/files.js'
+import { onFile, readOrdinary, saveFile } from '../../base/files.js'
+import type { NamedShapes } from '../../backend/backend.js'
 import type { Benchmark, BenchmarkOptions } from '../../benchmark/types.js'
 import type { Engine } from '../../engine.js'
+import type { EngineOptions } from '../../engine/options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
-import type { Call } from './call.js'
-import type { ExecConsole } from './console.js'
-import { inputsOf, measuringOf } from './measuring.js'
-import { modelFacts } from './model.js'
+import { byteSize, copiedBytes, Tensor } from '../../tensor.js'
+import type { NamedDims } from '../options/shapes.js'
+import type { Call, ExecConsole } from './console.js'
 import { execOptions } from './parse.js'
 import { placeholderWarning } from './precision.js'
 import { beyondLines, profileLines, profilesLines, reportLines, warningLines } from './report.js'
 import { profileWishes } from './resolve.js'
 import type { ExecSettings } from './settings.js'
-import { resolveProfiles } from './shapes.js'
-import type { Target } from './target.js'
-
-type EngineOptions = NonNullable<Parameters<typeof Engine.load>[1]>
+import { resolveProfiles, takenBy } from './shapes.js'
+import { isModern, modelFacts, type Target } from './target.js'
 
 /**
  * Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and
@@ -27,23 +26,15 @@ export async function measureBuilt(
 ): Promise<void> {
   const { settings } = call
   const weights = settings.refitFromOnnx ?? (settings.builder.stripWeights === true ? model : undefined)
-  await using engine = await openBuilt(call, plan, {
-    weights,
-    allowPlaceholderRanges: true,
-  })
-  await measure(call, engine, target)
-}
-
-/** Who has it built so was warned already. */
-async function openBuilt(call: Call, plan: Plan, options: EngineOptions): Promise<Engine> {
-  try {
-    return await open(call, plan, options)
-  } catch (error) {
+  // who has it built with placeholders was warned already
+  const opening = open(call, plan, { weights, allowPlaceholderRanges: true })
+  await using engine = await opening.catch((error: unknown) => {
     if (!(error instanceof TensorRTError) || !['ERR_TRT_NO_DRIVER', 'ERR_TRT_NO_GPU'].includes(error.code)) throw error
     const what =
       'The plan was built, and nothing here runs it, so nothing was measured (--skipInference asks for no more than the plan)'
     throw new TensorRTError(error.code, `${what}: ${error.message}`, { cause: error })
-  }
+  })
+  await measure(call, engine, target)
 }
 
 /** Measures a plan that was built before. @throws TensorRTError as Engine.load() and engine.benchmark() */
@@ -57,8 +48,7 @@ export async function measurePlan(call: Call, path: string): Promise<void> {
   )
   const isIdle = Object.keys(settings.builder).length + settings.precisions.size + settings.profiles.length > 0
   if (isIdle) console.warn('Options of the build have no effect on a plan that was built before')
-  const weights = settings.refitFromOnnx
-  await using engine = await open(call, plan, weights === undefined ? {} : { weights })
+  await using engine = await open(call, plan, { weights: settings.refitFromOnnx })
   if (settings.dumps.profiles) console.info(...profilesLines(profilesOf(engine)))
   if (settings.skipInference) return console.info('Skipped inference phase since --skipInference is added.')
   await measure(call, engine, { kind: plan.info.kind, version: plan.info.version ?? '10', name: plan.info.library })
@@ -84,13 +74,11 @@ function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptio
     tensorrt,
     plugins: builder.plugins,
     // who gives these options vouches for what such a plan brings along
-    ...((builder.versionCompatible === true || builder.pluginsToSerialize !== undefined) && { hostCode: true }),
+    hostCode: builder.versionCompatible === true || builder.pluginsToSerialize !== undefined ? true : undefined,
   }
 }
 
-function profilesOf(
-  engine: Engine,
-): { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[][] {
+function profilesOf(engine: Engine): NamedShapes[][] {
   const inputs = Object.values(engine.inputs)
   const count = Math.max(0, ...inputs.map(({ profiles }) => profiles.length))
   return Array.from({ length: count }, (_, i) =>
@@ -116,27 +104,22 @@ export async function measureOnCpu(call: Call): Promise<void> {
   console.warn('Measured is the CPU, which trtexec does not: it is what is called GPU below')
   const { Engine } = await import('../../engine.js')
   await using engine = await Engine.load(model, { backend: 'cpu', signal: session.signal })
-  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(
-    ([name, { opt }]) => [name, opt] as const,
-  )
-  await measure(call, engine, undefined, best.length > 0 ? { shapes: Object.fromEntries(best) } : {})
+  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(([name, { opt }]) => [name, opt])
+  const shapes = best.length > 0 ? (Object.fromEntries(best) as NamedDims) : undefined
+  await measure(call, engine, undefined, shapes)
 }
 
 async function measure(
   { settings, session, console, account }: Call,
   engine: Engine,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
-  more: BenchmarkOptions = {},
+  best?: NamedDims,
 ): Promise<void> {
   const { options, warnings } = measuringOf(settings, target)
   console.warn(...warnings)
   console.info('Starting inference')
-  const benchmark = await engine.benchmark({
-    ...more,
-    ...options,
-    ...(await inputsOf(engine, settings)),
-    signal: session.signal,
-  })
+  const { inputs, shapes = best } = await inputsOf(engine, settings)
+  const benchmark = await engine.benchmark({ ...options, inputs, shapes, signal: session.signal })
   const { outputs: _outputs, ...measured } = benchmark
   account.benchmark = measured
   tell(benchmark, settings, console)
@@ -162,4 +145,85 @@ async function writeExports(benchmark: Benchmark, { exports }: ExecSettings): Pr
   for (const [what, path] of Object.entries(exports) as [keyof typeof texts, string][]) {
     await saveFile(path, [Buffer.from(texts[what](benchmark))])
   }
+}
+
+/** What is measured, and what is to be said of it. */
+interface Measuring {
+  readonly options: BenchmarkOptions
+  readonly warnings: readonly string[]
+}
+
+/** trtexec 11 has other defaults than 10, and options that say the opposite. */
+const modernDefaults = { transfers: false, cudaGraph: true, spinWait: true } as const
+const saysDefault = {
+  modern: { '--noDataTransfers': 'transfers', '--useSpinWait': 'spinWait', '--useCudaGraph': 'cudaGraph' },
+  classic: { '--includeDataTransfers': 'transfers', '--noSpinWait': 'spinWait', '--noCudaGraph': 'cudaGraph' },
+} as const
+
+/** The options of engine.benchmark() with the defaults of trtexec of that major; on the CPU, with those of 10. */
+export function measuringOf(
+  { benchmark, exports, dumps, given }: ExecSettings,
+  target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
+): Measuring {
+  const modern = target !== undefined && isModern(target)
+  const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => given.has(name))
+  const layers = exports.profile !== undefined || exports.layerInfo !== undefined || dumps.profile || dumps.layerInfo
+  const outputs = exports.output !== undefined || dumps.output
+  return {
+    options: {
+      ...(modern && modernDefaults),
+      ...benchmark,
+      layers: layers || undefined,
+      outputs: outputs || undefined,
+    },
+    warnings: idle.map(
+      (name) => `${name} has no effect: it is the default of trtexec for ${target?.name ?? 'the CPU'}`,
+    ),
+  }
+}
+
+/**
+ * What names the inputs: only an engine knows them. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_FILE,
+ * ERR_TRT_SHAPE
+ */
+async function inputsOf(
+  engine: Pick<Engine, 'inputs' | 'inputNames'>,
+  { shapes, loadInputs, benchmark }: Pick<ExecSettings, 'shapes' | 'loadInputs' | 'benchmark'>,
+): Promise<Pick<BenchmarkOptions, 'inputs' | 'shapes'>> {
+  const names = engine.inputNames
+  const taken = Object.fromEntries(takenBy(shapes, names))
+  const files = takenBy(Object.fromEntries(loadInputs), names)
+  const tensors: Record<string, Tensor> = {}
+  for (const [name, file] of files)
+    tensors[name] = await rawTensor(engine, name, file, { shape: taken[name], profile: benchmark.profile ?? 0 })
+  const others = Object.entries(taken).filter(([name]) => !files.has(name))
+  return {
+    inputs: files.size > 0 ? tensors : undefined,
+    shapes: others.length > 0 ? Object.fromEntries(others) : undefined,
+  }
+}
+
+/** A file of raw bytes, as `ndarray.tofile` writes it, for an input of that shape. */
+async function rawTensor(
+  engine: Pick<Engine, 'inputs'>,
+  name: string,
+  file: string,
+  { shape: given, profile }: { readonly shape: readonly number[] | undefined; readonly profile: number },
+): Promise<Tensor> {
+  const info = engine.inputs[name]
+  if (info === undefined) throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input '${name}'`)
+  const shape = given ?? info.profiles[profile]?.opt ?? info.shape
+  if (shape.some((size) => size < 0))
+    throw new TensorRTError(
+      'ERR_TRT_SHAPES_REQUIRED',
+      `Input '${name}' is dynamic: give the shape of ${file} by --shapes=${name}:1x3x224x224`,
+    )
+  const data = await onFile('read', file, () => readOrdinary(file))
+  const bytes = byteSize(info.dtype, shape)
+  if (data.length !== bytes)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected ${bytes} bytes in ${file} for input '${name}' (${info.dtype} ${shape.join('x')}) but found ${data.length}`,
+    )
+  return Tensor.fromBytes(info.dtype, copiedBytes(data), shape)
 }

@@ -1,10 +1,9 @@
 import { TensorRTError } from '../../errors.js'
-import { type Argument, splitArguments } from './arguments.js'
-import { type ExecOption, forTensorRT } from './option.js'
+import { type ExecOption, forTensorRT, splitAt } from './option.js'
 import { buildOptions } from './options-build.js'
 import { goneOptions, inferenceOptions } from './options-inference.js'
 import { planOptions } from './options-plan.js'
-import { type ExecSettings, newSettings } from './settings.js'
+import { ExecSettings } from './settings.js'
 
 /** Every option, once: the one place of what trtexec's options are, and what becomes of them. */
 export const execOptions: readonly ExecOption[] = [
@@ -34,16 +33,16 @@ export class UnknownOptions extends TensorRTError {
  * is trtexec's and not here
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
-  const split = splitArguments(args)
-  const unknown = split.filter(({ name }) => !byName.has(name))
-  if (unknown.length > 0) throw new UnknownOptions(unknown.map(({ name }) => name))
-  const settings = newSettings()
-  for (const argument of split) applyOption(settings, argument, byName.get(argument.name) as ExecOption)
+  const split = args.map(splitAt)
+  const unknown = split.flatMap(([name]) => (byName.has(name) ? [] : [name]))
+  if (unknown.length > 0) throw new UnknownOptions(unknown)
+  const settings = new ExecSettings()
+  for (const [name, value] of split) applyOption(settings, name, value, byName.get(name)!)
   checkTogether(settings)
   return settings
 }
 
-function applyOption(settings: ExecSettings, { name, value }: Argument, option: ExecOption): void {
+function applyOption(settings: ExecSettings, name: string, value: string | undefined, option: ExecOption): void {
   const refuse = (what: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${name} ${what}`)
   if (option.refused) {
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${name} of trtexec is not here: ${option.becomes}`, {
@@ -62,39 +61,33 @@ function applyOption(settings: ExecSettings, { name, value }: Argument, option: 
 
 /** Rules of trtexec's between options, whatever the library and the model. */
 function checkTogether(settings: ExecSettings): void {
-  const { onnx, loadEngine, saveEngine, given, builder } = settings
   if (settings.help) return
-  const has = (name: string): boolean => given.has(name)
+  const { profiles, precisionConstraints } = settings
+  const has = (name: string): boolean => settings.given.has(name)
+  const onCpu = settings.backend === 'cpu'
+  const isTyped = has('--layerPrecisions') || has('--layerOutputTypes')
+  const isQuantized = has('--int8') || has('--best')
   const rules: [boolean, string][] = [
-    [onnx === undefined && loadEngine === undefined, 'Expected a model: --onnx=FILE, or --loadEngine=FILE for a plan'],
-    [onnx !== undefined && loadEngine !== undefined, '--onnx and --loadEngine cannot go together: give one'],
-    [saveEngine !== undefined && loadEngine !== undefined, '--saveEngine and --loadEngine cannot go together'],
-    [settings.planVersionOnly && loadEngine === undefined, '--getPlanVersionOnly needs --loadEngine'],
-    [settings.backend === 'cpu' && onnx === undefined, '--backend=cpu needs --onnx: a plan runs on TensorRT alone'],
+    [!has('--onnx') && !has('--loadEngine'), 'Expected a model: --onnx=FILE, or --loadEngine=FILE for a plan'],
+    [has('--onnx') && has('--loadEngine'), '--onnx and --loadEngine cannot go together: give one'],
+    [has('--saveEngine') && has('--loadEngine'), '--saveEngine and --loadEngine cannot go together'],
+    [settings.planVersionOnly && !has('--loadEngine'), '--getPlanVersionOnly needs --loadEngine'],
+    [onCpu && !has('--onnx'), '--backend=cpu needs --onnx: a plan runs on TensorRT alone'],
+    [onCpu && has('--saveEngine'), '--backend=cpu builds nothing that --saveEngine could write'],
     [
-      settings.backend === 'cpu' && saveEngine !== undefined,
-      '--backend=cpu builds nothing that --saveEngine could write',
-    ],
-    [
-      settings.best && has('--stronglyTyped'),
+      has('--best') && has('--stronglyTyped'),
       '--best and --stronglyTyped cannot go together: one lets TensorRT choose types, the other does not',
     ],
+    [has('--fp8') && isQuantized, '--fp8 and --int8 (or --best) cannot go together'],
     [
-      settings.precisions.has('fp8') && (settings.best || settings.precisions.has('int8')),
-      '--fp8 and --int8 (or --best) cannot go together',
-    ],
-    [
-      (has('--layerPrecisions') || has('--layerOutputTypes')) && settings.precisionConstraints === 'none',
+      isTyped && precisionConstraints === 'none',
       '--layerPrecisions and --layerOutputTypes need --precisionConstraints=obey or prefer: without, TensorRT ignores them',
     ],
-    [settings.calib !== undefined && !settings.best && !settings.precisions.has('int8'), '--calib needs --int8'],
+    [has('--calib') && !isQuantized, '--calib needs --int8'],
     [has('--infStreams') && has('--streams'), '--streams is the old word for --infStreams: give one'],
+    [has('--noBuilderCache') && has('--timingCacheFile'), '--noBuilderCache and --timingCacheFile cannot go together'],
     [
-      has('--noBuilderCache') && builder.timingCache !== undefined,
-      '--noBuilderCache and --timingCacheFile cannot go together',
-    ],
-    [
-      settings.profiles.some((profile) => Object.keys(profile).length === 0),
+      profiles.some((profile) => Object.keys(profile).length === 0),
       '--profile needs shapes: --minShapes, --optShapes, --maxShapes after it',
     ],
     ...opposites.map((pair): [boolean, string] => [pair.every(has), `${pair.join(' and ')} cannot go together`]),

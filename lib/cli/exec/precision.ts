@@ -1,14 +1,13 @@
 import type { BuilderOptions } from '../../building/builder-options.js'
 import { TensorRTError } from '../../errors.js'
-import type { ModelFacts } from './model.js'
 import type { ExecSettings, PrecisionWish } from './settings.js'
-import { isModern, type Target } from './target.js'
+import { type ModelFacts, isModern, type Target } from './target.js'
 
 /** What precisions come to. */
 export interface ResolvedPrecision {
   readonly options: Pick<BuilderOptions, 'precision' | 'placeholderRanges'>
-  readonly notes: readonly string[]
-  readonly warnings: readonly string[]
+  readonly notes?: readonly string[]
+  readonly warnings?: readonly string[]
 }
 
 type Wishes = Pick<ExecSettings, 'precisions' | 'best' | 'calib' | 'builder'>
@@ -28,45 +27,30 @@ export function resolvePrecision(
   if (isModern(target)) return byTheModel(wishes, target, model)
   if (wishes.builder.stronglyTyped === true) return stronglyTyped(wishes)
   const precisions = new Set([...wishes.precisions, ...(wishes.best ? bestOf(target) : [])])
-  const placeholderRanges = precisions.has('int8') && !model.quantizes && wishes.calib === undefined
-  return {
-    options: { ...precisionOption([...precisions]), ...(placeholderRanges && { placeholderRanges }) },
-    notes: [],
-    warnings: placeholderRanges
-      ? [
-          `--${wishes.precisions.has('int8') ? 'int8' : 'best'} without quantizing layers in the model and without --calib sets ranges that nobody measured, ` +
-            `±2 and ±4 (${placeholderWarning}). \`trt quantize\` measures them`,
-        ]
-      : [],
-  }
-}
-
-function precisionOption(precisions: readonly PrecisionWish[]): Pick<BuilderOptions, 'precision'> {
-  return precisions.length === 0 ? {} : { precision: precisions }
+  const precision = precisions.size > 0 ? [...precisions] : undefined
+  if (!precisions.has('int8') || model.quantizes || wishes.calib !== undefined) return { options: { precision } }
+  const name = wishes.precisions.has('int8') ? 'int8' : 'best'
+  const warning =
+    `--${name} without quantizing layers in the model and without --calib sets ranges that nobody measured, ` +
+    `±2 and ±4 (${placeholderWarning}). \`trt quantize\` measures them`
+  return { options: { precision, placeholderRanges: true }, warnings: [warning] }
 }
 
 /** FP16, INT8 unless on a compute capability of 10.3, and BF16 from Ampere on. */
-function bestOf({ computeCapability }: Target): PrecisionWish[] {
-  const major = Number(computeCapability?.split('.')[0] ?? 8)
-  return [
-    'fp16',
-    ...(computeCapability === '10.3' ? [] : (['int8'] as const)),
-    ...(major >= 8 ? (['bf16'] as const) : []),
-  ]
+function bestOf({ computeCapability = '8.0' }: Target): PrecisionWish[] {
+  const all: PrecisionWish[] = ['fp16', 'int8', 'bf16']
+  const lacking = { int8: computeCapability === '10.3', bf16: Number(computeCapability.split('.')[0]) < 8 }
+  return all.filter((name) => !(lacking as Partial<Record<string, boolean>>)[name])
 }
 
 /** trtexec 10 switches its flags off then, and says so. */
 function stronglyTyped({ precisions, calib }: Wishes): ResolvedPrecision {
   if (calib !== undefined)
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', '--calib needs a weakly typed network: leave out --stronglyTyped')
-  return {
-    options: {},
-    notes: [],
-    warnings: [...precisions].map(
-      (name) =>
-        `Invalid usage, setting ${name} mode is not allowed if graph is strongly typed: --${name} has no effect`,
-    ),
-  }
+  const warnings = [...precisions].map(
+    (name) => `Invalid usage, setting ${name} mode is not allowed if graph is strongly typed: --${name} has no effect`,
+  )
+  return { options: {}, warnings }
 }
 
 /**
@@ -78,28 +62,25 @@ function byTheModel(
   { quantizes }: Pick<ModelFacts, 'quantizes'>,
 ): ResolvedPrecision {
   const quantize = 'make a quantized model by `trt quantize`, and build that'
+  const refuse = (message: string): TensorRTError => new TensorRTError('ERR_TRT_UNSUPPORTED', message)
   if (best)
-    throw new TensorRTError(
-      'ERR_TRT_UNSUPPORTED',
+    throw refuse(
       `--best: ${name} takes types from the model and chooses none itself. Take --fp16, which converts the model; for INT8 ${quantize}`,
     )
   if (calib !== undefined)
-    throw new TensorRTError(
-      'ERR_TRT_UNSUPPORTED',
-      `--calib: ${name} does not calibrate, which TensorRT 10 alone does: ${quantize}`,
-    )
+    throw refuse(`--calib: ${name} does not calibrate, which TensorRT 10 alone does: ${quantize}`)
   if (precisions.has('int8') && !quantizes)
     throw new TensorRTError(
       'ERR_TRT_PRECISION',
       `--int8: ${name} takes types from the model, which has no quantizing layers (QuantizeLinear, DequantizeLinear): ${quantize}`,
     )
+  const types = { fp16: 'float16', bf16: 'bfloat16' } as const
   const halves = (['fp16', 'bf16'] as const).filter((half) => precisions.has(half))
   return {
-    options: precisionOption([...precisions]),
+    options: { precision: precisions.size > 0 ? [...precisions] : undefined },
     notes: halves.map(
       (half) =>
-        `--${half}: ${name} takes types from the model, so the model is converted to ${half === 'fp16' ? 'float16' : 'bfloat16'} where its accuracy allows it`,
+        `--${half}: ${name} takes types from the model, so the model is converted to ${types[half]} where its accuracy allows it`,
     ),
-    warnings: [],
   }
 }

@@ -2,11 +2,10 @@ import type { BuilderOptions } from '../../building/builder-options.js'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
 import type { IOFormat, TacticSource } from '../../plan/settings.js'
-import type { ModelFacts } from './model.js'
 import { resolvePrecision } from './precision.js'
 import type { ExecSettings, FormatWish, ProfileWish } from './settings.js'
 import { resolveProfiles } from './shapes.js'
-import type { Target } from './target.js'
+import type { ModelFacts, Target } from './target.js'
 
 /** What is to be built. */
 export interface BuildOrder {
@@ -24,72 +23,58 @@ export interface BuildOrder {
  */
 export function resolveBuild(settings: ExecSettings, target: Target, model: ModelFacts): BuildOrder {
   const { profiles, warnings } = resolveProfiles(profileWishes(settings), model)
-  const precision = resolvePrecision(settings, target, model)
-  const { tensorrt, device, precisionConstraints: constraints } = settings
+  const { options, notes = [], warnings: doubts = [] } = resolvePrecision(settings, target, model)
+  const { tensorrt, device, precisionConstraints: constraints, inputFormats, outputFormats } = settings
+  const inputs = model.inputs.map(({ name }) => name)
   return {
     builder: {
       ...settings.builder,
-      ...precision.options,
-      ...(constraints !== 'none' && { precisionConstraints: constraints }),
-      ...formatsOf(
-        'inputFormats',
-        settings.inputFormats,
-        model.inputs.map(({ name }) => name),
-      ),
-      ...formatsOf('outputFormats', settings.outputFormats, model.outputs),
-      ...sourcesOf(settings.tacticSources),
+      ...options,
+      precisionConstraints: constraints === 'none' ? undefined : constraints,
+      inputFormats: formatsOf(inputFormats, inputs, ['--inputIOFormats', 'inputs']),
+      outputFormats: formatsOf(outputFormats, model.outputs, ['--outputIOFormats', 'outputs']),
+      tacticSources: sourcesOf(settings.tacticSources),
       tensorrt,
       device,
     },
     shapes: profiles,
-    notes: precision.notes,
-    warnings: [...warnings, ...precision.warnings],
+    notes,
+    warnings: [...warnings, ...doubts],
   }
 }
 
 /** trtexec builds for the shapes of the inference where a profile has none for an input. */
-export function profileWishes({
-  profiles,
-  shapes,
-  benchmark,
-}: Pick<ExecSettings, 'profiles' | 'shapes' | 'benchmark'>): ProfileWish[] {
+export function profileWishes({ profiles, shapes, benchmark }: ExecSettings): ProfileWish[] {
   const index = benchmark.profile ?? 0
   const all = profiles.length === 0 && Object.keys(shapes).length > 0 ? [{}] : profiles
-  return all.map((profile, i) => {
-    if (i !== index) return profile
-    const more = Object.entries(shapes).filter(([name]) => !Object.hasOwn(profile, name))
-    return {
-      ...profile,
-      ...Object.fromEntries(more.map(([name, shape]) => [name, { min: shape, opt: shape, max: shape }])),
-    }
-  })
+  const measured = Object.fromEntries(
+    Object.entries(shapes).map(([name, shape]) => [name, { min: shape, opt: shape, max: shape }]),
+  )
+  // in the order of the profile, whose shapes stay
+  return all.map((profile, i) => (i === index ? { ...profile, ...measured, ...profile } : profile))
 }
 
 /** One entry is for all tensors, else there is one for each, in the model's order. */
-function formatsOf<K extends string>(
-  option: K,
+function formatsOf(
   wishes: readonly FormatWish[],
   names: readonly string[],
-): Partial<Record<K, Record<string, IOFormat>>> {
-  if (wishes.length === 0) return {}
-  if (wishes.length !== 1 && wishes.length !== names.length) {
-    const what = option === 'inputFormats' ? 'inputs' : 'outputs'
-    const name = option === 'inputFormats' ? '--inputIOFormats' : '--outputIOFormats'
+  [option, what]: readonly [option: string, what: string],
+): Record<string, IOFormat> | undefined {
+  if (wishes.length === 0) return undefined
+  if (wishes.length !== 1 && wishes.length !== names.length)
     throw new TensorRTError(
       'ERR_TRT_INVALID_ARGUMENT',
-      `Expected one format, or one for each of the ${names.length} ${what} (${names.join(', ')}), for ${name} but received ${wishes.length}`,
+      `Expected one format, or one for each of the ${names.length} ${what} (${names.join(', ')}), for ${option} but received ${wishes.length}`,
     )
-  }
-  const formats = names.map((name, i) => [name, (wishes.length === 1 ? wishes[0] : wishes[i]) as FormatWish] as const)
-  return { [option]: Object.fromEntries(formats) } as Partial<Record<K, Record<string, IOFormat>>>
+  return Object.fromEntries(names.map((name, i) => [name, (wishes[i] ?? wishes[0])!]))
 }
 
 /** By NvInferRuntime.h of both majors. */
 const defaultSources: readonly TacticSource[] = ['edgeMaskConvolutions', 'jitConvolutions']
 
-function sourcesOf(switches: ExecSettings['tacticSources']): Pick<BuilderOptions, 'tacticSources'> {
-  if (switches.size === 0) return {}
+function sourcesOf(switches: ExecSettings['tacticSources']): readonly TacticSource[] | undefined {
+  if (switches.size === 0) return undefined
   const kept = defaultSources.filter((source) => switches.get(source) !== false)
   const more = [...switches].filter(([source, on]) => on && !kept.includes(source)).map(([source]) => source)
-  return { tacticSources: [...kept, ...more] }
+  return [...kept, ...more]
 }

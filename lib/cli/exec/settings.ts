@@ -2,14 +2,12 @@ import type { BenchmarkOptions } from '../../benchmark/types.js'
 import type { BuilderOptions } from '../../building/builder-options.js'
 import type { TacticSource, TensorFormatName } from '../../plan/settings.js'
 import type { TensorRTDType } from '../../tensor.js'
+import type { NamedDims } from '../options/shapes.js'
 
 type Writable<T> = { -readonly [K in keyof T]?: T[K] }
 
 /** The shapes of one optimization profile by input, whose name may hold one `*`; of each input at least one of them. */
-export type ProfileWish = Record<
-  string,
-  { min?: readonly number[] | undefined; opt?: readonly number[] | undefined; max?: readonly number[] | undefined }
->
+export type ProfileWish = Record<string, { [End in 'min' | 'opt' | 'max']?: readonly number[] }>
 
 /** One entry of `--inputIOFormats` or `--outputIOFormats`. */
 export interface FormatWish {
@@ -22,85 +20,51 @@ export interface FormatWish {
 export type PrecisionWish = 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
 
 /** What trtexec's options ask for, before anything is known of the model, the library or the machine. */
-export interface ExecSettings {
-  onnx?: string | undefined
-  loadEngine?: string | undefined
-  saveEngine?: string | undefined
+export class ExecSettings {
+  onnx: string | undefined
+  loadEngine: string | undefined
+  saveEngine: string | undefined
   /** Of the ONNX model that a plan's weights come from. */
-  refitFromOnnx?: string | undefined
-  backend: 'tensorrt' | 'cpu'
-  tensorrt?: string | undefined
-  device: number
-  help: boolean
-  verbose: boolean
+  refitFromOnnx: string | undefined
+  backend: 'tensorrt' | 'cpu' = 'tensorrt'
+  tensorrt: string | undefined
+  device = 0
+  help = false
+  verbose = false
   /** The result as JSON, and the lines of trtexec's beside it. */
-  json: boolean
+  json = false
   /** Whether results may take the place of files that are read. */
-  force: boolean
-  skipInference: boolean
-  planVersionOnly: boolean
+  force = false
+  skipInference = false
+  planVersionOnly = false
 
   /** What goes to the builder as it is. */
-  readonly builder: Writable<BuilderOptions> & { timingCache?: string | undefined }
-  readonly precisions: Set<PrecisionWish>
-  best: boolean
+  readonly builder: Writable<BuilderOptions> & { timingCache?: string | undefined } = {}
+  readonly precisions = new Set<PrecisionWish>()
+  best = false
   /** A calibration cache. */
-  calib?: string | undefined
-  precisionConstraints: 'none' | 'obey' | 'prefer'
-  inputFormats: readonly FormatWish[]
-  outputFormats: readonly FormatWish[]
+  calib: string | undefined
+  precisionConstraints: 'none' | 'obey' | 'prefer' = 'none'
+  inputFormats: readonly FormatWish[] = []
+  outputFormats: readonly FormatWish[] = []
   /** Sources of kernels that are switched on (true) or off, against TensorRT's default. */
-  tacticSources: ReadonlyMap<TacticSource, boolean>
+  tacticSources: ReadonlyMap<TacticSource, boolean> = new Map()
   /** By the options --minShapes, --optShapes and --maxShapes; several with --profile. */
-  readonly profiles: ProfileWish[]
+  readonly profiles: ProfileWish[] = []
 
   /** What goes to the benchmark as it is. */
-  readonly benchmark: Writable<BenchmarkOptions>
+  readonly benchmark: Writable<BenchmarkOptions> = {}
   /** Of inputs at inference; a name may hold one `*`. */
-  shapes: Readonly<Record<string, readonly number[]>>
+  shapes: NamedDims = {}
   /** Files of raw bytes by input. */
-  loadInputs: ReadonlyMap<string, string>
+  loadInputs: ReadonlyMap<string, string> = new Map()
 
-  avgRuns: number
-  readonly exports: {
-    times?: string | undefined
-    profile?: string | undefined
-    layerInfo?: string | undefined
-    output?: string | undefined
-  }
-  readonly dumps: { profile: boolean; layerInfo: boolean; output: boolean; profiles: boolean }
+  avgRuns = 10
+  readonly exports: { [What in 'times' | 'profile' | 'layerInfo' | 'output']?: string } = {}
+  readonly dumps = { profile: false, layerInfo: false, output: false, profiles: false }
 
-  /** The options that were given, by their names. */
-  readonly given: Set<string>
+  /** The options of the call, by their names. */
+  readonly given = new Set<string>()
   /** What is to be said of them, a line each. */
-  readonly notes: string[]
-}
-
-export function newSettings(): ExecSettings {
-  return {
-    backend: 'tensorrt',
-    device: 0,
-    help: false,
-    verbose: false,
-    json: false,
-    force: false,
-    skipInference: false,
-    planVersionOnly: false,
-    builder: {},
-    precisions: new Set(),
-    best: false,
-    precisionConstraints: 'none',
-    inputFormats: [],
-    outputFormats: [],
-    tacticSources: new Map(),
-    profiles: [],
-    benchmark: {},
-    shapes: {},
-    loadInputs: new Map(),
-    avgRuns: 10,
-    exports: {},
-    dumps: { profile: false, layerInfo: false, output: false, profiles: false },
-    given: new Set(),
-    notes: [],
-  }
+  readonly notes: string[] = []
 }

@@ -1,6 +1,6 @@
 import type { ProfileShapes } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
-import type { ModelFacts } from './model.js'
+import type { ModelFacts } from './target.js'
 import type { ProfileWish } from './settings.js'
 
 type Range = ProfileWish[string]

@@ -6,19 +6,25 @@ import type { TensorRTDType } from '../../tensor.js'
 import { type NamedDims, parseShapes } from '../options/shapes.js'
 import type { FormatWish } from './settings.js'
 
-// The forms that values of trtexec's options have. All throw ERR_TRT_INVALID_ARGUMENT; `name` is the option's.
+/** How the value of an option is read. Throws ERR_TRT_INVALID_ARGUMENT; `name` is the option's. */
+export type Read<T> = (text: string, name: string) => T
+
+/** The text as it stands. */
+export const text: Read<string> = (text) => text
 
 /** A whole number. */
-export function whole(text: string, name: string, least = 0): number {
-  const value = /^-?\d+$/.test(text) ? Number(text) : NaN
-  if (!Number.isSafeInteger(value) || value < least) throw expected(`a whole number from ${least}`, name, text)
-  return value
+export function whole(least = 0): Read<number> {
+  return (text, name) => {
+    const value = /^-?\d+$/.test(text) ? Number(text) : NaN
+    if (!Number.isSafeInteger(value) || value < least) throw expected(`a whole number from ${least}`, name, text)
+    return value
+  }
 }
 
 /** A number that may have decimals. */
-export function number(text: string, name: string, least = 0): number {
+export function number(text: string, name: string): number {
   const value = text === '' ? NaN : Number(text)
-  if (!Number.isFinite(value) || value < least) throw expected(`a number from ${least}`, name, text)
+  if (!Number.isFinite(value) || value < 0) throw expected('a number from 0', name, text)
   return value
 }
 
@@ -33,35 +39,23 @@ export function bytes(text: string, name: string): number {
   return Math.round(Number(digits) * factor)
 }
 
-export function choice<T>(text: string, name: string, choices: Readonly<Record<string, T>>): T {
-  const found = Object.entries(choices).find(([each]) => each === text)
-  if (found === undefined) throw expected(`one of ${quoted(Object.keys(choices))}`, name, text)
-  return found[1]
+export function choice<T>(choices: Readonly<Record<string, T>>): Read<T> {
+  return (text, name) => {
+    if (!Object.hasOwn(choices, text)) throw expected(`one of ${quoted(Object.keys(choices))}`, name, text)
+    return choices[text] as T
+  }
 }
 
-/** The parts between separators; a separator within single quotes is none. Nothing of an empty text. */
-export function parts(text: string, separator: string): string[] {
-  if (text === '') return []
-  const found: string[] = []
-  let part = ''
-  let isQuoted = false
-  for (const letter of text) {
-    if (letter === "'") isQuoted = !isQuoted
-    if (letter !== separator || isQuoted) {
-      part += letter
-      continue
-    }
-    found.push(part)
-    part = ''
-  }
-  return [...found, part]
+/** The parts between commas; one within single quotes separates nothing. */
+function parts(text: string): string[] {
+  return Array.from(`,${text}`.matchAll(/,((?:'[^']*(?:'|$)|[^,'])*)/g), ([, part = '']) => part)
 }
 
 /**
  * `name:value`, split at the last colon; a name in single quotes may hold anything, and then the value too, as a
  * Windows path does.
  */
-export function named(text: string, name: string): [name: string, value: string] {
+function named(text: string, name: string): [name: string, value: string] {
   const [, inQuotes, rest] = /^'([^']*)':?(.*)$/s.exec(text) ?? []
   if (inQuotes !== undefined && rest !== undefined) return [inQuotes, rest]
   const at = text.lastIndexOf(':')
@@ -70,22 +64,23 @@ export function named(text: string, name: string): [name: string, value: string]
 }
 
 /** `name:value,name:value …`. A name that comes twice is an error: trtexec takes one of them. */
-export function namedList<T>(text: string, name: string, read: (value: string) => T): Map<string, T> {
-  const found = new Map<string, T>()
-  for (const entry of parts(text, ',')) {
-    const [key, value] = named(entry, name)
-    if (found.has(key)) throw expected('each name once', name, key)
-    found.set(key, read(value))
+export function namedList<T>(read: Read<T>): Read<Map<string, T>> {
+  return (text, name) => {
+    const found = new Map<string, T>()
+    for (const entry of parts(text)) {
+      const [key, value] = named(entry, name)
+      if (found.has(key)) throw expected('each name once', name, key)
+      found.set(key, read(value, name))
+    }
+    return found
   }
-  return found
 }
 
 /** `name:1x3x224x224,other:scalar`, as the options of the other commands have it; a name may hold one `*`. */
-export function shapes(text: string, name: string): Map<string, readonly number[]> {
-  const found = new Map(Object.entries(parsedShapes(text, name)))
-  for (const key of found.keys()) {
-    if (key.split('*').length > 2) throw expected("a name with at most one '*'", name, key)
-  }
+export function shapes(text: string, name: string): NamedDims {
+  const found = parsedShapes(text, name)
+  const wrong = Object.keys(found).find((key) => key.split('*').length > 2)
+  if (wrong !== undefined) throw expected("a name with at most one '*'", name, wrong)
   return found
 }
 
@@ -97,31 +92,20 @@ function parsedShapes(text: string, name: string): NamedDims {
   }
 }
 
-const dtypes: Readonly<Record<string, TensorRTDType>> = {
+export const dtype: Read<TensorRTDType> = choice<TensorRTDType>({
   ...precisionTypes,
   int32: 'int32',
   int64: 'int64',
   bool: 'bool',
   uint8: 'uint8',
+})
+
+/** `fp16+fp32` */
+export function dtypes(text: string, name: string): TensorRTDType[] {
+  return text.split('+').map((type) => dtype(type, name))
 }
 
-export function dtype(text: string, name: string): TensorRTDType {
-  return choice(text, name, dtypes)
-}
-
-const layouts: readonly TensorFormatName[] = [
-  'chw',
-  'chw2',
-  'chw4',
-  'hwc8',
-  'chw16',
-  'chw32',
-  'dhwc8',
-  'cdhw32',
-  'hwc',
-  'dhwc',
-  'hwc16',
-]
+const layouts = 'chw chw2 chw4 hwc8 chw16 chw32 dhwc8 cdhw32 hwc dhwc hwc16'.split(' ') as TensorFormatName[]
 
 function layoutsOf(text: string, name: string): TensorFormatName[] {
   return text.split('+').map((layout) => {
@@ -134,7 +118,7 @@ function layoutsOf(text: string, name: string): TensorFormatName[] {
 
 /** `fp16:chw+hwc8` for each tensor; with trtexec 11 `chw+hwc8`. */
 export function formats(text: string, name: string): FormatWish[] {
-  return parts(text, ',').map((entry) => {
+  return parts(text).map((entry) => {
     const at = entry.indexOf(':')
     if (at < 0) return { formats: layoutsOf(entry, name) }
     return { dtype: dtype(entry.slice(0, at), name), formats: layoutsOf(entry.slice(at + 1), name) }
@@ -144,9 +128,9 @@ export function formats(text: string, name: string): FormatWish[] {
 /** `+name,-name`, each name once. */
 function switches<T>(text: string, name: string, names: Readonly<Record<string, T>>): Map<T, boolean> {
   const found = new Map<T, boolean>()
-  for (const entry of parts(text, ',')) {
+  for (const entry of parts(text)) {
     if (!/^[+-]/.test(entry)) throw expected('+ (on) or - (off) before each name', name, entry)
-    const value = choice(entry.slice(1), name, names)
+    const value = choice(names)(entry.slice(1), name)
     const on = entry.startsWith('+')
     if (found.get(value) === !on) throw expected('each name either on or off', name, text)
     found.set(value, on)
@@ -179,7 +163,7 @@ export function previewFeatures(text: string, name: string): Map<PreviewFeature,
 
 /** Each from 0 to 100. */
 export function percentiles(text: string, name: string): number[] {
-  return parts(text, ',').map((each) => {
+  return parts(text).map((each) => {
     const value = number(each, name)
     if (value > 100) throw expected('percentiles from 0 to 100', name, text)
     return value

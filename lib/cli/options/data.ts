@@ -1,21 +1,26 @@
 import { stat } from 'node:fs/promises'
-import type { Command } from 'commander'
 import type { TensorInfo } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { CalibrationData } from '../../quantization/index.js'
 import type { Preset, PresetName } from '../../tasks/index.js'
-import { whole } from '../parsing.js'
+import { type Flags, type Given, type Refuse, whole } from '../flags.js'
 import { filesOf } from '../run/files.js'
-import { presetOf } from '../run/preset.js'
+import { presetFileOf, presetOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
-export interface DataGiven {
-  readonly data?: readonly string[] | undefined
+/** The data that a model is run on. */
+export const dataFlags = {
+  '--data <PATHS...>': 'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file',
+  '--preset <NAME|FILE.json>':
+    'how pictures become the input, by the family of models, such as imagenet or yolov8, or a file of JSON',
+  '--batch <N>': ['how many of them make a batch; 1 unless given', whole(1)],
+  '--max-batches <N>': ['the most batches that are taken', whole(1)],
+} as const satisfies Flags
+
+export interface DataGiven extends Omit<Given<typeof dataFlags>, 'preset'> {
   /** A name, or once {@link withPreset} has read the file, what is in it. */
   readonly preset?: string | Preset | undefined
-  readonly batch?: number | undefined
-  readonly maxBatches?: number | undefined
 }
 
 /** An input as far as that is known before a model is loaded. */
@@ -33,38 +38,18 @@ export function inputsOf(
   }))
 }
 
-/** Gives a command the data that a model is run on. */
-export function withDataOptions(command: Command): Command {
-  return command
-    .option(
-      '--data <PATHS...>',
-      'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file',
-    )
-    .option(
-      '--preset <NAME|FILE.json>',
-      'how pictures become the input, by the family of models, such as imagenet or yolov8, or a file of JSON',
-    )
-    .option('--batch <N>', 'how many of them make a batch; 1 unless given', whole(1))
-    .option('--max-batches <N>', 'the most batches that are taken', whole(1))
-}
-
 /**
  * The same with the preset known, before any model is opened. `refuse` is called where nothing is called so. @throws
  * TensorRTError ERR_TRT_FILE
  */
-export async function withPreset<T extends DataGiven>(given: T, refuse: (message: string) => never): Promise<T> {
+export async function withPreset<T extends DataGiven>(given: T, refuse: Refuse): Promise<T> {
   return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
 }
 
-/** The files that `--data` names. What cannot be found, {@link dataOf} says. */
-export async function dataFilesOf({ data, preset }: DataGiven): Promise<readonly string[]> {
-  if (data === undefined) return []
-  return filesOf(data, preset === undefined ? 'tensors' : 'pictures').catch(() => data)
-}
-
-/** The file that `--preset` names, if it is one. */
-export function presetFileOf({ preset }: DataGiven): string | undefined {
-  return typeof preset === 'string' && preset.endsWith('.json') ? preset : undefined
+/** The files that `--data` and `--preset` name. What cannot be found, {@link dataOf} says. */
+export async function dataFilesOf({ data = [], preset }: Given<typeof dataFlags>): Promise<(string | undefined)[]> {
+  const files = filesOf(data, preset === undefined ? 'tensors' : 'pictures')
+  return [...(await files.catch(() => data)), presetFileOf(preset)]
 }
 
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
@@ -133,9 +118,5 @@ async function pictureBatches(
   const { presetBatches } = await import('../../tasks/index.js')
   const files = await filesOf(data, 'pictures')
   return () =>
-    presetBatches(pictures(files, { signal }), input, {
-      preset: preset as PresetName | Preset,
-      signal,
-      size: batch,
-    })
+    presetBatches(pictures(files, { signal }), input, { preset: preset as PresetName | Preset, signal, size: batch })
 }

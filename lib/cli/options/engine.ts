@@ -1,40 +1,60 @@
-import type { Command } from 'commander'
+import { openFile } from '../../base/files.js'
+import type { Shapes } from '../../building/shapes.js'
+import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
-import { choice, whole } from '../parsing.js'
+import type { EngineSource } from '../../engine/source.js'
+import { looksLikeOnnx } from '../../onnx/sniff.js'
+import { type Flags, type Given, valuesOf, whole } from '../flags.js'
+import { tellBuild } from '../output/progress.js'
+import type { Session } from '../session.js'
+import { profileOf, type ShapesGiven } from './shapes.js'
 
-export interface EngineGiven {
-  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
-  readonly device?: number | undefined
-  readonly tensorrt?: string | undefined
-  readonly threads?: number | undefined
+/** What of a model's runtime building has not, too. */
+export const backendFlags = {
+  '--backend <NAME>': ['what runs the model; auto: a GPU where it can, else the CPU', ['auto', 'tensorrt', 'cpu']],
+  '--threads <N>': ['how many threads an inference on the CPU has', whole(1)],
+} as const satisfies Flags
+
+/** Which GPU, and which library. */
+export const placeFlags = {
+  '--device <N>': ['the number of the GPU', whole(0)],
+  '--tensorrt <PATH>': 'a TensorRT library, or the folder that has it',
+} as const satisfies Flags
+
+/** What runs a model. */
+export const engineFlags = { ...backendFlags, ...placeFlags } as const satisfies Flags
+
+export type EngineGiven = Given<typeof engineFlags>
+
+/** Opens a model, and tells of its build. `more` are options beside those of the command line. */
+export async function loadEngine(
+  source: EngineSource,
+  given: EngineGiven,
+  session: Session,
+  more: EngineOptions,
+): Promise<Engine> {
+  const { Engine } = await import('../../engine.js')
+  const onProgress = tellBuild(session.progress())
+  return Engine.load(source, { ...valuesOf(given, engineFlags), onProgress, signal: session.signal, ...more })
 }
 
-/** Gives a command the options that say what runs a model. */
-export function withEngineOptions(command: Command): Command {
-  return withBackendOptions(command)
-    .option('--device <N>', 'the number of the GPU', whole(0))
-    .option('--tensorrt <PATH>', 'a TensorRT library, or the folder that has it')
+/**
+ * The profile for opening a model. A plan has its profiles since it was built: `--shapes` is then no more than what it
+ * runs at.
+ * @throws TensorRTError as {@link profileOf}
+ */
+export async function openingShapes(path: string, given: ShapesGiven): Promise<Shapes | undefined> {
+  if (given.shapes === undefined || !(await isBuilt(path))) return profileOf(given)
+  return profileOf({ ...given, shapes: undefined })
 }
 
-/** Those of them that building has not, too. */
-export function withBackendOptions(command: Command): Command {
-  return command
-    .addOption(
-      choice('--backend <NAME>', 'what runs the model; auto: a GPU where it can, else the CPU', [
-        'auto',
-        'tensorrt',
-        'cpu',
-      ]),
-    )
-    .option('--threads <N>', 'how many threads an inference on the CPU has', whole(1))
-}
-
-/** The same, as {@link Engine.load} takes it. */
-export function engineOptions({ backend, device, tensorrt, threads }: EngineGiven): EngineOptions {
-  return {
-    backend,
-    device,
-    tensorrt,
-    threads,
+/** Whether a file is of a plan's kind; of one that cannot be read, who opens it says why. */
+export async function isBuilt(path: string): Promise<boolean> {
+  try {
+    await using file = await openFile(path)
+    const { buffer, bytesRead } = await file.read(new Uint8Array(8), 0, 8, 0)
+    return bytesRead === 8 && !looksLikeOnnx(buffer)
+  } catch {
+    return false
   }
 }

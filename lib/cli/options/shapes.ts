@@ -1,15 +1,19 @@
 import { InvalidArgumentError } from 'commander'
+import type { Shapes } from '../../building/shapes.js'
+import { TensorRTError } from '../../errors.js'
+import type { Flags, Given } from '../flags.js'
 
 /** Sizes by the names of inputs. */
 export type NamedDims = Readonly<Record<string, readonly number[]>>
 
 /**
  * trtexec's way to write shapes: `images:1x3x640x640,scale:1x2`. A name may stand in single quotes, and may have colons
- * of its own: the last one counts. `name:` or `name:scalar` is a scalar.
+ * of its own: the last one counts. `name:` or `name:scalar` is a scalar. An option that comes several times adds to
+ * `before`.
  * @throws InvalidArgumentError that names the part that is none
  */
-export function parseShapes(text: string): NamedDims {
-  const shapes: Record<string, readonly number[]> = {}
+export function parseShapes(text: string, before: NamedDims = {}): NamedDims {
+  const shapes: Record<string, readonly number[]> = { ...before }
   for (const part of parts(text)) {
     const { name, dims } = parseShape(part)
     if (Object.hasOwn(shapes, name))
@@ -17,15 +21,6 @@ export function parseShapes(text: string): NamedDims {
     shapes[name] = dims
   }
   return shapes
-}
-
-/** For an option that may come several times; later ones add to those before. */
-export function moreShapes(text: string, before: NamedDims = {}): NamedDims {
-  const shapes = parseShapes(text)
-  const twice = Object.keys(shapes).find((name) => Object.hasOwn(before, name))
-  if (twice !== undefined)
-    throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(twice)} has two.`)
-  return { ...before, ...shapes }
 }
 
 /** At commas, but for those inside of quotes. */
@@ -51,4 +46,42 @@ function wrong(part: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `Expected NAME:SIZES, as in images:1x3x640x640, but received ${JSON.stringify(part)}.`,
   )
+}
+
+/** The shapes of one optimization profile. */
+export const shapeFlags = {
+  '--shapes <SHAPES>': ['the one shape of inputs that the model leaves open, as in images:1x3x640x640', parseShapes],
+  '--min-shapes <SHAPES>': ['the smallest of a range', parseShapes],
+  '--opt-shapes <SHAPES>': ['the one that it is made for', parseShapes],
+  '--max-shapes <SHAPES>': ['the largest', parseShapes],
+} as const satisfies Flags
+
+export type ShapesGiven = Given<typeof shapeFlags>
+
+/** The shapes for one inference: `--shapes`, else the best of a range. */
+export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
+  return { ...optShapes, ...shapes }
+}
+
+/**
+ * The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is
+ * not whole
+ */
+export function profileOf({ shapes = {}, minShapes, optShapes, maxShapes }: ShapesGiven): Shapes | undefined {
+  const profile: Record<string, Shapes[string]> = { ...shapes }
+  for (const name of Object.keys({ ...minShapes, ...optShapes, ...maxShapes })) {
+    if (Object.hasOwn(shapes, name))
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Expected --shapes or a range for input ${JSON.stringify(name)} but received both`,
+      )
+    const [min, opt, max] = [minShapes, optShapes, maxShapes].map((shapes) => shapes?.[name])
+    if (min === undefined || opt === undefined || max === undefined)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPES_REQUIRED',
+        `Input ${JSON.stringify(name)} has no --${min ? (opt ? 'max' : 'opt') : 'min'}-shapes: give the smallest, best and largest shape`,
+      )
+    profile[name] = { min, opt, max }
+  }
+  return Object.keys(profile).length > 0 ? profile : undefined
 }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type cliProgress from 'cli-progress'
+import type { BuildProgress } from '../../building/in-process.js'
 import type { Sink } from './sink.js'
 import { durationText } from './format.js'
 
@@ -151,4 +152,16 @@ class LineProgress implements Progress {
 
 function shortened(text: string, most: number): string {
   return text.length <= most ? text.padEnd(most) : `${text.slice(0, most - 1)}…`
+}
+
+/**
+ * TensorRT tells of phases inside of phases; people want to know of the outermost, and of what is done in it just now.
+ */
+export function tellBuild(progress: Progress): (told: BuildProgress) => void {
+  let outer: BuildProgress | undefined
+  return (told) => {
+    if (told.parent === '' || outer === undefined) outer = told
+    const inner = told === outer ? '' : told.phase
+    progress.update(outer.step, outer.steps, outer.phase, inner)
+  }
 }

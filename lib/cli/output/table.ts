@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { stripVTControlCharacters } from 'node:util'
 import type CliTable from 'cli-table3'
-import { wrapped } from './wrap.js'
+import { wrapped } from './format.js'
 
 export type Row = readonly (string | number)[]
 
@@ -69,20 +69,7 @@ function fitted(head: readonly string[], cells: readonly (readonly string[])[], 
   return widths
 }
 
-const noFrame = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '',
-}
+const places =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid middle'
+
+const noFrame = Object.fromEntries(places.split(' ').map((place) => [place, '']))

@@ -1,19 +1,15 @@
 import { open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Command } from 'commander'
 import { isMissing, isThere, onFile, writeTarget } from '../../base/files.js'
 import { overwritten } from '../../base/overwriting.js'
 import { temporaryOf } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
+import type { Flags, Refuse } from '../flags.js'
 
-export interface ForceGiven {
-  readonly force?: true | undefined
-}
-
-/** Gives a command the option that lets it write over what it reads. */
-export function withForce(command: Command): Command {
-  return command.option('--force', 'results may take the place of files that are read here')
-}
+/** Lets a command write over what it reads. */
+export const forceFlag = {
+  '--force': 'results may take the place of files that are read here',
+} as const satisfies Flags
 
 /** What a command reads, and the files that it writes. */
 export interface Files {
@@ -30,9 +26,6 @@ export interface Files {
   readonly plan?: string | undefined
   readonly force?: true | undefined
 }
-
-/** Ends the command: its line is wrong. */
-export type Refuse = (message: string) => never
 
 /**
  * Before the work, which may take hours: refuses to write over a file that is read (by whatever name it is given), to

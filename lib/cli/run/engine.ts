@@ -1,10 +1,8 @@
 import type { Engine } from '../../engine.js'
 import { reworded, TensorRTError } from '../../errors.js'
 import type { OpenedSizes, SourceToLoad } from '../../tasks/opened-sizes.js'
-import type { ShapesGiven } from '../options/builder.js'
-import { type EngineGiven, engineOptions } from '../options/engine.js'
-import { openingShapes } from '../options/opening.js'
-import { tellBuild } from '../output/build-progress.js'
+import { type EngineGiven, loadEngine, openingShapes } from '../options/engine.js'
+import type { ShapesGiven } from '../options/shapes.js'
 import type { Session } from '../session.js'
 import { inputOf, type TaskGiven } from './tasks.js'
 
@@ -18,22 +16,14 @@ export async function openEngine(
   pictures: TaskGiven | undefined,
   session: Session,
 ): Promise<Engine> {
-  const { Engine } = await import('../../engine.js')
   const { source, opened: sizes } = await sourceOf(model, pictures, session)
   const shapes = await openingShapes(model, given)
-  const progress = session.progress()
-  const options = {
-    ...engineOptions(given),
-    shapes,
-    ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
-    lanes: given.lanes,
-    onProgress: tellBuild(progress),
-    signal: session.signal,
-  }
-  const engine = await Engine.load(source, options).catch((error: unknown) => {
+  const { batch, lanes } = given
+  const batching = batch === undefined ? undefined : { maxBatch: batch }
+  const engine = await loadEngine(source, given, session, { shapes, batching, lanes }).catch((error: unknown) => {
     throw withShapeFlags(error, sizes)
   })
-  progress.end()
+  session.end()
   const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
   session.note(`Runs on ${engine.description}${why}`)
   return engine

@@ -16,7 +16,8 @@ export async function filesOf(paths: readonly string[], kind: FileKind): Promise
   return [...new Set(found.flat())]
 }
 
-async function filesAt(path: string, kind: FileKind): Promise<string[]> {
+/** Those of one of them. */
+export async function filesAt(path: string, kind: FileKind): Promise<string[]> {
   const facts = await onFile('read', path, () => stat(path).catch(ifMissing))
   if (facts === undefined) return matching(path)
   if (!facts.isDirectory()) return [path]

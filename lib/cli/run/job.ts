@@ -2,18 +2,16 @@ import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
 import { filesOf } from './files.js'
-import type { RunGiven } from './given.js'
+import { givenFlags, type Refuse } from '../flags.js'
+import { refuseForeign, type RunGiven, type TaskName } from './flags.js'
 import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
-import { type FoundPreset, presetList, presetOf, presetOfModel } from './preset.js'
+import { type FoundPreset, presetList, presetOf, presetOfModel, type SaidPreset } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
-import type { TaskName } from './tasks.js'
+import type { TaskGiven } from './tasks.js'
 import type { TensorsJob } from './tensors.js'
 
 export type RunJob = PicturesJob | TensorsJob
-
-/** Ends the command: its line is wrong. */
-export type Refuse = (message: string) => never
 
 /**
  * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
@@ -22,8 +20,8 @@ export type Refuse = (message: string) => never
 export async function jobOf(given: RunGiven, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
   const said = (await asksModel(given, paths)) ? await presetOfModel(model, given.task) : undefined
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
-  const task = given.task ?? preset?.task ?? 'tensors'
-  refuseForeign(given, task, refuse)
+  const task = given.task ?? preset?.preset.task ?? 'tensors'
+  refuseForeign(given, tasksOf, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
   if (preset === undefined)
     return refuse(
@@ -31,14 +29,26 @@ export async function jobOf(given: RunGiven, model: string, paths: readonly stri
     )
   if (given.input !== undefined || given.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
-  if (given.grow !== undefined && preset.preset.task === 'segment')
-    return refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
+  const ofTask = taskGiven(given, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures')
-  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  const target = await targetOf(given.output)
   refuseTarget(task, target, files.length, refuse)
+  return { task, given: ofTask, files, target, said }
+}
+
+/** What a task works with. A model that says what it is says its labels, too. */
+export function taskGiven(
+  given: Omit<TaskGiven, 'preset'>,
+  task: TaskName,
+  preset: FoundPreset,
+  said: SaidPreset | undefined,
+  refuse: Refuse,
+): TaskGiven {
+  if (given.grow !== undefined && preset.preset.task === 'segment')
+    refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
   const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
-  return { task, given: { ...given, labels, preset }, files, target, said }
+  return { ...given, labels, preset }
 }
 
 /** Whether pictures are to be looked at, and nothing says how. */
@@ -55,28 +65,19 @@ async function isPictureName(name: string): Promise<boolean> {
   return pictureExtensions.includes(extname(name).toLowerCase())
 }
 
-const options = {
-  batch: ['classify', 'detect', 'segment', 'blur'],
-  labels: ['classify', 'detect', 'segment'],
-  top: ['classify'],
-  activation: ['classify'],
-  threshold: ['detect', 'segment', 'blur'],
-  draw: ['segment'],
-  method: ['blur'],
-  grow: ['blur'],
-  strength: ['blur'],
-  requireFound: ['detect', 'segment', 'blur'],
-  format: ['tensors'],
-} as const satisfies Partial<Record<keyof RunGiven, readonly TaskName[]>>
-
-/** What would have no effect. */
-function refuseForeign(given: RunGiven, task: TaskName, refuse: Refuse): void {
-  for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly TaskName[]][])
-    if (given[name] !== undefined && !tasks.includes(task))
-      refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
+const tasksOf: Readonly<Record<string, readonly TaskName[]>> = {
+  '--batch': ['classify', 'detect', 'segment', 'blur'],
+  '--labels': ['classify', 'detect', 'segment'],
+  '--top': ['classify'],
+  '--activation': ['classify'],
+  '--threshold': ['detect', 'segment', 'blur'],
+  '--draw': ['segment'],
+  '--method': ['blur'],
+  '--grow': ['blur'],
+  '--strength': ['blur'],
+  '--require-found': ['detect', 'segment', 'blur'],
+  '--format': ['tensors'],
 }
-
-const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function refuseTarget(task: TaskName, target: Target | undefined, count: number, refuse: Refuse): void {
   if (target === undefined)
@@ -99,12 +100,12 @@ async function tensorsJob(
   paths: readonly string[],
   refuse: Refuse,
 ): Promise<TensorsJob> {
-  const { input = [], random, seed, size, maxSide, limitPixels, output, format, shapes = {}, optShapes = {} } = given
+  const { input = [], random, seed, output, format, shapes = {}, optShapes = {} } = given
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
-  for (const [flag, value] of Object.entries({ '--size': size, '--max-side': maxSide, '--limit-pixels': limitPixels }))
-    if (value !== undefined && preset === undefined) refuse(`${flag} is of pictures, which need --preset`)
+  const [ofPictures] = preset === undefined ? givenFlags(given, ['--size', '--max-side', '--limit-pixels']) : []
+  if (ofPictures !== undefined) refuse(`${ofPictures} is of pictures, which need --preset`)
   const named = input.map(
     (text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`),
   )
@@ -112,7 +113,7 @@ async function tensorsJob(
   if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
   const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
   if (preset === undefined) await refusePictures(files, refuse)
-  const target = output === undefined ? undefined : await targetOf(output)
+  const target = await targetOf(output)
   if (target?.kind === 'file' && format === undefined && formatOfName(target.path) === undefined)
     return refuse(`--output takes a folder, or a file that ends in ${tensorExtensions.join(', ')}, not ${target.path}`)
   if (target?.kind === 'file' && files.length > 1)

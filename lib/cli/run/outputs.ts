@@ -1,7 +1,11 @@
+import { exitCodes } from '../exit-codes.js'
+import { counted } from '../output/format.js'
 import type { Files } from '../output/writable.js'
-import type { RunGiven } from './given.js'
+import type { Session } from '../session.js'
+import type { RunGiven } from './flags.js'
 import type { RunJob } from './job.js'
 import { drawnPaths } from './pictures.js'
+import { presetFileOf } from './preset.js'
 import { pathsIn, type Target } from './target.js'
 import { isFolderOfFiles } from './tensors.js'
 
@@ -10,17 +14,37 @@ import { isFolderOfFiles } from './tensors.js'
  * files in a folder are called as the outputs are.
  */
 export function filesOfRun(model: string, given: RunGiven, job: RunJob): Files {
-  const { labels, preset, force } = given
   const named = 'named' in job ? job.named.map(({ file }) => file) : []
-  const texts = [labels, preset?.endsWith('.json') === true ? preset : undefined]
-  const read = { models: [model], inputs: [...job.files, ...named, ...texts], force }
-  const { target } = job
-  if (target?.kind === 'folder') return { ...read, folder: target.path, inFolder: pathsOf(job, target) }
+  return filesOf({ ...given, model }, [...job.files, ...named], job.target, (target) => {
+    if ('task' in job) return drawnPaths(job.task, job.files, target, job.given) ?? []
+    const { files, format = 'npy' } = job
+    return isFolderOfFiles(job) ? pathsIn(target.path, files, () => `.${format}`) : []
+  })
+}
+
+/** What a task reads beside its sources, and what it writes: in a folder these paths. */
+export function filesOf(
+  given: Pick<RunGiven, 'labels' | 'preset' | 'force'> & { readonly model: string },
+  sources: readonly string[],
+  target: Target | undefined,
+  pathsIn: (folder: Target) => readonly string[],
+): Files {
+  const { model, labels, preset, force } = given
+  const read = { models: [model], inputs: [...sources, labels, presetFileOf(preset)], force }
+  if (target?.kind === 'folder') return { ...read, folder: target.path, inFolder: pathsIn(target) }
   return { ...read, outputs: [target?.path] }
 }
 
-function pathsOf(job: RunJob, target: Target): readonly string[] {
-  if ('task' in job) return drawnPaths(job.task, job.files, target, job.given) ?? []
-  const { files, format = 'npy' } = job
-  return isFolderOfFiles(job) ? pathsIn(target.path, files, () => `.${format}`) : []
+/** What a task on `what` exits with: some failed, or nothing was found where `--require-found` wants something. */
+export function exitCodeOf(
+  session: Session,
+  { requireFound }: Pick<RunGiven, 'requireFound'>,
+  found: { readonly results: readonly unknown[]; readonly failed: readonly unknown[]; readonly without: number },
+  what: string,
+): number {
+  if (found.failed.length > 0) return exitCodes.failed
+  if (!requireFound || found.without === 0) return exitCodes.done
+  const all = counted(found.results.length, what)
+  session.warn(`Nothing was found in ${found.without} of ${all}, and --require-found was given`)
+  return exitCodes.unmet
 }

@@ -1,15 +1,18 @@
+import { type FileHandle, open } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { saveFile } from '../../base/files.js'
+import { onFile, saveFile, writeTarget } from '../../base/files.js'
+import { writeFully } from '../../base/pieces.js'
 import type { Engine } from '../../engine.js'
 import { inOrder } from '../../engine/stream.js'
 import { TensorRTError } from '../../errors.js'
-import type { EncodableImage, ReadImage, ReadImageOptions } from '../../vision/index.js'
+import type { EncodableImage, ReadImageOptions } from '../../vision/index.js'
+import { jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
-import { answerLines } from './answer-lines.js'
 import type { SaidPreset } from './preset.js'
 import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
-import { openTask, type TaskGiven, type TaskName, type Worker } from './tasks.js'
+import type { TaskName } from './flags.js'
+import { openTask, type TaskGiven, type Worker } from './tasks.js'
 
 export interface PicturesJob {
   readonly task: Exclude<TaskName, 'tensors'>
@@ -33,10 +36,11 @@ export interface Failed {
   readonly message: string
 }
 
-export interface Answers {
-  readonly results: readonly PictureResult[]
+/** What became of files, and the table that says so. */
+export interface Ran<Result> {
+  readonly results: readonly Result[]
   readonly failed: readonly Failed[]
-  /** How many pictures have nothing that was found. */
+  /** How many have nothing that was found. */
   readonly without: number
   readonly head: readonly string[]
   readonly rows: readonly Row[]
@@ -51,7 +55,7 @@ export async function answerPictures(
   engine: Engine,
   { task, given, files, target }: PicturesJob,
   session: Session,
-): Promise<Answers> {
+): Promise<Ran<PictureResult>> {
   await using worker = await openTask(task, engine, given, session.signal)
   const paths = drawnPaths(task, files, target, given)
   if (target?.kind === 'folder') await makeFolder(target.path)
@@ -108,7 +112,10 @@ async function outcomeOf(
   path: string | undefined,
   options: Pick<ReadImageOptions, 'limitPixels'> & { readonly signal: AbortSignal },
 ): Promise<Outcome> {
-  const image = await readOrFail(file, options)
+  const { readImage } = await import('../../vision/index.js')
+  const image = await readImage(file, options).catch((error: unknown) =>
+    failedBy(error, file, ['ERR_TRT_FILE', 'ERR_TRT_IMAGE']),
+  )
   if ('code' in image) return image
   const { found, count, rows, draw } = await worker.answer(image)
   if (path === undefined || draw === undefined) return { result: { file, ...found }, count, rows }
@@ -116,19 +123,10 @@ async function outcomeOf(
   return { result: { file, ...found, written: path }, count, rows }
 }
 
-/** @throws what is no fault of the file: an interruption */
-export async function readOrFail(
-  file: string,
-  options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
-): Promise<ReadImage | Failed> {
-  const { readImage } = await import('../../vision/index.js')
-  try {
-    return await readImage(file, options)
-  } catch (error) {
-    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_FILE' && error.code !== 'ERR_TRT_IMAGE'))
-      throw error
-    return { file, code: error.code, message: error.message }
-  }
+/** What is wrong with a file, by one of these codes. @throws what is no fault of the file, such as an interruption */
+export function failedBy(error: unknown, file: string, codes: readonly string[]): Failed {
+  if (!(error instanceof TensorRTError) || !codes.includes(error.code)) throw error
+  return { file, code: error.code, message: error.message }
 }
 
 /** The picture's name once, in its first row; where nothing was found, a row that says so. */
@@ -164,4 +162,42 @@ async function writePicture(picture: EncodableImage, path: string, signal: Abort
   const bytes = await encodeImage(picture, pictureFormats[extname(path).toLowerCase()] ?? 'png', { signal })
   signal.throwIfAborted()
   await saveFile(path, [bytes])
+}
+
+/**
+ * Answers as lines of JSON, each written when it comes: who interrupts the run keeps those that came. The file is
+ * replaced with the first of them.
+ */
+class AnswerLines implements AsyncDisposable {
+  readonly #path: string
+  #file: FileHandle | undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async add(answer: unknown): Promise<void> {
+    await onFile('write', this.#path, async () =>
+      writeFully(await this.#opened(), Buffer.from(`${jsonText(answer)}\n`)),
+    )
+  }
+
+  /** Where nothing came, no answers of an earlier run stay. */
+  async end(): Promise<void> {
+    await onFile('write', this.#path, async () => (await this.#opened()).sync())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  async #opened(): Promise<FileHandle> {
+    return (this.#file ??= await open(await writeTarget(this.#path), 'w'))
+  }
+}
+
+/** Where answers go as they come. */
+function answerLines(target: Target | undefined): AnswerLines | undefined {
+  return target?.kind === 'file' && target.ending === '.jsonl' ? new AnswerLines(target.path) : undefined
 }

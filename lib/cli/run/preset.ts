@@ -1,6 +1,7 @@
 import { onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { Preset } from '../../tasks/index.js'
+import type { Refuse } from '../flags.js'
 import { type Field, fieldsText } from '../output/format.js'
 import type { Session } from '../session.js'
 import { presetAliases, presetNamed, presets, presetWanted } from '../../tasks/presets.js'
@@ -9,19 +10,22 @@ export interface FoundPreset {
   readonly preset: Preset
   /** As the tasks take it: its name, which their messages then say, or itself. */
   readonly given: string | Preset
-  /** What answers it gives unless another task is asked for. */
-  readonly task: Preset['task']
 }
 
 /** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
-export async function presetOf(given: string, refuse: (message: string) => never): Promise<FoundPreset> {
-  if (given.endsWith('.json')) {
+export async function presetOf(given: string, refuse: Refuse): Promise<FoundPreset> {
+  if (presetFileOf(given) !== undefined) {
     const preset = await presetInFile(given)
-    return { preset, given: preset, task: preset.task }
+    return { preset, given: preset }
   }
   const preset = presetNamed(given)
-  if (preset !== undefined) return { preset, given, task: preset.task }
+  if (preset !== undefined) return { preset, given }
   return refuse(`Expected a file of JSON, or ${presetWanted(given)} for --preset but received ${JSON.stringify(given)}`)
+}
+
+/** The file that `--preset` names, if it is one. */
+export function presetFileOf(preset: string | undefined): string | undefined {
+  return preset?.endsWith('.json') === true ? preset : undefined
 }
 
 /** What a model says of itself: ultralytics' exports do. */
@@ -43,7 +47,7 @@ export async function presetOfModel(model: string, task: string | undefined): Pr
   const name = presetNameOf(description, isClassifier ? 'Classifier' : task === 'blur' ? 'FaceBlur' : 'Detector')
   if (name === undefined) return undefined
   const preset = presetFor(name, description)
-  return { preset, given: preset, task: preset.task, labels: description.names, name }
+  return { preset, given: preset, labels: description.names, name }
 }
 
 /** For people. */

@@ -12,7 +12,8 @@ export type Target =
   | { readonly kind: 'file'; readonly path: string; /** In lower case, with its dot. */ readonly ending: string }
 
 /** A folder where there is one, or where the name has no ending. */
-export async function targetOf(path: string): Promise<Target> {
+export async function targetOf(path: string | undefined): Promise<Target | undefined> {
+  if (path === undefined) return undefined
   const facts = await stat(path).catch(() => undefined)
   const ending = extname(path).toLowerCase()
   if (facts?.isDirectory() === true || /[/\\]$/.test(path) || (ending === '' && facts === undefined))

@@ -1,31 +1,19 @@
 import type { Engine } from '../../engine.js'
-import type { FaceBlur, Found, InputSize, InputSteps, PresetName, SegmenterOptions } from '../../tasks/index.js'
+import type { FaceBlur, Found, InputSteps, PresetName, SegmenterOptions } from '../../tasks/index.js'
 import type { MatteAndMask } from '../../tasks/segmenter.js'
 import type { Alpha, EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
 import { percentText } from '../output/format.js'
 import type { Row } from '../output/table.js'
+import type { RunGiven, TaskName } from './flags.js'
 import type { FoundPreset } from './preset.js'
 
-/** What a command can ask of a model that takes pictures. */
-export const taskNames = ['classify', 'detect', 'segment', 'blur', 'tensors'] as const
-
-export type TaskName = (typeof taskNames)[number]
-
-export interface TaskGiven {
+/** What the command line says of pictures. */
+export interface TaskGiven
+  extends
+    Pick<RunGiven, 'size' | 'maxSide' | 'limitPixels' | 'batch' | 'top' | 'activation' | 'threshold' | 'draw'>,
+    Pick<RunGiven, 'method' | 'grow' | 'strength'> {
   readonly preset: FoundPreset
-  readonly size?: InputSize | undefined
-  /** How many pictures run together at most; 1 unless given. */
-  readonly batch?: number | undefined
   readonly labels?: string | readonly string[] | undefined
-  readonly top?: number | undefined
-  readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
-  readonly threshold?: number | undefined
-  readonly draw?: 'overlay' | 'mask' | 'cutout' | undefined
-  readonly method?: 'blur' | 'pixelate' | 'fill' | undefined
-  readonly grow?: number | undefined
-  readonly strength?: number | undefined
-  readonly maxSide?: number | undefined
-  readonly limitPixels?: number | undefined
 }
 
 /** What was found in one picture. */
@@ -67,27 +55,15 @@ interface Common {
 }
 
 /** What the command line says of the input's size. */
-export function inputOf({
-  size,
-  maxSide,
-  limitPixels,
-}: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
-  return {
-    ...(size !== undefined && { size }),
-    ...(maxSide !== undefined && { maxSide }),
-    ...(limitPixels !== undefined && { limitPixels }),
-  }
+export function inputOf(given: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
+  const { size, maxSide, limitPixels } = given
+  return { size, maxSide, limitPixels }
 }
 
 async function classifying(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
   const { Classifier } = await import('../../tasks/index.js')
   const { labels, top, activation } = given
-  const classifier = await Classifier.load(engine, {
-    ...common,
-    labels,
-    top,
-    ...(activation && { output: { activation } }),
-  })
+  const classifier = await Classifier.load(engine, { ...common, labels, top, output: { activation } })
   return {
     head: ['class', 'score'],
     right: [1],
@@ -134,13 +110,7 @@ function pixelsOf({ data }: Mask): number {
   return data.reduce((sum, value) => sum + (value === 0 ? 0 : 1), 0)
 }
 
-export function nameOf({
-  label,
-  classIndex,
-}: {
-  readonly label?: string | undefined
-  readonly classIndex: number
-}): string {
+export function nameOf({ label, classIndex }: Pick<Found, 'label' | 'classIndex'>): string {
   return label ?? `class ${classIndex}`
 }
 
@@ -170,7 +140,7 @@ async function segmenting(engine: Engine, common: Common, given: TaskGiven, sign
   const { cutOut, overlay } = await import('../../vision/index.js')
   const { threshold, draw = 'overlay' } = given
   const labels = await checkedLabels(given.labels)
-  const options = { ...common, ...(threshold !== undefined && { output: { threshold } }) }
+  const options = { ...common, output: { threshold } }
   const { seen, close } = await (draw === 'cutout' && isMatte(given.preset) ? openMatting : openMasking)(
     engine,
     options,
@@ -242,8 +212,7 @@ export function classesOf(
   const pixels = new Uint32Array(256)
   for (const value of data) pixels[value]!++
   return Array.from(pixels, (count, classIndex) => {
-    const label = labels?.[classIndex]
-    return { classIndex, ...(label !== undefined && { label }), pixels: count, share: count / data.length }
+    return { classIndex, label: labels?.[classIndex], pixels: count, share: count / data.length }
   })
     .filter((each) => each.pixels > 0)
     .sort((a, b) => b.pixels - a.pixels)
@@ -272,5 +241,5 @@ export async function loadBlur(engine: Engine, common: object, given: TaskGiven)
   const style = Object.fromEntries(
     Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined),
   )
-  return FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding), blur: style })
+  return FaceBlur.load(engine, { ...common, ...finding, blur: style })
 }

@@ -4,12 +4,12 @@ import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import type { PresetName } from '../../tasks/index.js'
 import type { TensorFormat } from '../../tensor-files/types.js'
-import type { Tensor } from '../../tensor.js'
+import type { DType, Tensor } from '../../tensor.js'
+import { dimsText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import { type GivenShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
-import { type Failed, readOrFail } from './pictures.js'
-import { summaryHead, summaryOf, summaryRow, type TensorSummary } from './summary.js'
+import { type Failed, failedBy, type Ran } from './pictures.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
 import { inputOf, type TaskGiven } from './tasks.js'
 
@@ -28,6 +28,20 @@ export interface TensorsJob extends GivenShapes {
   readonly refuse: (message: string) => never
 }
 
+/**
+ * What a tensor's numbers are like; of those that are finite the least, the mean and the greatest, null where there is
+ * none.
+ */
+interface TensorSummary {
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly min: number | null
+  readonly mean: number | null
+  readonly max: number | null
+  readonly nan: number
+  readonly infinite: number
+}
+
 export interface TensorsResult {
   /** Of what is not one file's: none. */
   readonly file?: string | undefined
@@ -35,17 +49,8 @@ export interface TensorsResult {
   readonly written?: readonly string[] | undefined
 }
 
-export interface Summaries {
-  readonly results: readonly TensorsResult[]
-  readonly failed: readonly Failed[]
-  readonly without?: undefined
-  readonly head: readonly string[]
-  readonly rows: readonly Row[]
-  readonly right: readonly number[]
-}
-
 /** What the model gives for each file: its numbers told in short, and written where that is asked for. */
-export async function runTensors(engine: Engine, job: TensorsJob, session: Session): Promise<Summaries> {
+export async function runTensors(engine: Engine, job: TensorsJob, session: Session): Promise<Ran<TensorsResult>> {
   const { signal } = session
   refuseUnknown(engine, job.fixed)
   const named = await namedInputs(engine, job, signal)
@@ -58,7 +63,10 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
   tell(0)
   const [results, failed]: [TensorsResult[], Failed[]] = [[], []]
   for (const [index, file] of files.entries()) {
-    const inputs = await inputsFor(engine, job, named, file, signal)
+    const inputs = await inputsFor(engine, job, named, file, signal).catch((error: unknown): Failed => {
+      if (file === undefined) throw error
+      return failedBy(error, file, ofTheFile)
+    })
     if (isFailed(inputs)) {
       failed.push(inputs)
       session.fail(inputs)
@@ -67,10 +75,10 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     const outputs = await engine.infer(inputs, { signal })
     const written = await writer?.(outputs, index)
     const summaries = Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, summaryOf(tensor)]))
-    results.push({ ...(file !== undefined && { file }), outputs: summaries, ...(written && { written }) })
+    results.push({ file, outputs: summaries, written })
     tell(index + 1, file)
   }
-  return { results, failed, ...tableOf(results, files.length > 1) }
+  return { results, failed, without: 0, ...tableOf(results, files.length > 1) }
 }
 
 /** Shapes of a plan's inputs, which no profile is made of. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT */
@@ -84,7 +92,10 @@ function refuseUnknown(engine: Engine, shapes: TensorsJob['fixed']): void {
   )
 }
 
-function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Summaries, 'head' | 'rows' | 'right'> {
+function tableOf(
+  results: readonly TensorsResult[],
+  several: boolean,
+): Pick<Ran<TensorsResult>, 'head' | 'rows' | 'right'> {
   const first = Number(several)
   const hasInfinite = results.some(({ outputs }) => Object.values(outputs).some(({ infinite }) => infinite > 0))
   const columns = hasInfinite ? summaryHead.length : summaryHead.length - 1
@@ -99,6 +110,31 @@ function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Summ
     rows,
     right: [3, 4, 5, 6, 7].map((column) => column + first),
   }
+}
+
+function summaryOf(tensor: Tensor): TensorSummary {
+  const { dtype, shape } = tensor
+  const numbers = tensor.dtype === 'float64' ? tensor.data : tensor.toFloat32().data
+  let [min, max, sum, nan, infinite] = [Infinity, -Infinity, 0, 0, 0]
+  for (const value of numbers) {
+    if (Number.isNaN(value)) nan++
+    else if (!Number.isFinite(value)) infinite++
+    else {
+      sum += value
+      if (value < min) min = value
+      if (value > max) max = value
+    }
+  }
+  const finite = numbers.length - nan - infinite
+  const known = (value: number): number | null => (finite === 0 ? null : value)
+  return { dtype, shape, min: known(min), mean: known(sum / finite), max: known(max), nan, infinite }
+}
+
+const summaryHead = ['output', 'type', 'shape', 'min', 'mean', 'max', 'NaN', 'inf'] as const
+
+function summaryRow(name: string, { dtype, shape, min, mean, max, nan, infinite }: TensorSummary): Row {
+  const text = (value: number | null): string => (value === null ? '-' : String(Number(value.toPrecision(4))))
+  return [name, dtype, dimsText(shape), text(min), text(mean), text(max), nan, infinite]
 }
 
 function isFailed(value: object): value is Failed {
@@ -120,16 +156,10 @@ async function inputsFor(
   named: Inputs,
   file: string | undefined,
   signal: AbortSignal,
-): Promise<Inputs | Failed> {
-  try {
-    const found = file === undefined ? {} : await fromFile(engine, job, named, file, signal)
-    if (isFailed(found)) return found
-    const given = { ...named, ...found }
-    return job.random === undefined ? given : await randomRest(engine, given, job.shapes, job.random)
-  } catch (error) {
-    if (file === undefined || !(error instanceof TensorRTError) || !ofTheFile.includes(error.code)) throw error
-    return { file, code: error.code, message: error.message }
-  }
+): Promise<Inputs> {
+  const found = file === undefined ? {} : await fromFile(engine, job, named, file, signal)
+  const given = { ...named, ...found }
+  return job.random === undefined ? given : await randomRest(engine, given, job.shapes, job.random)
 }
 
 async function fromFile(
@@ -138,11 +168,11 @@ async function fromFile(
   named: Inputs,
   file: string,
   signal: AbortSignal,
-): Promise<Inputs | Failed> {
+): Promise<Inputs> {
   const { pictures } = job
   if (pictures === undefined) return inputsOfFile(engine, file, { ...job, before: named }, signal)
-  const image = await readOrFail(file, { limitPixels: pictures.limitPixels, signal })
-  if ('code' in image) return image
+  const { readImage } = await import('../../vision/index.js')
+  const image = await readImage(file, { limitPixels: pictures.limitPixels, signal })
   const { presetBatches } = await import('../../tasks/index.js')
   const { pictureInputOf } = await import('../../tasks/input.js')
   const info = pictureInputOf(engine)
@@ -159,11 +189,14 @@ async function outputWriter(engine: Engine, target: Target, job: TensorsJob, ses
   const { writeTensors } = await import('../../tensor-files/index.js')
   const { fileNames } = await import('../../tensor-files/write.js')
   const { signal } = session
-  const told = { done: false }
+  let isWarned = false
   const write = (path: string, outputs: Readonly<Record<string, Tensor>>): Promise<string[]> => {
     const kind = format ?? (target.kind === 'file' ? undefined : 'npy')
     const isNumPy = kind === 'npy' || kind === 'npz' || /\.np[yz]$/i.test(path)
-    return writeTensors(path, isNumPy ? forNumPy(outputs, session, told) : outputs, { format: kind, signal })
+    const foreign = isNumPy ? Object.values(outputs).find(isForeign) : undefined
+    if (foreign !== undefined && !isWarned) session.warn(`NumPy has no ${foreign.dtype}: it is written as float32`)
+    isWarned ||= foreign !== undefined
+    return writeTensors(path, foreign === undefined ? outputs : forNumPy(outputs), { format: kind, signal })
   }
   if (files.length <= 1) {
     const paths = fileNames(engine.outputNames).map((name) => join(target.path, `${name}.${format ?? 'npy'}`))
@@ -193,20 +226,10 @@ async function refuseSources(paths: readonly string[], { files, named, force, re
     refuse(`Cannot write ${found.target}: it is read as an input. Name another folder, or give --force`)
 }
 
+const isForeign = ({ dtype }: Tensor): boolean => dtype === 'bfloat16' || dtype === 'float8e4m3'
+
 /** NumPy has no bfloat16 and no float8e4m3: float32 holds all of their numbers. */
-function forNumPy(
-  outputs: Readonly<Record<string, Tensor>>,
-  session: Session,
-  told: { done: boolean },
-): Readonly<Record<string, Tensor>> {
-  const foreign = Object.values(outputs).find(({ dtype }) => dtype === 'bfloat16' || dtype === 'float8e4m3')
-  if (foreign === undefined) return outputs
-  if (!told.done) session.warn(`NumPy has no ${foreign.dtype}: it is written as float32`)
-  told.done = true
-  return Object.fromEntries(
-    Object.entries(outputs).map(([name, tensor]) => [
-      name,
-      tensor.dtype === 'bfloat16' || tensor.dtype === 'float8e4m3' ? tensor.toFloat32() : tensor,
-    ]),
-  )
+function forNumPy(outputs: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+  const all = Object.entries(outputs)
+  return Object.fromEntries(all.map(([name, tensor]) => [name, isForeign(tensor) ? tensor.toFloat32() : tensor]))
 }

@@ -1,17 +1,20 @@
 import { stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
-import { TensorRTError } from '../../errors.js'
 import { withoutCredentials } from '../../video/programs/credentials.js'
 import { containerNames, containers } from '../../video/writing/codecs.js'
 import { checkedWriting } from '../../video/writing/options.js'
 import { checkedReading } from '../../video/reading/options.js'
 import type { OpenVideoOptions, WriteVideoOptions } from '../../video/index.js'
-import type { Files, Refuse } from '../output/writable.js'
-import { filesOf } from '../run/files.js'
+import { givenFlags, type Refuse, refusing } from '../flags.js'
+import type { Files } from '../output/writable.js'
+import { filesAt } from '../run/files.js'
+import { refuseForeign } from '../run/flags.js'
+import { taskGiven } from '../run/job.js'
+import { filesOf } from '../run/outputs.js'
 import { presetList, presetOf, presetOfModel, type SaidPreset } from '../run/preset.js'
 import { pathsIn, type Target, targetOf } from '../run/target.js'
 import type { TaskGiven } from '../run/tasks.js'
-import { type VideoGiven, type VideoTask, videoTasks } from './given.js'
+import { type VideoGiven, type VideoTask, videoTasks } from './flags.js'
 
 /** A video, and where it goes. */
 export interface Item {
@@ -40,63 +43,56 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
   const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
   if (preset === undefined)
     return refuse(`--preset is needed, how frames become the input; of families there are\n${presetList()}`)
-  const task = given.task ?? (preset.task as VideoTask)
+  const own = preset.preset.task
+  const task = given.task ?? (own as VideoTask)
   if (!videoTasks.includes(task))
-    refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${preset.task}, the preset's own, is none of them`)
-  if (task !== 'blur' && preset.task !== task)
-    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${preset.task}`)
-  refuseForeign(given, task, refuse)
-  if (given.grow !== undefined && preset.task === 'segment')
-    refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
+    refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${own}, the preset's own, is none of them`)
+  if (task !== 'blur' && own !== task)
+    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${own}`)
+  refuseForeign(given, tasksOf, task, refuse)
+  refuseIdle(given, refuse)
+  const ofTask = taskGiven(given, task, preset, said, refuse)
   const sources = await sourcesOf(inputs, refuse)
-  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  const target = await targetOf(given.output)
   refuseTarget(task, target, sources, refuse)
-  const reading = readingOf(given)
-  const writing = writingOf(given)
+  const { start, end, every, hardware, ffmpeg, codec, encoderPreset, quality, odd } = given
+  const reading = { start, end, every, hardware, ffmpeg }
+  const audio = given.audio ? undefined : (false as const)
+  const writing = { codec, preset: encoderPreset, quality, odd, ffmpeg, audio, overwrite: true }
   const items = itemsOf(sources, target, task)
-  refuseOptions(() => {
+  // what a codec does not take is known before a model is opened
+  const check = (): void => {
     checkedReading(reading)
     for (const { path } of items) if (path !== undefined) checkedWriting(path, writing)
-  }, refuse)
-  const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
-  return { task, given: { ...given, labels, preset }, items, target, reading, writing, said }
+  }
+  refusing(refuse, check, (message) => message.replace(' for preset ', ' for --encoder-preset '))
+  return { task, given: ofTask, items, target, reading, writing, said }
 }
 
 /** What is read, and what is written. */
 export function filesOfVideo(given: VideoGiven, { items, target }: VideoJob): Files {
-  const { model, labels, preset, force } = given
-  const paths = items.flatMap(({ path }) => path ?? [])
-  const texts = [labels, preset?.endsWith('.json') ? preset : undefined]
-  const read = { models: [model], inputs: [...items.map(({ source }) => source), ...texts], force }
-  return target?.kind === 'folder' ? { ...read, folder: target.path, inFolder: paths } : { ...read, outputs: paths }
+  const sources = items.map(({ source }) => source)
+  return filesOf(given, sources, target, () => items.flatMap(({ path }) => path ?? []))
 }
 
-const options = {
-  labels: ['detect', 'segment'],
-  every: ['detect', 'segment'],
-  method: ['blur'],
-  grow: ['blur'],
-  strength: ['blur'],
-} as const satisfies Partial<Record<keyof VideoGiven, readonly VideoTask[]>>
-
-const ofOutput = ['codec', 'encoderPreset', 'quality', 'odd'] as const
+const tasksOf: Readonly<Record<string, readonly VideoTask[]>> = {
+  '--labels': ['detect', 'segment'],
+  '--every': ['detect', 'segment'],
+  '--method': ['blur'],
+  '--grow': ['blur'],
+  '--strength': ['blur'],
+}
 
 /** What would have no effect. */
-function refuseForeign(given: VideoGiven, task: VideoTask, refuse: Refuse): void {
-  for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly VideoTask[]][])
-    if (given[name] !== undefined && !tasks.includes(task))
-      refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
-  const { output, audio, every, json, jsonl } = given
-  const written = ofOutput.find((name) => given[name] !== undefined)
-  if (output === undefined && written !== undefined) refuse(`${flagOf(written)} is of --output, which was not given`)
-  if (output === undefined && !audio) refuse('--no-audio is of --output, which was not given')
+function refuseIdle(given: VideoGiven, refuse: Refuse): void {
+  const { output, every, json, jsonl } = given
+  const [written] = givenFlags(given, ['--codec', '--encoder-preset', '--quality', '--odd', '--no-audio'])
+  if (output === undefined && written !== undefined) refuse(`${written} is of --output, which was not given`)
   if (output !== undefined && every !== undefined)
     refuse('--every is for answers alone: with --output all frames are written')
   if (json === true && jsonl === true)
     refuse('--json prints one document in the end, --jsonl a line for each frame: give one of them')
 }
-
-const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(text)
 
@@ -108,7 +104,7 @@ async function sourcesOf(inputs: readonly string[], refuse: Refuse): Promise<str
     else {
       if ((await stat(input).catch(() => undefined))?.isDirectory() === true)
         refuse(`${input} is a folder: name its videos, or a pattern such as '${input.replace(/\/+$/, '')}/*.mp4'`)
-      all.push(...(await filesOf([input], 'pictures')))
+      all.push(...(await filesAt(input, 'pictures')))
     }
   }
   const picture = all.find((path) => pictureExtensions.includes(extname(path).toLowerCase()) && !/\.gif$/i.test(path))
@@ -139,30 +135,4 @@ function itemsOf(sources: readonly string[], target: Target | undefined, task: V
       ? pathsIn(target.path, named, (name) => `-${suffixes[task]}${ending(name)}`)
       : [target?.path]
   return sources.map((source, index) => ({ source, name: withoutCredentials(source), path: paths[index] }))
-}
-
-function readingOf({ start, end, every, hardware, ffmpeg }: VideoGiven): OpenVideoOptions {
-  return defined({ start, end, every, hardware, ffmpeg })
-}
-
-function writingOf({ codec, encoderPreset, quality, odd, audio, ffmpeg }: VideoGiven): WriteVideoOptions {
-  return {
-    ...defined({ codec, preset: encoderPreset, quality, odd, ffmpeg, audio: audio ? undefined : false }),
-    overwrite: true,
-  }
-}
-
-function defined<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
-}
-
-/** What a codec does not take is a wrong command line, and known before a model is opened. */
-function refuseOptions(check: () => void, refuse: Refuse): void {
-  try {
-    check()
-  } catch (error) {
-    if (error instanceof TensorRTError && error.code === 'ERR_TRT_INVALID_ARGUMENT')
-      refuse(error.message.replace(' for preset ', ' for --encoder-preset '))
-    throw error
-  }
 }

@@ -1,14 +1,40 @@
 import { basename } from 'node:path'
 import { TensorRTError } from '../../errors.js'
-import type { VideoCall, VideoProgress } from '../../tasks/video/options.js'
+import type { VideoProgress } from '../../tasks/video/options.js'
+import { Shown } from '../../tasks/video/progress.js'
+import type { VideoFrame, VideoInfo, WriteVideoOptions } from '../../video/index.js'
 import type { Engine } from '../../engine.js'
 import { counted, jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import { makeFolder } from '../run/target.js'
 import { Interrupted, type Session } from '../session.js'
+import type { VideoGiven } from './flags.js'
 import type { Item, VideoJob } from './job.js'
-import { Tally, type VideoSummary } from './tally.js'
-import { type FrameAnswer, openVideoWorker, type VideoWorker } from './worker.js'
+import { type FrameAnswer, type Named, openVideoWorker, type VideoWorker } from './worker.js'
+
+/** How often a class was found. */
+interface ClassCount extends Named {
+  readonly count: number
+}
+
+/** What `--json` prints of a video. */
+export interface VideoSummary {
+  readonly source: string
+  readonly frames: number
+  /** Seconds that are shown. */
+  readonly duration: number
+  /** Seconds that it took. */
+  readonly seconds: number
+  readonly fps: number
+  /** What was found or hidden, of all frames together. */
+  readonly regions: number
+  readonly framesWithRegions: number
+  /** The same by class, the most frequent first. */
+  readonly found: readonly ClassCount[]
+  /** How many sounds were copied; undefined where nothing was written. */
+  readonly sounds?: number | undefined
+  readonly written?: string | undefined
+}
 
 /** A video that failed; the others are done. */
 export interface FailedVideo {
@@ -32,7 +58,7 @@ const usuallyAtOnce = 4
 export async function answerVideos(
   engine: Engine,
   job: VideoJob,
-  { parallel = usuallyAtOnce, jsonl = false }: Asked,
+  { parallel = usuallyAtOnce, jsonl }: Pick<VideoGiven, 'parallel' | 'jsonl'>,
   session: Session,
 ): Promise<VideoAnswers> {
   await using worker = await openVideoWorker(job, engine)
@@ -43,12 +69,8 @@ export async function answerVideos(
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
       const [index, item] = next
-      outcomes[index] = await outcomeOf(
-        worker,
-        item,
-        { ...job, jsonl, tell: (progress) => far.tell(index, progress) },
-        session,
-      )
+      const tell = (progress: VideoProgress): void => far.tell(index, progress)
+      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, tell }, session)
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, lane))
@@ -56,13 +78,8 @@ export async function answerVideos(
   return { results: outcomes.filter((each) => 'regions' in each), failed: outcomes.filter((each) => 'code' in each) }
 }
 
-export interface Asked {
-  readonly parallel?: number | undefined
-  readonly jsonl?: boolean | undefined
-}
-
 interface Told extends VideoJob {
-  readonly jsonl: boolean
+  readonly jsonl: true | undefined
   readonly tell: (progress: VideoProgress) => void
 }
 
@@ -76,7 +93,11 @@ async function outcomeOf(
   const { throughTask } = await import('../../tasks/video/through.js')
   const tally = new Tally(item)
   try {
-    const through = throughTask<FrameAnswer>(item.source, callOf(item, told, session), work)
+    const { reading, writing, tell } = told
+    // what was done until an error or an interruption stays, as a whole file
+    const lasting = { output: item.path, isOpen: false, keepPartial: true }
+    const call = { reading, writing, ...lasting, tell, signal: session.signal }
+    const through = throughTask<FrameAnswer>(item.source, call, work)
     for (let next = await through.next(); ; next = await through.next()) {
       if (next.done === true) {
         const { info, decoder } = next.value
@@ -101,20 +122,54 @@ async function outcomeOf(
   }
 }
 
-function failedOf(error: unknown, { name, path }: Item, { frames }: Tally): FailedVideo {
-  const { code = 'Error', message } = error as Partial<TensorRTError>
-  return {
-    source: name,
-    code,
-    message: message ?? String(error),
-    frames,
-    ...(path !== undefined && frames > 0 && { written: path }),
-  }
+function failedOf(error: unknown, { name: source, path }: Item, { frames }: Tally): FailedVideo {
+  const { code = 'Error', message = String(error) } = error as Partial<TensorRTError>
+  return { source, code, message, frames, written: frames > 0 ? path : undefined }
 }
 
-/** What was done until an error or an interruption stays, as a whole file. */
-function callOf({ path }: Item, { reading, writing, tell }: Told, { signal }: Session): VideoCall {
-  return { reading, writing, output: path, isOpen: false, keepPartial: true, tell, signal }
+/** Counts what is found in a video. */
+class Tally {
+  readonly #item: Item
+  readonly #shown = new Shown()
+  readonly #classes = new Map<number | undefined, ClassCount>()
+  readonly #begunAt = performance.now()
+  #regions = 0
+  #framesWithRegions = 0
+
+  constructor(item: Item) {
+    this.#item = item
+  }
+
+  get frames(): number {
+    return this.#shown.frames
+  }
+
+  add(frame: VideoFrame, { things }: FrameAnswer): void {
+    this.#shown.add(frame)
+    this.#regions += things.length
+    this.#framesWithRegions += Number(things.length > 0)
+    for (const { classIndex, label } of things) {
+      const { count = 0 } = this.#classes.get(classIndex) ?? {}
+      this.#classes.set(classIndex, { classIndex, label, count: count + 1 })
+    }
+  }
+
+  end({ audio }: VideoInfo, { writing }: { readonly writing: WriteVideoOptions }): VideoSummary {
+    const { name, path } = this.#item
+    const seconds = (performance.now() - this.#begunAt) / 1000
+    return {
+      source: name,
+      frames: this.frames,
+      duration: this.#shown.duration,
+      seconds,
+      fps: this.frames / seconds,
+      regions: this.#regions,
+      framesWithRegions: this.#framesWithRegions,
+      found: [...this.#classes.values()].sort((a, b) => b.count - a.count),
+      sounds: path === undefined ? undefined : writing.audio === false ? 0 : audio.length,
+      written: path,
+    }
+  }
 }
 
 /** How far all of them are, in one bar. */
@@ -145,21 +200,12 @@ class HowFar {
 export const videoHead = ['video', 'frames', 'seconds', 'fps', 'found', 'sounds', 'written to'] as const
 
 /** For people: what became of each. */
-export function videoRow({
-  source,
-  frames,
-  duration,
-  fps,
-  found,
-  regions,
-  framesWithRegions,
-  sounds,
-  written,
-}: VideoSummary): Row {
-  const classes = found.map(
-    ({ label, classIndex, count }) =>
-      `${label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)} ${count}`,
-  )
+export function videoRow(summary: VideoSummary): Row {
+  const { source, frames, duration, fps, found, regions, framesWithRegions, sounds, written } = summary
+  const classes = found.map(({ label, classIndex, count }) => {
+    const name = label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)
+    return `${name} ${count}`
+  })
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
   const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`
   return [shortOf(source), frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']

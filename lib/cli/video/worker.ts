@@ -48,10 +48,7 @@ export async function openVideoWorker({ task, given, target }: VideoJob, engine:
   }
   const { checkedLabels } = await import('../../tasks/labels.js')
   const names = await checkedLabels(labels)
-  const segmenter = await Segmenter.load(engine, {
-    ...common,
-    ...(threshold !== undefined && { output: { threshold } }),
-  })
+  const segmenter = await Segmenter.load(engine, { ...common, output: { threshold } })
   return worker(segmenter, works.segmenting(segmenter, most, draws), (mask) => {
     const classes = classesOf(mask, names)
     return { found: { classes }, things: classes.filter(({ classIndex }) => classIndex !== 0) }

@@ -1,10 +1,9 @@
 // What trtexec's options come to with a library and a model, of which nothing is loaded here.
 import t from 'tap'
-import { measuringOf } from '../../../lib/cli/exec/measuring.js'
+import { measuringOf } from '../../../lib/cli/exec/measure.js'
 import { parseArguments } from '../../../lib/cli/exec/parse.js'
-import type { ModelFacts } from '../../../lib/cli/exec/model.js'
+import type { ModelFacts, Target } from '../../../lib/cli/exec/target.js'
 import { type BuildOrder, resolveBuild } from '../../../lib/cli/exec/resolve.js'
-import type { Target } from '../../../lib/cli/exec/target.js'
 import { failureOf } from '../../support/errors.js'
 
 const trt10: Target = { name: 'TensorRT 10.15.1', kind: 'full', version: '10.15.1', computeCapability: '8.6' }
