@@ -64,9 +64,9 @@ export { withOpset } from './opset.js'
 export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, MeasuredRange, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
-export type { PreprocessingSteps, Resizing } from './processing/input.js'
-export type { Decoder } from './processing/checked-detection.js'
-export type { DetectionSteps, SuppressionSteps } from './processing/detections.js'
+export type { PreprocessingSteps, Resizing } from '../steps/input.js'
+export type { Decoder } from '../steps/checked-detection.js'
+export type { DetectionSteps, SuppressionSteps } from '../steps/detections.js'
 export {
   withPostprocessing,
   type ArgMaxSteps,
@@ -74,5 +74,5 @@ export {
   type SoftmaxSteps,
   type ThresholdSteps,
   type TopKSteps,
-} from './processing/postprocess.js'
-export { withPreprocessing, type PreprocessingOptions } from './processing/preprocess.js'
+} from '../steps/postprocess.js'
+export { withPreprocessing, type PreprocessingOptions } from '../steps/preprocess.js'

@@ -1,0 +1,133 @@
+import { checkedBoolean, checkedChoice, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { expected } from '../errors.js'
+import { checkedSize, longest } from '../base/size.js'
+import { checkedColor } from './pixels/checks.js'
+import {
+  centreCropped,
+  type Layout,
+  letterboxed,
+  type Position,
+  positions,
+  type Rounding,
+  roundingNames,
+  squared,
+  stretched,
+} from './pixels/layout.js'
+import { checkedNormalization, type Normalization, type TensorOptions } from './pixels/tensor-options.js'
+import type { Color, Size } from './pixels/types.js'
+
+/** How a picture lies in a model's input: the names of lib/vision's framing functions. */
+export type Resizing = 'stretch' | 'letterbox' | 'padToSquare' | 'centerCrop'
+
+const resizings: readonly Resizing[] = ['stretch', 'letterbox', 'padToSquare', 'centerCrop']
+
+/**
+ * From a picture to a model's input, as plain data, in the words of `toTensor` and of the framing functions of
+ * `node-tensorrt/vision`, which mean the same here: a picture that is prepared by the host and one that is prepared
+ * inside of the engine ({@link withPreprocessing}) are the same numbers.
+ */
+export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
+  /** How the picture lies in the input; default `stretch`. */
+  readonly resize?: Resizing | undefined
+  /** Where the picture stands in the fill: of `letterbox` (default `center`) and `padToSquare` (default `start`). */
+  readonly position?: Position | undefined
+  /** Of the resized picture's sides: of `letterbox`, default `nearest`. */
+  readonly rounding?: Rounding | undefined
+  /** The input has only as much fill as makes its sides multiples of this: of `letterbox`; default: the whole size. */
+  readonly multipleOf?: number | undefined
+  /**
+   * The picture's shorter side is resized to so many pixels first, or its sides to a size: of `centerCrop`, whose
+   * `resize` it is; default: not at all.
+   */
+  readonly shortSide?: number | Size | undefined
+  /**
+   * The colour around the picture, 0 to 255, one value for all channels or [red, green, blue]; default 0, black. Not of
+   * `stretch`.
+   */
+  readonly fill?: number | Color | undefined
+  /**
+   * The fill is the number 0 of the normalized input (automl's EfficientDet, PP-OCR's reader), rather than a colour
+   * before that; default false. Then there is no `fill`. Not of `stretch`.
+   */
+  readonly fillAfter?: boolean | undefined
+}
+
+export const preprocessingStepNames = [
+  'resize', 'position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter',
+  'filter', 'coordinates', 'round', 'range', 'mean', 'scale', 'std', 'layout', 'order',
+] as const // prettier-ignore
+
+/** Steps that were checked, complete. */
+export interface CheckedSteps extends Omit<Normalization, 'dtype'> {
+  readonly resize: Resizing
+  readonly position: Position
+  readonly rounding: Rounding
+  readonly multipleOf: number | undefined
+  readonly shortSide: number | Size | undefined
+  readonly fill: Color
+  readonly fillAfter: boolean
+}
+
+/** Which steps go only with which way to resize. */
+const only: Readonly<Partial<Record<(typeof preprocessingStepNames)[number], readonly Resizing[]>>> = {
+  position: ['letterbox', 'padToSquare'],
+  rounding: ['letterbox'],
+  multipleOf: ['letterbox'],
+  shortSide: ['centerCrop'],
+  fill: ['letterbox', 'padToSquare', 'centerCrop'],
+  fillAfter: ['letterbox', 'padToSquare', 'centerCrop'],
+}
+
+/**
+ * The steps, each checked, with what they are when not given.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a step that is unknown, wrong, or does not go with the others
+ */
+export function checkedPreprocessing(steps: unknown): CheckedSteps {
+  const given = readOptions(steps, preprocessingStepNames, 'the steps')
+  const resize = checkedChoice(given.resize ?? 'stretch', 'resize', resizings)
+  for (const [name, resizes] of Object.entries(only)) {
+    const value = given[name as keyof typeof only]
+    if (value !== undefined && !resizes.includes(resize))
+      throw expected(`no ${name} with resize '${resize}'`, 'the steps', value)
+  }
+  const {
+    position = resize === 'padToSquare' ? 'start' : 'center',
+    rounding = 'nearest',
+    multipleOf,
+    shortSide,
+    fill,
+  } = given
+  const fillAfter = checkedBoolean(given.fillAfter ?? false, 'fillAfter')
+  if (fillAfter && fill !== undefined) throw expected('no fill with fillAfter', 'the steps', fill)
+  const { filter, coordinates, round, layout, order, scale, mean } = checkedNormalization(given)
+  return {
+    resize,
+    position: checkedChoice(position, 'position', positions),
+    rounding: checkedChoice(rounding, 'rounding', roundingNames),
+    multipleOf: multipleOf === undefined ? undefined : checkedWhole(multipleOf, 'multipleOf', 1, longest),
+    shortSide: checkedShortSide(shortSide),
+    fill: checkedColor(fill ?? 0, 'fill'),
+    fillAfter,
+    ...{ filter, coordinates, round, layout, order, scale, mean },
+  }
+}
+
+function checkedShortSide(value: unknown): number | Size | undefined {
+  if (value === undefined) return undefined
+  return typeof value === 'object' ? checkedSize(value, 'shortSide') : checkedWhole(value, 'shortSide', 1, longest)
+}
+
+/** Where a picture of this size lies in an input of that size. */
+export function layoutOf(steps: CheckedSteps, picture: Size, input: Size): Layout {
+  switch (steps.resize) {
+    case 'stretch':
+      return stretched(picture, input)
+    case 'letterbox':
+      return letterboxed(picture, input, steps)
+    case 'padToSquare':
+      return squared(picture, input, steps.position)
+    case 'centerCrop':
+      return centreCropped(picture, input, steps.shortSide)
+  }
+}
