@@ -65,8 +65,9 @@ export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, MeasuredRange, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
 export type { PreprocessingSteps, Resizing } from '../steps/input.js'
-export type { Decoder } from '../steps/checked-detection.js'
-export type { DetectionSteps, SuppressionSteps } from '../steps/detections.js'
+export type { Decoder } from '../steps/decoders.js'
+export type { DetectionSteps } from '../steps/detections.js'
+export type { SuppressionSteps } from '../steps/suppression.js'
 export {
   withPostprocessing,
   type ArgMaxSteps,

@@ -1,24 +1,29 @@
-/**
- * The decoders of lib/vision/decoders in nodes: each says what is ranked, and what the boxes of those are that were
- * chosen.
- */
-import {
-  cellsOf,
-  efficientDetAnchors,
-  type EfficientDetAnchorOptions,
-  retinaFacePriors,
-  type RetinaFacePriorOptions,
-  type Variances,
-  yoloStrides,
-} from './anchors/index.js'
-import type { Size } from './pixels/types.js'
+/** What decoders in nodes are made of: what is ranked, and what the boxes of those are that were chosen. */
+import type { Variances } from './anchors/index.js'
+import { expected } from '../errors.js'
 import type { StepGraph } from './graph.js'
+import { canBe, type Output, wrongOutputs } from './outputs.js'
+import type { Size } from './pixels/types.js'
+
+/** Options that were checked, as far as decoders look at them. */
+export interface DecoderSteps {
+  readonly decoder: string
+  readonly size: Size | undefined
+  /** What only one decoder looks at. */
+  readonly own: Readonly<Record<string, unknown>>
+}
+
+/**
+ * What a decoder makes of a model's outputs. @throws TensorRTError ERR_TRT_SHAPE where they are not the decoder's,
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+export type Rank = (graph: StepGraph, outputs: readonly Output[], steps: DecoderSteps) => Ranking
 
 /** Candidates of a model. */
 export interface Ranking {
   /** [N, P, C]: scores, or logits of them. */
   readonly scores: string
-  readonly sigmoid: boolean
+  readonly sigmoid?: boolean | undefined
   /** [N, P, 1]: what scores are multiplied with. */
   readonly objectness?: string | undefined
   /** P, how many there are. */
@@ -32,9 +37,10 @@ export interface Ranking {
    * numbers that are stored, [P, X].
    */
   readonly boxes: (picked: Picked) => string
-  /** [N, K, X]: x and y of points, or mask coefficients. */
-  readonly extras?:
-    Readonly<Partial<Record<'landmarks' | 'coefficients', (picked: Picked, boxes: string) => string>>> | undefined
+  /** [N, K, 10]: x and y of points. */
+  readonly landmarks?: ((picked: Picked, boxes: string) => string) | undefined
+  /** [N, K, X]: mask coefficients. */
+  readonly coefficients?: ((picked: Picked) => string) | undefined
 }
 
 export interface Picked {
@@ -42,53 +48,38 @@ export interface Picked {
   readonly pickStored: (numbers: Float32Array, width: number) => string
 }
 
+export function inputSizeOf({ size, decoder }: DecoderSteps): Size {
+  if (size === undefined) throw expected("the size of the model's input", `size of decoder '${decoder}'`, size)
+  return size
+}
+
+export function sizeText({ width, height }: Size): string {
+  return `for an input of ${width} x ${height}`
+}
+
+/** The only one that can be of this shape. */
+export function only(outputs: readonly Output[], shape: readonly (number | undefined)[], wanted: string): Output {
+  const [output, ...others] = outputs
+  if (output === undefined || others.length > 0 || !canBe(output, shape)) throw wrongOutputs(wanted, outputs)
+  return output
+}
+
 export function columns(graph: StepGraph, rows: string, from: number, to: number): string {
   return graph.slice(rows, 2, from, to)
 }
 
 /** [cx, cy, w, h] as corners. */
-function cornersOf(graph: StepGraph, centres: string, sides: string): string {
+export function cornersOf(graph: StepGraph, centres: string, sides: string): string {
   const half = graph.mul(sides, graph.float(0.5))
   return graph.concat([graph.sub(centres, half), graph.add(centres, half)], 2)
-}
-
-/** YOLO v8, 11: [N, 4 + C + M, P]. */
-export function yoloRanking(
-  graph: StepGraph,
-  { name, channels, count, coefficients }: { name: string; channels: number; count: number; coefficients: number },
-): Ranking {
-  const rows = graph.transpose(name, [0, 2, 1])
-  const classes = channels - 4 - coefficients
-  const own = columns(graph, rows, 4 + classes, channels)
-  return {
-    scores: columns(graph, rows, 4, 4 + classes),
-    sigmoid: false,
-    count,
-    classes,
-    boxes: ({ pick }) => centredRows(graph, pick(columns(graph, rows, 0, 4))),
-    ...(coefficients > 0 && { extras: { coefficients: ({ pick }) => pick(own) } }),
-  }
 }
 
 export function centredRows(graph: StepGraph, rows: string): string {
   return cornersOf(graph, columns(graph, rows, 0, 2), columns(graph, rows, 2, 4))
 }
 
-/** YOLO v5, v7, decoded by the model: [N, P, 5 + C]. */
-export function yoloRowsRanking(
-  graph: StepGraph,
-  { name, width, count }: { name: string; width: number; count: number },
-): Ranking {
-  return {
-    ...objectScores(graph, name, width),
-    sigmoid: false,
-    count,
-    boxes: ({ pick }) => centredRows(graph, pick(columns(graph, name, 0, 4))),
-  }
-}
-
-/** Without classes the objectness is the score. */
-function objectScores(
+/** Of [N, P, 5 + C], box, objectness and classes: without classes the objectness is the score. */
+export function objectScores(
   graph: StepGraph,
   rows: string,
   width: number,
@@ -99,89 +90,15 @@ function objectScores(
     : { scores: columns(graph, rows, 5, width), objectness, classes: width - 5 }
 }
 
-export interface LevelMap {
-  readonly name: string
-  readonly rows: number
-  readonly columns: number
+/** Each pair of columns the other way round: y before x. */
+export function swappedPairs(graph: StepGraph, rows: string, count: number): string {
+  const order = Array.from({ length: count }, (_, i) => (i % 2 === 0 ? i + 1 : i - 1))
+  return graph.gather(rows, order, 2)
 }
 
-/** YOLO v5, v7, maps of the levels from the finest on: [N, A * (5 + C), rows, columns]. */
-export function yoloMapsRanking(
-  graph: StepGraph,
-  {
-    maps,
-    width,
-    size,
-    anchors,
-  }: {
-    maps: readonly LevelMap[]
-    width: number
-    size: Size
-    anchors: readonly (readonly (readonly [number, number])[])[]
-  },
-): Ranking {
-  const parts = maps.map(({ name, ...map }, level) => {
-    const own = anchors[level]!.length
-    const cells = graph.transpose(graph.reshape(name, [0, own, width, map.rows * map.columns]), [0, 1, 3, 2])
-    return graph.reshape(cells, [0, own * map.rows * map.columns, width])
-  })
-  // of sigmoids, since scores are products of them
-  const rows = graph.node('Sigmoid', [graph.concat(parts, 1)])
-  const numbers = maps.flatMap(({ rows, columns }, level) => {
-    const stride = size.width / columns
-    return anchors[level]!.flatMap(([across, down]) =>
-      Array.from({ length: rows * columns }, (_, cell) => [
-        cell % columns,
-        Math.floor(cell / columns),
-        stride,
-        stride,
-        across,
-        down,
-      ]),
-    )
-  })
-  return {
-    ...objectScores(graph, rows, width),
-    sigmoid: false,
-    count: numbers.length,
-    boxes: ({ pick, pickStored }) => {
-      const twice = graph.mul(pick(columns(graph, rows, 0, 4)), graph.float(2))
-      const own = pickStored(Float32Array.from(numbers.flat()), 6)
-      const centres = graph.add(graph.sub(columns(graph, twice, 0, 2), graph.float(0.5)), columns(graph, own, 0, 2))
-      const sides = columns(graph, twice, 2, 4)
-      return cornersOf(
-        graph,
-        graph.mul(centres, columns(graph, own, 2, 4)),
-        graph.mul(graph.mul(sides, sides), columns(graph, own, 4, 6)),
-      )
-    },
-  }
-}
-
-/** YOLOX: [N, P, 5 + C], whose boxes are not decoded. */
-export function yoloxRanking(
-  graph: StepGraph,
-  { name, width, size }: { name: string; width: number; size: Size },
-): Ranking {
-  const cells = cellsOf(size, yoloStrides)
-  const count = cells.length / 3
-  return {
-    ...objectScores(graph, name, width),
-    sigmoid: false,
-    count,
-    boxes: ({ pick, pickStored }) => {
-      const rows = pick(columns(graph, name, 0, 4))
-      const own = pickStored(cells, 3)
-      const stride = columns(graph, own, 2, 3)
-      const centres = graph.mul(graph.add(columns(graph, rows, 0, 2), columns(graph, own, 0, 2)), stride)
-      return cornersOf(graph, centres, graph.mul(graph.node('Exp', [columns(graph, rows, 2, 4)]), stride))
-    },
-  }
-}
-
-/** (y, x, h, w) as (x, y, w, h). */
-export function swappedPairs(graph: StepGraph, rows: string): string {
-  return graph.node('Gather', [rows, graph.ints([1, 0, 3, 2])], { axis: 2 })
+/** A pair of columns for each of five points. */
+export function forPoints(graph: StepGraph, pair: string): string {
+  return graph.node('Tile', [pair, graph.ints([1, 1, 5])])
 }
 
 /** Offsets (x, y, w, h) [N, K, 4] from anchors (cx, cy, w, h) [N, K, 4]. */
@@ -190,128 +107,4 @@ export function fromAnchors(graph: StepGraph, offsets: string, anchors: string, 
   const moved = graph.mul(graph.mul(columns(graph, offsets, 0, 2), graph.float(centre)), sides)
   const sized = graph.mul(graph.node('Exp', [graph.mul(columns(graph, offsets, 2, 4), graph.float(side))]), sides)
   return cornersOf(graph, graph.add(columns(graph, anchors, 0, 2), moved), sized)
-}
-
-export interface RetinaFaceParts {
-  readonly boxes: string
-  readonly scores: string
-  readonly points: string | undefined
-  readonly size: Size
-  readonly variances: Variances
-  readonly priors: RetinaFacePriorOptions
-  /** Whether scores are logits of two classes. */
-  readonly isLogit: boolean
-}
-
-/** RetinaFace: [N, P, 4], [N, P, 2] and [N, P, 10]. */
-export function retinaFaceRanking(
-  graph: StepGraph,
-  { boxes, scores, points, size, variances, priors: options, isLogit }: RetinaFaceParts,
-): Ranking {
-  const priors = retinaFacePriors(size, options)
-  const [other, face] = [columns(graph, scores, 0, 1), columns(graph, scores, 1, 2)]
-  const landmarks = ({ pick, pickStored }: Picked): string => {
-    const own = pickStored(priors, 4)
-    const repeated = (from: number): string =>
-      graph.node('Tile', [columns(graph, own, from, from + 2), graph.ints([1, 1, 5])])
-    return graph.add(repeated(0), graph.mul(graph.mul(pick(points!), graph.float(variances[0])), repeated(2)))
-  }
-  return {
-    scores: isLogit ? graph.sub(face, other) : face,
-    sigmoid: isLogit,
-    count: priors.length / 4,
-    classes: 1,
-    boxes: ({ pick, pickStored }) => fromAnchors(graph, pick(boxes), pickStored(priors, 4), variances),
-    ...(points !== undefined && { extras: { landmarks } }),
-  }
-}
-
-/** The heads of a level, [N, A * C, rows, columns] (or, not planar, [N, rows, columns, A * C]), as rows. */
-export interface HeadLevel {
-  readonly classes: string
-  readonly boxes: string
-  readonly cells: number
-}
-
-/** EfficientDet: a box is (ty, tx, th, tw). */
-export function efficientDetRanking(
-  graph: StepGraph,
-  {
-    levels,
-    planar,
-    classes,
-    perCell,
-    anchors: options,
-    variances,
-    isLogit,
-  }: {
-    levels: readonly HeadLevel[]
-    planar: boolean
-    classes: number
-    perCell: number
-    anchors: EfficientDetAnchorOptions
-    variances: Variances
-    isLogit: boolean
-  },
-): Ranking {
-  const anchors = efficientDetAnchors(options)
-  const rowsOf = (name: string, cells: number, width: number): string =>
-    graph.reshape(planar ? graph.transpose(name, [0, 2, 3, 1]) : name, [0, cells * perCell, width])
-  const joined = (of: 'classes' | 'boxes', width: number): string =>
-    graph.concat(
-      levels.map((level) => (perCell === 0 ? level[of] : rowsOf(level[of], level.cells, width))),
-      1,
-    )
-  const boxes = joined('boxes', 4)
-  return {
-    scores: joined('classes', classes),
-    sigmoid: isLogit,
-    count: anchors.length / 4,
-    classes,
-    boxes: ({ pick, pickStored }) =>
-      fromAnchors(graph, swappedPairs(graph, pick(boxes)), pickStored(anchors, 4), variances),
-  }
-}
-
-/** CenterFace: maps [N, 1 / 2 / 2 / 10, rows, columns] of a quarter of the input's sides. */
-export function centerFaceRanking(
-  graph: StepGraph,
-  maps: { scores: string; sizes: string; offsets: string; points: string | undefined; size: Size },
-): Ranking {
-  const { width, height } = maps.size
-  const count = (width / 4) * (height / 4)
-  const rowsOf = (name: string, channels: number): string =>
-    graph.transpose(graph.reshape(name, [0, channels, count]), [0, 2, 1])
-  const cells = cellsOf(maps.size, [4])
-  const swapped = (rows: string): string => graph.node('Gather', [rows, graph.ints([1, 0])], { axis: 2 })
-  const sidesOf = ({ pick }: Picked): string =>
-    graph.mul(graph.node('Exp', [swapped(pick(rowsOf(maps.sizes, 2)))]), graph.float(4))
-  const limit = graph.floats([width, height], [1, 1, 2])
-  const within = (values: string): string => graph.min(graph.max(values, graph.float(0)), limit)
-  const landmarks = (picked: Picked, boxes: string): string => {
-    // y and x of each in turns
-    const points = graph.node(
-      'Gather',
-      [picked.pick(rowsOf(maps.points!, 10)), graph.ints([1, 0, 3, 2, 5, 4, 7, 6, 9, 8])],
-      { axis: 2 },
-    )
-    const repeated = (pair: string): string => graph.node('Tile', [pair, graph.ints([1, 1, 5])])
-    return graph.add(graph.mul(points, repeated(sidesOf(picked))), repeated(columns(graph, boxes, 0, 2)))
-  }
-  return {
-    scores: rowsOf(maps.scores, 1),
-    sigmoid: false,
-    count,
-    classes: 1,
-    boxes: (picked) => {
-      const sides = sidesOf(picked)
-      const middle = graph.add(
-        graph.add(columns(graph, picked.pickStored(cells, 3), 0, 2), swapped(picked.pick(rowsOf(maps.offsets, 2)))),
-        graph.float(0.5),
-      )
-      const start = within(graph.sub(graph.mul(middle, graph.float(4)), graph.mul(sides, graph.float(0.5))))
-      return graph.concat([start, graph.min(graph.add(start, sides), limit)], 2)
-    },
-    ...(maps.points !== undefined && { extras: { landmarks } }),
-  }
 }

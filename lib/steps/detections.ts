@@ -1,38 +1,18 @@
 import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions, Variances } from './anchors/index.js'
-import { checkedArray, checkedBoolean, checkedChoice, checkedNumber, checkedWhole, isOneOf } from '../base/checks.js'
+import { checkedArray, checkedBoolean, checkedChoice, checkedWhole, isOneOf } from '../base/checks.js'
+import { type Checked, checkedRows, number, option, type OptionTable, whole } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
-import { expected, TensorRTError } from '../errors.js'
 import { sizeOf } from '../base/size.js'
-import type { Size } from './pixels/types.js'
-import type { Picked, Ranking } from './boxes.js'
-import { type CheckedDetection, type Decoder, decoders, onHostAlone } from './checked-detection.js'
+import { expected, TensorRTError } from '../errors.js'
+import type { DecoderSteps, Picked, Ranking } from './boxes.js'
+import { type Decoder, onHostAlone, rankings } from './decoders.js'
 import type { StepGraph } from './graph.js'
 import { batchOf, type Given, type Output, replaceOutputs } from './outputs.js'
-import { rankingOf } from './rankings.js'
-import { suppressed, type SuppressionRules } from './suppression.js'
+import type { Size } from './pixels/types.js'
+import { checkedSuppression, suppressed, type SuppressionRules, type SuppressionSteps } from './suppression.js'
 
 /** TensorRT's TopK takes no more. */
 export const mostPicked = 3840
-
-/** How boxes suppress each other inside of a model: {@link DetectionSteps.suppress}. */
-export interface SuppressionSteps {
-  /**
-   * A box is removed that overlaps a better one by more than this; default 0.45, as `suppress` of
-   * `node-tensorrt/vision`.
-   */
-  readonly iouThreshold?: number | undefined
-  /** Whether a box is removed at `iouThreshold`, too; default false. */
-  readonly inclusive?: boolean | undefined
-  /** Whether only boxes of one class compete; default true. */
-  readonly perClass?: boolean | undefined
-  /** Whether sides are counted with one pixel more; default false. */
-  readonly pixelAreas?: boolean | undefined
-  /**
-   * How many steps are written, each as much work as all boxes against all; default 16. Whether they were enough is an
-   * output.
-   */
-  readonly rounds?: number | undefined
-}
 
 /** Boxes of a detector, decoded as `lib/vision`'s decoder of that name does it, and suppressed as `suppress` does. */
 export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>, RetinaFacePriorOptions {
@@ -86,47 +66,43 @@ export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>,
   readonly prefix?: string | undefined
 }
 
-const shared = [
-  'kind',
-  'decoder',
-  'outputs',
-  'scoreThreshold',
-  'maxCandidates',
-  'maxDetections',
-  'multiLabel',
-  'suppress',
-  'prefix',
-] as const
+const table = {
+  kind: option((value) => value),
+  decoder: option((value) => value),
+  outputs: option((value, name) => checkedArray(value, name) as string[]),
+  scoreThreshold: option(number(0, 1), 0.25),
+  maxCandidates: option(whole(1, mostPicked), 300),
+  maxDetections: option((value) => value), // at most maxCandidates
+  multiLabel: option(checkedBoolean),
+  suppress: option((value) => value !== false && checkedSuppression(value)),
+  prefix: option(checkedPrefix, ''),
+} satisfies OptionTable<Omit<DetectionSteps, (typeof rankings)[Decoder]['options'][number]>>
 
-/** What each decoder knows besides. */
-const own = {
-  yolo: ['coefficients'],
-  'yolo-anchors': ['size', 'anchors'],
-  yolox: ['size'],
-  retinaface: ['size', 'variances', 'activation', 'steps', 'minSizes'],
-  efficientdet: ['size', 'activation', 'coder', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects'],
-  ssd: ['anchors', 'variances', 'order', 'activation', 'firstClass', 'classes'],
-  centerface: ['size'],
-  rtdetr: ['size'],
-} as const satisfies Record<Decoder, readonly string[]>
+/** Steps that were checked, complete. */
+export interface CheckedDetection extends DecoderSteps, Omit<Checked<typeof table>, 'suppress' | 'kind'> {
+  readonly decoder: Decoder
+  readonly maxDetections: number
+  readonly suppress: SuppressionRules | false
+}
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedDetection(steps: unknown): CheckedDetection {
   const decoder = checkedDecoder((steps as Partial<DetectionSteps>).decoder)
-  const given = readOptions(steps, [...shared, ...own[decoder]] as string[], `decoder '${decoder}'`)
-  const maxCandidates = checkedWhole(given['maxCandidates'] ?? 300, 'maxCandidates', 1, mostPicked)
+  const names: string[] = [...Object.keys(table), ...rankings[decoder].options]
+  const own = readOptions(steps, names, `decoder '${decoder}'`)
+  const given = checkedRows(own, table)
+  // RT-DETR leaves nothing to be suppressed
+  const isFinal = decoder === 'rtdetr'
   return {
+    ...given,
+    own,
     decoder,
-    outputs: given['outputs'] === undefined ? undefined : (checkedArray(given['outputs'], 'outputs') as string[]),
-    size: given['size'] === undefined ? undefined : sizeOf(given['size']),
+    size: own['size'] === undefined ? undefined : sizeOf(own['size']),
     // as float32, which scores are: 0.2 is not above 0.2
-    scoreThreshold: Math.fround(checkedNumber(given['scoreThreshold'] ?? 0.25, 'scoreThreshold', 0, 1)),
-    maxCandidates,
-    maxDetections: checkedWhole(given['maxDetections'] ?? maxCandidates, 'maxDetections', 1, maxCandidates),
-    multiLabel: checkedBoolean(given['multiLabel'] ?? decoder === 'rtdetr', 'multiLabel'),
-    suppress: (given['suppress'] ?? decoder !== 'rtdetr') === false ? undefined : checkedSuppression(given['suppress']),
-    prefix: checkedPrefix(given['prefix'] ?? ''),
-    own: given,
+    scoreThreshold: Math.fround(given.scoreThreshold),
+    maxDetections: checkedWhole(given.maxDetections ?? given.maxCandidates, 'maxDetections', 1, given.maxCandidates),
+    multiLabel: given.multiLabel ?? isFinal,
+    suppress: given.suppress ?? (isFinal ? false : checkedSuppression(undefined)),
   }
 }
 
@@ -136,61 +112,49 @@ function checkedDecoder(decoder: unknown): Decoder {
       'ERR_TRT_INVALID_ARGUMENT',
       `Decoder '${decoder}' cannot be written into a model: ${onHostAlone[decoder]}`,
     )
-  return checkedChoice(decoder, 'decoder', decoders)
+  return checkedChoice(decoder, 'decoder', Object.keys(rankings) as Decoder[])
 }
 
-function checkedPrefix(prefix: unknown): string {
+/** It may be empty. */
+export function checkedPrefix(prefix: unknown, name: string): string {
   if (typeof prefix === 'string') return prefix
-  throw expected('a string', 'prefix', prefix)
-}
-
-function checkedSuppression(steps: unknown): SuppressionRules {
-  const given = readOptions(steps, ['iouThreshold', 'inclusive', 'perClass', 'pixelAreas', 'rounds'], 'suppress')
-  return {
-    iouThreshold: checkedNumber(given.iouThreshold ?? 0.45, 'iouThreshold', 0, 1),
-    inclusive: checkedBoolean(given.inclusive ?? false, 'inclusive'),
-    perClass: checkedBoolean(given.perClass ?? true, 'perClass'),
-    pixelAreas: checkedBoolean(given.pixelAreas ?? false, 'pixelAreas'),
-    rounds: checkedWhole(given.rounds ?? 16, 'rounds', 1, 1000),
-  }
+  throw expected('a string', name, prefix)
 }
 
 /** Puts boxes in the place of a detector's outputs. */
 export function addDetections(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): void {
-  const ranking = rankingOf(graph, outputs, steps)
+  const ranking = rankings[steps.decoder].rank(graph, outputs, steps)
   const { scores, classes, rows, count } = ranked(graph, ranking, steps)
   const picked = pickedBy(graph, rows)
   const boxes = ranking.boxes(picked)
   const valid = validRows(graph, scores, boxes, steps.scoreThreshold)
-  const extras = Object.entries(ranking.extras ?? {}).map(([name, of]) => [name, of(picked, boxes)] as const)
-  const { kept, converged } =
-    steps.suppress === undefined
-      ? { kept: valid }
-      : suppressedRows(graph, { boxes, classes, valid, count }, steps.suppress)
+  const [landmarks, coefficients] = [ranking.landmarks?.(picked, boxes), ranking.coefficients?.(picked)]
+  const { kept, converged } = steps.suppress
+    ? suppressed(graph, { boxes, classes, valid, count }, steps.suppress)
+    : { kept: valid }
   const batch = batchOf(outputs[0]!)
   const most = Math.min(steps.maxDetections, count)
   // not by products: NaN times 0 is NaN
   const zero = graph.float(0)
-  const staying = graph.node('Where', [graph.node('Greater', [kept, zero]), scores, zero])
-  const [best, places] = graph.nodeWithOutputs('TopK', [staying, graph.ints([most])], 2) as [string, string]
+  const staying = graph.where(graph.greater(kept, zero), scores, zero)
+  const [best, places] = graph.best(staying, most)
   const last = pickedBy(graph, places)
-  const number = graph.cast(
-    graph.reduceSum(graph.cast(graph.node('Greater', [best, zero]), 'float32'), [1], 0),
-    'int32',
-  )
-  const there = graph.node('Greater', [graph.unsqueeze(best, 2), zero])
-  const numbers = (value: string): string => graph.node('Where', [there, last.pick(value), zero])
-  const given: Record<string, Given> = {
-    boxes: { value: numbers(boxes), dtype: 'float32', shape: [batch, most, 4] },
-    scores: { value: best, dtype: 'float32', shape: [batch, most] },
-    classes: { value: graph.cast(graph.squeeze(numbers(graph.unsqueeze(graph.cast(classes, 'float32'), 2)), 2), 'int32'), dtype: 'int32', shape: [batch, most] },
-  } // prettier-ignore
-  for (const [name, value] of extras)
-    given[name] = { value: numbers(value), dtype: 'float32', shape: [batch, most, extraLength(name, steps)] }
-  given['count'] = { value: number, dtype: 'int32', shape: [batch] }
-  if (converged !== undefined) given['converged'] = { value: converged, dtype: 'int32', shape: [batch] }
-  const named = Object.fromEntries(Object.entries(given).map(([name, each]) => [steps.prefix + name, each]))
-  replaceOutputs(graph, outputs.map(({ name }) => name), named) // prettier-ignore
+  const number = graph.reduceSum(graph.cast(graph.greater(best, zero), 'float32'), [1], 0)
+  const there = graph.greater(graph.unsqueeze(best, 2), zero)
+  const numbers = (value: string): string => graph.where(there, last.pick(value), zero)
+  const classNumbers = graph.squeeze(numbers(graph.unsqueeze(graph.cast(classes, 'float32'), 2)), 2)
+  const given: Record<string, Given> = {}
+  const give = (name: string, value: string | undefined, dtype: Given['dtype'], ...sides: number[]): void => {
+    if (value !== undefined) given[steps.prefix + name] = { value, dtype, shape: [batch, ...sides] }
+  }
+  give('boxes', numbers(boxes), 'float32', most, 4)
+  give('scores', best, 'float32', most)
+  give('classes', graph.cast(classNumbers, 'int32'), 'int32', most)
+  give('landmarks', landmarks && numbers(landmarks), 'float32', most, 10)
+  give('coefficients', coefficients && numbers(coefficients), 'float32', most, Number(steps.own['coefficients']))
+  give('count', graph.cast(number, 'int32'), 'int32')
+  give('converged', converged, 'int32')
+  replaceOutputs(graph, outputs.map(({ name }) => name), given) // prettier-ignore
 }
 
 /** The greatest number of float32. */
@@ -200,23 +164,10 @@ const greatest = (2 - 2 ** -23) * 2 ** 127
  * [N, K]: 1 for what is above the threshold, and finite with its box, as the decoders of lib/vision have it; else 0.
  */
 function validRows(graph: StepGraph, scores: string, boxes: string, threshold: number): string {
-  const below = (value: string): string => graph.cast(graph.node('Less', [value, graph.float(greatest)]), 'float32')
+  const below = (value: string): string => graph.cast(graph.less(value, graph.float(greatest)), 'float32')
   const isFinite = graph.squeeze(graph.reduceMin(below(graph.node('Abs', [boxes])), [2]), 2)
-  const isAbove = graph.cast(graph.node('Greater', [scores, graph.float(threshold)]), 'float32')
+  const isAbove = graph.cast(graph.greater(scores, graph.float(threshold)), 'float32')
   return graph.mul(graph.mul(isAbove, below(scores)), isFinite)
-}
-
-function extraLength(name: string, { own: { coefficients } }: CheckedDetection): number {
-  return name === 'landmarks' ? 10 : (coefficients as number)
-}
-
-function suppressedRows(
-  graph: StepGraph,
-  { boxes, classes, valid, count }: { boxes: string; classes: string; valid: string; count: number },
-  rules: SuppressionRules,
-): { kept: string; converged: string } {
-  const { kept, converged } = suppressed(graph, { boxes, classes, valid: graph.unsqueeze(valid, 1), count }, rules)
-  return { kept: graph.squeeze(kept, 1), converged }
 }
 
 interface RankedRows {
@@ -261,15 +212,15 @@ function ranked(
  */
 function bestOf(graph: StepGraph, values: string, most: number): [best: string, places: string] {
   const least = graph.float(-greatest)
-  const ordered = graph.node('Where', [graph.node('Greater', [values, least]), values, least])
-  return graph.nodeWithOutputs('TopK', [ordered, graph.ints([most])], 2) as [string, string]
+  const ordered = graph.where(graph.greater(values, least), values, least)
+  return graph.best(ordered, most)
 }
 
 /** @param places [N, K], numbers of rows */
 function pickedBy(graph: StepGraph, places: string): Picked {
   return {
     pick: (rows) => {
-      const shape = graph.concat([graph.ints([1, 1]), graph.sizeAlong(graph.node('Shape', [rows]), 2)], 0)
+      const shape = graph.concat([graph.ints([1, 1]), graph.sizeAlong(graph.shapeOf(rows), 2)], 0)
       return graph.node('GatherElements', [rows, graph.node('Expand', [graph.unsqueeze(places, 2), shape])], {
         axis: 1,
       })

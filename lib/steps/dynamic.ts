@@ -74,7 +74,7 @@ const laidBy: Readonly<Record<CheckedSteps['resize'], Lay>> = {
 }
 
 function sidesOf(graph: StepGraph, planes: string): Sides {
-  const shape = graph.node('Shape', [planes])
+  const shape = graph.shapeOf(planes)
   return { width: graph.sizeAlong(shape, 3), height: graph.sizeAlong(shape, 2) }
 }
 

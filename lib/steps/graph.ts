@@ -9,6 +9,12 @@ import { raiseOpset, whyNotRaised } from '../onnx/opset.js'
 /** What models are raised to whose opset lacks a step: the first whose Squeeze, Softmax and Resize are as today's. */
 const raisedTo = 13
 
+/** The opset that steps need, and why, for the message. */
+interface Needed {
+  readonly opset: number
+  readonly why: string
+}
+
 /**
  * A graph that steps are added to, whose values all have a name with the prefix that is free; nodes are written as the
  * model's opset has them.
@@ -17,13 +23,21 @@ export class StepGraph {
   readonly editor: GraphEditor
   readonly #prefix: string
   readonly #constants = new Map<string, string>()
+  readonly add = this.#binary('Add')
+  readonly sub = this.#binary('Sub')
+  readonly mul = this.#binary('Mul')
+  readonly div = this.#binary('Div')
+  readonly max = this.#binary('Max')
+  readonly min = this.#binary('Min')
+  readonly less = this.#binary('Less')
+  readonly greater = this.#binary('Greater')
+  readonly equal = this.#binary('Equal')
 
   /**
    * @param model a copy, which is edited
-   * @param needed the opset that the steps need, and why, for the message
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where the model has a lower one and cannot be raised
    */
-  constructor(model: ModelProto, prefix: string, needed: { readonly opset: number; readonly why: string }) {
+  constructor(model: ModelProto, prefix: string, needed: Needed) {
     this.#prefix = prefix
     const editor = new GraphEditor(model)
     if (editor.opset < needed.opset) {
@@ -47,6 +61,11 @@ export class StepGraph {
     return this.editor.addNodeWithOutputs(operator, inputs, outputs, attributes, { output: this.#prefix + operator })
   }
 
+  /** The greatest `most` along the last dimension, and where they stand. */
+  best(values: string, most: number): [best: string, places: string] {
+    return this.nodeWithOutputs('TopK', [values, this.ints([most])], 2) as [string, string]
+  }
+
   /** Numbers that are stored in the model; few of them, once. */
   floats(values: readonly number[] | Float32Array, shape: readonly number[] = [values.length]): string {
     return this.#constant('float', new Tensor('float32', Float32Array.from(values), shape))
@@ -62,30 +81,6 @@ export class StepGraph {
 
   cast(value: string, dtype: ElementType): string {
     return this.node('Cast', [value], { to: elementTypeNumber(dtype) })
-  }
-
-  add(a: string, b: string): string {
-    return this.node('Add', [a, b])
-  }
-
-  sub(a: string, b: string): string {
-    return this.node('Sub', [a, b])
-  }
-
-  mul(a: string, b: string): string {
-    return this.node('Mul', [a, b])
-  }
-
-  div(a: string, b: string): string {
-    return this.node('Div', [a, b])
-  }
-
-  max(a: string, b: string): string {
-    return this.node('Max', [a, b])
-  }
-
-  min(a: string, b: string): string {
-    return this.node('Min', [a, b])
   }
 
   concat(values: readonly string[], axis: number): string {
@@ -129,9 +124,22 @@ export class StepGraph {
     return this.node('Slice', [value, from, to, this.ints([axis])])
   }
 
-  /** Dimension `axis`, as one int64. */
+  /** Elements at stored places along an axis. */
+  gather(value: string, places: readonly number[], axis: number): string {
+    return this.node('Gather', [value, this.ints(places)], { axis })
+  }
+
+  shapeOf(value: string): string {
+    return this.node('Shape', [value])
+  }
+
+  where(condition: string, then: string, otherwise: string): string {
+    return this.node('Where', [condition, then, otherwise])
+  }
+
+  /** Dimension `axis` of a shape, as one int64. */
   sizeAlong(shape: string, axis: number): string {
-    return this.node('Gather', [shape, this.ints([axis])], { axis: 0 })
+    return this.gather(shape, [axis], 0)
   }
 
   /** Whole values of 0 to 255, halves to even, as the host rounds. Opset 11. */
@@ -146,6 +154,10 @@ export class StepGraph {
 
   #inByte(value: string): string {
     return this.max(this.min(value, this.float(255)), this.float(0))
+  }
+
+  #binary(operator: string): (a: string, b: string) => string {
+    return (a, b) => this.node(operator, [a, b])
   }
 
   /** What was an attribute is an input from an opset on. */
@@ -172,11 +184,7 @@ export class StepGraph {
   }
 }
 
-function tooOld(
-  opset: number,
-  needed: { readonly opset: number; readonly why: string },
-  reason: string,
-): TensorRTError {
+function tooOld(opset: number, needed: Needed, reason: string): TensorRTError {
   return new TensorRTError(
     'ERR_TRT_INVALID_ARGUMENT',
     `The model is of opset ${opset}; ${needed.why} needs ${needed.opset}, and it cannot be raised: ${reason}. Export it with opset ${raisedTo}`,

@@ -1,4 +1,5 @@
-import { checkedBoolean, checkedChoice, checkedWhole } from '../base/checks.js'
+import { checkedBoolean, checkedWhole } from '../base/checks.js'
+import { type Checked, checkedRows, choice, option, type OptionTable, whole } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedSize, longest } from '../base/size.js'
@@ -14,7 +15,12 @@ import {
   squared,
   stretched,
 } from './pixels/layout.js'
-import { checkedNormalization, type Normalization, type TensorOptions } from './pixels/tensor-options.js'
+import {
+  checkedNormalization,
+  type Normalization,
+  tensorOptionNames,
+  type TensorOptions,
+} from './pixels/tensor-options.js'
 import type { Color, Size } from './pixels/types.js'
 
 /** How a picture lies in a model's input: the names of lib/vision's framing functions. */
@@ -53,24 +59,29 @@ export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
   readonly fillAfter?: boolean | undefined
 }
 
+const table = {
+  resize: option(choice(...resizings), 'stretch'),
+  position: option(choice(...positions)),
+  rounding: option(choice(...roundingNames), 'nearest'),
+  multipleOf: option(whole(1, longest)),
+  shortSide: option(checkedShortSide),
+  fill: option(checkedColor),
+  fillAfter: option(checkedBoolean, false),
+} satisfies OptionTable<Omit<PreprocessingSteps, keyof TensorOptions>>
+
 export const preprocessingStepNames = [
-  'resize', 'position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter',
-  'filter', 'coordinates', 'round', 'range', 'mean', 'scale', 'std', 'layout', 'order',
-] as const // prettier-ignore
+  ...(Object.keys(table) as (keyof typeof table)[]),
+  ...tensorOptionNames.filter((name) => name !== 'dtype'),
+]
 
 /** Steps that were checked, complete. */
-export interface CheckedSteps extends Omit<Normalization, 'dtype'> {
-  readonly resize: Resizing
+export interface CheckedSteps extends Omit<Checked<typeof table>, 'position' | 'fill'>, Omit<Normalization, 'dtype'> {
   readonly position: Position
-  readonly rounding: Rounding
-  readonly multipleOf: number | undefined
-  readonly shortSide: number | Size | undefined
   readonly fill: Color
-  readonly fillAfter: boolean
 }
 
 /** Which steps go only with which way to resize. */
-const only: Readonly<Partial<Record<(typeof preprocessingStepNames)[number], readonly Resizing[]>>> = {
+const only: Readonly<Partial<Record<keyof typeof table, readonly Resizing[]>>> = {
   position: ['letterbox', 'padToSquare'],
   rounding: ['letterbox'],
   multipleOf: ['letterbox'],
@@ -85,37 +96,19 @@ const only: Readonly<Partial<Record<(typeof preprocessingStepNames)[number], rea
  */
 export function checkedPreprocessing(steps: unknown): CheckedSteps {
   const given = readOptions(steps, preprocessingStepNames, 'the steps')
-  const resize = checkedChoice(given.resize ?? 'stretch', 'resize', resizings)
+  const { fill, ...own } = checkedRows(given, table)
+  const { resize, position = resize === 'padToSquare' ? 'start' : 'center' } = own
   for (const [name, resizes] of Object.entries(only)) {
     const value = given[name as keyof typeof only]
     if (value !== undefined && !resizes.includes(resize))
       throw expected(`no ${name} with resize '${resize}'`, 'the steps', value)
   }
-  const {
-    position = resize === 'padToSquare' ? 'start' : 'center',
-    rounding = 'nearest',
-    multipleOf,
-    shortSide,
-    fill,
-  } = given
-  const fillAfter = checkedBoolean(given.fillAfter ?? false, 'fillAfter')
-  if (fillAfter && fill !== undefined) throw expected('no fill with fillAfter', 'the steps', fill)
-  const { filter, coordinates, round, layout, order, scale, mean } = checkedNormalization(given)
-  return {
-    resize,
-    position: checkedChoice(position, 'position', positions),
-    rounding: checkedChoice(rounding, 'rounding', roundingNames),
-    multipleOf: multipleOf === undefined ? undefined : checkedWhole(multipleOf, 'multipleOf', 1, longest),
-    shortSide: checkedShortSide(shortSide),
-    fill: checkedColor(fill ?? 0, 'fill'),
-    fillAfter,
-    ...{ filter, coordinates, round, layout, order, scale, mean },
-  }
+  if (own.fillAfter && fill !== undefined) throw expected('no fill with fillAfter', 'the steps', given.fill)
+  return { ...own, position, fill: fill ?? [0, 0, 0], ...checkedNormalization(given) }
 }
 
-function checkedShortSide(value: unknown): number | Size | undefined {
-  if (value === undefined) return undefined
-  return typeof value === 'object' ? checkedSize(value, 'shortSide') : checkedWhole(value, 'shortSide', 1, longest)
+function checkedShortSide(value: unknown, name: string): number | Size {
+  return typeof value === 'object' ? checkedSize(value, name) : checkedWhole(value, name, 1, longest)
 }
 
 /** Where a picture of this size lies in an input of that size. */

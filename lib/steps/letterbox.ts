@@ -17,9 +17,9 @@ interface Sides {
 export function letterboxSides(graph: StepGraph, { width, height }: Sides, size: Size, rounding: Rounding): Sides {
   const [most, tallest] = [graph.ints([size.width]), graph.ints([size.height])]
   // the input's height over the picture's is the smaller one
-  const byHeight = graph.node('Less', [graph.mul(tallest, width), graph.mul(most, height)])
-  const input = graph.node('Where', [byHeight, tallest, most])
-  const picture = graph.node('Where', [byHeight, height, width])
+  const byHeight = graph.less(graph.mul(tallest, width), graph.mul(most, height))
+  const input = graph.where(byHeight, tallest, most)
+  const picture = graph.where(byHeight, height, width)
   const error = quotientError(graph, input, picture)
   const scaled = (side: string): string =>
     graph.max(scaledSide(graph, side, { input, picture, error }, rounding), graph.ints([1]))
@@ -36,10 +36,14 @@ interface Scale {
 const bits = 20
 const powers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => 2 ** (from + i))
 
+/** 2^exponent, of an exponent from 0 to 40. */
+function powerOf(graph: StepGraph, exponent: string): string {
+  return graph.node('Gather', [graph.ints(powers(0, 2 * bits)), exponent], { axis: 0 })
+}
+
 /** The number of powers 2^1 … 2^20 that `a` is at least, times b. */
 function exponentUp(graph: StepGraph, a: string, b: string): string {
-  const reached = graph.node('Not', [graph.node('Less', [a, graph.mul(b, graph.ints(powers(1, bits)))])])
-  return counted(graph, reached)
+  return counted(graph, graph.node('Not', [graph.less(a, graph.mul(b, graph.ints(powers(1, bits))))]))
 }
 
 function counted(graph: StepGraph, flags: string): string {
@@ -48,7 +52,7 @@ function counted(graph: StepGraph, flags: string): string {
 
 /** e of 2^e <= a / b < 2^(e + 1). */
 function exponent(graph: StepGraph, a: string, b: string): string {
-  const below = graph.node('Less', [graph.mul(a, graph.ints(powers(0, bits))), b])
+  const below = graph.less(graph.mul(a, graph.ints(powers(0, bits))), b)
   return graph.sub(exponentUp(graph, a, b), counted(graph, below))
 }
 
@@ -58,13 +62,11 @@ function exponent(graph: StepGraph, a: string, b: string): string {
  */
 function quotientError(graph: StepGraph, input: string, picture: string): string {
   const more = graph.sub(graph.ints([2 * bits]), exponent(graph, input, picture))
-  const power = graph.node('Gather', [graph.ints(powers(0, 2 * bits)), graph.sub(more, graph.ints([bits]))], {
-    axis: 0,
-  })
+  const power = powerOf(graph, graph.sub(more, graph.ints([bits])))
   const step = (value: string, factor: string): string => rest(graph, graph.mul(value, factor), picture)
   // 2^k = 2^12 * 2^20 * 2^(20 - e), one after the other, so that nothing is beyond int64
   const remainder = step(step(step(input, graph.ints([2 ** 12])), graph.ints([2 ** bits])), power)
-  const isLarge = graph.node('Less', [picture, graph.mul(remainder, graph.ints([2]))])
+  const isLarge = graph.less(picture, graph.mul(remainder, graph.ints([2])))
   return graph.sub(remainder, graph.mul(graph.cast(isLarge, 'int64'), picture))
 }
 
@@ -81,7 +83,7 @@ function scaledSide(graph: StepGraph, side: string, scale: Scale, rounding: Roun
     return graph.sub(whole, onEdge(graph, left, graph.ints([0]), moved(graph, side, scale, product, -1)))
   const two = graph.ints([2])
   const twice = graph.mul(left, two)
-  const above = graph.cast(graph.node('Less', [picture, twice]), 'int64')
+  const above = graph.cast(graph.less(picture, twice), 'int64')
   const isBelow = moved(graph, side, scale, product, -1)
   const up =
     rounding === 'nearest'
@@ -92,7 +94,7 @@ function scaledSide(graph: StepGraph, side: string, scale: Scale, rounding: Roun
 
 /** `value` where both are equal, else 0. */
 function onEdge(graph: StepGraph, a: string, b: string, value: string): string {
-  return graph.mul(graph.cast(graph.node('Equal', [a, b]), 'int64'), value)
+  return graph.mul(graph.cast(graph.equal(a, b), 'int64'), value)
 }
 
 function not(graph: StepGraph, flag: string): string {
@@ -112,16 +114,10 @@ function tieToEven(graph: StepGraph, whole: string, isBelow: string, isAbove: st
  */
 function moved(graph: StepGraph, side: string, { input, picture, error }: Scale, product: string, way: 1 | -1): string {
   const difference = graph.sub(exponent(graph, product, picture), exponent(graph, input, picture))
-  const spacing = graph.mul(picture, graph.node('Gather', [graph.ints(powers(0, bits + 1)), difference], { axis: 0 }))
+  const spacing = graph.mul(picture, powerOf(graph, difference))
   const change = graph.mul(graph.mul(side, error), graph.ints([way === 1 ? -2 : 2]))
-  if (way === 1) return graph.cast(graph.node('Less', [spacing, change]), 'int64')
-  const power = graph.node(
-    'Gather',
-    [graph.ints(powers(0, 2 * bits)), graph.max(exponent(graph, product, picture), graph.ints([0]))],
-    {
-      axis: 0,
-    },
-  )
-  const isPower = graph.cast(graph.node('Equal', [graph.mul(power, picture), product]), 'int64')
-  return graph.cast(graph.node('Less', [spacing, graph.mul(change, graph.add(graph.ints([1]), isPower))]), 'int64')
+  if (way === 1) return graph.cast(graph.less(spacing, change), 'int64')
+  const power = powerOf(graph, graph.max(exponent(graph, product, picture), graph.ints([0])))
+  const isPower = graph.cast(graph.equal(graph.mul(power, picture), product), 'int64')
+  return graph.cast(graph.less(spacing, graph.mul(change, graph.add(graph.ints([1]), isPower))), 'int64')
 }

@@ -20,18 +20,14 @@ export function normalized(
     new Set(factors).size === 1 ? graph.float(factors[0]) : graph.floats(factors, [1, 3, 1, 1])
   const centred = mean.every((each) => each === 0) ? values : graph.sub(values, perChannel(mean))
   const scaled = scale.every((each) => each === 1) ? centred : graph.mul(centred, perChannel(scale))
-  return order === 'BGR' ? graph.node('Gather', [scaled, graph.ints([2, 1, 0])], { axis: 1 }) : scaled
+  return order === 'BGR' ? graph.gather(scaled, [2, 1, 0], 1) : scaled
 }
 
 /** Of whole values a whole one, as PIL's convert('L'). */
 function gray(graph: StepGraph, planes: string, round: boolean): string {
-  const [red, green, blue] = [0, 1, 2].map((channel) =>
-    graph.node('Gather', [planes, graph.ints([channel])], { axis: 1 }),
-  ) as [string, string, string]
-  const [r, g, b] = round ? grayWeights : [0.299, 0.587, 0.114]
-  const sum = graph.add(
-    graph.add(graph.mul(red, graph.float(r)), graph.mul(green, graph.float(g))),
-    graph.mul(blue, graph.float(b)),
-  )
+  const weights = round ? grayWeights : [0.299, 0.587, 0.114]
+  const sum = weights
+    .map((weight, channel) => graph.mul(graph.gather(planes, [channel], 1), graph.float(weight)))
+    .reduce((a, b) => graph.add(a, b))
   return round ? graph.node('Floor', [graph.add(sum, graph.float(0.5))]) : sum
 }

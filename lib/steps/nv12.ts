@@ -17,12 +17,12 @@ export interface Yuv {
 export function rgbOfNv12(graph: StepGraph, bytes: string, { matrix, range }: Yuv): string {
   const { black, luma, red, greenU, greenV, blue } = yuvCoefficients(matrix, range)
   const planes = graph.unsqueeze(bytes, 1)
-  const rows = graph.sizeAlong(graph.node('Shape', [planes]), 2)
+  const rows = graph.sizeAlong(graph.shapeOf(planes), 2)
   const height = graph.mul(graph.div(rows, graph.ints([3])), graph.ints([2]))
   const y = graph.mul(graph.sub(graph.slice(planes, 2, 0, height), graph.float(black)), graph.float(luma))
   // the sizes of Y, so that a builder sees that they are the same
   const sizes = graph.concat(
-    [graph.slice(graph.node('Shape', [planes]), 0, 0, 2), height, graph.sizeAlong(graph.node('Shape', [planes]), 3)],
+    [graph.slice(graph.shapeOf(planes), 0, 0, 2), height, graph.sizeAlong(graph.shapeOf(planes), 3)],
     0,
   )
   const chroma = graph.slice(planes, 2, height, rows)

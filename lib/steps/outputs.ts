@@ -43,9 +43,13 @@ export function shapesText(outputs: readonly Output[]): string {
   return outputs.map(({ name, shape }) => `${name} [${shape?.map((side) => side ?? '?').join(', ') ?? '?'}]`).join(', ')
 }
 
-/** @throws what is expected and what the model has */
+export function shapeError(message: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_SHAPE', message)
+}
+
+/** What is expected and what the model has. */
 export function wrongOutputs(wanted: string, outputs: readonly Output[]): TensorRTError {
-  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but the model gives ${shapesText(outputs)}`)
+  return shapeError(`Expected ${wanted} but the model gives ${shapesText(outputs)}`)
 }
 
 /** Whether it can be of this shape: sides that are not known are right, and so is any where `undefined` is wanted. */
@@ -89,13 +93,10 @@ export function replaceOutputs(
   const clash = staying.find(({ name }) => name in given)
   if (clash !== undefined) throw expected('a prefix whose names no output of the model has', 'prefix', clash.name)
   editor.dropOutputs()
-  const protos: ValueInfoProto[] = []
+  const protos: ValueInfoProto[] = [...staying]
   /** Of values that have another name now. */
   const names = new Map<string, string>()
-  for (const proto of staying) {
-    editor.addOutput(proto.name, 'float32')
-    protos.push(proto)
-  }
+  for (const { name } of staying) editor.addOutput(name, 'float32')
   for (const [name, { value, dtype, shape }] of Object.entries(given)) {
     const moved = freed(graph, name)
     const now = value === name && moved !== undefined ? moved : (names.get(value) ?? value)

@@ -1,14 +1,14 @@
-import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
-import { expected, TensorRTError } from '../errors.js'
+import { checkedArray, checkedChoice, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { type Checked, checkedOptions, choice, number, option, type OptionTable, whole } from '../base/option-table.js'
 import { sizeOf } from '../base/size.js'
-import type { Size } from './pixels/types.js'
+import { expected, TensorRTError } from '../errors.js'
 import { copyModel } from '../onnx/copy.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
 import type { Dim } from '../onnx/value-info.js'
-import { addDetections, checkedDetection, type DetectionSteps, mostPicked } from './detections.js'
+import { addDetections, checkedDetection, checkedPrefix, type DetectionSteps, mostPicked } from './detections.js'
 import { StepGraph } from './graph.js'
-import { isWhole, type Output, outputsOf, replaceOutputs, shapesText } from './outputs.js'
+import { batchOf, isWhole, type Output, outputsOf, replaceOutputs, shapesText, wrongOutputs } from './outputs.js'
+import type { Size } from './pixels/types.js'
 import { resizedTo } from './resize.js'
 
 interface OneOutput {
@@ -96,7 +96,7 @@ export type PostprocessingSteps = ArgMaxSteps | ThresholdSteps | SoftmaxSteps | 
  */
 export function withPostprocessing(model: ModelProto, steps: PostprocessingSteps): ModelProto {
   const { kind } = checkedObject(steps, 'steps') as PostprocessingSteps
-  const add = adders[checkedChoice(kind, 'kind', ['argmax', 'threshold', 'softmax', 'topK', 'detections'])](steps)
+  const add = adders[checkedChoice(kind, 'kind', Object.keys(adders) as (typeof kind)[])](steps)
   const graph = new StepGraph(copyModel(model), 'post_', { opset: 13, why: 'what is done with its outputs' })
   add(graph)
   return graph.editor.finish()
@@ -104,62 +104,83 @@ export function withPostprocessing(model: ModelProto, steps: PostprocessingSteps
 
 type Add = (graph: StepGraph) => void
 
+const kindOption = option((value) => value)
+const outputOption = option((value, name) => checkedText(value, name))
+const maskTable = {
+  kind: kindOption,
+  output: outputOption,
+  crop: option(checkedCrop),
+  size: option((value, name) => sizeOf(value, name)),
+}
+const argMaxTable = maskTable satisfies OptionTable<ArgMaxSteps>
+const thresholdTable = {
+  ...maskTable,
+  threshold: option(number(-Infinity, Infinity), 0.5),
+  value: option(whole(1, 255), 1),
+} satisfies OptionTable<ThresholdSteps>
+const softmaxTable = {
+  kind: kindOption,
+  output: outputOption,
+  axis: option(whole(-8, 7), -1),
+} satisfies OptionTable<SoftmaxSteps>
+const topKTable = {
+  kind: kindOption,
+  output: outputOption,
+  k: option((value) => value),
+  activation: option(choice('softmax', 'sigmoid', 'none'), 'none'),
+  prefix: option(checkedPrefix, ''),
+} satisfies OptionTable<TopKSteps>
+
 /** Each checks its steps at once, and says what is to be done. */
 const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => Add>> = {
   argmax: (steps) => {
-    const given = checkedMask(readOptions(steps, ['kind', 'output', 'crop', 'size'], "kind 'argmax'"))
+    const given = checkedOptions(steps, argMaxTable, "kind 'argmax'")
     return (graph) => {
       const output = planes(graph, given.output)
       const channels = output.shape?.[1]
       if (typeof channels === 'number' && channels > 256)
-        throw wrong('at most 256 channels for a mask of bytes', output)
+        throw wrongOutputs('at most 256 channels for a mask of bytes', [output])
       const { value, sides } = seen(graph, output, given)
-      const best = graph.node('ArgMax', [value], { axis: 1, keepdims: 0 })
-      give(graph, output, asBytes(graph, graph.cast(best, 'float32')), 'uint8', [batchDim(output), ...sides])
+      const best = graph.cast(graph.node('ArgMax', [value], { axis: 1, keepdims: 0 }), 'float32')
+      give(graph, output, asBytes(graph, best), 'uint8', [batchOf(output), ...sides])
     }
   },
   threshold: (steps) => {
-    const options = readOptions(steps, ['kind', 'output', 'crop', 'size', 'threshold', 'value'], "kind 'threshold'")
-    const given = checkedMask(options)
-    const threshold = checkedNumber(options.threshold ?? 0.5, 'threshold')
-    const yes = checkedWhole(options.value ?? 1, 'value', 1, 255)
+    const given = checkedOptions(steps, thresholdTable, "kind 'threshold'")
     return (graph) => {
       const output = planes(graph, given.output)
       const { value, sides } = seen(graph, output, given)
-      const above = graph.cast(graph.node('Greater', [value, graph.float(threshold)]), 'float32')
-      const bytes = asBytes(graph, yes === 1 ? above : graph.mul(above, graph.float(yes)))
-      give(graph, output, bytes, 'uint8', [batchDim(output), output.shape?.[1] ?? 'channels', ...sides])
+      const above = graph.cast(graph.greater(value, graph.float(given.threshold)), 'float32')
+      const bytes = asBytes(graph, given.value === 1 ? above : graph.mul(above, graph.float(given.value)))
+      give(graph, output, bytes, 'uint8', [batchOf(output), output.shape?.[1] ?? 'channels', ...sides])
     }
   },
   softmax: (steps) => {
-    const { axis = -1, output: name } = readOptions(steps, ['kind', 'output', 'axis'], "kind 'softmax'")
-    const along = checkedWhole(axis, 'axis', -8, 7)
+    const { axis, output: name } = checkedOptions(steps, softmaxTable, "kind 'softmax'")
     return (graph) => {
-      const output = oneOutput(graph, checkedName(name))
+      const output = oneOutput(graph, name)
       const rank = output.shape?.length
-      if (rank !== undefined && (along >= rank || along < -rank))
-        throw expected(`an axis of ${shapesText([output])}`, 'axis', along)
-      give(graph, output, graph.node('Softmax', [output.name], { axis: along }), 'float32', undefined)
+      if (rank !== undefined && (axis >= rank || axis < -rank))
+        throw expected(`an axis of ${shapesText([output])}`, 'axis', axis)
+      const sides = output.shape?.map((side, i) => side ?? `${output.name}_${i}`) ?? []
+      give(graph, output, graph.node('Softmax', [output.name], { axis }), 'float32', sides)
     }
   },
   topK: (steps) => {
-    const given = readOptions(steps, ['kind', 'output', 'k', 'activation', 'prefix'], "kind 'topK'")
+    const given = checkedOptions(steps, topKTable, "kind 'topK'")
     const k = checkedWhole(given.k, 'k', 1, mostPicked)
-    const activation = checkedChoice(given.activation ?? 'none', 'activation', ['softmax', 'sigmoid', 'none'])
-    const { prefix = '' } = given
-    if (typeof prefix !== 'string') throw expected('a string', 'prefix', prefix)
     return (graph) => {
-      const output = oneOutput(graph, checkedName(given.output))
+      const output = oneOutput(graph, given.output)
       const classes = output.shape?.[1]
-      if (output.shape?.length !== 2 || typeof classes !== 'number') throw wrong('scores [N, C]', output)
+      if (output.shape?.length !== 2 || typeof classes !== 'number') throw wrongOutputs('scores [N, C]', [output])
       const most = Math.min(k, classes)
       // ranked by what the model gave: an activation rounds scores that are near 1 to equal ones
-      const [best, places] = graph.nodeWithOutputs('TopK', [output.name, graph.ints([most])], 2) as [string, string]
-      const scores = scoresOf[activation](graph, output.name, best, places)
-      const shape = [batchDim(output), most]
+      const [best, places] = graph.best(output.name, most)
+      const scores = scoresOf[given.activation](graph, output.name, best, places)
+      const shape = [batchOf(output), most]
       replaceOutputs(graph, [output.name], {
-        [`${prefix}scores`]: { value: scores, dtype: 'float32', shape },
-        [`${prefix}classes`]: { value: graph.cast(places, 'int32'), dtype: 'int32', shape },
+        [`${given.prefix}scores`]: { value: scores, dtype: 'float32', shape },
+        [`${given.prefix}classes`]: { value: graph.cast(places, 'int32'), dtype: 'int32', shape },
       })
     }
   },
@@ -184,23 +205,10 @@ const scoresOf: Readonly<
     graph.node('GatherElements', [graph.node('Softmax', [all], { axis: 1 }), places], { axis: 1 }),
 }
 
-function checkedName(name: unknown): string | undefined {
-  return name === undefined ? undefined : checkedText(name, 'output')
-}
-
-interface CheckedMask {
-  readonly output: string | undefined
-  readonly crop: readonly number[] | undefined
-  readonly size: Size | undefined
-}
-
-function checkedMask({ output, crop, size }: { output?: unknown; crop?: unknown; size?: unknown }): CheckedMask {
-  const box =
-    crop === undefined
-      ? undefined
-      : checkedArray(crop, 'crop').map((side, i) => checkedWhole(side, `crop[${i}]`, i < 2 ? 0 : 1))
-  if (box !== undefined && box.length !== 4) throw expected('[left, top, width, height]', 'crop', crop)
-  return { output: checkedName(output), crop: box, size: size === undefined ? undefined : sizeOf(size) }
+function checkedCrop(crop: unknown, name: string): readonly number[] {
+  const box = checkedArray(crop, name).map((side, i) => checkedWhole(side, `${name}[${i}]`, i < 2 ? 0 : 1))
+  if (box.length === 4) return box
+  throw expected('[left, top, width, height]', name, crop)
 }
 
 function oneOutput({ editor }: StepGraph, name: string | undefined): Output {
@@ -219,20 +227,16 @@ function checkFloat({ name, dtype }: Output): void {
 
 function planes(graph: StepGraph, name: string | undefined): Output {
   const output = oneOutput(graph, name)
-  if (output.shape?.length !== 4) throw wrong('[N, C, height, width]', output)
+  if (output.shape?.length !== 4) throw wrongOutputs('[N, C, height, width]', [output])
   return output
 }
 
-function wrong(wanted: string, output: Output): TensorRTError {
-  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but the model gives ${shapesText([output])}`)
-}
-
-function batchDim({ shape }: Output): Dim {
-  return shape?.[0] ?? 'N'
-}
-
 /** What of the values is decided, at its size. */
-function seen(graph: StepGraph, output: Output, { crop, size }: CheckedMask): { value: string; sides: [Dim, Dim] } {
+function seen(
+  graph: StepGraph,
+  output: Output,
+  { crop, size }: Checked<typeof maskTable>,
+): { value: string; sides: [Dim, Dim] } {
   let value = output.name
   let sides: [Dim, Dim] = [output.shape?.[2] ?? 'height', output.shape?.[3] ?? 'width']
   if (crop !== undefined) {
@@ -257,11 +261,10 @@ function asBytes(graph: StepGraph, value: string): string {
 
 function give(
   graph: StepGraph,
-  output: Output,
+  { name }: Output,
   value: string,
   dtype: 'uint8' | 'float32',
-  shape: readonly Dim[] | undefined,
+  shape: readonly Dim[],
 ): void {
-  const sides = shape ?? (output.shape ?? []).map((side, i) => side ?? `${output.name}_${i}`)
-  replaceOutputs(graph, [output.name], { [output.name]: { value, dtype, shape: sides } })
+  replaceOutputs(graph, [name], { [name]: { value, dtype, shape } })
 }

@@ -1,5 +1,6 @@
-import { checkedChoice, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
+import { type Checked, checkedOptions, choice, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { longest, sizeOf } from '../base/size.js'
@@ -15,6 +16,7 @@ import { StepGraph } from './graph.js'
 import { type CheckedSteps, checkedPreprocessing, layoutOf, type PreprocessingSteps } from './input.js'
 import { normalized } from './normalize.js'
 import { nv12Opset, rgbOfNv12, type Yuv } from './nv12.js'
+import { shapeError } from './outputs.js'
 import { laid } from './resize.js'
 
 /** Options of {@link withPreprocessing}. */
@@ -52,7 +54,17 @@ export interface PreprocessingOptions {
   readonly prefix?: string | undefined
 }
 
-const optionNames = ['input', 'steps', 'picture', 'size', 'format', 'layout', 'matrix', 'range', 'prefix'] as const
+const table = {
+  input: option((value, name) => checkedText(value, name)),
+  steps: option((value) => value),
+  picture: option((value) => value),
+  size: option((value, name) => sizeOf(value, name)),
+  format: option(choice('rgb', 'nv12'), 'rgb'),
+  layout: option(choice('NHWC', 'NCHW')),
+  matrix: option(choice(...yuvMatrices)),
+  range: option(choice(...yuvRanges)),
+  prefix: option((value, name) => checkedText(value, name), 'pre_'),
+} satisfies OptionTable<PreprocessingOptions>
 
 /**
  * Writes a picture's way into the model before its input, which keeps its name and takes the bytes of pictures from
@@ -69,7 +81,7 @@ const optionNames = ['input', 'steps', 'picture', 'size', 'format', 'layout', 'm
  * another size; ERR_TRT_DTYPE; ERR_TRT_ONNX_PARSE for a graph that cannot run
  */
 export function withPreprocessing(model: ModelProto, options: PreprocessingOptions): ModelProto {
-  const given = checkedOptions(options)
+  const given = checkedGiven(options)
   const info = inputOf(model, given.input)
   const target = targetOf(info, given)
   const graph = new StepGraph(copyModel(model), given.prefix, neededBy(given, target.dtype))
@@ -86,50 +98,35 @@ export function withPreprocessing(model: ModelProto, options: PreprocessingOptio
   return editor.finish()
 }
 
-interface Checked {
-  readonly input: string | undefined
+interface Given extends OpenSize, Pick<Checked<typeof table>, 'input' | 'size' | 'prefix'> {
   readonly steps: CheckedSteps
-  readonly width: number | undefined
-  readonly height: number | undefined
-  readonly size: Size | undefined
   readonly layout: 'NHWC' | 'NCHW'
   /** Of NV12. */
   readonly yuv: Yuv | undefined
-  readonly prefix: string
 }
 
-function checkedOptions(options: unknown): Checked {
-  const given = readOptions(
+/** A side may be left open. */
+type OpenSize = { readonly [Side in keyof Size]: number | undefined }
+
+function checkedGiven(options: unknown): Given {
+  const { format, layout, matrix, range, ...all } = checkedOptions(
     checkedObject(options, 'the options of withPreprocessing'),
-    optionNames,
+    table,
     'withPreprocessing',
   )
-  const isYuv = checkedChoice(given.format ?? 'rgb', 'format', ['rgb', 'nv12']) === 'nv12'
-  const foreign = (isYuv ? (['layout'] as const) : (['matrix', 'range'] as const)).find(
-    (name) => given[name] !== undefined,
-  )
-  if (foreign !== undefined)
-    throw expected(`no ${foreign} with format '${isYuv ? 'nv12' : 'rgb'}'`, 'the options', given[foreign])
-  const steps = checkedPreprocessing(given.steps)
-  const picture = checkedPicture(given.picture, isYuv)
-  if (isOpen(picture)) checkOpen(steps)
-  return {
-    ...picture,
-    input: given.input === undefined ? undefined : checkedText(given.input, 'input'),
-    steps,
-    size: given.size === undefined ? undefined : sizeOf(given.size),
-    layout: checkedChoice(given.layout ?? 'NHWC', 'layout', ['NHWC', 'NCHW']),
-    yuv: isYuv
-      ? {
-          matrix: checkedChoice(given.matrix ?? 'bt601', 'matrix', yuvMatrices),
-          range: checkedChoice(given.range ?? 'limited', 'range', yuvRanges),
-        }
-      : undefined,
-    prefix: checkedText(given.prefix ?? 'pre_', 'prefix'),
-  }
+  const isYuv = format === 'nv12'
+  const [foreign] = Object.entries(isYuv ? { layout } : { matrix, range }).filter(([, value]) => value !== undefined)
+  if (foreign !== undefined) throw expected(`no ${foreign[0]} with format '${format}'`, 'the options', foreign[1])
+  const steps = checkedPreprocessing(all.steps)
+  const picture = checkedPicture(all.picture, isYuv)
+  // what cannot be computed in the graph as the host does
+  if (isOpen(picture) && steps.filter === 'nearest')
+    throw expected('a filter other than nearest with a picture of dynamic size', 'filter', steps.filter)
+  const yuv = isYuv ? { matrix: matrix ?? 'bt601', range: range ?? 'limited' } : undefined
+  return { ...all, ...picture, steps, layout: layout ?? 'NHWC', yuv }
 }
 
-function checkedPicture(value: unknown, isYuv: boolean): Pick<Checked, 'width' | 'height'> {
+function checkedPicture(value: unknown, isYuv: boolean): OpenSize {
   const given = value === 'dynamic' ? {} : checkedObject(value, 'picture', "{ width, height } or 'dynamic'")
   const { width, height } = readOptions(given, ['width', 'height'], 'picture')
   const side = (length: unknown, name: string): number | undefined => {
@@ -140,25 +137,16 @@ function checkedPicture(value: unknown, isYuv: boolean): Pick<Checked, 'width' |
   return { width: side(width, 'picture.width'), height: side(height, 'picture.height') }
 }
 
-function isOpen({ width, height }: Pick<Checked, 'width' | 'height'>): boolean {
+function isOpen({ width, height }: OpenSize): boolean {
   return width === undefined || height === undefined
 }
 
-/** What cannot be computed in the graph as the host does. */
-function checkOpen({ filter }: CheckedSteps): void {
-  if (filter === 'nearest')
-    throw expected('a filter other than nearest with a picture of dynamic size', 'filter', filter)
-}
-
-function neededBy({ steps, yuv, ...picture }: Checked, dtype: Target['dtype']): { opset: number; why: string } {
+function neededBy({ steps, yuv, ...picture }: Given, dtype: Target['dtype']): { opset: number; why: string } {
   if (isOpen(picture)) return { opset: dynamicOpset, why: 'a picture of dynamic size' }
   if (yuv !== undefined) return { opset: nv12Opset, why: 'NV12' }
   if (steps.round || dtype === 'uint8') return { opset: 11, why: 'Round' }
   return { opset: 8, why: 'Max and Min of what is of several shapes' }
 }
-
-/** A side may be left open. */
-type OpenSize = Pick<Checked, 'width' | 'height'>
 
 /** What the model takes. */
 interface Target {
@@ -177,7 +165,7 @@ function inputOf(model: ModelProto, wanted: string | undefined): ValueInfo {
   throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(wanted)}: it has ${names}`)
 }
 
-function targetOf({ name, dtype, shape }: ValueInfo, { steps, size, ...picture }: Checked): Target {
+function targetOf({ name, dtype, shape }: ValueInfo, { steps, size, ...picture }: Given): Target {
   if (dtype !== 'float32' && dtype !== 'float16' && dtype !== 'uint8')
     throw new TensorRTError(
       'ERR_TRT_DTYPE',
@@ -189,8 +177,7 @@ function targetOf({ name, dtype, shape }: ValueInfo, { steps, size, ...picture }
   const found = shape?.[channels]
   if (shape?.length !== 4 || (typeof found === 'number' && found >= 0 && found !== wanted)) {
     const form = isPlanar ? `[N, ${wanted}, height, width]` : `[N, height, width, ${wanted}]`
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
+    throw shapeError(
       `Expected an input of shape ${form} but ${name} is ${shape === undefined ? 'unknown' : textOf(shape)}`,
     )
   }
@@ -218,36 +205,25 @@ function seenSize(name: string, own: OpenSize, size: Size | undefined): Size {
 }
 
 /** Steps that give another size than the input has. */
-function checkSeen(
-  name: string,
-  own: OpenSize,
-  seen: Size,
-  steps: CheckedSteps,
-  { width, height }: Pick<Checked, 'width' | 'height'>,
-): void {
+function checkSeen(name: string, own: OpenSize, seen: Size, steps: CheckedSteps, { width, height }: OpenSize): void {
   const { resize, multipleOf } = steps
   if (resize === 'padToSquare' && seen.width !== seen.height)
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected a square input for padToSquare but ${name} is ${seen.width} x ${seen.height}`,
-    )
+    throw shapeError(`Expected a square input for padToSquare but ${name} is ${seen.width} x ${seen.height}`)
   const isFixed = own.width !== undefined || own.height !== undefined
   if (multipleOf !== undefined && isFixed && (width === undefined || height === undefined))
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
+    throw shapeError(
       `Expected an input of any size for multipleOf with a picture of dynamic size but ${name} is of a fixed one`,
     )
   const result = width === undefined || height === undefined ? seen : layoutOf(steps, { width, height }, seen)
   for (const side of ['width', 'height'] as const)
     if (own[side] !== undefined && own[side] !== result[side])
-      throw new TensorRTError(
-        'ERR_TRT_SHAPE',
+      throw shapeError(
         `Expected an input of ${result.width} x ${result.height} but the ${side} of ${name} is ${own[side]}`,
       )
 }
 
 /** From bytes to what the model takes, in float32. */
-function numbersOf(graph: StepGraph, bytes: string, { size, dtype }: Target, given: Checked): string {
+function numbersOf(graph: StepGraph, bytes: string, { size, dtype }: Target, given: Given): string {
   const { width, height, yuv } = given
   const steps = stepsTo(dtype, given.steps)
   // the first thing, since TensorRT takes bytes nowhere else
@@ -287,7 +263,7 @@ function sized(graph: StepGraph, value: string, { width, height }: Size, { layou
 }
 
 /** Sides that are open have the names of what they are. */
-function pictureShape(batch: Dim, { width, height, layout, yuv, prefix }: Checked): Dim[] {
+function pictureShape(batch: Dim, { width, height, layout, yuv, prefix }: Given): Dim[] {
   const across = width ?? `${prefix}width`
   if (yuv !== undefined) return [batch, height === undefined ? `${prefix}rows` : (height / 2) * 3, across]
   const down = height ?? `${prefix}height`

@@ -65,7 +65,7 @@ export function resizedTo(
   width: string,
   coordinates: Coordinates,
 ): Planes {
-  const sizes = graph.concat([graph.slice(graph.node('Shape', [planes]), 0, 0, 2), height, width], 0)
+  const sizes = graph.concat([graph.slice(graph.shapeOf(planes), 0, 0, 2), height, width], 0)
   // optional only from opset 13 on
   const none = graph.opset < 13 ? graph.floats([]) : ''
   return graph.node('Resize', [planes, none, none, sizes], {

@@ -57,7 +57,7 @@ function triangle(graph: StepGraph, x: string): string {
 function cubic(graph: StepGraph, x: string): string {
   const near = polynomial(graph, graph.min(x, graph.float(1)), [1.5, -2.5, 0, 1])
   const far = polynomial(graph, graph.min(x, graph.float(2)), [-0.5, 2.5, -4, 2])
-  return graph.node('Where', [graph.node('Less', [x, graph.float(1)]), near, far])
+  return graph.where(graph.less(x, graph.float(1)), near, far)
 }
 
 function polynomial(graph: StepGraph, x: string, [first, ...others]: readonly number[]): string {
@@ -74,5 +74,5 @@ function lanczos(graph: StepGraph, x: string): string {
   // 0 is near enough to what is next to it
   const away = graph.max(x, graph.float(1e-6))
   const product = graph.mul(sinc(away), sinc(graph.div(away, graph.float(3))))
-  return graph.node('Where', [graph.node('Less', [x, graph.float(3)]), product, graph.float(0)])
+  return graph.where(graph.less(x, graph.float(3)), product, graph.float(0))
 }

@@ -1,4 +1,5 @@
-import { checkedBoolean, checkedChoice } from '../../base/checks.js'
+import { checkedBoolean } from '../../base/checks.js'
+import { type Checked, checkedRows, choice, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import { checkedPerChannel } from './checks.js'
 import { type Filter, filters } from './filters.js'
@@ -57,61 +58,40 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly dtype?: D | undefined
 }
 
-export const tensorOptionNames = [
-  'filter',
-  'coordinates',
-  'round',
-  'range',
-  'mean',
-  'scale',
-  'std',
-  'layout',
-  'order',
-  'dtype',
-] as const
+const table = {
+  filter: option(choice(...filters), 'linear'),
+  coordinates: option(choice('half_pixel', 'asymmetric', 'align_corners')),
+  round: option(checkedBoolean, false),
+  range: option(choice('0-255', '0-1'), '0-255'),
+  mean: option((value) => value),
+  scale: option((value) => value),
+  std: option((value) => value),
+  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
+  order: option(choice('RGB', 'BGR', 'GRAY'), 'RGB'),
+  dtype: option(choice(...pixelTypes), 'float32'),
+} satisfies OptionTable<TensorOptions>
 
-type Given = Partial<Record<(typeof tensorOptionNames)[number], unknown>>
+export const tensorOptionNames = Object.keys(table) as (keyof typeof table)[]
+
+type Given = Checked<typeof table>
 
 /** The options, checked: (value - mean) * scale by channel, of values of 0 to 255. */
-export interface Normalization {
-  readonly filter: Filter
+export interface Normalization extends Omit<Given, 'coordinates' | 'range' | 'mean' | 'scale' | 'std'> {
   readonly coordinates: Coordinates
-  readonly round: boolean
-  readonly dtype: PixelType
-  readonly layout: 'NCHW' | 'NHWC'
-  readonly order: 'RGB' | 'BGR' | 'GRAY'
   readonly scale: Color
   readonly mean: Color
 }
 
-export function checkedNormalization(given: Given): Normalization {
-  const { filter = 'linear', coordinates, round = false, dtype = 'float32', layout = 'NCHW', order = 'RGB' } = given
-  const chosen = checkedChoice(filter, 'filter', filters)
-  if (coordinates !== undefined && chosen !== 'linear')
+export function checkedNormalization(options: Partial<Record<keyof Given, unknown>>): Normalization {
+  const given = checkedRows(options, table)
+  const { filter, coordinates, round, dtype, layout, order } = given
+  if (coordinates !== undefined && filter !== 'linear')
     throw expected('no coordinates with a filter other than linear', 'the options of toTensor', coordinates)
-  const type = checkedChoice(dtype, 'dtype', pixelTypes)
-  const channels = checkedChoice(order, 'order', ['RGB', 'BGR', 'GRAY'])
-  return {
-    filter: chosen,
-    coordinates: checkedChoice(coordinates ?? 'half_pixel', 'coordinates', [
-      'half_pixel',
-      'asymmetric',
-      'align_corners',
-    ]),
-    round: checkedBoolean(round, 'round'),
-    dtype: type,
-    layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
-    order: channels,
-    ...checkedFactors(given, type, channels),
-  }
+  return { filter, coordinates: coordinates ?? 'half_pixel', round, dtype, layout, order, ...checkedFactors(given) }
 }
 
-function checkedFactors(
-  { mean, scale, std, range = '0-255' }: Given,
-  dtype: PixelType,
-  order: string,
-): { scale: Color; mean: Color } {
-  const unit = checkedChoice(range, 'range', ['0-255', '0-1']) === '0-1' ? 1 / 255 : 1
+function checkedFactors({ mean, scale, std, range, dtype, order }: Given): Pick<Normalization, 'scale' | 'mean'> {
+  const unit = range === '0-1' ? 1 / 255 : 1
   if (dtype === 'uint8') {
     const given = mean ?? scale ?? std ?? (unit === 1 ? undefined : range)
     if (given !== undefined)
@@ -123,11 +103,8 @@ function checkedFactors(
   if (divisors.includes(0)) throw expected('numbers other than 0', 'std', std)
   const factors = checkedPerChannel(scale ?? 1, 'scale')
   if (order === 'GRAY')
-    [means, divisors, factors].forEach((each, i) => checkAlike(each, (['mean', 'std', 'scale'] as const)[i]!))
+    for (const [name, each] of Object.entries({ mean: means, std: divisors, scale: factors }))
+      if (new Set(each).size > 1) throw expected('one number with order GRAY', name, each.join(', '))
   const at = (make: (i: 0 | 1 | 2) => number): Color => [make(0), make(1), make(2)]
   return { scale: at((i) => (factors[i] / divisors[i]) * unit), mean: at((i) => means[i] / unit) }
-}
-
-function checkAlike(values: Color, name: string): void {
-  if (new Set(values).size > 1) throw expected('one number with order GRAY', name, values.join(', '))
 }
