@@ -1,8 +1,8 @@
 import { checkedArray, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
-import type { Sides } from '../../base/size.js'
+import { checkedOptions, option, type OptionTable, whole } from '../../base/option-table.js'
+import type { Sides, Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
-import { checkedPositive, inputSize, roomFor, writer } from './size.js'
+import { anchorsOf, checkedPositive, inputSize, type LevelArea } from './size.js'
 
 /** Options of {@link efficientDetAnchors}. */
 export interface EfficientDetAnchorOptions {
@@ -23,7 +23,14 @@ export interface EfficientDetAnchorOptions {
   readonly aspects?: readonly (number | readonly [width: number, height: number])[] | undefined
 }
 
-const names = ['size', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects'] as const
+const table = {
+  size: option((value) => value),
+  minLevel: option(whole(2, 10), 3),
+  maxLevel: option((value) => value, 7), // from minLevel on
+  anchorScale: option(checkedPositive, 4),
+  octaves: option(whole(1, 16), 3),
+  aspects: option((value) => value, [1, 2, 0.5]),
+} satisfies OptionTable<EfficientDetAnchorOptions>
 
 /**
  * The anchors of an EfficientDet, as google/automl (efficientdet/tf2/anchors.py) and effdet lay them out: by level,
@@ -32,50 +39,18 @@ const names = ['size', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspect
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function efficientDetAnchors(options: EfficientDetAnchorOptions): Float32Array {
-  const given = readOptions(options, names, 'efficientDetAnchors')
-  const { width, height } = inputSize(given.size)
-  const minLevel = checkedWhole(given.minLevel ?? 3, 'minLevel', 2, 10)
-  const maxLevel = checkedWhole(given.maxLevel ?? 7, 'maxLevel', minLevel, 10)
-  const anchorScale = checkedPositive(given.anchorScale ?? 4, 'anchorScale')
-  const octaves = checkedWhole(given.octaves ?? 3, 'octaves', 1, 16)
-  const forms = formsOf(given.aspects ?? [1, 2, 0.5], anchorScale, octaves)
-  const levels = Array.from({ length: maxLevel - minLevel + 1 }, (_, index) => levelOf(width, height, minLevel + index))
-  const anchors = roomFor(
-    levels.reduce((sum, { columns, rows }) => sum + columns * rows * forms.length, 0),
-    4,
+  const given = checkedOptions(options, table, 'efficientDetAnchors')
+  const size = inputSize(given.size)
+  const { minLevel, anchorScale, octaves } = given
+  const maxLevel = checkedWhole(given.maxLevel, 'maxLevel', minLevel, 10)
+  const forms = formsOf(given.aspects, anchorScale, octaves)
+  return anchorsOf(
+    Array.from({ length: maxLevel - minLevel + 1 }, (_, index) => {
+      const area = levelArea(size, minLevel + index)
+      const [across, down] = [size.width / area.columns, size.height / area.rows]
+      return { ...area, across, down, sides: forms.map(([width, height]) => [width * across, height * down]) }
+    }),
   )
-  const write = writer(anchors)
-  for (const level of levels) writeLevel(write, level, forms)
-  return anchors
-}
-
-export interface LevelArea {
-  readonly columns: number
-  readonly rows: number
-}
-
-interface Level extends LevelArea {
-  /** Pixels from one cell to the next. */
-  readonly across: number
-  readonly down: number
-}
-
-function levelOf(width: number, height: number, level: number): Level {
-  const { columns, rows } = levelArea({ width, height }, level)
-  return { columns, rows, across: width / columns, down: height / rows }
-}
-
-type Write = ReturnType<typeof writer>
-
-function writeLevel(
-  write: Write,
-  { columns, rows, across, down }: Level,
-  forms: readonly (readonly [number, number])[],
-): void {
-  for (let row = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++)
-      for (const [width, height] of forms)
-        write((column + 0.5) * across, (row + 0.5) * down, width * across, height * down)
 }
 
 /** Each level has half the cells of the one before, rounded up. */
@@ -86,10 +61,7 @@ function cellsAlong(side: number, level: number): number {
 }
 
 /** The cells of a level of an input of this size. */
-export function levelArea(
-  { width, height }: { readonly width: number; readonly height: number },
-  level: number,
-): LevelArea {
+export function levelArea({ width, height }: Size, level: number): LevelArea {
   return { columns: cellsAlong(width, level), rows: cellsAlong(height, level) }
 }
 

@@ -2,7 +2,7 @@ import { checkedArray } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import type { Sides } from '../../base/size.js'
 import { expected } from '../../errors.js'
-import { checkedPositive, checkedSteps, inputSize, roomFor, writer } from './size.js'
+import { anchorsOf, cellsBy, checkedPositive, checkedSteps, inputSize } from './size.js'
 
 /** Options of {@link retinaFacePriors}. */
 export interface RetinaFacePriorOptions {
@@ -21,30 +21,18 @@ export interface RetinaFacePriorOptions {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function retinaFacePriors(size: Sides, options?: RetinaFacePriorOptions): Float32Array {
-  const { width, height } = inputSize(size)
+  const input = inputSize(size)
   const given = readOptions(options, ['steps', 'minSizes'], 'retinaFacePriors')
   const steps = checkedSteps(given.steps ?? [8, 16, 32], 'steps')
   const sides = checkedArray(given.minSizes ?? [[16, 32], [64, 128], [256, 512]], 'minSizes') // prettier-ignore
   if (sides.length !== steps.length)
     throw expected(`${steps.length} lists, one for each step`, 'minSizes', sides.length)
-  const levels = steps.map((step, level) => {
-    return {
-      step,
-      squares: checkedSides(sides[level], `minSizes[${level}]`),
-      columns: Math.ceil(width / step),
-      rows: Math.ceil(height / step),
-    }
-  })
-  const priors = roomFor(
-    levels.reduce((sum, { squares, columns, rows }) => sum + columns * rows * squares.length, 0),
-    4,
+  return anchorsOf(
+    steps.map((step, level) => {
+      const squares = checkedSides(sides[level], `minSizes[${level}]`).map((side) => [side, side] as const)
+      return { ...cellsBy(step, input), across: step, down: step, sides: squares }
+    }),
   )
-  const write = writer(priors)
-  for (const { step, squares, columns, rows } of levels)
-    for (let row = 0; row < rows; row++)
-      for (let column = 0; column < columns; column++)
-        for (const side of squares) write((column + 0.5) * step, (row + 0.5) * step, side, side)
-  return priors
 }
 
 function checkedSides(sides: unknown, name: string): number[] {

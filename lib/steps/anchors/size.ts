@@ -35,10 +35,40 @@ export function roomFor(count: number, numbers: number): Float32Array {
   return new Float32Array(count * numbers)
 }
 
-/** Writes what is given, one after the other. */
-export function writer(into: Float32Array): (...numbers: readonly number[]) => void {
+/** The cells of a level of an input. */
+export interface LevelArea {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** As many cells as cover the input, so many pixels apart. */
+export function cellsBy(stride: number, { width, height }: Size): LevelArea {
+  return { columns: Math.ceil(width / stride), rows: Math.ceil(height / stride) }
+}
+
+/** A level with the anchors of each of its cells. */
+export interface AnchorLevel extends LevelArea {
+  /** Pixels from one cell to the next. */
+  readonly across: number
+  readonly down: number
+  /** Width and height of each anchor, in pixels. */
+  readonly sides: readonly (readonly [width: number, height: number])[]
+}
+
+/**
+ * The anchors by level, row, column and sides: four numbers for each, its centre's x and y, its width and height.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where no model has so many
+ */
+export function anchorsOf(levels: readonly AnchorLevel[]): Float32Array {
+  const count = levels.reduce((sum, { columns, rows, sides }) => sum + columns * rows * sides.length, 0)
+  const anchors = roomFor(count, 4)
   let at = 0
-  return (...numbers) => {
-    for (const number of numbers) into[at++] = number
-  }
+  for (const { columns, rows, across, down, sides } of levels)
+    for (let row = 0; row < rows; row++)
+      for (let column = 0; column < columns; column++)
+        for (const [width, height] of sides) {
+          anchors.set([(column + 0.5) * across, (row + 0.5) * down, width, height], at)
+          at += 4
+        }
+  return anchors
 }

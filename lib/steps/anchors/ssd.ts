@@ -1,8 +1,7 @@
-import { readOptions } from '../../base/options.js'
+import { checkedOptions, number, option, type OptionTable, whole } from '../../base/option-table.js'
 import type { Sides } from '../../base/size.js'
-import { checkedNumber, checkedWhole } from '../../base/checks.js'
 import { expected } from '../../errors.js'
-import { inputSize, roomFor, writer } from './size.js'
+import { anchorsOf, cellsBy, inputSize } from './size.js'
 
 /** Options of {@link ssdAnchors}. */
 export interface SsdAnchorOptions {
@@ -18,7 +17,12 @@ export interface SsdAnchorOptions {
   readonly maxScale?: number | undefined
 }
 
-const names = ['size', 'levels', 'minScale', 'maxScale'] as const
+const table = {
+  size: option((value) => value),
+  levels: option(whole(2, 16), 6),
+  minScale: option(number(0.001, 1), 0.2),
+  maxScale: option(number(0.001, 1), 0.95),
+} satisfies OptionTable<SsdAnchorOptions>
 
 /** Pixels between the cells of the first level. */
 const firstStride = 16
@@ -27,10 +31,8 @@ const firstStride = 16
  * The first level has one square of half the least scale, and two forms; the others six, the second of which is a
  * square between its scale and the next.
  */
-const [firstForms, forms] = [
-  [2, 0.5],
-  [2, 0.5, 3, 0.3333],
-] as const
+const firstForms = [2, 0.5]
+const forms = [2, 0.5, 3, 0.3333]
 
 /**
  * The anchors of an SSD of TensorFlow's Object Detection API (anchor_generators/multiple_grid_anchor_generator.py:
@@ -40,28 +42,18 @@ const [firstForms, forms] = [
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function ssdAnchors(options: SsdAnchorOptions): Float32Array {
-  const given = readOptions(options, names, 'ssdAnchors')
-  const { width, height } = inputSize(given.size)
-  const count = checkedWhole(given.levels ?? 6, 'levels', 2, 16)
-  const least = checkedNumber(given.minScale ?? 0.2, 'minScale', 0.001, 1)
-  const most = checkedNumber(given.maxScale ?? 0.95, 'maxScale', 0.001, 1)
+  const given = checkedOptions(options, table, 'ssdAnchors')
+  const { levels: count, minScale: least, maxScale: most } = given
+  const input = inputSize(given.size)
   if (most < least) throw expected(`a number of at least minScale, ${least},`, 'maxScale', most)
   const scaleOf = (level: number): number => (level < count ? least + ((most - least) * level) / (count - 1) : 1)
-  const levels = Array.from({ length: count }, (_, level) => {
-    const stride = firstStride * 2 ** level
-    return { columns: Math.ceil(width / stride), rows: Math.ceil(height / stride), shapes: shapesOf(level, scaleOf) }
-  })
-  const anchors = roomFor(
-    levels.reduce((sum, { columns, rows, shapes }) => sum + columns * rows * shapes.length, 0),
-    4,
+  return anchorsOf(
+    Array.from({ length: count }, (_, level) => {
+      const area = cellsBy(firstStride * 2 ** level, input)
+      const sides = shapesOf(level, scaleOf).map(([w, h]) => [w * input.width, h * input.height] as const)
+      return { ...area, across: input.width / area.columns, down: input.height / area.rows, sides }
+    }),
   )
-  const write = writer(anchors)
-  for (const { columns, rows, shapes } of levels)
-    for (let row = 0; row < rows; row++)
-      for (let column = 0; column < columns; column++)
-        for (const [across, down] of shapes)
-          write(((column + 0.5) / columns) * width, ((row + 0.5) / rows) * height, across * width, down * height)
-  return anchors
 }
 
 /** Widths and heights in parts of the input's sides. */

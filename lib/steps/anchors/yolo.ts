@@ -1,5 +1,5 @@
 import type { Sides } from '../../base/size.js'
-import { checkedSteps, inputSize, roomFor, writer } from './size.js'
+import { cellsBy, checkedSteps, inputSize, roomFor } from './size.js'
 
 /** [width, height] of the anchors of a level, in pixels of the model's input. */
 export type LevelAnchors = readonly (readonly [width: number, height: number])[]
@@ -28,16 +28,13 @@ export const yoloStrides: readonly number[] = [8, 16, 32]
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function cellsOf(size: Sides, strides: readonly number[] = yoloStrides): Float32Array {
-  const { width, height } = inputSize(size)
-  const levels = checkedSteps(strides, 'strides').map((stride) => {
-    return { stride, columns: Math.ceil(width / stride), rows: Math.ceil(height / stride) }
-  })
-  const cells = roomFor(
-    levels.reduce((sum, { columns, rows }) => sum + columns * rows, 0),
-    3,
-  )
-  const write = writer(cells)
+  const input = inputSize(size)
+  const levels = checkedSteps(strides, 'strides').map((stride) => ({ stride, ...cellsBy(stride, input) }))
+  const count = levels.reduce((sum, { columns, rows }) => sum + columns * rows, 0)
+  const cells = roomFor(count, 3)
+  let at = 0
   for (const { stride, columns, rows } of levels)
-    for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) write(column, row, stride)
+    for (let cell = 0; cell < rows * columns; cell++, at += 3)
+      cells.set([cell % columns, Math.floor(cell / columns), stride], at)
   return cells
 }
