@@ -37,6 +37,8 @@ export const attributeTypes = {
   TYPE_PROTOS: 14,
 } as const
 
+export type AttributeKind = keyof typeof attributeTypes
+
 /** Numbers that are to become a float attribute, whatever their values; made by {@link float}. */
 export class FloatAttribute {
   /** The number, or the list of numbers. */
