@@ -1,8 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { expected } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import type { AttributeProto } from './onnx_pb.js'
-import { AttributeProtoSchema } from './onnx_pb.js'
+import { type AttributeProto, AttributeProtoSchema, type NodeProto, NodeProtoSchema } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
 
 /** `AttributeProto.type`: which field of an attribute holds its value. */
@@ -137,6 +136,16 @@ const contentOf = {
 }
 
 type Kind = keyof typeof contentOf
+
+/** A node with attributes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT as {@link attributeToProto} */
+export function nodeProto(
+  node: Pick<NodeProto, 'name' | 'opType' | 'domain' | 'input' | 'output'>,
+  attributes: Attributes,
+): NodeProto {
+  const operator = { type: node.opType, domain: node.domain }
+  const attribute = Object.entries(attributes).map(([name, value]) => attributeToProto(operator, name, value))
+  return create(NodeProtoSchema, { ...node, attribute })
+}
 
 function kindOf(what: string, value: unknown, floating: boolean): Kind {
   if (typeof value === 'string') return 'string'

@@ -1,5 +1,4 @@
-import type { ElementType } from './element-type.js'
-import { elementTypeName } from './element-type.js'
+import { type ElementType, elementTypeName } from './element-type.js'
 import { externalFiles } from './external.js'
 import { metadataOf, type ModelMetadata } from './metadata.js'
 import { checkedModel } from './model.js'

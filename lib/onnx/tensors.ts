@@ -3,8 +3,7 @@ import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { elementCount, isDType, Tensor } from '../tensor.js'
 import { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
-import type { TensorProto } from './onnx_pb.js'
-import { TensorProtoSchema } from './onnx_pb.js'
+import { type TensorProto, TensorProtoSchema } from './onnx_pb.js'
 
 /** `TensorProto.data_location` of a tensor whose bytes are in another file. */
 const external = 1

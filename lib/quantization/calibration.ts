@@ -4,8 +4,7 @@ import { onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { type Abortable, checkedAbort, readOptions } from '../base/options.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
-import type { Histogram } from './thresholds.js'
-import { type Algorithm, algorithms } from './thresholds.js'
+import { type Algorithm, algorithms, type Histogram } from './thresholds.js'
 
 /** What was measured of a value of a model. */
 export interface TensorRange {

@@ -1,8 +1,7 @@
 import { clearField, create } from '@bufbuild/protobuf'
 import { byteSize, isDType } from '../../tensor.js'
 import { elementTypeName } from '../element-type.js'
-import type { ModelProto, TensorProto } from '../onnx_pb.js'
-import { StringStringEntryProtoSchema, TensorProtoSchema } from '../onnx_pb.js'
+import { type ModelProto, StringStringEntryProtoSchema, type TensorProto, TensorProtoSchema } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 
 /** Where a tensor lies in a file of weights. */
