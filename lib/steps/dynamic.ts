@@ -4,13 +4,12 @@
  */
 import type { Size } from './pixels/types.js'
 import { isWhole } from './pixels/whole.js'
-import { type Filling, shifted } from './filling.js'
+import { type Filling, shifted } from './normalize.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 import { letterboxSides } from './letterbox.js'
 import { combined, resizedTo } from './resize.js'
-import { weightsBetween, wholeWeightsBetween } from './weights.js'
-import { changed, combinedWhole, computedParts } from './whole.js'
+import { changed, combinedWhole, computedParts, weightsBetween, wholeWeightsBetween } from './weights.js'
 
 /** What is computed on sizes; each value is an int64 [1]. */
 interface Sides {

@@ -1,10 +1,10 @@
 import { axisOf, type Coordinates, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from './pixels/taps.js'
 import type { Layout } from './pixels/layout.js'
 import { isWhole, type WholeFilter } from './pixels/whole.js'
-import { type Filling, shifted } from './filling.js'
+import { type Filling, shifted } from './normalize.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
-import { changed, combinedWhole, storedParts } from './whole.js'
+import { changed, combinedWhole, storedParts } from './weights.js'
 
 /** The opset from which on Resize takes sizes, and pixels by their coordinates. */
 export const resizeOpset = 11

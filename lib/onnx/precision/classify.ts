@@ -1,15 +1,12 @@
 import { patternOf } from '../../base/patterns.js'
 import { isOnnx } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
-import { reductionDepth } from './depth.js'
+import { integersOf, isElementwise, masksOf, reductionDepth, sizesOf } from './integers.js'
 import { keepDequantized } from './dequantized.js'
-import { type FloatGraph, isConstantNode, isTransparent, nameOf } from './float-graph.js'
-import { integersOf } from './integers.js'
-import { isElementwise, masksOf } from './masks.js'
+import { type FloatGraph, hasGraph, isConstantNode, isTransparent, nameOf } from './float-graph.js'
 import { onlyMoves, refusedPart, staysFloat, takesSince } from './operators.js'
 import { halfTypes, type PrecisionSettings } from './options.js'
 import type { Kept } from './report.js'
-import { hasGraph, sizesOf } from './shape-math.js'
 
 /**
  * What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant
