@@ -9,6 +9,7 @@ import { yuvMatrices, yuvRanges } from './pixels/yuv.js'
 import { copyModel } from '../onnx/copy.js'
 import { inspectModel, type ValueInfo } from '../onnx/info.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
+import { unknownInput } from '../onnx/open-sizes.js'
 import { type Dim, valueInfo } from '../onnx/value-info.js'
 import { dynamicOpset, laidDynamic } from './dynamic.js'
 import { fillingOf, normalized } from './normalize.js'
@@ -161,7 +162,7 @@ function inputOf(model: ModelProto, wanted: string | undefined): ValueInfo {
   const found = inputs.find(({ name }) => name === wanted)
   if (found !== undefined) return found
   if (wanted === undefined) throw expected(`one of the model's inputs (${names})`, 'input', wanted)
-  throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(wanted)}: it has ${names}`)
+  throw unknownInput(wanted, names)
 }
 
 function targetOf({ name, dtype, shape }: ValueInfo, { steps, size, ...picture }: Given): Target {
