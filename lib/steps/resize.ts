@@ -92,12 +92,10 @@ function byWeights(graph: StepGraph, planes: Planes, layout: Layout, steps: Chec
   const { filter, round } = steps
   if (isWhole(filter, round)) return byWholeWeights(graph, planes, layout, filter, filling)
   const { fill, after, finish } = filling
-  const tapsOf = (side: 'width' | 'height'): Taps => makeTaps(axisOf(layout, side), steps.filter, steps.coordinates)
+  const tapsOf = (side: Side): Taps => makeTaps(axisOf(layout, side), steps.filter, steps.coordinates)
   const [columns, rows] = [tapsOf('width'), tapsOf('height')]
-  const { width, height } = layout.image
-  const across = graph.floats(matrixOf(columns, width, true), [width, layout.width])
-  const down = graph.floats(matrixOf(rows, height, false), [layout.height, height])
-  const sums = combined(graph, planes, down, across)
+  const [across, down] = [matrixOf(columns, layout, 'width'), matrixOf(rows, layout, 'height')]
+  const sums = combined(graph, planes, graph.floats(down.matrix, down.shape), graph.floats(across.matrix, across.shape))
   if (isFull(columns) && isFull(rows)) return finish(sums)
   if (after) return graph.mul(finish(sums), seen(graph, columns, rows))
   /** 1 where the picture is, by what of each row and column lies in it. */
@@ -129,27 +127,20 @@ function byWholeWeights(
   filter: WholeFilter,
   { fill, after, finish }: Filling,
 ): string {
-  const [columns, rows] = [
-    makeWholeTaps(axisOf(layout, 'width'), filter),
-    makeWholeTaps(axisOf(layout, 'height'), filter),
-  ]
-  const { width, height } = layout.image
-  const isWholePicture = isFull(columns) && isFull(rows)
-  const filledIn = (taps: WholeTaps, shape: readonly number[]) => {
-    if (isFull(taps)) return undefined
+  const axis = (side: Side) => {
+    const taps = makeWholeTaps(axisOf(layout, side), filter)
+    const { matrix, shape } = matrixOf(taps, layout, side)
+    const weights = storedParts(graph, matrix, shape)
+    if (isFull(taps)) return { taps, weights }
     const color = graph.floats(fill, [1, 3, 1, 1])
-    return changed(storedParts(graph, Float32Array.from(taps.outside), shape), (outside) => graph.mul(outside, color))
+    const beyond = side === 'width' ? [1, layout.width] : [layout.height, 1]
+    const outside = storedParts(graph, Float32Array.from(taps.outside), beyond)
+    return { taps, weights, filled: changed(outside, (part) => graph.mul(part, color)) }
   }
-  const across = {
-    weights: storedParts(graph, matrixOf(columns, width, true), [width, layout.width]),
-    filled: filledIn(columns, [1, layout.width]),
-  }
-  const down = {
-    weights: storedParts(graph, matrixOf(rows, height, false), [layout.height, height]),
-    filled: filledIn(rows, [layout.height, 1]),
-  }
+  const [across, down] = [axis('width'), axis('height')]
   const values = finish(combinedWhole(graph, planes, down, across))
-  return after && !isWholePicture ? graph.mul(values, seen(graph, columns, rows)) : values
+  const isWholePicture = isFull(across.taps) && isFull(down.taps)
+  return after && !isWholePicture ? graph.mul(values, seen(graph, across.taps, down.taps)) : values
 }
 
 /** Rows are added up first, as the host does. */
@@ -157,19 +148,23 @@ export function combined(graph: StepGraph, planes: Planes, down: string, across:
   return graph.node('MatMul', [graph.node('MatMul', [down, planes]), across])
 }
 
-/** The weights of an axis: [outputs, pixels], or turned. */
+type Side = 'width' | 'height'
+
+/** The weights of an axis: of the height [outputs, pixels], of the width turned. */
 function matrixOf(
   { outputs, begin, end, taps, first, weights }: Taps | WholeTaps,
-  pixels: number,
-  turned: boolean,
-): Float32Array {
+  { image }: Layout,
+  side: Side,
+): { readonly matrix: Float32Array; readonly shape: readonly number[] } {
+  const pixels = image[side]
+  const isTurned = side === 'width'
   const matrix = new Float32Array(outputs * pixels)
   for (let output = begin; output < end; output++) {
     for (let tap = 0; tap < taps; tap++) {
       const pixel = first[output]! + tap
       if (pixel < pixels)
-        matrix[turned ? pixel * outputs + output : output * pixels + pixel] = weights[output * taps + tap]!
+        matrix[isTurned ? pixel * outputs + output : output * pixels + pixel] = weights[output * taps + tap]!
     }
   }
-  return matrix
+  return { matrix, shape: isTurned ? [pixels, outputs] : [outputs, pixels] }
 }
