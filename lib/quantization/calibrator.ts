@@ -3,7 +3,6 @@ import { checkedText } from '../base/checks.js'
 import { isMissing, onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import {
-  type Checked,
   checkedOptions,
   choice,
   listener,
@@ -13,7 +12,6 @@ import {
   signalOption,
   whole,
 } from '../base/option-table.js'
-import type { CpuOptions } from '../backend/cpu-options.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
 import { isTensor } from '../engine/arguments.js'
 import { TensorRTError } from '../errors.js'
@@ -21,7 +19,7 @@ import type { ModelProto } from '../onnx/index.js'
 import type { Tensor } from '../tensor.js'
 import { Calibration, type CalibrationKey, formatCalibration, parseCalibration } from './calibration.js'
 import { BatchHash, BatchSource, type CalibrationData, type InputBatch } from './data.js'
-import { type CalibrationProgress, measure, rangesOf } from './measure.js'
+import { type CalibrationProgress, measure, type MeasureOptions, rangesOf } from './measure.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 import { type Algorithm, algorithms, searchVersion } from './thresholds.js'
 
@@ -148,7 +146,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
   /**
    * @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked.
    */
-  async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+  async rangesFor(model: ModelProto, hash: string, how: MeasureOptions): Promise<Calibration> {
     if (this.#cache === undefined) return this.#measured(model, hash, how)
     return (
       (await this.#cached(this.#cache, hash, how.signal)) ??
@@ -179,7 +177,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
     )
   }
 
-  async #measured(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+  async #measured(model: ModelProto, hash: string, how: MeasureOptions): Promise<Calibration> {
     const found = await measure(model, this.#source.open(), how)
     const ranges = await rangesOf(found.observed, this.#algorithm, this.percentile, how.signal)
     return new Calibration(this.#key(hash, `sha256:${found.data}`), found.batches, found.shapes, ranges)
@@ -243,13 +241,8 @@ export const calibrateTable = {
   onnxruntime: option((value) => value as CpuEngineOptions['onnxruntime']),
 } satisfies OptionTable<CalibrateOptions>
 
-/** Options of {@link Calibrator.calibrate}, checked. */
-export interface CheckedCalibrate extends Pick<Checked<typeof calibrateTable>, 'onProgress' | 'signal'> {
-  readonly cpu: CpuOptions
-}
-
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
-export function checkedCalibrate(options: CalibrateOptions | undefined): CheckedCalibrate {
+export function checkedCalibrate(options: CalibrateOptions | undefined): MeasureOptions {
   const { onProgress, signal, ...cpu } = checkedOptions(options, calibrateTable, 'calibrate')
   signal?.throwIfAborted()
   return { cpu: checkedCpuOptions(cpu), onProgress, signal }

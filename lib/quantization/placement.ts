@@ -13,7 +13,7 @@ export interface Excluded {
 }
 
 /** A node with weights, and what becomes of it. */
-export interface Decision {
+interface Decision {
   readonly node: NodeProto
   /** Multiply-adds of one inference, where the shapes are known. */
   readonly multiplyAdds: number | undefined

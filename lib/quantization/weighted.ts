@@ -9,7 +9,7 @@ export interface WeightSite {
 }
 
 /** What of a node with weights (or of a product of two computed matrices) is quantized; or why it is not. */
-export type Weighted =
+type Weighted =
   { readonly activations: readonly number[]; readonly weight?: WeightSite | undefined } | { readonly reason: string }
 
 const operators = ['Conv', 'ConvTranspose', 'Gemm', 'MatMul']

@@ -7,7 +7,7 @@ import type { CheckedSteps } from './input.js'
 import { changed, combinedWhole, storedParts } from './weights.js'
 
 /** The opset from which on Resize takes sizes, and pixels by their coordinates. */
-export const resizeOpset = 11
+const resizeOpset = 11
 
 /** Where a picture's values stand: [N, 3, height, width], float32, 0 to 255. */
 type Planes = string

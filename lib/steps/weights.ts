@@ -90,7 +90,7 @@ interface Parts {
 }
 
 /** The weights of an axis as a matrix, and what its outputs see of the fill, if anything: it is added to their sums. */
-export interface WholeAxis {
+interface WholeAxis {
   readonly weights: Parts
   readonly filled?: Parts | undefined
 }

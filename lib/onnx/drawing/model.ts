@@ -93,7 +93,7 @@ function readsOf(node: NodeProto): { value: string; isInner: boolean }[] {
 }
 
 /** Which part of a graph is drawn. */
-export interface Selection {
+interface Selection {
   /** Names of nodes, or of values that they give. */
   readonly around: readonly string[] | undefined
   /** How many steps from them. */

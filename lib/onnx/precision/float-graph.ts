@@ -1,4 +1,4 @@
-import { type GraphEditor, isOnnx, type Use } from '../editor.js'
+import { type GraphEditor, isOnnx } from '../editor.js'
 import { elementTypeNumber } from '../element-type.js'
 import type { NodeProto, TensorProto } from '../onnx_pb.js'
 import { notAGraph } from '../structure.js'
@@ -61,11 +61,6 @@ export class FloatGraph {
   /** The shape of a stored value. */
   storedShape(value: string): readonly number[] {
     return this.editor.initializer(value)?.dims.map(Number) ?? this.stored(value).shape
-  }
-
-  /** The nodes that read a value themselves; a graph inside of one counts as reading. */
-  readers(value: string): readonly Use[] {
-    return this.editor.uses(value)
   }
 }
 

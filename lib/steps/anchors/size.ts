@@ -47,7 +47,7 @@ export function cellsBy(stride: number, { width, height }: Size): LevelArea {
 }
 
 /** A level with the anchors of each of its cells. */
-export interface AnchorLevel extends LevelArea {
+interface AnchorLevel extends LevelArea {
   /** Pixels from one cell to the next. */
   readonly across: number
   readonly down: number
