@@ -2,7 +2,7 @@
  * What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is
  * until a promise settles.
  */
-import type { Taps, WholeTaps } from '../pixels/taps.js'
+import type { Taps, WholeTaps } from '../steps/pixels/taps.js'
 
 /** Pixels that were made on a thread: none where the picture itself was painted. */
 export type Painted = Promise<ArrayBuffer | undefined>

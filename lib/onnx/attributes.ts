@@ -1,8 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { expected } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import type { AttributeProto } from './onnx_pb.js'
-import { AttributeProtoSchema } from './onnx_pb.js'
+import { type AttributeProto, AttributeProtoSchema, type NodeProto, NodeProtoSchema } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
 
 /** `AttributeProto.type`: which field of an attribute holds its value. */
@@ -36,6 +35,8 @@ export const attributeTypes = {
   /** Types. */
   TYPE_PROTOS: 14,
 } as const
+
+export type AttributeKind = keyof typeof attributeTypes
 
 /** Numbers that are to become a float attribute, whatever their values; made by {@link float}. */
 export class FloatAttribute {
@@ -105,42 +106,45 @@ export function attributeToProto(operator: Operator, name: string, value: Attrib
   const what = `attribute ${name} of ${operator.type}`
   const floating = value instanceof FloatAttribute || isFloatAttribute(operator, name)
   const plain = value instanceof FloatAttribute ? value.value : value
-  const content = Array.isArray(plain)
-    ? list(what, plain as readonly Element[], floating)
-    : single(what, plain as Element, floating)
-  return create(AttributeProtoSchema, { name, ...content })
-}
-
-type Kind = 'float' | 'int' | 'string' | 'tensor'
-
-function single(what: string, value: Element, floating: boolean) {
-  switch (kindOf(what, value, floating)) {
-    case 'float':
-      return { type: attributeTypes.FLOAT, f: value as number }
-    case 'int':
-      return { type: attributeTypes.INT, i: BigInt(value as number | bigint) }
-    case 'string':
-      return { type: attributeTypes.STRING, s: utf8.encode(value as string) }
-    case 'tensor':
-      return { type: attributeTypes.TENSOR, t: tensorToProto(value as Tensor) }
-  }
-}
-
-function list(what: string, values: readonly Element[], floating: boolean) {
-  const kinds = values.map((value, i) => kindOf(`${what}, element ${i}`, value, floating))
-  const kind = kinds[0] ?? (floating ? 'float' : 'int')
+  const isList = Array.isArray(plain)
+  const values = (isList ? plain : [plain]) as readonly Element[]
+  const kinds = values.map((each, i) => kindOf(isList ? `${what}, element ${i}` : what, each, floating))
+  const [kind = floating ? 'float' : 'int'] = kinds
   const odd = kinds.findIndex((other) => other !== kind)
   if (odd !== -1) throw expected(`elements of one kind (${kind})`, what, values[odd])
-  switch (kind) {
-    case 'float':
-      return { type: attributeTypes.FLOATS, floats: values as number[] }
-    case 'int':
-      return { type: attributeTypes.INTS, ints: (values as (number | bigint)[]).map(BigInt) }
-    case 'string':
-      return { type: attributeTypes.STRINGS, strings: (values as string[]).map((value) => utf8.encode(value)) }
-    case 'tensor':
-      return { type: attributeTypes.TENSORS, tensors: (values as Tensor[]).map((value) => tensorToProto(value)) }
-  }
+  return create(AttributeProtoSchema, { name, ...contentOf[kind](values, isList) })
+}
+
+/** The content of an attribute that is a list, or one value. */
+const contentOf = {
+  float: (values: readonly Element[], isList: boolean) => {
+    const floats = values as number[]
+    return isList ? { type: attributeTypes.FLOATS, floats } : { type: attributeTypes.FLOAT, f: floats[0]! }
+  },
+  int: (values: readonly Element[], isList: boolean) => {
+    const ints = (values as (number | bigint)[]).map(BigInt)
+    return isList ? { type: attributeTypes.INTS, ints } : { type: attributeTypes.INT, i: ints[0]! }
+  },
+  string: (values: readonly Element[], isList: boolean) => {
+    const strings = (values as string[]).map((value) => utf8.encode(value))
+    return isList ? { type: attributeTypes.STRINGS, strings } : { type: attributeTypes.STRING, s: strings[0]! }
+  },
+  tensor: (values: readonly Element[], isList: boolean) => {
+    const tensors = (values as Tensor[]).map((value) => tensorToProto(value))
+    return isList ? { type: attributeTypes.TENSORS, tensors } : { type: attributeTypes.TENSOR, t: tensors[0]! }
+  },
+}
+
+type Kind = keyof typeof contentOf
+
+/** A node with attributes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT as {@link attributeToProto} */
+export function nodeProto(
+  node: Pick<NodeProto, 'name' | 'opType' | 'domain' | 'input' | 'output'>,
+  attributes: Attributes,
+): NodeProto {
+  const operator = { type: node.opType, domain: node.domain }
+  const attribute = Object.entries(attributes).map(([name, value]) => attributeToProto(operator, name, value))
+  return create(NodeProtoSchema, { ...node, attribute })
 }
 
 function kindOf(what: string, value: unknown, floating: boolean): Kind {

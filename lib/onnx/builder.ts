@@ -1,14 +1,13 @@
 import { create } from '@bufbuild/protobuf'
-import { expected, TensorRTError } from '../errors.js'
+import { expected } from '../errors.js'
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { Tensor } from '../tensor.js'
-import { attributeToProto } from './attributes.js'
-import type { Attributes, Operator } from './attributes.js'
+import { type Attributes, nodeProto } from './attributes.js'
 import type { ElementType } from './element-type.js'
 import { irVersionOf } from './ir-version.js'
-import type { ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
-import { ModelProtoSchema, NodeProtoSchema } from './onnx_pb.js'
+import { misuse, taken } from './names.js'
+import { type ModelProto, ModelProtoSchema, type NodeProto, type TensorProto, type ValueInfoProto } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
 import { type Dim, valueInfo } from './value-info.js'
 
@@ -185,16 +184,7 @@ export class GraphBuilder {
     if (!this.#opsets.has(domain))
       throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
     for (const input of inputs) if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
-    const type: Operator = { type: operator, domain }
-    const attribute = Object.entries(attributes).map(([key, value]) => attributeToProto(type, key, value))
-    const proto = create(NodeProtoSchema, {
-      name,
-      opType: operator,
-      domain,
-      input: [...inputs],
-      output: outputs,
-      attribute,
-    })
+    const proto = nodeProto({ name, opType: operator, domain, input: [...inputs], output: outputs }, attributes)
     this.#define(outputs.filter((output) => output !== ''))
     this.#nodeNames.add(name)
     this.#nodes.push(proto)
@@ -203,16 +193,14 @@ export class GraphBuilder {
   #define(names: readonly string[]): void {
     for (const [i, name] of names.entries()) {
       checkedText(name, 'name of a value')
-      if (this.#values.has(name) || names.indexOf(name) !== i)
-        throw misuse(`The graph has a value named ${JSON.stringify(name)} already`)
+      if (this.#values.has(name) || names.indexOf(name) !== i) throw taken('value', name)
     }
     for (const name of names) this.#values.add(name)
   }
 
   #nodeName(operator: string, wanted: string | undefined): string {
     if (wanted === undefined) return numbered(operator, this.#nodeNames, this.#nodes.length)
-    checkedText(wanted, 'name of a node')
-    if (this.#nodeNames.has(wanted)) throw misuse(`The graph has a node named ${JSON.stringify(wanted)} already`)
+    if (this.#nodeNames.has(checkedText(wanted, 'name of a node'))) throw taken('node', wanted)
     return wanted
   }
 
@@ -230,8 +218,4 @@ function numbered(stem: string, taken: ReadonlySet<string>, start: number): stri
   let number = start
   while (taken.has(`${stem}_${number}`)) number++
   return `${stem}_${number}`
-}
-
-function misuse(message: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }

@@ -3,7 +3,7 @@ import { checkTensor } from './check/tensors.js'
 import { checkInputTypes } from './check/types.js'
 import { elementTypeName } from './element-type.js'
 import { checkedModel } from './model.js'
-import type { GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto } from './onnx_pb.js'
+import type { GraphProto, ModelProto, NodeProto, ValueInfoProto } from './onnx_pb.js'
 import { topologicalOrder } from './order.js'
 import { checkedDepth, definitions, innerGraphs, isOnnx, nodeText, outerReads, shortened } from './scope.js'
 import { checkReads, notAGraph, structureOf } from './structure.js'
@@ -36,12 +36,8 @@ export function checkModel(model: ModelProto): void {
 
 function domainsOf(model: ModelProto): ReadonlySet<string> | undefined {
   if (model.irVersion < firstIrWithOpsets) return undefined
-  const functions = model.functions.map(({ domain }) => domain)
-  return new Set(
-    [...model.opsetImport.map(({ domain }) => domain), ...functions].map((domain) =>
-      domain === 'ai.onnx' ? '' : domain,
-    ),
-  )
+  const domains = [...model.opsetImport, ...model.functions].map(({ domain }) => domain)
+  return new Set(domains.map((domain) => (domain === 'ai.onnx' ? '' : domain)))
 }
 
 /** `isOuter`: whether a value is defined around the graph. */
@@ -76,8 +72,9 @@ function checkDomain(node: NodeProto, domains: ReadonlySet<string> | undefined):
 }
 
 function checkType({ name, type }: ValueInfoProto): void {
-  const tensor = tensorType(type)
-  if (tensor === undefined) return
+  const declared = type?.value
+  if (declared?.case !== 'tensorType' && declared?.case !== 'sparseTensorType') return
+  const tensor = declared.value
   if (elementTypeName(tensor.elemType) === 'undefined') {
     throw notAGraph(`Value ${shortened(name)} has elements of type ${tensor.elemType}, which ONNX does not define`, {
       value: name,
@@ -88,9 +85,4 @@ function checkType({ name, type }: ValueInfoProto): void {
     if (value.case === 'dimValue' && value.value < -1n)
       throw notAGraph(`Value ${shortened(name)} has a dimension of ${value.value}`, { value: name })
   }
-}
-
-function tensorType(type: TypeProto | undefined) {
-  const value = type?.value
-  return value?.case === 'tensorType' || value?.case === 'sparseTensorType' ? value.value : undefined
 }

@@ -1,8 +1,7 @@
 import { clone } from '@bufbuild/protobuf'
 import { inheritFiles } from '../base/overwriting.js'
 import { checkedModel } from './model.js'
-import type { ModelProto, TensorProto } from './onnx_pb.js'
-import { ModelProtoSchema } from './onnx_pb.js'
+import { type ModelProto, ModelProtoSchema, type TensorProto } from './onnx_pb.js'
 import { tensorsOf } from './walk.js'
 
 const nothing = new Uint8Array(0)

@@ -1,22 +1,26 @@
 import { create } from '@bufbuild/protobuf'
 import { checkedText, checkedWhole } from '../base/checks.js'
-import { expected, TensorRTError } from '../errors.js'
+import { expected } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { attributeToProto } from './attributes.js'
-import type { Attributes } from './attributes.js'
+import { type Attributes, nodeProto } from './attributes.js'
 import { constantTensor } from './constants.js'
-import { type ElementType, elementTypeNumber, isElementType } from './element-type.js'
+import { type ElementType, isElementType } from './element-type.js'
 import { irVersionOf } from './ir-version.js'
 import { checkedModel } from './model.js'
-import { Names } from './names.js'
-import type { GraphProto, ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
-import { NodeProtoSchema, OperatorSetIdProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
+import { checkedDomain, misuse, Names, taken } from './names.js'
+import {
+  type GraphProto,
+  type ModelProto,
+  type NodeProto,
+  OperatorSetIdProtoSchema,
+  type TensorProto,
+} from './onnx_pb.js'
 import { topologicalOrder } from './order.js'
 import { isOnnx, nodeText, renameOuterReads, shortened } from './scope.js'
 import { checkReads, notAGraph, type Structure, structureOf } from './structure.js'
 import { tensorToProto } from './tensors.js'
 import { type Use, Uses } from './uses.js'
-import { type Dim, valueInfo } from './value-info.js'
+import { type Dim, tensorInfo, valueInfo } from './value-info.js'
 
 export { isOnnx } from './scope.js'
 export type { Use } from './uses.js'
@@ -90,8 +94,7 @@ export class GraphEditor {
 
   /** The version of ONNX's own operators. */
   get opset(): number {
-    const versions = this.#opsets().map(({ version }) => Number(version))
-    return Math.max(1, ...versions)
+    return Math.max(1, ...this.#opsets().map(({ version }) => Number(version)))
   }
 
   /**
@@ -170,9 +173,8 @@ export class GraphEditor {
     options: NewNodeOptions = {},
   ): string {
     const { output } = options
-    return this.#add(operator, inputs, attributes, options, (name) => [
-      output === undefined ? this.unused(name) : this.#checkedFree(output),
-    ])[0]!
+    const named = (name: string) => [output === undefined ? this.unused(name) : this.#checkedFree(output)]
+    return this.#add(operator, inputs, attributes, options, named)[0]!
   }
 
   /**
@@ -200,14 +202,11 @@ export class GraphEditor {
     outputsOf: (name: string) => string[],
   ): string[] {
     checkedText(operator, 'operator')
-    const domain = this.#checkedDomain(operator, options.domain ?? '')
+    const domain = checkedDomain(this.model, operator, options.domain ?? '')
     for (const input of inputs) if (input !== '') this.#checkDefined(input, `input of ${operator}`)
-    const name = this.#checkedNodeName(operator, options.name)
+    const name = this.#names.checkedNode(operator, options.name)
     const output = outputsOf(name)
-    const attribute = Object.entries(attributes).map(([key, value]) =>
-      attributeToProto({ type: operator, domain }, key, value),
-    )
-    const node = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output, attribute })
+    const node = nodeProto({ name, opType: operator, domain, input: [...inputs], output }, attributes)
     this.#names.nodes.add(name)
     for (const value of output) this.#define(value, node)
     this.#nodes.add(node)
@@ -221,9 +220,7 @@ export class GraphEditor {
     this.#checkOwn(node)
     checkedWhole(input, `input of ${nodeText(node)}`, 0, node.input.length)
     if (value !== '') this.#checkDefined(value, `input of ${nodeText(node)}`)
-    this.#change(node, () => {
-      node.input[input] = value
-    })
+    this.#change(node, () => (node.input[input] = value))
   }
 
   /**
@@ -262,10 +259,10 @@ export class GraphEditor {
   remove(node: NodeProto): void {
     this.#checkOwn(node)
     const used = node.output.find((value) => this.#uses.has(value))
-    if (used !== undefined)
-      throw misuse(
-        `${nodeText(node)} cannot be removed: ${nodeText(this.uses(used)[0]?.node as NodeProto)} reads ${shortened(used)}`,
-      )
+    if (used !== undefined) {
+      const reader = nodeText(this.uses(used)[0]!.node)
+      throw misuse(`${nodeText(node)} cannot be removed: ${reader} reads ${shortened(used)}`)
+    }
     for (const value of node.output) this.#forget(value)
     this.#uses.delete(node)
     this.#nodes.delete(node)
@@ -314,8 +311,7 @@ export class GraphEditor {
     if (!isElementType(dtype)) throw expected('an element type of ONNX', `dtype of ${value}`, dtype)
     if (this.#outputs.has(value)) return
     this.#outputs.add(value)
-    const type = { value: { case: 'tensorType' as const, value: { elemType: elementTypeNumber(dtype) } } }
-    this.graph.output.push(create(ValueInfoProtoSchema, { name: value, type }))
+    this.graph.output.push(tensorInfo(value, dtype))
   }
 
   /**
@@ -331,7 +327,10 @@ export class GraphEditor {
       if (node.opType === 'Constant' && isOnnx(node) && node.output.every(isIdle)) this.remove(node)
     const { initializers } = this.#structure
     const idle = new Set([...initializers.keys()].filter(isIdle))
-    for (const name of idle) this.#dropInitializer(name)
+    for (const name of idle) {
+      initializers.delete(name)
+      this.#constants.delete(name)
+    }
     this.graph.node = [...this.nodes()]
     this.graph.initializer = [...initializers.values()]
     // Without its value, a weight that was also an input would be one that the user has to give.
@@ -355,11 +354,6 @@ export class GraphEditor {
     if (this.model.irVersion < BigInt(version)) this.model.irVersion = BigInt(version)
   }
 
-  #dropInitializer(name: string): void {
-    this.#structure.initializers.delete(name)
-    this.#constants.delete(name)
-  }
-
   #isDefined(value: string): boolean {
     const { producers, initializers, inputs, sparse } = this.#structure
     return producers.has(value) || initializers.has(value) || inputs.has(value) || sparse.has(value)
@@ -377,7 +371,7 @@ export class GraphEditor {
     this.#staleTypes.add(value)
   }
 
-  #change(node: NodeProto, change: () => void): void {
+  #change(node: NodeProto, change: () => unknown): void {
     this.#uses.delete(node)
     try {
       change()
@@ -398,26 +392,7 @@ export class GraphEditor {
   /** A name that no value has; one that a value had, and has no more, is free. */
   #checkedFree(name: string): string {
     checkedText(name, 'name of a value')
-    if (this.#isDefined(name)) throw misuse(`The graph has a value named ${shortened(name)} already`)
+    if (this.#isDefined(name)) throw taken('value', name)
     return name
   }
-
-  #checkedNodeName(operator: string, wanted: string | undefined): string {
-    if (wanted === undefined) return this.#names.unused(operator, 'nodes')
-    checkedText(wanted, 'name of a node')
-    if (this.#names.nodes.has(wanted)) throw misuse(`The graph has a node named ${shortened(wanted)} already`)
-    return wanted
-  }
-
-  #checkedDomain(operator: string, domain: string): string {
-    if (domain === '' || domain === 'ai.onnx') return ''
-    if (this.model.opsetImport.some((row) => row.domain === domain)) return domain
-    throw misuse(
-      `Domain ${JSON.stringify(domain)} of operator ${operator} is not in the model's opsetImport: add it there with its version`,
-    )
-  }
-}
-
-function misuse(message: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }

@@ -1,4 +1,4 @@
-import type { DType } from '../tensor.js'
+import { byteSize, type DType, isDType } from '../tensor.js'
 
 /**
  * ONNX's element types by their number (TensorProto.DataType); those that a `Tensor` can hold have the name that they
@@ -57,19 +57,19 @@ export function elementTypeNumber(dtype: ElementType): number {
   return elementTypes.indexOf(dtype)
 }
 
-/** Bits of an element. */
+/** Bits of an element of the types that no `Tensor` has. */
 const bits: Readonly<Partial<Record<ElementType, number>>> = {
-  ...{ float64: 64, int64: 64, uint64: 64, complex64: 64, complex128: 128 },
-  ...{ float32: 32, int32: 32, uint32: 32 },
-  ...{ float16: 16, bfloat16: 16, int16: 16, uint16: 16 },
-  ...{ int8: 8, uint8: 8, bool: 8, float8e4m3: 8, float8e4m3fnuz: 8, float8e5m2: 8, float8e5m2fnuz: 8, float8e8m0: 8 },
-  ...{ float6e2m3: 6, float6e3m2: 6 },
-  ...{ int4: 4, uint4: 4, float4e2m1: 4 },
-  ...{ int2: 2, uint2: 2 },
+  ...{ complex64: 64, complex128: 128, float8e4m3fnuz: 8, float8e5m2: 8, float8e5m2fnuz: 8, float8e8m0: 8 },
+  ...{ float6e2m3: 6, float6e3m2: 6, uint4: 4, int2: 2, uint2: 2 },
+}
+
+/** Nothing for a type whose elements have no fixed size. */
+export function bitsOf(dtype: ElementType): number | undefined {
+  return isDType(dtype) ? byteSize(dtype, [8]) : bits[dtype] // eight elements have as many bytes as one has bits
 }
 
 /** The bytes of so many elements; nothing for a type whose elements have no fixed size. */
 export function bytesOf(dtype: ElementType | undefined, elements: number): number | undefined {
-  const each = dtype === undefined ? undefined : bits[dtype]
+  const each = dtype && bitsOf(dtype)
   return each === undefined ? undefined : Math.ceil((elements * each) / 8)
 }

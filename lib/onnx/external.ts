@@ -8,8 +8,7 @@ import { allocated, readFully } from '../base/pieces.js'
 import { TensorRTError } from '../errors.js'
 import { bytesOf, elementTypeName } from './element-type.js'
 import { checkedModel, readModel } from './model.js'
-import type { ModelProto, TensorProto } from './onnx_pb.js'
-import { TensorProtoSchema } from './onnx_pb.js'
+import { type ModelProto, type TensorProto, TensorProtoSchema } from './onnx_pb.js'
 import { isExternal } from './tensors.js'
 import { tensorsOf } from './walk.js'
 
@@ -132,32 +131,25 @@ async function readRange(
   const { size } = await file.stat()
   const head = new Uint8Array(Math.min(size, 64))
   await readFully(file, head)
-  if (isLfsPointer(head))
-    throw new TensorRTError(
-      'ERR_TRT_FILE',
-      `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: it is ${lfsPointer}`,
-    )
-  if (offset + length > size) {
-    throw new TensorRTError(
-      'ERR_TRT_FILE',
-      `${path} has ${size} bytes, too few for tensor ${JSON.stringify(tensor.name)} of ${length} at ${offset}`,
-    )
-  }
+  const name = JSON.stringify(tensor.name)
+  if (isLfsPointer(head)) throw fileError(`Cannot read ${path} for tensor ${name}: it is ${lfsPointer}`)
+  if (offset + length > size)
+    throw fileError(`${path} has ${size} bytes, too few for tensor ${name} of ${length} at ${offset}`)
   const sum = (taken.get(path) ?? 0) + length
   if (sum > mostOverlap * size)
     throw invalid(tensor, `with it the model takes ${sum} bytes of ${path}, which has ${size}`)
   taken.set(path, sum)
-  const bytes = allocated(length, `tensor ${JSON.stringify(tensor.name)} of ${path}`)
-  if ((await readFully(file, bytes, offset)) < length)
-    throw new TensorRTError('ERR_TRT_FILE', `${path} became shorter while it was read`)
+  const bytes = allocated(length, `tensor ${name} of ${path}`)
+  if ((await readFully(file, bytes, offset)) < length) throw fileError(`${path} became shorter while it was read`)
   return bytes
 }
 
+function fileError(message: string, cause?: unknown): TensorRTError {
+  return new TensorRTError('ERR_TRT_FILE', message, cause === undefined ? {} : { cause })
+}
+
 function unreadable(path: string, tensor: TensorProto, cause: unknown): never {
-  const reason = (cause as Error).message
-  throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${reason}`, {
-    cause,
-  })
+  throw fileError(`Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${(cause as Error).message}`, cause)
 }
 
 function invalid(tensor: TensorProto, reason: string): TensorRTError {

@@ -2,26 +2,19 @@
  * ONNX models read, described, built, edited, converted to half precision, drawn and written, with JavaScript alone.
  * @module node-tensorrt/onnx
  */
-export { attributeTypes, float, FloatAttribute } from './attributes.js'
-export type { Attributes, AttributeValue } from './attributes.js'
-export { GraphBuilder } from './builder.js'
-export type { Dim, GraphBuilderOptions, NodeOptions, Value } from './builder.js'
+export { type Attributes, attributeTypes, type AttributeValue, float, FloatAttribute } from './attributes.js'
+export { type Dim, GraphBuilder, type GraphBuilderOptions, type NodeOptions, type Value } from './builder.js'
 export { checkModel } from './check.js'
-export { GraphEditor, isOnnx } from './editor.js'
-export type { NewNodeOptions, Use } from './editor.js'
+export { GraphEditor, isOnnx, type NewNodeOptions, type Use } from './editor.js'
 export { copyModel } from './copy.js'
 export { drawModel, type DrawingFormat, type DrawingOptions } from './drawing/index.js'
-export { elementTypeName, elementTypeNumber } from './element-type.js'
-export type { ElementType } from './element-type.js'
+export { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
 export { externalFiles, loadExternalData } from './external.js'
-export { inferTypes } from './inference.js'
-export type { InferenceOptions, ValueType } from './inference.js'
-export { inspectModel } from './info.js'
-export type { ModelInfo, ValueInfo } from './info.js'
+export { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
+export { inspectModel, type ModelInfo, type ValueInfo } from './info.js'
 export { readModel, writeModel } from './model.js'
 export { floatAttribute, floatsAttribute, intAttribute, intsAttribute, stringAttribute } from './node-attributes.js'
-export { saveModel } from './save.js'
-export type { SaveOptions } from './save.js'
+export { saveModel, type SaveOptions } from './save.js'
 export { type ActivationSize, modelSize, type ModelSize, type StoredSize } from './size.js'
 export { tensorFromProto, tensorToProto } from './tensors.js'
 export { nodesOf, tensorsOf } from './walk.js'
@@ -31,32 +24,30 @@ export { nodesOf, tensorsOf } from './walk.js'
  */
 export { create } from '@bufbuild/protobuf'
 export {
+  type AttributeProto,
   AttributeProtoSchema,
+  type FunctionProto,
   FunctionProtoSchema,
+  type GraphProto,
   GraphProtoSchema,
+  type ModelProto,
   ModelProtoSchema,
+  type NodeProto,
   NodeProtoSchema,
+  type OperatorSetIdProto,
   OperatorSetIdProtoSchema,
+  type SparseTensorProto,
   SparseTensorProtoSchema,
+  type StringStringEntryProto,
   StringStringEntryProtoSchema,
+  type TensorProto,
   TensorProtoSchema,
+  type TensorShapeProto,
   TensorShapeProtoSchema,
+  type TypeProto,
   TypeProtoSchema,
+  type ValueInfoProto,
   ValueInfoProtoSchema,
-} from './onnx_pb.js'
-export type {
-  AttributeProto,
-  FunctionProto,
-  GraphProto,
-  ModelProto,
-  NodeProto,
-  OperatorSetIdProto,
-  SparseTensorProto,
-  StringStringEntryProto,
-  TensorProto,
-  TensorShapeProto,
-  TypeProto,
-  ValueInfoProto,
 } from './onnx_pb.js'
 export { openSizes, type OpenSizesOptions } from './open-sizes.js'
 export type { ModelMetadata } from './metadata.js'
@@ -64,9 +55,10 @@ export { withOpset } from './opset.js'
 export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, MeasuredRange, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
-export type { PreprocessingSteps, Resizing } from './processing/input.js'
-export type { Decoder } from './processing/checked-detection.js'
-export type { DetectionSteps, SuppressionSteps } from './processing/detections.js'
+export type { PreprocessingSteps, Resizing } from '../steps/input.js'
+export type { Decoder } from '../steps/decoders.js'
+export type { DetectionSteps } from '../steps/detections.js'
+export type { SuppressionSteps } from '../steps/suppression.js'
 export {
   withPostprocessing,
   type ArgMaxSteps,
@@ -74,5 +66,5 @@ export {
   type SoftmaxSteps,
   type ThresholdSteps,
   type TopKSteps,
-} from './processing/postprocess.js'
-export { withPreprocessing, type PreprocessingOptions } from './processing/preprocess.js'
+} from '../steps/postprocess.js'
+export { withPreprocessing, type PreprocessingOptions } from '../steps/preprocess.js'

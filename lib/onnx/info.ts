@@ -1,5 +1,4 @@
-import type { ElementType } from './element-type.js'
-import { elementTypeName } from './element-type.js'
+import { type ElementType, elementTypeName } from './element-type.js'
 import { externalFiles } from './external.js'
 import { metadataOf, type ModelMetadata } from './metadata.js'
 import { checkedModel } from './model.js'
@@ -91,23 +90,9 @@ function inputsOf({ graph }: ModelProto): ValueInfo[] {
 /** An input or output as the model declares it. */
 export function describeValue({ name, type }: ValueInfoProto): ValueInfo {
   const value = type?.value
-  switch (value?.case) {
-    case 'tensorType':
-    case 'sparseTensorType':
-      return {
-        name,
-        kind: kinds[value.case],
-        dtype: elementTypeName(value.value.elemType),
-        shape: shapeOf(value.value.shape),
-      }
-    default:
-      return {
-        name,
-        kind: value?.case === undefined ? 'unknown' : kinds[value.case],
-        dtype: 'undefined',
-        shape: undefined,
-      }
-  }
+  const kind = value?.case === undefined ? 'unknown' : kinds[value.case]
+  const tensor = value?.case === 'tensorType' || value?.case === 'sparseTensorType' ? value.value : undefined
+  return { name, kind, dtype: elementTypeName(tensor?.elemType ?? 0), shape: shapeOf(tensor?.shape) }
 }
 
 const kinds = {

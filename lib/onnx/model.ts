@@ -5,8 +5,7 @@ import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
-import type { ModelProto } from './onnx_pb.js'
-import { ModelProtoSchema } from './onnx_pb.js'
+import { type ModelProto, ModelProtoSchema } from './onnx_pb.js'
 import { whyTooMany } from './wire.js'
 
 /** Since this IR version a model says which version of the operators it uses. */

@@ -1,7 +1,7 @@
 import { clearField } from '@bufbuild/protobuf'
 import { checkedBoolean, checkedText } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { copyModel } from './copy.js'
 import { GraphEditor } from './editor.js'
@@ -40,11 +40,9 @@ export interface OpenSizesOptions {
  * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT; ERR_TRT_ONNX_PARSE for a graph that cannot run
  */
 export function openSizes(model: ModelProto, options?: OpenSizesOptions): ModelProto {
-  const given = readOptions(options, ['input', 'batch'], 'openSizes')
-  const name = given.input === undefined ? undefined : checkedText(given.input, 'input')
-  const batch = given.batch === undefined || checkedBoolean(given.batch, 'batch')
+  const { input, batch } = checkedOptions(options, table, 'openSizes')
   const copy = copyModel(model)
-  const info = pictureInput(copy, name)
+  const info = pictureInput(copy, input)
   const shape = openedShape(info, batch)
   if (shape.every((dim, axis) => dim === info.shape[axis])) return copy
   const editor = new GraphEditor(copy)
@@ -57,22 +55,26 @@ export function openSizes(model: ModelProto, options?: OpenSizesOptions): ModelP
   return copy
 }
 
+const table = {
+  input: option((value, name) => checkedText(value, name)),
+  batch: option<boolean>(checkedBoolean, true),
+} satisfies OptionTable<OpenSizesOptions>
+
 type PictureInfo = ValueInfo & { readonly shape: readonly Dim[] }
+
+/** `names`: what the model has. */
+export function unknownInput(wanted: string, names: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(wanted)}: it has ${names}`)
+}
 
 /** @throws TensorRTError */
 function pictureInput(model: ModelProto, wanted: string | undefined): PictureInfo {
   const { inputs } = inspectModel(model)
   const names = inputs.map(({ name }) => name).join(', ')
-  const found =
-    wanted === undefined
-      ? inputs.filter(({ shape }) => shape?.length === 4)
-      : inputs.filter(({ name }) => name === wanted)
-  const [info, ...others] = found
-  if (wanted !== undefined && info === undefined)
-    throw new TensorRTError(
-      'ERR_TRT_UNKNOWN_INPUT',
-      `The model has no input ${JSON.stringify(wanted)}: it has ${names}`,
-    )
+  const [info, ...others] = inputs.filter(({ name, shape }) =>
+    wanted === undefined ? shape?.length === 4 : name === wanted,
+  )
+  if (wanted !== undefined && info === undefined) throw unknownInput(wanted, names)
   if (others.length > 0) throw expected(`one of the model's inputs (${names})`, 'input', wanted)
   if (info?.shape?.length === 4 && channelAxis(info.shape) !== undefined) return info as PictureInfo
   const shapes = inputs.map(

@@ -8,9 +8,8 @@ import { GraphEditor, isOnnx } from './editor.js'
 import { inferTypes, type ValueType } from './inference.js'
 import { dropAttributes, intAttribute, stringAttribute } from './node-attributes.js'
 import type { AttributeProto, ModelProto, NodeProto } from './onnx_pb.js'
-import { nameOf } from './precision/float-graph.js'
+import { hasGraph, nameOf } from './precision/float-graph.js'
 import { takesSince } from './precision/operators.js'
-import { hasGraph } from './precision/shape-math.js'
 
 /** The lowest opset that models are raised from, and the highest that they are raised to. */
 const lowest = 7

@@ -1,14 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { isOneOf } from '../base/checks.js'
+import { checkedBoolean } from '../base/checks.js'
 import { onFile, replaceFile, writeTarget } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedOptions, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
-import { expected, TensorRTError } from '../errors.js'
+import { TensorRTError } from '../errors.js'
 import { dataFiles, removeReplaced, writeDataFile } from './save/data-file.js'
-import { inPieces } from './save/pieces.js'
-import { contentBytes, movable, type Placed, withoutWeights } from './save/weights.js'
+import { contentBytes, inPieces, movable, type Placed, withoutWeights } from './save/weights.js'
 import { checkedModel, writeModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { shortened } from './scope.js'
@@ -52,11 +51,9 @@ export async function saveWithin(
   path: string | URL,
   options?: SaveOptions,
 ): Promise<void> {
-  const given = readOptions(options, ['externalData', 'overwrite', 'signal'], 'saveModel')
-  const choice = checkedExternal(given.externalData)
+  const { externalData: choice, overwrite, signal } = checkedOptions(options, table, 'saveModel')
   const file = checkedPath(path)
-  const overwrite = checkedOverwrite(given.overwrite)
-  const signal = unaborted(given.signal)
+  signal?.throwIfAborted()
   checkLoaded(checkedModel(model))
   await onFile('save the model as', file, async () => {
     const target = await writeTarget(file)
@@ -130,11 +127,15 @@ function totalBytes(model: ModelProto, large: readonly TensorProto[]): number {
   return large.reduce((sum, tensor) => sum + contentBytes(tensor), writeModel(withoutWeights(model, placed, '')).length)
 }
 
-function checkedExternal(value: unknown): boolean | 'auto' {
-  if (value === undefined) return 'auto'
-  if (typeof value === 'boolean' || isOneOf(value, ['auto'])) return value
-  throw expected("true, false or 'auto'", 'externalData', value)
+function checkedExternal(value: unknown, name: string): boolean | 'auto' {
+  return value === 'auto' ? value : checkedBoolean(value, name, "true, false or 'auto'")
 }
+
+const table = {
+  externalData: option(checkedExternal, 'auto'),
+  overwrite: option<boolean>(checkedOverwrite, false),
+  signal: signalOption,
+} satisfies OptionTable<SaveOptions>
 
 function checkLoaded(model: ModelProto): void {
   for (const tensor of tensorsOf(model)) {

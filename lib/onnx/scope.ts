@@ -2,7 +2,7 @@ import { TensorRTError } from '../errors.js'
 import type { GraphProto, NodeProto } from './onnx_pb.js'
 
 /** More than protobuf's readers in C++ allow: each graph inside of a node is three of their 100 messages. */
-export const deepestGraph = 64
+const deepestGraph = 64
 
 const nothing: ReadonlySet<string> = new Set()
 

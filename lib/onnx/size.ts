@@ -1,6 +1,5 @@
 import { readOptions } from '../base/options.js'
-import { bytesOf, elementTypeName } from './element-type.js'
-import type { ElementType } from './element-type.js'
+import { bytesOf, type ElementType, elementTypeName } from './element-type.js'
 import { GraphEditor } from './editor.js'
 import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
 import { checkedModel } from './model.js'

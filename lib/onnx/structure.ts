@@ -20,43 +20,27 @@ export interface Structure {
  * operator
  */
 export function structureOf(graph: GraphProto): Structure {
-  const initializers = initializersOf(graph)
-  const sparse = sparseOf(graph, initializers)
-  const inputs = inputsOf(graph)
-  const producers = producersOf(graph.node, (name) => initializers.has(name) || sparse.has(name) || inputs.has(name))
-  for (const name of [...initializers.keys(), ...sparse]) inputs.delete(name)
-  return { producers, initializers, sparse, inputs }
+  const initializers = new Map(graph.initializer.map((tensor) => [tensor.name, tensor]))
+  const names = graph.initializer.map(({ name }) => name)
+  const sparse = graph.sparseInitializer.map(({ values }) => values?.name ?? '')
+  checkNames(names, 'An initializer', 'Two initializers')
+  checkNames(sparse, 'A sparse initializer', 'Two initializers', initializers)
+  const inputs = new Set(graph.input.map(({ name }) => name))
+  checkNames(graph.input.map(({ name }) => name), 'An input of the graph', 'Two inputs of the graph') // prettier-ignore
+  const stored = new Set([...names, ...sparse])
+  const producers = producersOf(graph.node, (name) => stored.has(name) || inputs.has(name))
+  for (const name of stored) inputs.delete(name)
+  return { producers, initializers, sparse: new Set(sparse), inputs }
 }
 
-function initializersOf({ initializer }: GraphProto): Map<string, TensorProto> {
-  const found = new Map<string, TensorProto>()
-  for (const tensor of initializer) {
-    if (tensor.name === '') throw notAGraph('An initializer has no name')
-    if (found.has(tensor.name)) throw twice(tensor.name, 'Two initializers')
-    found.set(tensor.name, tensor)
+/** That each has a name of its own, which is none of `others`. */
+function checkNames(names: readonly string[], one: string, two: string, others?: ReadonlyMap<string, unknown>): void {
+  const seen = new Set<string>()
+  for (const name of names) {
+    if (name === '') throw notAGraph(`${one} has no name`)
+    if (seen.has(name) || others?.has(name)) throw twice(name, two)
+    seen.add(name)
   }
-  return found
-}
-
-function sparseOf({ sparseInitializer }: GraphProto, dense: ReadonlyMap<string, TensorProto>): Set<string> {
-  const found = new Set<string>()
-  for (const { values } of sparseInitializer) {
-    const name = values?.name ?? ''
-    if (name === '') throw notAGraph('A sparse initializer has no name')
-    if (dense.has(name) || found.has(name)) throw twice(name, 'Two initializers')
-    found.add(name)
-  }
-  return found
-}
-
-function inputsOf({ input }: GraphProto): Set<string> {
-  const found = new Set<string>()
-  for (const { name } of input) {
-    if (name === '') throw notAGraph('An input of the graph has no name')
-    if (found.has(name)) throw twice(name, 'Two inputs of the graph')
-    found.add(name)
-  }
-  return found
 }
 
 function producersOf(nodes: readonly NodeProto[], isStored: (name: string) => boolean): Map<string, NodeProto> {
@@ -75,10 +59,8 @@ function producersOf(nodes: readonly NodeProto[], isStored: (name: string) => bo
 }
 
 function twice(value: string, who: string, node?: NodeProto): TensorRTError {
-  return notAGraph(`${who} define the value ${shortened(value)}: it is defined twice`, {
-    value,
-    ...(node && { node: node.name }),
-  })
+  const details = node === undefined ? { value } : { value, node: node.name }
+  return notAGraph(`${who} define the value ${shortened(value)}: it is defined twice`, details)
 }
 
 /**

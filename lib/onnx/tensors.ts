@@ -2,10 +2,8 @@ import { create } from '@bufbuild/protobuf'
 import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { elementCount, isDType, Tensor } from '../tensor.js'
-import type { DType } from '../tensor.js'
-import { elementTypeName, elementTypeNumber } from './element-type.js'
-import type { TensorProto } from './onnx_pb.js'
-import { TensorProtoSchema } from './onnx_pb.js'
+import { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
+import { type TensorProto, TensorProtoSchema } from './onnx_pb.js'
 
 /** `TensorProto.data_location` of a tensor whose bytes are in another file. */
 const external = 1
@@ -38,11 +36,10 @@ export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
 export function tensorFromProto(proto: TensorProto): Tensor {
   const what = `tensor ${JSON.stringify(proto.name)}`
   const dtype = elementTypeName(proto.dataType)
-  if (!isDType(dtype))
-    throw new TensorRTError(
-      'ERR_TRT_DTYPE',
-      `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`,
-    )
+  if (!isDType(dtype)) {
+    const message = `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`
+    throw new TensorRTError('ERR_TRT_DTYPE', message)
+  }
   if (isExternal(proto))
     throw new TensorRTError(
       'ERR_TRT_INVALID_ARGUMENT',
@@ -51,7 +48,10 @@ export function tensorFromProto(proto: TensorProto): Tensor {
   const shape = checkedDims(proto, what)
   const tensor = Tensor.zeros(dtype, shape)
   if (proto.rawData.length > 0) fill(what, bytesOf(tensor), proto.rawData)
-  else fill(what, tensor.data, typedElements(proto, dtype))
+  else {
+    const list = listOf(proto, dtype)
+    fill(what, tensor.data, dtype === 'uint32' ? list.map(Number) : list)
+  }
   return tensor
 }
 
@@ -80,21 +80,11 @@ function bytesOf(tensor: Tensor): Uint8Array {
  * The list that holds the elements when `raw_data` does not: `int32_data` has the bits of all types that have no list
  * of their own.
  */
-function typedElements(proto: TensorProto, dtype: DType): number[] | bigint[] {
-  switch (dtype) {
-    case 'float32':
-      return proto.floatData
-    case 'float64':
-      return proto.doubleData
-    case 'int64':
-      return proto.int64Data
-    case 'uint64':
-      return proto.uint64Data
-    case 'uint32':
-      return proto.uint64Data.map(Number)
-    default:
-      return proto.int32Data
-  }
+export function listOf(proto: TensorProto, dtype: ElementType): number[] | bigint[] {
+  if (dtype === 'float32' || dtype === 'complex64') return proto.floatData
+  if (dtype === 'float64' || dtype === 'complex128') return proto.doubleData
+  if (dtype === 'int64') return proto.int64Data
+  return dtype === 'uint32' || dtype === 'uint64' ? proto.uint64Data : proto.int32Data
 }
 
 function fill(what: string, target: Tensor['data'], source: Uint8Array | number[] | bigint[]): void {

@@ -13,15 +13,22 @@ export function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[
   if (!isElementType(dtype))
     throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
   const sizes = checkedArray(shape, `shape of ${name}`, 'an array of sizes and names')
-  const dim = sizes.map((size) => ({ value: dimension(size, name) }))
-  return create(ValueInfoProtoSchema, {
-    name,
-    type: { value: { case: 'tensorType', value: { elemType: elementTypeNumber(dtype), shape: { dim } } } },
-  })
+  const dim = sizes.map((size) => dimension(size, name))
+  return tensorInfo(name, dtype, { dim })
+}
+
+/** The same of what was checked; without a shape the rank is open, too. */
+export function tensorInfo(
+  name: string,
+  dtype: ElementType,
+  shape?: { readonly dim: readonly ReturnType<typeof dimension>[] },
+): ValueInfoProto {
+  const tensor = { elemType: elementTypeNumber(dtype), shape: shape && { dim: [...shape.dim] } }
+  return create(ValueInfoProtoSchema, { name, type: { value: { case: 'tensorType', value: tensor } } })
 }
 
 function dimension(size: unknown, name: string) {
-  if (typeof size === 'string' && size !== '') return { case: 'dimParam' as const, value: size }
+  if (typeof size === 'string' && size !== '') return { value: { case: 'dimParam' as const, value: size } }
   const known = checkedWhole(
     size,
     `shape of ${name}`,
@@ -29,5 +36,5 @@ function dimension(size: unknown, name: string) {
     undefined,
     'non-negative integers, and names for dynamic dimensions,',
   )
-  return { case: 'dimValue' as const, value: BigInt(known) }
+  return { value: { case: 'dimValue' as const, value: BigInt(known) } }
 }

@@ -1,5 +1,4 @@
-import type { DescField, DescMessage } from '@bufbuild/protobuf'
-import { ScalarType } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 
 /**
  * How much a file may make of memory when it is decoded: an empty node takes two bytes of a file and 280 of memory.

@@ -4,8 +4,7 @@ import { onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { type Abortable, checkedAbort, readOptions } from '../base/options.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
-import type { Histogram } from './histogram.js'
-import { type Algorithm, algorithms } from './thresholds.js'
+import { type Algorithm, algorithms, type Histogram } from './thresholds.js'
 
 /** What was measured of a value of a model. */
 export interface TensorRange {
@@ -70,12 +69,8 @@ export class Calibration {
   static fromTensorRT(text: string): Calibration {
     if (typeof text !== 'string') throw expected('the text of a calibration cache', 'text', text)
     const { scales } = parseTensorRTCache(text)
-    return new Calibration(
-      undefined,
-      0,
-      {},
-      new Map(Array.from(scales, ([name, scale]) => [name, { amax: scale * 127 }])),
-    )
+    const ranges = Array.from(scales, ([name, scale]) => [name, { amax: scale * 127 }] as const)
+    return new Calibration(undefined, 0, {}, new Map(ranges))
   }
 
   /**
@@ -161,8 +156,7 @@ function keyOf({ model, data, algorithm, percentile, maxBatches, search }: Store
   if (model === undefined && data === undefined && algorithm === undefined) return undefined
   if (typeof model !== 'string' || typeof data !== 'string' || !algorithms.includes(algorithm as Algorithm))
     throw damaged('something of it is missing')
-  const bounds = { ...(percentile !== undefined && { percentile }), ...(maxBatches !== undefined && { maxBatches }) }
-  return { model, data, algorithm: algorithm as Algorithm, ...bounds, search: search as number }
+  return { model, data, algorithm: algorithm as Algorithm, percentile, maxBatches, search: search as number }
 }
 
 function parseStored(text: string): Stored {

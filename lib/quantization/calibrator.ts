@@ -1,9 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedText } from '../base/checks.js'
 import { isMissing, onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { readOptions, unaborted } from '../base/options.js'
-import type { CpuOptions } from '../backend/cpu-options.js'
+import {
+  checkedOptions,
+  choice,
+  listener,
+  number,
+  option,
+  type OptionTable,
+  signalOption,
+  whole,
+} from '../base/option-table.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
 import { isTensor } from '../engine/arguments.js'
 import { TensorRTError } from '../errors.js'
@@ -11,7 +19,7 @@ import type { ModelProto } from '../onnx/index.js'
 import type { Tensor } from '../tensor.js'
 import { Calibration, type CalibrationKey, formatCalibration, parseCalibration } from './calibration.js'
 import { BatchHash, BatchSource, type CalibrationData, type InputBatch } from './data.js'
-import { type CalibrationProgress, measure, rangesOf } from './measure.js'
+import { type CalibrationProgress, measure, type MeasureOptions, rangesOf } from './measure.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 import { type Algorithm, algorithms, searchVersion } from './thresholds.js'
 
@@ -82,6 +90,14 @@ export interface CalibratorConstructor {
   new (data: CalibrationData, options?: CalibratorOptions): Calibrator
 }
 
+const table = {
+  algorithm: option(choice(...algorithms)),
+  percentile: option(number(0, 100)),
+  maxBatches: option(whole(1)),
+  cache: option((value, name) => checkedPath(value, name)),
+  id: option((value, name) => checkedText(value, name)),
+} satisfies OptionTable<CalibratorOptions>
+
 /** Data to calibrate models with, and how: what {@link CalibratorConstructor | new Calibrator(…)} makes. */
 class DataCalibrator<A extends Algorithm | undefined> {
   /** The algorithm that was asked for; undefined where none was. */
@@ -95,18 +111,16 @@ class DataCalibrator<A extends Algorithm | undefined> {
   readonly #algorithm: Algorithm
 
   constructor(data: CalibrationData, options?: CalibratorOptions) {
-    const given = readOptions(options, ['algorithm', 'percentile', 'maxBatches', 'cache', 'id'], 'Calibrator')
-    const { algorithm, percentile, maxBatches, cache, id } = given
-    const wanted = algorithm === undefined ? undefined : checkedChoice(algorithm, 'algorithm', algorithms)
-    this.algorithm = wanted as A
-    this.#algorithm = wanted ?? 'mse'
-    if (percentile !== undefined && wanted !== 'percentile')
+    const { algorithm, percentile, maxBatches, cache, id } = checkedOptions(options, table, 'Calibrator')
+    this.algorithm = algorithm as A
+    this.#algorithm = algorithm ?? 'mse'
+    if (percentile !== undefined && algorithm !== 'percentile')
       throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', "Option percentile needs algorithm 'percentile'")
-    this.percentile = wanted === 'percentile' ? checkedNumber(percentile ?? 99.99, 'percentile', 0, 100) : undefined
-    this.#maxBatches = maxBatches === undefined ? undefined : checkedWhole(maxBatches, 'maxBatches', 1)
-    this.#source = new BatchSource(data, this.#maxBatches)
-    this.#cache = cache === undefined ? undefined : checkedPath(cache, 'cache')
-    this.#id = id === undefined ? undefined : checkedText(id, 'id')
+    this.percentile = algorithm === 'percentile' ? (percentile ?? 99.99) : undefined
+    this.#maxBatches = maxBatches
+    this.#source = new BatchSource(data, maxBatches)
+    this.#cache = cache
+    this.#id = id
     if (this.#cache !== undefined && this.#id === undefined && !this.#source.isRepeatable) {
       throw new TensorRTError(
         'ERR_TRT_INVALID_ARGUMENT',
@@ -132,7 +146,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
   /**
    * @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked.
    */
-  async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+  async rangesFor(model: ModelProto, hash: string, how: MeasureOptions): Promise<Calibration> {
     if (this.#cache === undefined) return this.#measured(model, hash, how)
     return (
       (await this.#cached(this.#cache, hash, how.signal)) ??
@@ -163,21 +177,19 @@ class DataCalibrator<A extends Algorithm | undefined> {
     )
   }
 
-  async #measured(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+  async #measured(model: ModelProto, hash: string, how: MeasureOptions): Promise<Calibration> {
     const found = await measure(model, this.#source.open(), how)
     const ranges = await rangesOf(found.observed, this.#algorithm, this.percentile, how.signal)
     return new Calibration(this.#key(hash, `sha256:${found.data}`), found.batches, found.shapes, ranges)
   }
 
   #key(model: string, data: string): CalibrationKey {
-    const percentile = this.percentile
-    const maxBatches = this.#maxBatches
     return {
       model,
       data: this.#id === undefined ? data : `id:${this.#id}`,
       algorithm: this.#algorithm,
-      ...(percentile !== undefined && { percentile }),
-      ...(this.#id !== undefined && maxBatches !== undefined && { maxBatches }),
+      percentile: this.percentile,
+      maxBatches: this.#id === undefined ? undefined : this.#maxBatches,
       search: searchVersion,
     }
   }
@@ -222,17 +234,16 @@ function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
-/** Options of {@link Calibrator.calibrate}, checked. */
-export interface CheckedCalibrate {
-  readonly cpu: CpuOptions
-  readonly onProgress: CalibrateOptions['onProgress']
-  readonly signal: AbortSignal | undefined
-}
+export const calibrateTable = {
+  onProgress: option(listener<NonNullable<CalibrateOptions['onProgress']>>()),
+  signal: signalOption,
+  threads: option((value) => value as CpuEngineOptions['threads']),
+  onnxruntime: option((value) => value as CpuEngineOptions['onnxruntime']),
+} satisfies OptionTable<CalibrateOptions>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
-export function checkedCalibrate(options: CalibrateOptions | undefined): CheckedCalibrate {
-  const given = readOptions(options, ['onProgress', 'signal', 'threads', 'onnxruntime'], 'calibrate')
-  const signal = unaborted(given.signal)
-  const onProgress = checkedListener<NonNullable<CalibrateOptions['onProgress']>>(given.onProgress, 'onProgress')
-  return { cpu: checkedCpuOptions(given), onProgress, signal }
+export function checkedCalibrate(options: CalibrateOptions | undefined): MeasureOptions {
+  const { onProgress, signal, ...cpu } = checkedOptions(options, calibrateTable, 'calibrate')
+  signal?.throwIfAborted()
+  return { cpu: checkedCpuOptions(cpu), onProgress, signal }
 }

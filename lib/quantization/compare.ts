@@ -1,5 +1,4 @@
-import { checkedWhole } from '../base/checks.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
 import { Engine } from '../engine.js'
 import { type CpuEngineOptions } from '../engine/cpu-options.js'
 import { type GivenInput, isTensor } from '../engine/arguments.js'
@@ -7,9 +6,10 @@ import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
 import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
 import type { Tensor } from '../tensor.js'
+import { calibrateTable } from './calibrator.js'
 import { BatchSource, type CalibrationData } from './data.js'
 import { type Difference, DifferenceSum } from './difference.js'
-import { computedFloats, withOutputs } from './outputs.js'
+import { computedFloats, withOutputs } from './graph.js'
 import { openEngine } from './running.js'
 import { loadModel, type OnnxModel } from './source.js'
 
@@ -73,10 +73,13 @@ export async function compareLayers(
 }
 
 function checkedCompare(data: unknown, options: unknown, owner: string) {
-  const given = readOptions(options, ['maxBatches', 'signal', 'threads', 'onnxruntime'], owner)
-  const most = given.maxBatches === undefined ? Infinity : checkedWhole(given.maxBatches, 'maxBatches', 1)
-  return { signal: unaborted(given.signal), source: new BatchSource(data, most), cpu: given as CpuEngineOptions }
+  const { maxBatches, signal, ...cpu } = checkedOptions(options, table, owner)
+  signal?.throwIfAborted()
+  return { signal, source: new BatchSource(data, maxBatches), cpu }
 }
+
+const { onProgress: _, ...ownTable } = calibrateTable
+const table = { ...ownTable, maxBatches: option(whole(1), Infinity) } satisfies OptionTable<CompareOptions>
 
 interface Opened extends AsyncDisposable {
   readonly engine: Engine

@@ -1,5 +1,4 @@
-import type { GraphEditor, NodeProto, ValueType } from '../onnx/index.js'
-import { isOnnx } from '../onnx/index.js'
+import { type GraphEditor, inferTypes, isOnnx, type ModelProto, type NodeProto, type ValueType } from '../onnx/index.js'
 
 /** A graph that is looked at: its nodes, and what is known of its values. */
 export interface Graph {
@@ -11,23 +10,13 @@ export interface Graph {
  * Operators that a value passes unchanged, or with its elements in another order: what is quantized before them is so
  * after them.
  */
-const passing = new Set([
-  'Reshape',
-  'Transpose',
-  'Flatten',
-  'Squeeze',
-  'Unsqueeze',
-  'Identity',
-  'Dropout',
-  'MaxPool',
-  'Slice',
-  'Expand',
-  'DepthToSpace',
-  'SpaceToDepth',
-])
+const passing =
+  'Reshape Transpose Flatten Squeeze Unsqueeze Identity Dropout MaxPool Slice Expand DepthToSpace SpaceToDepth'.split(
+    ' ',
+  )
 
 export function isPassing(node: NodeProto): boolean {
-  return isOnnx(node) && passing.has(node.opType)
+  return isOperator(node, ...passing)
 }
 
 export function isOperator(node: NodeProto | undefined, ...operators: string[]): boolean {
@@ -58,4 +47,20 @@ export function sizeAt({ types }: Graph, value: string, axis: number): number | 
 
 export function nameOf(node: NodeProto): string {
   return node.name === '' ? (node.output.find((output) => output !== '') ?? node.opType) : node.name
+}
+
+/**
+ * What of these values, and of what a model computes, in the order in which it does, is float32; constants are known.
+ */
+export function computedFloats(editor: GraphEditor, before: readonly string[] = []): string[] {
+  const types = inferTypes(editor.model)
+  const computed = editor.nodes().flatMap((node) => (node.opType === 'Constant' ? [] : node.output))
+  return [...before, ...computed].filter((value) => value !== '' && types.get(value)?.dtype === 'float32')
+}
+
+/** The model with these float32 values as its outputs. */
+export function withOutputs(editor: GraphEditor, values: readonly string[]): ModelProto {
+  editor.dropOutputs()
+  for (const value of values) editor.addOutput(value, 'float32')
+  return editor.finish()
 }

@@ -20,6 +20,5 @@ export { type QuantizationProgress, quantize, QuantizedModel, type QuantizeOptio
 export type { QuantizationReport, QuantizedLayer, QuantizedTensor } from './report.js'
 export type { KeepOptions } from './sensitivity.js'
 export type { OnnxModel } from './source.js'
-export type { Histogram } from './histogram.js'
-export type { Algorithm } from './thresholds.js'
+export type { Algorithm, Histogram } from './thresholds.js'
 export type { WeightForm } from './insert.js'

@@ -2,8 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { NodeProto } from '../onnx/index.js'
 import { Tensor } from '../tensor.js'
 import type { Graph } from './graph.js'
-import type { Placement } from './placement.js'
-import { quantizedWeights } from './weights.js'
+import type { placedIn } from './placement.js'
 import type { WeightSite } from './weighted.js'
 
 /** What Q/DQ was put in with. */
@@ -25,9 +24,7 @@ const stretch = 2 ** 18
  * quantized reads it; the others go on reading the value itself.
  */
 export async function insert(
-  graph: Graph,
-  placement: Placement,
-  amax: ReadonlyMap<string, number>,
+  { graph, amax, decisions, others }: ReturnType<typeof placedIn>,
   form: WeightForm,
   signal: AbortSignal | undefined,
 ): Promise<Inserted> {
@@ -39,13 +36,13 @@ export async function insert(
     ranges.set(value, range)
     graph.editor.replaceInput(node, input, pairs.activation(value, range))
   }
-  for (const { node, activations, weight } of placement.decisions) {
+  for (const { node, activations, weight } of decisions) {
     if (weight !== undefined)
       graph.editor.replaceInput(node, weight.input, pairs.weight(node.input[weight.input] as string, weight))
     for (const input of activations) quantize(node, input)
     await pairs.pause(signal)
   }
-  for (const { node, input } of placement.others) quantize(node, input)
+  for (const { node, input } of others) quantize(node, input)
   return { ranges, weightBytes: pairs.weightBytes }
 }
 
@@ -92,10 +89,13 @@ export class Pairs {
       this.weightBytes.after += this.#form === 'int8' ? values.byteLength : weights.byteLength
       if (this.#form === 'float32') return this.#pair(value, constants, attributes)
       const stored = editor.addConstant(`${value}_int8`, values)
-      return editor.addNode('DequantizeLinear', [stored, ...constants], attributes, {
-        output: editor.unused(`${value}_dequantized`),
-      })
+      return this.#dequantized(value, [stored, ...constants], attributes)
     })
+  }
+
+  #dequantized(value: string, inputs: readonly string[], attributes: { readonly axis?: number }): string {
+    const { editor } = this.#graph
+    return editor.addNode('DequantizeLinear', inputs, attributes, { output: editor.unused(`${value}_dequantized`) })
   }
 
   #pair(value: string, constants: readonly string[], attributes: { readonly axis?: number }): string {
@@ -103,9 +103,7 @@ export class Pairs {
     const quantized = editor.addNode('QuantizeLinear', [value, ...constants], attributes, {
       output: editor.unused(`${value}_quantized`),
     })
-    return editor.addNode('DequantizeLinear', [quantized, ...constants], attributes, {
-      output: editor.unused(`${value}_dequantized`),
-    })
+    return this.#dequantized(value, [quantized, ...constants], attributes)
   }
 
   #once(key: string, make: () => string): string {
@@ -113,4 +111,63 @@ export class Pairs {
     this.#made.set(key, made)
     return made
   }
+}
+
+/** Weights in INT8: `weights ≈ values · scale`, for each channel or as a whole. */
+interface QuantizedWeights {
+  readonly values: Tensor<'int8'>
+  readonly scales: Tensor<'float32'>
+  readonly zeroPoints: Tensor<'int8'>
+}
+
+const largest = 127
+
+/** The smallest normal float32: what is divided by less would lose its digits. */
+const least = 2 ** -126
+
+/**
+ * Weights in INT8, symmetric, -127 to 127, rounded half to even as ONNX rounds: each channel's largest magnitude is 127
+ * steps.
+ * @param axis The dimension that has the channels; nothing: one scale for all.
+ */
+function quantizedWeights(weights: Tensor<'float32'>, axis: number | undefined): QuantizedWeights {
+  const channels = axis === undefined ? 1 : (weights.shape[axis] as number)
+  const inner =
+    axis === undefined
+      ? Math.max(weights.size, 1)
+      : weights.shape.slice(axis + 1).reduce((product, size) => product * size, 1)
+  const scales = scalesOf(weights.data, channels, inner)
+  const shape = axis === undefined ? [] : [channels]
+  return {
+    values: new Tensor('int8', stepsOf(weights.data, scales, inner), weights.shape),
+    scales: new Tensor('float32', scales, shape),
+    zeroPoints: Tensor.zeros('int8', shape),
+  }
+}
+
+/** What a step stands for in each channel; `inner` elements of one follow each other. */
+function scalesOf(data: Float32Array, channels: number, inner: number): Float32Array {
+  const scales = new Float32Array(channels)
+  for (let begin = 0, channel = 0; begin < data.length; begin += inner, channel = (channel + 1) % channels) {
+    let most = scales[channel]!
+    for (let i = begin; i < begin + inner; i++) most = Math.max(most, Math.abs(data[i]!))
+    scales[channel] = most
+  }
+  return scales.map((most) => (most === 0 ? 1 : Math.max(most / largest, least)))
+}
+
+/**
+ * Added to a number and taken away again it leaves the nearest whole one, of two as near the even one: doubles have no
+ * digits for more.
+ */
+const rounding = 1.5 * 2 ** 52
+
+function stepsOf(data: Float32Array, scales: Float32Array, inner: number): Int8Array {
+  const values = new Int8Array(data.length)
+  for (let begin = 0, channel = 0; begin < data.length; begin += inner, channel = (channel + 1) % scales.length) {
+    const scale = scales[channel]!
+    for (let i = begin; i < begin + inner; i++)
+      values[i] = Math.max(-largest, Math.min(largest, data[i]! / scale + rounding - rounding))
+  }
+  return values
 }

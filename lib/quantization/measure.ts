@@ -8,7 +8,7 @@ import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
 import type { Tensor } from '../tensor.js'
 import { BatchHash } from './data.js'
 import type { TensorRange } from './calibration.js'
-import { computedFloats, withOutputs } from './outputs.js'
+import { computedFloats, withOutputs } from './graph.js'
 import { withSource } from './running.js'
 import { type Algorithm, thresholdOf } from './thresholds.js'
 

@@ -1,8 +1,7 @@
 import { type NamePattern, patternOf } from '../base/patterns.js'
-import type { NodeProto } from '../onnx/index.js'
+import { GraphEditor, inferTypes, type ModelProto, type NodeProto } from '../onnx/index.js'
 import type { Calibration } from './calibration.js'
-import { type Graph, isOperator, nameOf } from './graph.js'
-import { skipInput, weightedDepth } from './residual.js'
+import { computedInputs, type Graph, isConstant, isOperator, nameOf, onlyReader } from './graph.js'
 import { isWeighted, multiplyAdds, weighted, type WeightSite } from './weighted.js'
 
 /** What is left in floating point, by the name of nodes and by operator. */
@@ -14,7 +13,7 @@ export interface Excluded {
 }
 
 /** A node with weights, and what becomes of it. */
-export interface Decision {
+interface Decision {
   readonly node: NodeProto
   /** Multiply-adds of one inference, where the shapes are known. */
   readonly multiplyAdds: number | undefined
@@ -35,10 +34,21 @@ export interface Placement {
   readonly shared: readonly (readonly string[])[]
 }
 
+/** A model's graph, where Q/DQ goes by a calibration, and the range of each value. The model is edited. */
+export function placedIn(
+  model: ModelProto,
+  calibration: Calibration,
+  excluded: Excluded,
+): Placement & { readonly graph: Graph; readonly amax: ReadonlyMap<string, number> } {
+  const graph = { editor: new GraphEditor(model), types: inferTypes(model, { shapes: calibration.shapes }) }
+  const placement = place(graph, excluded, (value) => whyUnranged(calibration, value, graph))
+  return { ...placement, graph, amax: rangesByValue(calibration, placement.shared) }
+}
+
 /**
  * Decides what is quantized, by NVIDIA's rules. `unranged` says why a value cannot be quantized; nothing where it can.
  */
-export function place(graph: Graph, excluded: Excluded, unranged: (value: string) => string | undefined): Placement {
+function place(graph: Graph, excluded: Excluded, unranged: (value: string) => string | undefined): Placement {
   const decisions = graph.editor
     .nodes()
     .filter(isWeighted)
@@ -62,7 +72,7 @@ export function place(graph: Graph, excluded: Excluded, unranged: (value: string
 const smallest = 2 ** -23
 
 /** Why a value of the graph cannot be quantized with this calibration; nothing where it can. */
-export function whyUnranged({ ranges }: Calibration, value: string, { editor }: Graph): string | undefined {
+function whyUnranged({ ranges }: Calibration, value: string, { editor }: Graph): string | undefined {
   const range = ranges.get(value)
   if (range === undefined) return `its input ${JSON.stringify(value)} was not measured`
   if ((range.nonFinite ?? 0) > 0) return `its input ${JSON.stringify(value)} is not always finite`
@@ -73,7 +83,7 @@ export function whyUnranged({ ranges }: Calibration, value: string, { editor }: 
 }
 
 /** The range of each value, those that share a scale made the largest of them. */
-export function rangesByValue(calibration: Calibration, shared: Placement['shared']): Map<string, number> {
+function rangesByValue(calibration: Calibration, shared: Placement['shared']): Map<string, number> {
   const amax = new Map(Array.from(calibration.ranges, ([name, range]) => [name, range.amax]))
   for (const group of shared) {
     const largest = Math.max(...group.map((value) => amax.get(value) ?? 0))
@@ -152,4 +162,59 @@ function sharedScales(graph: Graph, values: ReadonlySet<string>): string[][] {
     groups.push(members)
   }
   return groups.filter((group) => group.size > 1).map((group) => [...group])
+}
+
+/** What TensorRT folds into the convolution before it, so that the sum is still computed by that kernel. */
+const folded = ['BatchNormalization', 'Add', 'Mul', 'Sub', 'Div']
+
+/**
+ * The input of an Add that is the skip connection, where the other one comes from a quantized convolution or product:
+ * that Add is fused with it, and the fused kernel puts out what the skip connection is. Nothing where it is no such
+ * Add.
+ */
+function skipInput(
+  graph: Graph,
+  add: NodeProto,
+  quantized: ReadonlySet<NodeProto>,
+  depth: ReadonlyMap<NodeProto, number>,
+): number | undefined {
+  if (!isOperator(add, 'Add') || add.input[0] === add.input[1]) return undefined
+  const inputs = computedInputs(graph, add)
+  if (inputs.length !== 2) return undefined
+  const sources = inputs.map((input) => fusibleSource(graph, add.input[input] as string))
+  const fusible = inputs.filter((_, i) => sources[i] !== undefined && quantized.has(sources[i]))
+  if (fusible.length === 0) return undefined
+  if (fusible.length === 1) return inputs.find((input) => input !== fusible[0])
+  // both: the skip connection is the shorter way
+  const [first = 0, second = 0] = sources.map((source) => depth.get(source as NodeProto) ?? 0)
+  return first < second ? inputs[0] : inputs[1]
+}
+
+/**
+ * The node with weights that a value comes from, where what lies between can be folded into it and nobody else reads
+ * it.
+ */
+function fusibleSource(graph: Graph, value: string): NodeProto | undefined {
+  if (onlyReader(graph, value) === undefined) return undefined
+  const node = graph.editor.producer(value)
+  if (node === undefined || isWeighted(node)) return node
+  if (!isOperator(node, ...folded)) return undefined
+  const inputs = computedInputs(graph, node)
+  if (inputs.length !== 1 || !node.input.every((each, i) => i === inputs[0] || each === '' || isConstant(graph, each)))
+    return undefined
+  return fusibleSource(graph, node.input[inputs[0] as number] as string)
+}
+
+/** How many nodes with weights lie on the longest way from the graph's inputs to each node, itself included. */
+function weightedDepth({ editor }: Graph): Map<NodeProto, number> {
+  const depth = new Map<NodeProto, number>()
+  for (const node of editor.nodes()) {
+    let before = 0
+    for (const value of node.input) {
+      const producer = editor.producer(value)
+      if (producer !== undefined) before = Math.max(before, depth.get(producer) ?? 0)
+    }
+    depth.set(node, before + (isWeighted(node) ? 1 : 0))
+  }
+  return depth
 }

@@ -1,7 +1,7 @@
 import { checkedObject } from '../base/checks.js'
 import { text } from '../base/markup.js'
 import { expected } from '../errors.js'
-import type { Histogram } from './histogram.js'
+import type { Histogram } from './thresholds.js'
 import type { QuantizationReport, QuantizedTensor } from './report.js'
 
 /** Sizes in pixels. */

@@ -1,29 +1,28 @@
-import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedWhole, isText } from '../base/checks.js'
-import { isNamePattern } from '../base/patterns.js'
-import { readOptions, unaborted } from '../base/options.js'
-import { expected, TensorRTError } from '../errors.js'
+import { checkedNumber, isText } from '../base/checks.js'
 import {
-  copyModel,
-  GraphEditor,
-  inferTypes,
-  isOnnx,
-  type ModelProto,
-  saveModel,
-  type SaveOptions,
-  writeModel,
-} from '../onnx/index.js'
+  type Checked,
+  checkedOptions,
+  choice,
+  listener,
+  listOf,
+  option,
+  type OptionTable,
+  whole,
+} from '../base/option-table.js'
+import { isNamePattern } from '../base/patterns.js'
+import { expected, TensorRTError } from '../errors.js'
+import { copyModel, GraphEditor, type ModelProto, saveModel, type SaveOptions, writeModel } from '../onnx/index.js'
 import { raiseOpset, whyNotRaised } from '../onnx/opset.js'
 import { bytesOfModel, checkFits, mostBytes } from '../onnx/save.js'
 import { Calibration } from './calibration.js'
-import { type CalibrateOptions, Calibrator, checkedCalibrate } from './calibrator.js'
+import { type CalibrateOptions, calibrateTable, Calibrator, checkedCalibrate } from './calibrator.js'
 import { foldWeights } from './folding.js'
-import type { Graph } from './graph.js'
-import type { CalibrationProgress } from './measure.js'
+import { isOperator } from './graph.js'
 import { insert, type WeightForm } from './insert.js'
-import { type Excluded, place, rangesByValue, whyUnranged } from './placement.js'
+import type { CalibrationProgress } from './measure.js'
+import { type Excluded, placedIn } from './placement.js'
 import { type QuantizationReport, reportOf } from './report.js'
-import type { Judge } from './ranking.js'
-import { type KeepOptions, layersToKeep } from './sensitivity.js'
+import { type Judge, type KeepOptions, layersToKeep } from './sensitivity.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 
 /** Where {@link quantize} is. */
@@ -127,21 +126,15 @@ export async function quantize(
   calibration: Calibrator | Calibration,
   options?: QuantizeOptions,
 ): Promise<QuantizedModel> {
-  const given = readOptions(
-    options,
-    ['exclude', 'weights', 'keep', 'onProgress', 'signal', 'threads', 'onnxruntime'],
-    'quantize',
-  )
-  const { exclude, weights = 'int8', keep, onProgress, ...rest } = given
-  const signal = unaborted(given.signal)
-  const excluded = checkedExclude(exclude)
-  const form = checkedChoice(weights, 'weights', ['int8', 'float32'])
-  const wanted = keep === undefined ? undefined : checkedKeep(keep, calibration)
-  const tell = teller(checkedListener<NonNullable<QuantizeOptions['onProgress']>>(onProgress, 'onProgress'))
+  const given = checkedOptions(options, table, 'quantize')
+  const { exclude: excluded, weights: form, signal, threads, onnxruntime } = given
+  signal?.throwIfAborted()
+  const wanted = given.keep && keepFor(given.keep, calibration)
+  const tell = teller(given.onProgress)
   const loaded = await loadModel(model)
   const hash = await hashOfModel(loaded, signal)
   const prepared = await prepare(loaded, signal)
-  const cpu = rest as CalibrateOptions
+  const cpu = { threads, onnxruntime, signal }
   const ranges = await calibrationFor(prepared, hash, calibration, { ...cpu, onProgress: () => tell('calibrating') })
   const how = { excluded, form, signal }
   if (wanted === undefined) return quantized(prepared, ranges, how)
@@ -156,14 +149,34 @@ function teller(onProgress: QuantizeOptions['onProgress']): (stage: Quantization
   return (stage) => onProgress?.({ stage, batches: ++batches[stage] })
 }
 
-function checkedKeep(keep: unknown, calibration: unknown): Pick<Judge, 'cosine' | 'source'> {
-  const { cosine, maxBatches = 8 } = readOptions(keep, ['cosine', 'maxBatches'], 'keep')
+const excludeTable = {
+  names: option(listOf('an array of names and regular expressions', isNamePattern), []),
+  operators: option(listOf('an array of names of operators', isText), []),
+} satisfies OptionTable<NonNullable<QuantizeOptions['exclude']>>
+
+const keepTable = {
+  cosine: option((value) => value), // has no default
+  maxBatches: option(whole(1), 8),
+} satisfies OptionTable<KeepOptions>
+
+const table = {
+  ...calibrateTable,
+  onProgress: option(listener<NonNullable<QuantizeOptions['onProgress']>>()),
+  exclude: option(
+    (exclude) => checkedOptions(exclude, excludeTable, 'exclude', 'exclude.'),
+    checkedOptions(undefined, excludeTable, 'exclude'),
+  ),
+  weights: option(choice('int8', 'float32'), 'int8'),
+  keep: option((keep) => checkedOptions(keep, keepTable, 'keep', 'keep.')),
+} satisfies OptionTable<QuantizeOptions>
+
+function keepFor(
+  { cosine, maxBatches }: Checked<typeof keepTable>,
+  calibration: unknown,
+): Pick<Judge, 'cosine' | 'source'> {
   if (!(calibration instanceof Calibrator))
     throw expected('a Calibrator, whose data it is judged by,', 'calibration beside keep', calibration)
-  return {
-    cosine: checkedNumber(cosine, 'keep.cosine', 0, 1),
-    source: calibration.source(checkedWhole(maxBatches, 'keep.maxBatches', 1)),
-  }
+  return { cosine: checkedNumber(cosine, 'keep.cosine', 0, 1), source: calibration.source(maxBatches) }
 }
 
 /** @param hash Of the model as it was given, which a calibration is bound to; `model` has newer operators. */
@@ -182,23 +195,13 @@ async function calibrationFor(
   )
 }
 
-function checkedExclude(exclude: unknown): Excluded {
-  const { names = [], operators = [] } = readOptions(exclude, ['names', 'operators'], 'exclude')
-  return {
-    names: checkedList(names, 'exclude.names', 'an array of names and regular expressions', isNamePattern),
-    operators: checkedList(operators, 'exclude.operators', 'an array of names of operators', isText),
-  }
-}
-
 /**
  * The model in a version of the operators that has scales for each channel, its weights stored as they are used.
  * @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED
  */
 async function prepare(model: ModelProto, signal: AbortSignal | undefined): Promise<ModelProto> {
   const editor = new GraphEditor(model)
-  const pair = editor
-    .nodes()
-    .find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))
+  const pair = editor.nodes().find((node) => isOperator(node, 'QuantizeLinear', 'DequantizeLinear'))
   if (pair !== undefined)
     throw new TensorRTError(
       'ERR_TRT_PRECISION',
@@ -238,13 +241,11 @@ async function quantized(
   { excluded, form, signal }: How,
   kept: readonly string[] = [],
 ): Promise<QuantizedModel> {
-  const graph: Graph = { editor: new GraphEditor(model), types: inferTypes(model, { shapes: calibration.shapes }) }
-  const placement = place(graph, { ...excluded, kept }, (value) => whyUnranged(calibration, value, graph))
-  if (placement.decisions.every(({ reason }) => reason !== undefined))
-    throw nothingToQuantize(placement.decisions[0]?.reason)
-  const inserted = await insert(graph, placement, rangesByValue(calibration, placement.shared), form, signal)
-  const report = reportOf(placement, inserted, calibration, kept)
-  return new QuantizedModel(graph.editor.finish(), report, calibration)
+  const placed = placedIn(model, calibration, { ...excluded, kept })
+  if (placed.decisions.every(({ reason }) => reason !== undefined)) throw nothingToQuantize(placed.decisions[0]?.reason)
+  const inserted = await insert(placed, form, signal)
+  const report = reportOf(placed, inserted, calibration, kept)
+  return new QuantizedModel(placed.graph.editor.finish(), report, calibration)
 }
 
 function nothingToQuantize(reason: string | undefined): TensorRTError {

@@ -89,8 +89,8 @@ export function reportOf(
     name: nameOf(node),
     operator: node.opType,
     quantized: reason === undefined,
-    ...(reason !== undefined && { reason }),
-    ...(multiplyAdds !== undefined && { multiplyAdds }),
+    reason,
+    multiplyAdds,
   }))
   const all = sum(layers)
   const quantized = sum(layers.filter((layer) => layer.quantized))
@@ -121,7 +121,7 @@ function sum(layers: readonly { readonly multiplyAdds?: number | undefined }[]):
 
 function tensorOf(name: string, amax: number, range: TensorRange | undefined): QuantizedTensor {
   const saturated = range?.histogram && shareBeyond(range.histogram, amax)
-  return { ...range, name, amax, scale: Math.fround(amax / 127), ...(saturated !== undefined && { saturated }) }
+  return { ...range, name, amax, scale: Math.fround(amax / 127), saturated }
 }
 
 /** By whole bins: of the bin that the range ends in nothing counts. */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { onFile } from '../base/files.js'
 import { Engine } from '../engine.js'
 import type { CpuEngineOptions } from '../engine/cpu-options.js'
-import { type ModelProto, saveModel, writeModel } from '../onnx/index.js'
+import { copyModel, GraphEditor, inferTypes, type ModelProto, saveModel, writeModel } from '../onnx/index.js'
 import { bytesOfModel, mostBytes } from '../onnx/save.js'
-import { withRoundedHalves } from './half.js'
+import { isOperator } from './graph.js'
 
 /**
  * EliminateIdentity would undo {@link withRoundedHalves}. For Q/DQ as it stands in the graph: ClipQuantRewrite takes
@@ -56,9 +56,33 @@ export async function withSource<T>(
   const folder = await onFile('make a folder in', tmpdir(), () => mkdtemp(join(tmpdir(), 'node-tensorrt-model-')))
   try {
     const path = join(folder, 'model.onnx')
-    await saveModel(model, path, { externalData: true, ...(signal && { signal }) })
+    await saveModel(model, path, { externalData: true, signal })
     return await open(path)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * The model so that onnxruntime's CPU rounds each computed float16 value of its outer graph, as a GPU does; the same
+ * where there is none. It has next to no float16 kernels: it puts Casts around a node and takes away pairs of them
+ * between nodes, so that what lies between is float32 and never overflows. A node that has a kernel (Identity) is
+ * computed in float16 only where its neighbour is: hence two of them. `EliminateIdentity` has to be off.
+ */
+function withRoundedHalves(model: ModelProto): ModelProto {
+  const types = inferTypes(model)
+  const editor = new GraphEditor(copyModel(model))
+  const halves = editor
+    .nodes()
+    .filter((node) => !isOperator(node, 'Constant'))
+    .flatMap((node) => node.output)
+    .filter((value) => types.get(value)?.dtype === 'float16')
+  if (halves.length === 0) return model
+  for (const value of halves) {
+    const uses = [...editor.uses(value)]
+    if (uses.length === 0) continue
+    const rounded = editor.addNode('Identity', [editor.addNode('Identity', [value])])
+    for (const { node, input } of uses) editor.replaceInput(node, input, rounded)
+  }
+  return editor.finish()
 }

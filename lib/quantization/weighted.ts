@@ -1,6 +1,5 @@
 import { intAttribute, type NodeProto } from '../onnx/index.js'
-import { type Graph, isConstant, isOperator, sizeAt } from './graph.js'
-import { isAttention } from './attention.js'
+import { computedInputs, type Graph, isConstant, isOperator, isPassing, onlyReader, sizeAt } from './graph.js'
 
 /** A constant that is quantized for each of its channels, or as a whole. */
 export interface WeightSite {
@@ -10,7 +9,7 @@ export interface WeightSite {
 }
 
 /** What of a node with weights (or of a product of two computed matrices) is quantized; or why it is not. */
-export type Weighted =
+type Weighted =
   { readonly activations: readonly number[]; readonly weight?: WeightSite | undefined } | { readonly reason: string }
 
 const operators = ['Conv', 'ConvTranspose', 'Gemm', 'MatMul']
@@ -165,4 +164,38 @@ function shapeOf(graph: Graph, value: string): readonly number[] | undefined {
 
 function elements(graph: Graph, value: string): number | undefined {
   return shapeOf(graph, value)?.reduce((product, size) => product * size, 1)
+}
+
+/** Operators that lie between the scores of an attention and its Softmax: scaling, a mask, a change of type. */
+const between = ['Mul', 'Div', 'Add', 'Sub', 'Where', 'Cast', 'Clip']
+
+/** How far is looked. */
+const most = 6
+
+/** Whether a product of two computed matrices is one of the two of an attention: before its Softmax, or behind it. */
+function isAttention(graph: Graph, node: NodeProto): boolean {
+  return leadsToSoftmax(graph, node) || comesFromSoftmax(graph, node)
+}
+
+function leadsToSoftmax(graph: Graph, node: NodeProto): boolean {
+  let at: NodeProto | undefined = node
+  for (let step = 0; step < most; step++) {
+    at = onlyReader(graph, at.output[0] as string)
+    if (at === undefined) return false
+    if (isOperator(at, 'Softmax')) return true
+    if (!isOperator(at, ...between) && !isPassing(at)) return false
+  }
+  return false
+}
+
+function comesFromSoftmax(graph: Graph, node: NodeProto): boolean {
+  return computedInputs(graph, node).some((input) => {
+    let at = graph.editor.producer(node.input[input] as string)
+    for (let step = 0; step < most && at !== undefined; step++) {
+      if (isOperator(at, 'Softmax')) return true
+      if (!isPassing(at) && !isOperator(at, 'Cast', 'Where')) return false
+      at = graph.editor.producer(at.input[isOperator(at, 'Where') ? 2 : 0] as string)
+    }
+    return false
+  })
 }

@@ -7,7 +7,7 @@ import {
   type CheckedSteps,
   type PreprocessingSteps,
   preprocessingStepNames,
-} from '../onnx/processing/input.js'
+} from '../steps/input.js'
 import { centerCrop, type Frame, letterbox, padToSquare, type Size, stretch } from '../vision/index.js'
 
 /**

@@ -21,9 +21,8 @@ export function parseJson(
   dtypeOf: (tensor: string) => DType | undefined,
 ): Map<string, Tensor> {
   const value = valueOf(bytes, name)
-  if (isListed(value)) return listed(value, name, dtypeOf)
-  const entries: [string, unknown][] =
-    Array.isArray(value) || typeof value !== 'object' || value === null ? [['', value]] : Object.entries(value)
+  if (Array.isArray(value) && value.some(isObject)) return listed(value, name, dtypeOf)
+  const entries: [string, unknown][] = isObject(value) ? Object.entries(value) : [['', value]]
   return new Map(
     entries.map(([key, nested]) => [
       key,
@@ -57,9 +56,8 @@ interface Listed {
   readonly dtype?: unknown
 }
 
-function isListed(value: unknown): value is readonly unknown[] {
-  const isObject = (each: unknown): boolean => typeof each === 'object' && each !== null && !Array.isArray(each)
-  return Array.isArray(value) && value.length > 0 && value.some(isObject)
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function listed(
@@ -72,15 +70,11 @@ function listed(
     const tensor = checkedListed(each, `[${index}] of ${name}`)
     const where = `${JSON.stringify(tensor.name)} of ${name}`
     if (found.has(tensor.name)) throw damaged(name, `it has two tensors called ${JSON.stringify(tensor.name)}`)
-    const shape = checkedShape(
-      tensor.dimensions === '' ? [] : tensor.dimensions.split('x').map(Number),
-      `the dimensions of ${where}`,
-    )
-    if (elementCount(shape) !== tensor.values.length)
-      throw damaged(
-        where,
-        `expected ${elementCount(shape)} values for ${shapeText(shape)} but found ${tensor.values.length}`,
-      )
+    const sides = tensor.dimensions === '' ? [] : tensor.dimensions.split('x').map(Number)
+    const shape = checkedShape(sides, `the dimensions of ${where}`)
+    const count = elementCount(shape)
+    if (count !== tensor.values.length)
+      throw damaged(where, `expected ${count} values for ${shapeText(shape)} but found ${tensor.values.length}`)
     found.set(tensor.name, tensorOf(tensor.values, shape, dtypeOf(tensor.name) ?? ownType(tensor, where), where))
   }
   return found
@@ -121,22 +115,20 @@ function nestedTensor(value: unknown, dtype: DType, where: string): Tensor {
 }
 
 const specials: Readonly<Record<string, number>> = {
-  nan: NaN,
-  '-nan': NaN,
-  inf: Infinity,
-  '-inf': -Infinity,
-  infinity: Infinity,
-  '-infinity': -Infinity,
+  ...{ nan: NaN, inf: Infinity, infinity: Infinity },
+  ...{ '-nan': NaN, '-inf': -Infinity, '-infinity': -Infinity },
+}
+
+/** Whether two elements are in one byte. */
+function isPacked(dtype: DType): dtype is 'int4' | 'float4e2m1' {
+  return dtype === 'int4' || dtype === 'float4e2m1'
 }
 
 function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {
-  if (dtype === 'int4' || dtype === 'float4e2m1')
-    throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: JSON is not read as ${dtype}`)
+  const wrong = (why: string): TensorRTError => new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: ${why}`)
+  if (isPacked(dtype)) throw wrong(`JSON is not read as ${dtype}`)
   const refused = (index: number): TensorRTError =>
-    new TensorRTError(
-      'ERR_TRT_DTYPE',
-      `Cannot read ${where}: expected ${dtype} but found ${describe(values[index])} at ${index}`,
-    )
+    wrong(`expected ${dtype} but found ${describe(values[index])} at ${index}`)
   if (isOneOf(dtype, floatDTypes)) {
     const numbers = values.map((value, index) => {
       const number = typeof value === 'string' ? specials[value.toLowerCase()] : value
@@ -182,7 +174,7 @@ export function* jsonChunks(tensors: Iterable<readonly [string, Tensor]>): Gener
 }
 
 function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[] {
-  if (dtype === 'int4' || dtype === 'float4e2m1')
+  if (isPacked(dtype))
     throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
   if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
   if (data instanceof BigInt64Array || data instanceof BigUint64Array)

@@ -2,7 +2,7 @@ import { damaged } from './types.js'
 import { TensorRTError } from '../errors.js'
 
 /** The dictionary at the beginning of a `.npy`. */
-export interface NpyHeader {
+interface NpyHeader {
   readonly descr: string
   readonly fortranOrder: boolean
   readonly shape: readonly number[]

@@ -3,24 +3,14 @@ import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { type DType, type DTypeArrays, Tensor } from '../tensor.js'
 import { arrayOf, byteSize, checkedShape } from '../tensor/dtypes.js'
-import { inRowMajorOrder } from './fortran.js'
 import { headerBytes, parseHeader } from './npy-header.js'
 import { damaged } from './types.js'
 
 /** NumPy's codes of kind and size. */
 const dtypeOfCode: Readonly<Record<string, DType>> = {
-  b1: 'bool',
-  i1: 'int8',
-  i2: 'int16',
-  i4: 'int32',
-  i8: 'int64',
-  u1: 'uint8',
-  u2: 'uint16',
-  u4: 'uint32',
-  u8: 'uint64',
-  f2: 'float16',
-  f4: 'float32',
-  f8: 'float64',
+  ...{ b1: 'bool', i1: 'int8', i2: 'int16', i4: 'int32', i8: 'int64' },
+  ...{ u1: 'uint8', u2: 'uint16', u4: 'uint32', u8: 'uint64' },
+  ...{ f2: 'float16', f4: 'float32', f8: 'float64' },
 }
 
 const ownOrder = endianness() === 'LE' ? '<' : '>'
@@ -98,6 +88,22 @@ function swap({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: NodeJS.Type
   if (BYTES_PER_ELEMENT === 2) bytes.swap16()
   else if (BYTES_PER_ELEMENT === 4) bytes.swap32()
   else if (BYTES_PER_ELEMENT === 8) bytes.swap64()
+}
+
+/** Elements whose first dimension varies fastest, in the order in which the last one does, in memory of their own. */
+function inRowMajorOrder<D extends DType>(data: DTypeArrays[D], shape: readonly number[]): DTypeArrays[D] {
+  const given = data as Uint8Array
+  const ordered = new (given.constructor as Uint8ArrayConstructor)(given.length)
+  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((product, side) => product * side, 1))
+  const last = shape.length - 1
+  const place = shape.map(() => 0)
+  const [length = 0, step = 0] = [shape[last], strides[last]]
+  for (let row = 0; row < given.length; row += length) {
+    const from = place.reduce((sum, index, axis) => sum + index * strides[axis]!, 0)
+    for (let i = 0; i < length; i++) ordered[row + i] = given[from + i * step]!
+    for (let axis = last - 1; axis >= 0 && ++place[axis]! === shape[axis]!; axis--) place[axis] = 0
+  }
+  return ordered as DTypeArrays[D]
 }
 
 /** The pieces of a `.npy`. @throws TensorRTError ERR_TRT_DTYPE for an element type that NumPy has not */

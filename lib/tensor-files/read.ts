@@ -5,11 +5,11 @@ import { fitsDims, shapeText } from '../base/dims.js'
 import { onFile, openFile, pointed } from '../base/files.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
+import { allocated, readFully } from '../base/pieces.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { checkedSource } from '../base/source.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, checkedDType, checkedShape, type DType, Tensor } from '../tensor.js'
-import { wholeFile } from './bytes.js'
 import { parseJson } from './json.js'
 import { parseNpy } from './npy.js'
 import { checkedFormat, damaged, type TensorFormat, type TensorSpec } from './types.js'
@@ -73,10 +73,8 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
   const { tensors, name } = await readAll(source, given, () => spec)
   const [first, ...others] = tensors.values()
   if (first !== undefined && others.length === 0) return first
-  throw damaged(
-    name,
-    `expected one tensor but found ${tensors.size}${tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`}`,
-  )
+  const names = tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`
+  throw damaged(name, `expected one tensor but found ${tensors.size}${names}`)
 }
 
 /**
@@ -142,9 +140,10 @@ async function readAll(
   const format = checkedFormat(given.format, path)
   const name = path ?? `the bytes of a .${format}`
   const own = path === undefined ? '' : basename(path, extname(path))
+  const way = { format, name, own, specOf, signal }
   const read = await (typeof from === 'string'
-    ? onFile('read', from, () => fromFile(from, (file) => parsed(file, { format, name, own, specOf, signal })))
-    : parsed(from, { format, name, own, specOf, signal }))
+    ? onFile('read', from, () => fromFile(from, (file) => parsed(file, way)))
+    : parsed(from, way))
   const tensors = new Map(
     [...read].map(([key, tensor]) => [key, checkedTensor(tensor, specOf(key), `${JSON.stringify(key)} of ${name}`)]),
   )
@@ -153,15 +152,11 @@ async function readAll(
 }
 
 async function fromFile<T>(path: string, body: (file: FileHandle) => Promise<T>): Promise<T> {
-  const file = await openFile(path)
-  try {
-    const head = Buffer.alloc(64)
-    const { bytesRead } = await file.read(head, 0, head.length, 0)
-    if (isLfsPointer(head.subarray(0, bytesRead))) throw pointed(path)
-    return await body(file)
-  } finally {
-    await file.close()
-  }
+  await using file = await openFile(path)
+  const head = Buffer.alloc(64)
+  const { bytesRead } = await file.read(head, 0, head.length, 0)
+  if (isLfsPointer(head.subarray(0, bytesRead))) throw pointed(path)
+  return await body(file)
 }
 
 interface Way {
@@ -185,14 +180,23 @@ async function parsed(
   return new Map([...found].map(([key, tensor]) => [key === '' ? own : key, tensor]))
 }
 
+/** Some at a time, so that a signal is heard. */
+const pieceBytes = 2 ** 26
+
+async function wholeFile(file: FileHandle, name: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  const { size } = await file.stat()
+  const bytes = allocated(size, name)
+  const done = await readFully(file, bytes, 0, { piece: pieceBytes, signal })
+  if (done < size) throw damaged(name, 'it became shorter while it was read')
+  return bytes
+}
+
 function rawTensor(bytes: Uint8Array, { dtype, shape = [-1] }: Spec, name: string): Tensor {
   if (dtype === undefined) throw expected(`a data type for ${name}, whose bytes do not tell it,`, 'dtype', dtype)
   const open = shape.filter((side) => side === -1).length
   if (open > 1) throw expected('at most one dimension of any length for raw bytes', 'shape', shape)
-  const rest = byteSize(
-    dtype,
-    shape.map((side) => (side === -1 ? 1 : side)),
-  )
+  const closed = shape.map((side) => (side === -1 ? 1 : side))
+  const rest = byteSize(dtype, closed)
   const whole = shape.map((side) => (side === -1 ? (rest === 0 ? 0 : bytes.length / rest) : side))
   if (byteSize(dtype, whole) !== bytes.length || !whole.every(Number.isInteger))
     throw new TensorRTError(
@@ -204,17 +208,20 @@ function rawTensor(bytes: Uint8Array, { dtype, shape = [-1] }: Spec, name: strin
 }
 
 function checkedTensor(tensor: Tensor, { dtype = tensor.dtype, shape = tensor.shape }: Spec, where: string): Tensor {
-  if (tensor.dtype !== dtype)
-    throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${dtype} for ${where} but found ${tensor.dtype}`, {
-      details: { expected: dtype, found: tensor.dtype },
-    })
-  if (!fitsDims(tensor.shape, shape))
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected shape ${shapeText(shape)} for ${where} but found ${shapeText(tensor.shape)}`,
-      {
-        details: { expected: shape, found: tensor.shape },
-      },
-    )
+  if (tensor.dtype !== dtype) throw unlike('ERR_TRT_DTYPE', where, dtype, tensor.dtype)
+  if (!fitsDims(tensor.shape, shape)) throw unlike('ERR_TRT_SHAPE', where, shape, tensor.shape)
   return tensor
+}
+
+function unlike<T extends string | readonly number[]>(
+  code: 'ERR_TRT_DTYPE' | 'ERR_TRT_SHAPE',
+  where: string,
+  wanted: T,
+  found: T,
+): TensorRTError {
+  const [a, b] = [wanted, found].map((each) => (typeof each === 'string' ? each : shapeText(each)))
+  const what = code === 'ERR_TRT_SHAPE' ? `shape ${a}` : a
+  return new TensorRTError(code, `Expected ${what} for ${where} but found ${b}`, {
+    details: { expected: wanted, found },
+  })
 }

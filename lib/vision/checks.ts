@@ -4,7 +4,7 @@ import { expected, TensorRTError } from '../errors.js'
 import type { Box, Image, Point } from './types.js'
 
 export { checkedSize } from '../base/size.js'
-export { checkedColor, checkedPerChannel } from '../pixels/checks.js'
+export { checkedColor, checkedPerChannel } from '../steps/pixels/checks.js'
 
 export function checkedPoint(value: unknown, name: string): Point {
   const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []

@@ -2,7 +2,7 @@ import { checkedNumber, checkedWhole } from '../base/checks.js'
 import { checkedOptions, choice, option, type OptionTable, whole as wholeNumber } from '../base/option-table.js'
 import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedColor } from '../pixels/checks.js'
+import { checkedColor } from '../steps/pixels/checks.js'
 import {
   centreCropped,
   type Layout,
@@ -14,12 +14,12 @@ import {
   squared,
   stretched,
   whole,
-} from '../pixels/layout.js'
+} from '../steps/pixels/layout.js'
 import { checkedBox } from './checks.js'
 import { Frame } from './frame.js'
 import type { Box, Color, Size } from './types.js'
 
-export type { Position, Rounding } from '../pixels/layout.js'
+export type { Position, Rounding } from '../steps/pixels/layout.js'
 
 /** What all framing functions take. */
 export interface FrameOptions {

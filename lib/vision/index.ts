@@ -18,7 +18,7 @@ export {
   type Outline,
   type PolygonOptions,
 } from './draw.js'
-export type { Filter } from '../pixels/filters.js'
+export type { Filter } from '../steps/pixels/filters.js'
 export type { Affine } from './affine.js'
 export { clipBox, Frame, type MapOptions } from './frame.js'
 export {
@@ -47,7 +47,7 @@ export {
   type LevelAnchors,
   type RetinaFacePriorOptions,
   type SsdAnchorOptions,
-} from '../anchors/index.js'
+} from '../steps/anchors/index.js'
 export type { Abortable } from '../base/options.js'
 export type { Sides } from '../base/size.js'
 export {
@@ -77,7 +77,7 @@ export type { Mask } from './mask-data.js'
 export type { Alpha, PlacedMask } from './placed-mask.js'
 export { overlay, type OverlayOptions } from './overlay.js'
 export type { Copied, InPlace, Painter } from './painted.js'
-export type { Coordinates } from '../pixels/taps.js'
+export type { Coordinates } from '../steps/pixels/taps.js'
 export { toTensor, toTensorSync, type Framing, type IntoOptions, type ToTensorOptions } from './tensor.js'
-export type { PixelType, TensorOptions } from '../pixels/tensor-options.js'
+export type { PixelType, TensorOptions } from '../steps/pixels/tensor-options.js'
 export type { Box, Color, Detection, Image, PixelFormat, Point, RawImage, Size } from './types.js'

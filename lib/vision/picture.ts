@@ -10,7 +10,7 @@ import { readImage } from './image.js'
 import type { PictureSource } from './info.js'
 import { checkedPixels, checkPixelsThere, type Pixels } from './raw.js'
 import { resampled } from './resample.js'
-import { checkedNormalization } from '../pixels/tensor-options.js'
+import { checkedNormalization } from '../steps/pixels/tensor-options.js'
 import type { Image, RawImage } from './types.js'
 
 /** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */

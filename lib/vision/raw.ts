@@ -1,7 +1,7 @@
 import { isSharedArrayBuffer } from 'node:util/types'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
-import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../pixels/yuv.js'
+import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../steps/pixels/yuv.js'
 import { checkedBytes, checkedImage, checkedSize, checkStillThere } from './checks.js'
 import type { Image, PixelFormat, RawImage } from './types.js'
 

@@ -1,5 +1,5 @@
-import type { WholeTaps } from '../pixels/taps.js'
-import { wholeUnit } from '../pixels/whole.js'
+import type { WholeTaps } from '../steps/pixels/taps.js'
+import { wholeUnit } from '../steps/pixels/whole.js'
 import { planesOf, writeRow, type Writing } from './sample.js'
 
 interface Sampling extends Writing {

@@ -1,5 +1,5 @@
-import type { Taps } from '../pixels/taps.js'
-import { grayWeights } from '../pixels/whole.js'
+import type { Taps } from '../steps/pixels/taps.js'
+import { grayWeights } from '../steps/pixels/whole.js'
 import { type Affine, applied } from './affine.js'
 import type { Color, Size } from './types.js'
 

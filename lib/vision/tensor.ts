@@ -17,7 +17,7 @@ import {
   pixelTypes,
   tensorOptionNames,
   type TensorOptions,
-} from '../pixels/tensor-options.js'
+} from '../steps/pixels/tensor-options.js'
 import { pixelAddon } from './threads.js'
 import type { Image, RawImage, Size } from './types.js'
 

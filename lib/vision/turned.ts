@@ -4,7 +4,7 @@ import { expected } from '../errors.js'
 import { type Affine, boundsOf, inverse, similarity } from './affine.js'
 import { checkedBox, checkedPoint } from './checks.js'
 import { Frame } from './frame.js'
-import { whole } from '../pixels/layout.js'
+import { whole } from '../steps/pixels/layout.js'
 import { checkedFill, type FrameOptions } from './framing.js'
 import type { Box, Point, Size } from './types.js'
 

@@ -1,6 +1,6 @@
-import type { Box, Size } from '../pixels/types.js'
+import type { Box, Size } from '../steps/pixels/types.js'
 
-export type { Box, Color, Point, Size } from '../pixels/types.js'
+export type { Box, Color, Point, Size } from '../steps/pixels/types.js'
 
 /** A decoded picture: RGB, 8 bit, row-major, `data[(y * width + x) * 3 + channel]`. */
 export interface Image extends Size {

@@ -1,6 +1,6 @@
 // The published algorithms of NVIDIA's pytorch-quantization (calib/histogram.py), step by step and slow: what ours is
 // held against.
-import type { Histogram } from '../../lib/quantization/histogram.js'
+import type { Histogram } from '../../lib/quantization/thresholds.js'
 
 /** _compute_amax_entropy with num_bits 8, stride 1, start_bin 128. */
 export function entropyByNvidia({ width, counts }: Histogram): number {

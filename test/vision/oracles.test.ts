@@ -1,7 +1,7 @@
 // Resizes against what PIL, OpenCV and torchvision made of the same noise (oracles/resize.py), both ways: the addon's
 // and JavaScript's.
 import t from 'tap'
-import { yuvCoefficients, yuvMatrices, yuvRanges } from '../../lib/pixels/yuv.js'
+import { yuvCoefficients, yuvMatrices, yuvRanges } from '../../lib/steps/pixels/yuv.js'
 import {
   centerCrop,
   crop,

@@ -1,10 +1,8 @@
-import { attributeTypes } from '../attributes.js'
+import { type AttributeKind as Kind, attributeTypes } from '../attributes.js'
 import { isKnownOperator } from '../inference/rules.js'
 import type { AttributeProto, NodeProto } from '../onnx_pb.js'
 import { isOnnx, nodeText, shortened } from '../scope.js'
 import { notAGraph } from '../structure.js'
-
-type Kind = keyof typeof attributeTypes
 
 /**
  * The kind of an attribute by its name: nearly all have one kind in all of ONNX's operators and their versions (from

@@ -1,37 +1,11 @@
-import { type ElementType, elementTypeName } from '../element-type.js'
+import { bitsOf, type ElementType, elementTypeName } from '../element-type.js'
 import type { TensorProto } from '../onnx_pb.js'
 import { shortened } from '../scope.js'
 import { notAGraph } from '../structure.js'
-import { isExternal } from '../tensors.js'
+import { isExternal, listOf } from '../tensors.js'
 
-/**
- * The bits of an element in `raw_data`; of the types that are not here ONNX's schema does not say how they are stored.
- */
-const bits: Readonly<Partial<Record<ElementType, number>>> = {
-  float32: 32,
-  uint8: 8,
-  int8: 8,
-  uint16: 16,
-  int16: 16,
-  int32: 32,
-  int64: 64,
-  bool: 8,
-  float16: 16,
-  float64: 64,
-  uint32: 32,
-  uint64: 64,
-  complex64: 64,
-  complex128: 128,
-  bfloat16: 16,
-  float8e4m3: 8,
-  float8e4m3fnuz: 8,
-  float8e5m2: 8,
-  float8e5m2fnuz: 8,
-  uint4: 4,
-  int4: 4,
-  float4e2m1: 4,
-  float8e8m0: 8,
-}
+/** Of these types ONNX's schema does not say how they are stored. */
+const unspecified: readonly ElementType[] = ['float6e2m3', 'float6e3m2', 'uint2', 'int2']
 
 /** That a stored tensor has as many elements as its shape says. @throws TensorRTError ERR_TRT_ONNX_PARSE */
 export function checkTensor(tensor: TensorProto): void {
@@ -59,29 +33,14 @@ function storage(
   count: bigint,
 ): [stored: number | string | undefined, wanted: bigint] {
   if (dtype === 'string') return [tensor.stringData.length, count]
-  const width = bits[dtype]
-  if (width === undefined) return [undefined, 0n]
+  const width = bitsOf(dtype)
+  if (width === undefined || unspecified.includes(dtype)) return [undefined, 0n]
   const bytes = (count * BigInt(width) + 7n) / 8n
   if (isExternal(tensor)) return [externalLength(tensor), bytes]
   if (tensor.rawData.length > 0) return [tensor.rawData.length, bytes]
-  switch (dtype) {
-    case 'float32':
-      return [tensor.floatData.length, count]
-    case 'complex64':
-      return [tensor.floatData.length, count * 2n]
-    case 'float64':
-      return [tensor.doubleData.length, count]
-    case 'complex128':
-      return [tensor.doubleData.length, count * 2n]
-    case 'int64':
-      return [tensor.int64Data.length, count]
-    case 'uint32':
-    case 'uint64':
-      return [tensor.uint64Data.length, count]
-    default:
-      // Less than a byte each: as many as fit go into one.
-      return [tensor.int32Data.length, width < 8 ? bytes : count]
-  }
+  // A complex number is two; of less than a byte each as many as fit go into one.
+  const wanted = dtype.startsWith('complex') ? count * 2n : width < 8 ? bytes : count
+  return [listOf(tensor, dtype).length, wanted]
 }
 
 /** Where the length is not said, the tensor is the rest of its file. */

@@ -1,5 +1,5 @@
-import { checkedList, checkedWhole, isText } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { checkedList, isText } from '../../base/checks.js'
+import { checkedOptions, option, type OptionTable, whole } from '../../base/option-table.js'
 import type { InferenceOptions } from '../inference.js'
 import type { ModelProto } from '../onnx_pb.js'
 import { checkedFormat, drawn, type DrawingFormat } from './formats.js'
@@ -33,15 +33,9 @@ export interface DrawingOptions {
  * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT
  */
 export async function drawModel(model: ModelProto, options?: DrawingOptions): Promise<string> {
-  const given = readOptions(options, ['format', 'around', 'depth', 'limit', 'shapes'], 'drawModel')
-  const format = checkedFormat(given.format)
-  const { depth = 3, limit = format === 'svg' ? mostBoxes : Number.MAX_SAFE_INTEGER } = given
-  const selection = {
-    around: given.around === undefined ? undefined : checkedNames(given.around),
-    depth: checkedWhole(depth, 'depth', 0),
-    limit: checkedWhole(limit, 'limit', 1),
-  }
-  return drawn(modelGraph(model, selection, given.shapes as InferenceOptions['shapes']), format)
+  const { format, shapes, limit, ...near } = checkedOptions(options, table, 'drawModel')
+  const selection = { ...near, limit: limit ?? (format === 'svg' ? mostBoxes : Number.MAX_SAFE_INTEGER) }
+  return drawn(modelGraph(model, selection, shapes), format)
 }
 
 /** Nobody finds anything in more. */
@@ -50,3 +44,11 @@ const mostBoxes = 300
 function checkedNames(around: unknown): string[] {
   return checkedList(typeof around === 'string' ? [around] : around, 'around', 'names of nodes or values', isText)
 }
+
+const table = {
+  format: option(checkedFormat, 'svg'),
+  around: option(checkedNames),
+  depth: option(whole(0), 3),
+  limit: option(whole(1)),
+  shapes: option((value) => value as InferenceOptions['shapes']),
+} satisfies OptionTable<DrawingOptions>

@@ -1,10 +1,12 @@
+import { TensorRTError } from '../../errors.js'
+import { attributeTypes } from '../attributes.js'
 import { GraphEditor } from '../editor.js'
+import { elementTypeName } from '../element-type.js'
 import { type InferenceOptions, inferTypes, type ValueType } from '../inference.js'
-import type { ModelProto, NodeProto } from '../onnx_pb.js'
-import { outerReads } from '../scope.js'
-import { type Arrow, type Box, type DrawnGraph, shortText } from './graph.js'
-import { dimsText, isConstant, nodeBox, typeText } from './labels.js'
-import { chosen, type Selection } from './selection.js'
+import type { AttributeProto, ModelProto, NodeProto, TensorProto } from '../onnx_pb.js'
+import { isOnnx, outerReads, shortened } from '../scope.js'
+import { isExternal, tensorFromProto } from '../tensors.js'
+import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from './graph.js'
 
 /**
  * The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other.
@@ -53,7 +55,7 @@ class ModelDrawing {
 
   #arrow(from: string, to: string, value: string, isInner = false): void {
     const isKnown = to === 'after' && this.#arrows.some((arrow) => arrow.from === from && arrow.to === to)
-    if (!isKnown) this.#arrows.push({ from, to, label: typeText(this.#types.get(value)), ...(isInner && { isInner }) })
+    if (!isKnown) this.#arrows.push({ from, to, label: typeText(this.#types.get(value)), isInner })
   }
 
   /**
@@ -88,4 +90,152 @@ class ModelDrawing {
 function readsOf(node: NodeProto): { value: string; isInner: boolean }[] {
   const direct = node.input.filter((value) => value !== '').map((value) => ({ value, isInner: false }))
   return [...direct, ...[...outerReads(node)].map((value) => ({ value, isInner: true }))]
+}
+
+/** Which part of a graph is drawn. */
+interface Selection {
+  /** Names of nodes, or of values that they give. */
+  readonly around: readonly string[] | undefined
+  /** How many steps from them. */
+  readonly depth: number
+  /** The most nodes. */
+  readonly limit: number
+}
+
+/**
+ * The nodes to draw, in the order in which they can run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that
+ * the graph has not
+ */
+function chosen(
+  nodes: readonly NodeProto[],
+  editor: GraphEditor,
+  { around, depth, limit }: Selection,
+): readonly NodeProto[] {
+  if (around === undefined) return nodes.slice(0, limit)
+  const found = new Set(around.flatMap((name) => named(name, nodes, editor)))
+  let last: readonly NodeProto[] = [...found]
+  for (let step = 0; step < depth && last.length > 0; step++) {
+    last = last.flatMap((node) => neighbours(node, editor)).filter((node) => !found.has(node) && found.add(node))
+  }
+  return nodes.filter((node) => found.has(node)).slice(0, limit)
+}
+
+function named(name: string, nodes: readonly NodeProto[], editor: GraphEditor): NodeProto[] {
+  const byName = nodes.filter((node) => node.name === name)
+  if (byName.length > 0) return byName
+  const producer = editor.producer(name)
+  const found = producer === undefined ? editor.uses(name).map(({ node }) => node) : [producer]
+  if (found.length > 0) return found
+  throw new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Expected the name of a node or value of the graph for around but received ${shortened(name)}`,
+  )
+}
+
+/** What a node reads from, and what reads from it. */
+function neighbours(node: NodeProto, editor: GraphEditor): NodeProto[] {
+  const before = [...node.input, ...outerReads(node)].flatMap((value) => editor.producer(value) ?? [])
+  return [...before, ...node.output.flatMap((value) => editor.uses(value).map((use) => use.node))]
+}
+
+const isConstant = (node: NodeProto): boolean => node.opType === 'Constant' && isOnnx(node)
+
+/** A stored value in a line: what it is, or the number itself where it is one. */
+function constantOf(editor: GraphEditor, value: string): string | undefined {
+  const stored = editor.initializer(value)
+  if (stored !== undefined) return tensorText(stored)
+  const producer = editor.producer(value)
+  return producer !== undefined && isConstant(producer) ? producer.attribute.map(attributeValue).join(' ') : undefined
+}
+
+function tensorText(tensor: TensorProto): string {
+  const dtype = elementTypeName(tensor.dataType)
+  const shape = tensor.dims.map(Number)
+  const count = shape.reduce((all, dim) => all * dim, 1)
+  const isReadable =
+    count === 1 && !isExternal(tensor) && ['float32', 'int64', 'int32', 'int8', 'uint8', 'float64'].includes(dtype)
+  return isReadable ? numberText(Number(tensorFromProto(tensor).data[0])) : `${dtype} ${dimsText(shape)}`
+}
+
+function nodeBox(node: NodeProto, id: string, editor: GraphEditor): Box {
+  const title = isOnnx(node) ? node.opType : `${node.domain}.${node.opType}`
+  const attributes = node.attribute.map((attribute) => `${attribute.name}=${attributeValue(attribute)}`)
+  const constants = node.input.flatMap((value) => {
+    const words = value === '' ? undefined : constantOf(editor, value)
+    return words === undefined ? [] : [{ value, words }]
+  })
+  const lines = constants.map(({ value, words }) => `${shortText(value, 24)}: ${shortText(words, 32)}`)
+  const all = [...attributes, ...constants.map(({ value, words }) => `${value}: ${words}`)]
+  return {
+    id,
+    kind: kindOf(node),
+    title: shortText(title),
+    lines: [...(node.name === '' ? [] : [shortText(node.name)]), ...inLines(attributes), ...lines],
+    hint: [`${title} ${node.name}`.trim(), ...all, `gives ${node.output.join(', ')}`].join('\n'),
+  }
+}
+
+/** So many lines of attributes are in a box; all are in its hint. */
+const attributeLines = 3
+
+function inLines(words: readonly string[]): string[] {
+  const lines: string[] = []
+  for (const word of words.map((each) => shortText(each, 40))) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)!}, ${word}`
+    if (lines.length > 0 && longer.length <= 42) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.length > attributeLines ? [...lines.slice(0, attributeLines), '…'] : lines
+}
+
+const utf8 = new TextDecoder()
+
+function attributeValue({ type, f, i, s, t, g, floats, ints, strings, graphs, tensors }: AttributeProto): string {
+  const texts: Readonly<Record<number, () => string>> = {
+    [attributeTypes.FLOAT]: () => numberText(f),
+    [attributeTypes.INT]: () => String(i),
+    [attributeTypes.STRING]: () => utf8.decode(s),
+    [attributeTypes.TENSOR]: () => (t === undefined ? '?' : tensorText(t)),
+    [attributeTypes.GRAPH]: () => `graph of ${g?.node.length ?? 0} nodes`,
+    [attributeTypes.FLOATS]: () => `[${floats.map(numberText).join(' ')}]`,
+    [attributeTypes.INTS]: () => `[${ints.join(' ')}]`,
+    [attributeTypes.STRINGS]: () => `[${strings.map((each) => utf8.decode(each)).join(' ')}]`,
+  }
+  return texts[type]?.() ?? `${graphs.length + tensors.length} values`
+}
+
+/** A float32 has seven digits. */
+const numberText = (value: number): string => String(Number(value.toPrecision(7)))
+
+const dimsText = (shape: readonly (number | string | undefined)[]): string =>
+  shape.length === 0 ? 'scalar' : shape.map((dim) => dim ?? '?').join('×')
+
+/** float32 is what most are, and goes without saying. */
+function typeText({ dtype, shape }: ValueType = { dtype: undefined, shape: undefined }): string {
+  const type = dtype === undefined || dtype === 'float32' ? '' : `${dtype} `
+  return shortText(`${type}${shape === undefined ? '' : dimsText(shape)}`.trim(), 40)
+}
+
+const operators: Readonly<Partial<Record<BoxKind, string>>> = {
+  compute:
+    'Conv ConvTranspose ConvInteger QLinearConv DeformConv Gemm MatMul MatMulInteger QLinearMatMul Einsum Attention LSTM GRU RNN',
+  activation:
+    'Relu LeakyRelu PRelu Elu Selu Celu Gelu Sigmoid HardSigmoid HardSwish Mish Swish Tanh Softmax LogSoftmax Softplus Softsign ThresholdedRelu Clip Erf',
+  normalization:
+    'BatchNormalization InstanceNormalization LayerNormalization GroupNormalization RMSNormalization LpNormalization LRN',
+  pooling: 'MaxPool AveragePool GlobalAveragePool GlobalMaxPool LpPool GlobalLpPool MaxUnpool',
+  quantize: 'QuantizeLinear DequantizeLinear DynamicQuantizeLinear',
+  shape:
+    'Reshape Transpose Flatten Squeeze Unsqueeze Concat Split Slice Gather GatherND GatherElements Expand Tile Pad Shape Size Cast Identity ' +
+    'DepthToSpace SpaceToDepth ConstantOfShape Range Resize Upsample',
+}
+
+const kinds = new Map(
+  Object.entries(operators).flatMap(([kind, names]) =>
+    names.split(' ').map((name) => [name, kind as BoxKind] as const),
+  ),
+)
+
+function kindOf(node: NodeProto): BoxKind {
+  return (isOnnx(node) ? kinds.get(node.opType) : undefined) ?? 'other'
 }

@@ -67,26 +67,19 @@ function broadcastShape(node: InferredNode): readonly Dim[] | undefined {
   return broadcast(node.inputs.map(({ shape }) => shape))
 }
 
-function broadcasting(operation?: Operation): Rule {
+/** @param to the type of what is given, where that is not the inputs' */
+function broadcasting(operation?: Operation, to?: ElementType): Rule {
   return (node) => {
     if (node.inputs.length === 0) return []
     const shape = broadcastShape(node)
-    const dtype = node.inputs.find((input) => input.dtype !== undefined)?.dtype
+    const dtype = to ?? node.inputs.find((input) => input.dtype !== undefined)?.dtype
     const value =
       operation && shape && shape.length < 2 ? folded(node.inputs, dtype, product(shape), operation) : undefined
     return [{ dtype, shape, value }]
   }
 }
 
-function comparing(operation?: Operation): Rule {
-  return (node) => {
-    if (node.inputs.length === 0) return []
-    const shape = broadcastShape(node)
-    const value =
-      operation && shape && shape.length < 2 ? folded(node.inputs, 'bool', product(shape), operation) : undefined
-    return [{ dtype: 'bool', shape, value }]
-  }
-}
+const comparing = (operation?: Operation): Rule => broadcasting(operation, 'bool')
 
 const power: Rule = (node) => [{ dtype: node.input(0).dtype, shape: broadcastShape(node) }]
 

@@ -1,7 +1,7 @@
-import { attributeTypes } from '../attributes.js'
-import { elementTypeName, type ElementType } from '../element-type.js'
-import type { AttributeProto, NodeProto, TensorProto } from '../onnx_pb.js'
-import { type Dim, type Known, nothing } from './known.js'
+import { type AttributeKind, attributeTypes } from '../attributes.js'
+import { AttributeReader } from '../node-attributes.js'
+import type { AttributeProto, NodeProto } from '../onnx_pb.js'
+import { axisOf, type Dim, type Known, nothing } from './known.js'
 
 /** Thrown by a rule that lacks something: nothing is known of what the node gives then. */
 export class NotKnown extends Error {}
@@ -17,14 +17,13 @@ export function needed<T>(value: T | undefined): T {
 /** What a rule gives: of each output of a node what is known. */
 export type Rule = (node: InferredNode) => readonly (Known | undefined)[]
 
-/** A node with what is known of its inputs. */
-export class InferredNode {
-  readonly proto: NodeProto
+/** A node with what is known of its inputs. Attributes that have another type than they should are not known. */
+export class InferredNode extends AttributeReader {
   readonly opset: number
   readonly #inputs: readonly (Known | undefined)[]
 
   constructor(proto: NodeProto, opset: number, inputs: readonly (Known | undefined)[]) {
-    this.proto = proto
+    super(proto)
     this.opset = opset
     this.#inputs = inputs
   }
@@ -54,39 +53,9 @@ export class InferredNode {
     return value?.every((element) => typeof element === 'number') === true ? value : undefined
   }
 
-  /** @throws NotKnown where it has another type than it should */
-  int(name: string): number | undefined
-  int(name: string, otherwise: number): number
-  int(name: string, otherwise?: number): number | undefined {
-    const attribute = this.#attribute(name, attributeTypes.INT)
-    return attribute === undefined ? otherwise : Number(attribute.i)
-  }
-
-  ints(name: string): readonly number[] | undefined {
-    return this.#attribute(name, attributeTypes.INTS)?.ints.map(Number)
-  }
-
-  float(name: string): number | undefined {
-    return this.#attribute(name, attributeTypes.FLOAT)?.f
-  }
-
-  floats(name: string): readonly number[] | undefined {
-    return this.#attribute(name, attributeTypes.FLOATS)?.floats
-  }
-
-  text(name: string, otherwise: string): string {
-    const attribute = this.#attribute(name, attributeTypes.STRING)
-    return attribute === undefined ? otherwise : Buffer.from(attribute.s).toString()
-  }
-
-  tensor(name: string): TensorProto | undefined {
-    return this.#attribute(name, attributeTypes.TENSOR)?.t
-  }
-
-  /** An attribute that is the number of an element type. */
-  elementType(name: string): ElementType | undefined {
-    const dtype = elementTypeName(this.int(name, 0))
-    return dtype === 'undefined' ? undefined : dtype
+  /** The attribute `axis` of something of so many dimensions. @throws NotKnown where there is no such axis */
+  axis(otherwise: number, rank: number): number {
+    return needed(axisOf(this.int('axis', otherwise), rank))
   }
 
   /**
@@ -99,11 +68,24 @@ export class InferredNode {
     return this.has(input) ? needed(this.numbers(input)) : null
   }
 
-  #attribute(name: string, type: number): AttributeProto | undefined {
-    const attribute = this.proto.attribute.find((one) => one.name === name)
+  protected override attribute(name: string, kind: AttributeKind): AttributeProto | undefined {
+    const found = this.proto.attribute.find((one) => one.name === name)
     // A reference to the attribute of a function is no value; files of IR version 1 do not say the type.
-    if (attribute !== undefined && (attribute.refAttrName !== '' || (attribute.type !== type && attribute.type !== 0)))
-      throw notKnown
-    return attribute
+    if (found === undefined || (found.refAttrName === '' && [attributeTypes[kind], 0].includes(found.type)))
+      return found
+    throw notKnown
+  }
+}
+
+/** Axes that may count from the end. @throws NotKnown where there is no such axis */
+export function axesOf(axes: readonly number[], rank: number): number[] {
+  return axes.map((axis) => needed(axisOf(axis, rank)))
+}
+
+/** Gives elements of the type of the first input, in a shape that follows from its shape. */
+export function reshaped(shapeOf: (shape: readonly Dim[], node: InferredNode) => readonly Dim[] | undefined): Rule {
+  return (node) => {
+    const { dtype, shape } = node.input(0)
+    return [{ dtype, shape: shape && shapeOf(shape, node) }]
   }
 }

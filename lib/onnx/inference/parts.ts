@@ -1,5 +1,5 @@
 import { axisOf, type Dim, either, product } from './known.js'
-import { needed, type Rule } from './node.js'
+import { axesOf, needed, reshaped, type Rule } from './node.js'
 
 const concat: Rule = (node) => {
   const { inputs } = node
@@ -31,7 +31,7 @@ const split: Rule = (node) => {
   const { dtype, shape, value } = node.input(0)
   const outputs = node.proto.output.length
   if (shape === undefined) return Array.from({ length: outputs }, () => ({ dtype, shape }))
-  const axis = needed(axisOf(node.int('axis', 0), shape.length))
+  const axis = node.axis(0, shape.length)
   const sizes = node.list('split', 1) ?? evenly(shape[axis], outputs)
   let at = 0
   return Array.from({ length: outputs }, (_, i) => {
@@ -76,17 +76,15 @@ const slice: Rule = (node) => {
 
 const numeric = (dim: Dim): number | undefined => (Number.isInteger(dim) ? (dim as number) : undefined)
 
-/** Where a cut begins and ends in a dimension of that size: the end is not taken any more. */
-function bounds(size: number, { start, end, step }: Cut): { first: number; last: number; step: number } | undefined {
+/** Where a cut begins in a dimension of that size, and how much it takes; its end is not taken any more. */
+function bounds(size: number, { start, end, step }: Cut): { first: number; length: number; step: number } | undefined {
   if (start === undefined || end === undefined || step === undefined || step === 0) return undefined
   const clamped = (at: number, least: number, most: number): number =>
     Math.min(Math.max(at < 0 ? at + size : at, least), most)
   const isBack = step < 0
-  return {
-    first: clamped(start, 0, isBack ? size - 1 : size),
-    last: clamped(end, isBack ? -1 : 0, isBack ? size - 1 : size),
-    step,
-  }
+  const first = clamped(start, 0, isBack ? size - 1 : size)
+  const last = clamped(end, isBack ? -1 : 0, isBack ? size - 1 : size)
+  return { first, length: Math.max(Math.ceil((last - first) / step), 0), step }
 }
 
 function cutDim(dim: Dim, cut: Cut | undefined): Dim {
@@ -95,63 +93,44 @@ function cutDim(dim: Dim, cut: Cut | undefined): Dim {
     const isWhole = cut.start === 0 && cut.step === 1 && cut.end !== undefined && cut.end >= 2 ** 31 - 1
     return isWhole ? dim : undefined
   }
-  const range = bounds(dim, cut)
-  return range && Math.max(Math.ceil((range.last - range.first) / range.step), 0)
+  return bounds(dim, cut)?.length
 }
 
 function cutValue(value: readonly Dim[] | undefined, cut: Cut | undefined): readonly Dim[] | undefined {
   if (value === undefined || cut === undefined) return value
   const range = bounds(value.length, cut)
-  if (range === undefined) return undefined
-  const length = Math.max(Math.ceil((range.last - range.first) / range.step), 0)
-  return Array.from({ length }, (_, i) => value[range.first + i * range.step])
+  return range && Array.from({ length: range.length }, (_, i) => value[range.first + i * range.step])
 }
 
 const gather: Rule = (node) => {
-  const [data, indices] = [node.input(0), node.input(1)]
-  if (data.shape === undefined || indices.shape === undefined) return [{ dtype: data.dtype, shape: undefined }]
-  const axis = needed(axisOf(node.int('axis', 0), data.shape.length))
-  const { shape, value } = data
-  const picked = shape.length === 1 ? indices.value?.map((index) => picked1(value, index)) : undefined
-  return [
-    {
-      dtype: data.dtype,
-      shape: [...shape.slice(0, axis), ...indices.shape, ...shape.slice(axis + 1)],
-      value: value && picked,
-    },
-  ]
+  const [{ dtype, shape, value }, indices] = [node.input(0), node.input(1)]
+  if (shape === undefined || indices.shape === undefined) return [{ dtype, shape: undefined }]
+  const axis = node.axis(0, shape.length)
+  const picked =
+    shape.length === 1
+      ? indices.value?.map((index) => (typeof index === 'number' ? value?.at(index) : undefined))
+      : undefined
+  const dims = [...shape.slice(0, axis), ...indices.shape, ...shape.slice(axis + 1)]
+  return [{ dtype, shape: dims, value: value && picked }]
 }
-
-const picked1 = (value: readonly Dim[] | undefined, index: Dim): Dim =>
-  typeof index === 'number' ? value?.at(index) : undefined
 
 const gatherElements: Rule = (node) => [{ dtype: node.input(0).dtype, shape: node.input(1).shape }]
 
-const gatherND: Rule = (node) => {
-  const [data, indices] = [node.shape(0), node.shape(1)]
+const gatherND = reshaped((data, node) => {
+  const indices = node.shape(1)
   const last = indices.at(-1)
   const from = node.int('batch_dims', 0) + needed(typeof last === 'number' ? last : undefined)
-  return [
-    {
-      dtype: node.input(0).dtype,
-      shape: from <= data.length ? [...indices.slice(0, -1), ...data.slice(from)] : undefined,
-    },
-  ]
-}
+  return from <= data.length ? [...indices.slice(0, -1), ...data.slice(from)] : undefined
+})
 
-const tile: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
+const tile = reshaped((shape, node) => {
   const repeats = node.input(1).value
-  return [{ dtype, shape: shape?.map((dim, i) => (repeats === undefined ? undefined : product([dim, repeats[i]]))) }]
-}
+  return shape.map((dim, i) => (repeats === undefined ? undefined : product([dim, repeats[i]])))
+})
 
-const pad: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
-  if (shape === undefined) return [{ dtype, shape }]
+const pad = reshaped((shape, node) => {
   const pads = node.ints('pads') ?? node.ints('paddings') ?? node.input(1).value
-  const axes = node.has(3)
-    ? needed(node.numbers(3)).map((axis) => needed(axisOf(axis, shape.length)))
-    : shape.map((_, axis) => axis)
+  const axes = node.has(3) ? axesOf(needed(node.numbers(3)), shape.length) : shape.map((_, axis) => axis)
   const dims = [...shape]
   axes.forEach((axis, i) => {
     const [before, after] = [pads?.[i], pads?.[i + axes.length]]
@@ -160,60 +139,44 @@ const pad: Rule = (node) => {
     const isKnown = typeof dim === 'number' && typeof before === 'number' && typeof after === 'number'
     dims[axis] = isKnown ? dim + before + after : undefined
   })
-  return [{ dtype, shape: dims }]
-}
+  return dims
+})
 
 /** Without `axes` all are reduced, or none. */
-const reduce: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
-  if (shape === undefined) return [{ dtype, shape }]
+const reduce = reshaped((shape, node) => {
   const isKept = node.int('keepdims', 1) !== 0
   if (node.ints('axes') === undefined && node.has(1) && node.numbers(1) === undefined)
-    return [{ dtype, shape: isKept ? shape.map(() => undefined) : undefined }]
+    return isKept ? shape.map(() => undefined) : undefined
   const given = node.list('axes', 1) ?? []
-  if (given.length === 0 && node.int('noop_with_empty_axes', 0) !== 0) return [{ dtype, shape }]
-  const axes =
-    given.length === 0 ? shape.map((_, axis) => axis) : given.map((axis) => needed(axisOf(axis, shape.length)))
-  return [{ dtype, shape: without(shape, axes, isKept) }]
-}
+  if (given.length > 0) return without(shape, axesOf(given, shape.length), isKept)
+  return node.int('noop_with_empty_axes', 0) !== 0 ? shape : without(shape, [...shape.keys()], isKept)
+})
 
 function without(shape: readonly Dim[], axes: readonly number[], isKept: boolean): Dim[] {
-  const reduced = new Set(axes)
-  return isKept
-    ? shape.map((dim, axis) => (reduced.has(axis) ? 1 : dim))
-    : shape.filter((_, axis) => !reduced.has(axis))
+  const dims = shape.map((dim, axis) => (axes.includes(axis) ? 1 : dim))
+  return isKept ? dims : dims.filter((_, axis) => !axes.includes(axis))
 }
 
 const argument: Rule = (node) => {
   const { shape } = node.input(0)
-  const axis = shape && needed(axisOf(node.int('axis', 0), shape.length))
-  return [
-    {
-      dtype: 'int64',
-      shape: axis === undefined ? undefined : shape && without(shape, [axis], node.int('keepdims', 1) !== 0),
-    },
-  ]
+  const dims = shape && without(shape, [node.axis(0, shape.length)], node.int('keepdims', 1) !== 0)
+  return [{ dtype: 'int64', shape: dims }]
 }
 
 const topK: Rule = (node) => {
   const { dtype, shape } = node.input(0)
-  const axis = shape && needed(axisOf(node.int('axis', -1), shape.length))
-  const k = node.int('k') ?? node.input(1).value?.[0]
-  const dims = axis === undefined ? undefined : shape?.with(axis, k)
+  const dims = shape?.with(node.axis(-1, shape.length), node.int('k') ?? node.input(1).value?.[0])
   return [
     { dtype, shape: dims },
     { dtype: 'int64', shape: dims },
   ]
 }
 
-const reductions = ['L1', 'L2', 'LogSum', 'LogSumExp', 'Max', 'Mean', 'Min', 'Prod', 'Sum', 'SumSquare'].map((name) => [
-  `Reduce${name}`,
-  reduce,
-])
+const reductions = ['L1', 'L2', 'LogSum', 'LogSumExp', 'Max', 'Mean', 'Min', 'Prod', 'Sum', 'SumSquare']
 
 /** What takes parts of values, and puts them together. */
 export const parts: Readonly<Record<string, Rule>> = {
-  ...(Object.fromEntries(reductions) as Record<string, Rule>),
+  ...Object.fromEntries(reductions.map((name) => [`Reduce${name}`, reduce])),
   Concat: concat,
   Split: split,
   Slice: slice,

@@ -1,24 +1,22 @@
-import { axisOf, type Dim, type Known } from './known.js'
-import { type InferredNode, needed, type Rule } from './node.js'
+import type { Dim, Known } from './known.js'
+import { axesOf, type InferredNode, reshaped, type Rule } from './node.js'
 
-const upsample: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
+const upsample = reshaped((shape, node) => {
   const scales = node.floats('scales') ?? node.numbers(1)
-  return [{ dtype, shape: shape?.map((dim, axis) => scaled(dim, scales?.[axis])) }]
-}
+  return shape.map((dim, axis) => scaled(dim, scales?.[axis]))
+})
 
-const resize: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
-  if (shape === undefined || node.opset < 11) return upsample(node)
-  const axes = node.ints('axes')?.map((axis) => needed(axisOf(axis, shape.length))) ?? shape.map((_, axis) => axis)
+const resize: Rule = (node) => (node.opset < 11 ? upsample(node) : resizeWithRoi(node))
+
+const resizeWithRoi = reshaped((shape, node) => {
+  const given = node.ints('axes')
+  const axes = given === undefined ? [...shape.keys()] : axesOf(given, shape.length)
   const sizes = node.has(3) && node.input(3).shape?.[0] !== 0 ? node.input(3) : undefined
-  if (sizes !== undefined) return [{ dtype, shape: resizedTo(node, shape, axes, sizes) }]
+  if (sizes !== undefined) return resizedTo(node, shape, axes, sizes)
   const isCrop = node.text('coordinate_transformation_mode', 'half_pixel') === 'tf_crop_and_resize'
   const scales = isCrop ? undefined : node.numbers(2)
-  return [
-    { dtype, shape: shape.map((dim, axis) => (axes.includes(axis) ? scaled(dim, scales?.[axes.indexOf(axis)]) : dim)) },
-  ]
-}
+  return shape.map((dim, axis) => (axes.includes(axis) ? scaled(dim, scales?.[axes.indexOf(axis)]) : dim))
+})
 
 function resizedTo(node: InferredNode, shape: readonly Dim[], axes: readonly number[], { value }: Known): Dim[] {
   const policy = node.text('keep_aspect_ratio_policy', 'stretch')

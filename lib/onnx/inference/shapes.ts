@@ -1,6 +1,6 @@
 import { readNumbers, typeOf } from './stored.js'
-import { axisOf, broadcast, type Dim, type Known, mostElements, product, size } from './known.js'
-import { type InferredNode, needed, type Rule } from './node.js'
+import { broadcast, type Dim, type Known, mostElements, product, size } from './known.js'
+import { axesOf, needed, reshaped, type Rule } from './node.js'
 
 const shapeOf: Rule = (node) => {
   const { shape } = node.input(0)
@@ -93,9 +93,8 @@ function rest(shape: readonly Dim[] | undefined, dims: readonly Dim[]): Dim {
 
 const flatten: Rule = (node) => {
   const { dtype, shape } = node.input(0)
-  if (shape === undefined) return [{ dtype, shape: [undefined, undefined] }]
   const axis = node.int('axis', 1)
-  if (Math.abs(axis) > shape.length) return [{ dtype, shape: [undefined, undefined] }]
+  if (shape === undefined || Math.abs(axis) > shape.length) return [{ dtype, shape: [undefined, undefined] }]
   const at = axis < 0 ? axis + shape.length : axis
   return [{ dtype, shape: [product(shape.slice(0, at)), product(shape.slice(at))] }]
 }
@@ -107,34 +106,37 @@ const transpose: Rule = (node) => {
   return [{ dtype, shape: order?.map((axis) => shape?.[axis]) }]
 }
 
-const squeeze: Rule = (node) => {
-  const { dtype, shape, value } = node.input(0)
-  if (shape === undefined) return [{ dtype, shape }]
-  const axes = node.list('axes', 1)?.map((axis) => needed(axisOf(axis, shape.length)))
-  // Without axes all that are 1 go: that is to be known of each.
-  if (axes === undefined) shape.forEach((dim) => needed(typeof dim === 'number' ? dim : undefined))
-  return [{ dtype, shape: shape.filter((dim, axis) => (axes ? !axes.includes(axis) : dim !== 1)), value }]
+/** Gives the same elements in another shape: values that shapes are computed from stay. */
+function relabelled(shapeOf: Parameters<typeof reshaped>[0]): Rule {
+  const rule = reshaped(shapeOf)
+  return (node) => rule(node).map((known) => known && { ...known, value: node.input(0).value })
 }
 
-const unsqueeze: Rule = (node) => {
-  const { dtype, shape, value } = node.input(0)
-  if (shape === undefined) return [{ dtype, shape }]
+const squeeze = relabelled((shape, node) => {
+  const given = node.list('axes', 1)
+  const axes = given && axesOf(given, shape.length)
+  // Without axes all that are 1 go: that is to be known of each.
+  if (axes === null) shape.forEach((dim) => needed(typeof dim === 'number' ? dim : undefined))
+  return shape.filter((dim, axis) => (axes ? !axes.includes(axis) : dim !== 1))
+})
+
+const unsqueeze = relabelled((shape, node) => {
   const given = needed(node.list('axes', 1) ?? undefined)
   const rank = shape.length + given.length
-  if (rank > mostElements) return [{ dtype, shape: undefined }]
-  const axes = new Set(given.map((axis) => needed(axisOf(axis, rank))))
+  if (rank > mostElements) return undefined
+  const axes = axesOf(given, rank)
   let next = 0
-  return [{ dtype, shape: Array.from({ length: rank }, (_, axis) => (axes.has(axis) ? 1 : shape[next++])), value }]
-}
+  return Array.from({ length: rank }, (_, axis) => (axes.includes(axis) ? 1 : shape[next++]))
+})
 
 const oneHot: Rule = (node) => {
   const shape = node.shape(0)
-  const axis = needed(axisOf(node.int('axis', -1), shape.length + 1))
+  const axis = node.axis(-1, shape.length + 1)
   const depth = node.input(1).value?.[0]
   return [{ dtype: node.input(2).dtype, shape: [...shape.slice(0, axis), depth, ...shape.slice(axis)] }]
 }
 
-function nonZero(node: InferredNode): readonly Known[] {
+const nonZero: Rule = (node) => {
   const rank = node.input(0).shape?.length
   // Of a scalar ONNX and onnxruntime say different things.
   return [{ dtype: 'int64', shape: [rank === 0 ? undefined : rank, undefined] }]

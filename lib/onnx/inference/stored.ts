@@ -1,6 +1,6 @@
 import { elementCount, isDType } from '../../tensor.js'
 import { elementTypeName } from '../element-type.js'
-import type { TensorProto, TypeProto, ValueInfoProto } from '../onnx_pb.js'
+import type { TensorProto, ValueInfoProto } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 import { bounded, type Dim, type Known, mostElements, nothing } from './known.js'
 
@@ -10,19 +10,7 @@ export function typeOf({ dataType, dims }: TensorProto): Known {
   return bounded({ dtype: dtype === 'undefined' ? undefined : dtype, shape: dims.map(Number) })
 }
 
-const readable: ReadonlySet<string> = new Set([
-  'float32',
-  'float64',
-  'int64',
-  'int32',
-  'int16',
-  'int8',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'bool',
-])
+const readable = 'float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool'.split(' ')
 
 /**
  * The elements of a short tensor; those in other files are left there. @throws TensorRTError ERR_TRT_ONNX_PARSE where
@@ -31,29 +19,19 @@ const readable: ReadonlySet<string> = new Set([
 export function readNumbers(tensor: TensorProto): readonly number[] | undefined {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
-  if (
-    isExternal(tensor) ||
-    !isDType(dtype) ||
-    !readable.has(dtype) ||
-    shape.length > 1 ||
-    elementCount(shape) > mostElements
-  )
-    return undefined
+  if (isExternal(tensor) || !isDType(dtype) || !readable.includes(dtype)) return undefined
+  if (shape.length > 1 || elementCount(shape) > mostElements) return undefined
   return Array.from<number | bigint, number>(tensorFromProto(tensor).data, Number)
 }
 
 /** What the model says of a value. */
 export function declared({ type }: Pick<ValueInfoProto, 'type'>, names: ReadonlyMap<string, number>): Known {
-  const tensor = tensorType(type)
-  if (tensor === undefined) return nothing
+  if (type?.value.case !== 'tensorType') return nothing
+  const tensor = type.value.value
   const dtype = elementTypeName(tensor.elemType)
   const shape = tensor.shape?.dim.map(({ value }): Dim => {
     if (value.case === 'dimParam' && value.value !== '') return names.get(value.value) ?? value.value
     return value.case === 'dimValue' ? Number(value.value) : undefined
   })
   return bounded({ dtype: dtype === 'undefined' ? undefined : dtype, shape })
-}
-
-function tensorType(type: TypeProto | undefined) {
-  return type?.value.case === 'tensorType' ? type.value.value : undefined
 }

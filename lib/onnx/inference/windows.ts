@@ -1,5 +1,5 @@
 import { type Dim, type Known, product, size } from './known.js'
-import { type InferredNode, needed, type Rule } from './node.js'
+import { type InferredNode, needed, reshaped, type Rule } from './node.js'
 
 /** How a kernel goes over one dimension. */
 interface Window {
@@ -55,15 +55,14 @@ function windowed(node: InferredNode, shape: readonly Dim[], kernel: readonly Di
 /** `weights`: which input they are. */
 function convolution(weights: number, dtype: (node: InferredNode) => Known['dtype']): Rule {
   return (node) => {
-    const x = node.input(0).shape
-    const w = node.input(weights).shape
-    if (x === undefined || w === undefined) return [{ dtype: dtype(node), shape: undefined }]
-    return [{ dtype: dtype(node), shape: [x[0], w[0], ...windowed(node, x, node.ints('kernel_shape') ?? w.slice(2))] }]
+    const [x, w] = [node.input(0).shape, node.input(weights).shape]
+    const shape = x && w && [x[0], w[0], ...windowed(node, x, node.ints('kernel_shape') ?? w.slice(2))]
+    return [{ dtype: dtype(node), shape }]
   }
 }
 
-const convTranspose: Rule = (node) => {
-  const [x, w] = [node.shape(0), node.shape(1)]
+const convTranspose = reshaped((x, node) => {
+  const w = node.shape(1)
   const channels = product([w[1], node.int('group', 1)])
   const kernel = node.ints('kernel_shape') ?? w.slice(2)
   const spatial = x.slice(2)
@@ -80,8 +79,8 @@ const convTranspose: Rule = (node) => {
     const cut = padding === 'VALID' ? 0 : before + after
     return stride * (dim - 1) + (more?.[i] ?? 0) + dilation * (size - 1) + 1 - cut
   })
-  return [{ dtype: node.input(0).dtype, shape: [x[0], channels, ...dims] }]
-}
+  return [x[0], channels, ...dims]
+})
 
 const pool: Rule = (node) => {
   const { dtype } = node.input(0)
@@ -93,37 +92,29 @@ const pool: Rule = (node) => {
   ]
 }
 
-const globalPool: Rule = (node) => {
-  const { dtype, shape } = node.input(0)
-  return [{ dtype, shape: shape?.map((dim, i) => (i < 2 ? dim : 1)) }]
-}
+const globalPool = reshaped((shape) => shape.map((dim, i) => (i < 2 ? dim : 1)))
 
-const depthToSpace: Rule = (node) => {
-  const [n, c, h, w] = node.shape(0)
+const depthToSpace = reshaped(([n, c, h, w], node) => {
   const block = needed(positive(node.int('blocksize')))
-  return [{ dtype: node.input(0).dtype, shape: [n, divided(c, block * block), scaled(h, block), scaled(w, block)] }]
-}
+  return [n, divided(c, block * block), scaled(h, block), scaled(w, block)]
+})
 
-const spaceToDepth: Rule = (node) => {
-  const [n, c, h, w] = node.shape(0)
+const spaceToDepth = reshaped(([n, c, h, w], node) => {
   const block = needed(positive(node.int('blocksize')))
-  return [{ dtype: node.input(0).dtype, shape: [n, scaled(c, block * block), divided(h, block), divided(w, block)] }]
-}
+  return [n, scaled(c, block * block), divided(h, block), divided(w, block)]
+})
 
 const scaled = (dim: Dim, by: number): Dim => (typeof dim === 'number' ? dim * by : undefined)
 const divided = (dim: Dim, by: number): Dim => (typeof dim === 'number' ? size(dim / by) : undefined)
 
-const gridSample: Rule = (node) => {
-  const [x, grid] = [node.shape(0), node.shape(1)]
-  return [{ dtype: node.input(0).dtype, shape: [x[0], x[1], ...grid.slice(1, -1)] }]
-}
+const gridSample = reshaped(([n, c], node) => [n, c, ...node.shape(1).slice(1, -1)])
 
-const roiAlign: Rule = (node) => {
-  const [x, rois] = [node.shape(0), node.shape(1)]
-  return [
-    { dtype: node.input(0).dtype, shape: [rois[0], x[1], node.int('output_height', 1), node.int('output_width', 1)] },
-  ]
-}
+const roiAlign = reshaped(([, c], node) => [
+  node.shape(1)[0],
+  c,
+  node.int('output_height', 1),
+  node.int('output_width', 1),
+])
 
 /** What goes over pictures. */
 export const windows: Readonly<Record<string, Rule>> = {

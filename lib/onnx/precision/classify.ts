@@ -1,15 +1,12 @@
 import { patternOf } from '../../base/patterns.js'
 import { isOnnx } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
-import { reductionDepth } from './depth.js'
+import { integersOf, isElementwise, masksOf, reductionDepth, sizesOf } from './integers.js'
 import { keepDequantized } from './dequantized.js'
-import { type FloatGraph, isConstantNode, isTransparent, nameOf } from './float-graph.js'
-import { integersOf } from './integers.js'
-import { isElementwise, masksOf } from './masks.js'
+import { type FloatGraph, hasGraph, isConstantNode, isTransparent, nameOf } from './float-graph.js'
 import { onlyMoves, refusedPart, staysFloat, takesSince } from './operators.js'
 import { halfTypes, type PrecisionSettings } from './options.js'
 import type { Kept } from './report.js'
-import { hasGraph, sizesOf } from './shape-math.js'
 
 /**
  * What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant
@@ -22,16 +19,14 @@ export interface Verdicts {
   readonly masks: ReadonlySet<string>
 }
 
-type Rule = (node: NodeProto) => Kept | undefined
-
 export function classify(graph: FloatGraph, settings: PrecisionSettings): Verdicts {
   const masks = masksOf(graph)
-  const rules = rulesOf(graph, settings, masks)
+  const context = new Context(graph, settings, masks)
   const converted = new Set<NodeProto>()
   const kept = new Map<NodeProto, Kept>()
   for (const node of graph.editor.nodes()) {
     if (isConstantNode(node) || isTransparent(node) || !concerns(graph, node)) continue
-    const found = firstOf(rules, node)
+    const found = context.whyKept(node)
     if (found === undefined) converted.add(node)
     else kept.set(node, found)
   }
@@ -60,102 +55,131 @@ function concerns(graph: FloatGraph, node: NodeProto): boolean {
   return values.some((value) => value !== '' && (graph.isFloat(value) || !graph.dtypes.has(value)))
 }
 
-function firstOf(rules: readonly Rule[], node: NodeProto): Kept | undefined {
-  for (const rule of rules) {
-    const found = rule(node)
-    if (found !== undefined) return found
+/** What the rules look at. */
+class Context {
+  readonly graph: FloatGraph
+  readonly settings: PrecisionSettings
+  readonly masks: ReadonlySet<string>
+  readonly sizes: ReadonlySet<string>
+  readonly integers: ReadonlySet<string>
+  readonly type: string
+
+  constructor(graph: FloatGraph, settings: PrecisionSettings, masks: ReadonlySet<string>) {
+    this.graph = graph
+    this.settings = settings
+    this.masks = masks
+    this.sizes = sizesOf(graph)
+    this.integers = integersOf(graph, this.sizes)
+    this.type = halfTypes[settings.precision]
+  }
+
+  whyKept(node: NodeProto): Kept | undefined {
+    for (const [reason, rule] of rules) {
+      const detail = rule(node, this)
+      if (detail !== undefined) return { reason, detail }
+    }
+    return undefined
+  }
+
+  /** The float32 values that a node reads, and would read in 16 bits. */
+  floats(node: NodeProto): string[] {
+    return node.input.filter(
+      (value, i) => value !== '' && this.graph.isFloat(value) && !staysFloat(node.opType, 'input', i),
+    )
+  }
+
+  stored(node: NodeProto): string[] {
+    return this.floats(node).filter((value) => this.graph.isStored(value))
+  }
+}
+
+/** Each says why a node has to stay, if it has to. */
+type Rule = (node: NodeProto, context: Context) => string | undefined
+
+const rules: readonly (readonly [reason: Kept['reason'], rule: Rule])[] = [
+  [
+    'name',
+    (node, { settings }) => {
+      const pattern = patternOf(nameOf(node), settings.keepNames)
+      return pattern === undefined ? undefined : `its name is among keep.names (${String(pattern)})`
+    },
+  ],
+  [
+    'operator',
+    ({ opType }, { settings }) =>
+      settings.keepOperators.has(opType) ? `${opType} is among keep.operators` : undefined,
+  ],
+  ['unsupported', whyUnsupported],
+  ['opset', whyOpset],
+  [
+    'type',
+    (node, { graph }) => {
+      const unknown = [...node.input, ...node.output].find((value) => value !== '' && !graph.dtypes.has(value))
+      return unknown === undefined ? undefined : `the type of ${JSON.stringify(unknown)} is not known`
+    },
+  ],
+  [
+    'shapes',
+    (node, context) => {
+      const inputs = context.floats(node).filter((value) => !context.graph.isStored(value))
+      const areSizes = inputs.length > 0 && inputs.every((value) => context.sizes.has(value))
+      return areSizes ? 'it computes with sizes of tensors, which have to be exact' : undefined
+    },
+  ],
+  [
+    'integers',
+    (node, context) => {
+      const integer = context.floats(node).find((value) => context.integers.has(value))
+      if (integer === undefined || isMaskOfSoftmax(context.graph, node, context.integers)) return undefined
+      return `${JSON.stringify(integer)} holds integers, which have to be exact`
+    },
+  ],
+  ['weights', whyWeights],
+  [
+    'mask',
+    (node, { masks, type }) => {
+      const mask = isElementwise(node) ? node.input.find((value) => masks.has(value)) : undefined
+      return mask === undefined ? undefined : `${JSON.stringify(mask)} goes beyond the numbers of ${type}`
+    },
+  ],
+  ['small', whySmall],
+  ['range', whyRange],
+  ['depth', whyDepth],
+]
+
+function whyUnsupported(node: NodeProto, { settings: { precision }, type }: Context): string | undefined {
+  if (!isOnnx(node) || takesSince(node.opType, precision) === undefined || hasGraph(node))
+    return `${node.opType} is none of the operators that are converted to ${type}`
+  const part = refusedPart(node, precision)
+  return part === undefined ? undefined : `TensorRT-RTX does not build ${part} in ${type}`
+}
+
+function whyOpset({ opType }: NodeProto, { graph, settings, type }: Context): string | undefined {
+  const { opset } = graph.editor
+  const since = takesSince(opType, settings.precision) as number
+  return opset >= since ? undefined : `${opType} takes ${type} from opset ${since} on, and the model has ${opset}`
+}
+
+function whyWeights(node: NodeProto, context: Context): string | undefined {
+  const { graph, settings } = context
+  const large = context.stored(node).find((value) => graph.numbers(value).largest > settings.initMax)
+  if (large === undefined) return undefined
+  return `${JSON.stringify(large)} has ${graph.numbers(large).largest}, beyond initMax ${settings.initMax}`
+}
+
+function whyRange(node: NodeProto, context: Context): string | undefined {
+  const { ranges, dataMax } = context.settings
+  for (const value of [...context.floats(node), ...node.output]) {
+    const { min, max } = ranges.get(value) ?? { min: 0, max: 0 }
+    if (Math.max(-min, max) > dataMax)
+      return `${JSON.stringify(value)} goes from ${min} to ${max}, beyond dataMax ${dataMax}`
   }
   return undefined
 }
 
-/** Each says why a node has to stay, if it has to. */
-function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: ReadonlySet<string>): Rule[] {
-  const { precision, keepNames, keepOperators, initMax, dataMax, ranges, maxReductionDepth } = settings
-  const { editor, dtypes } = graph
-  const type = halfTypes[precision]
-  const sizes = sizesOf(graph)
-  const integers = integersOf(graph, sizes)
-  const { opset } = editor
-  const floats = (node: NodeProto): string[] =>
-    node.input.filter((value, i) => value !== '' && graph.isFloat(value) && !staysFloat(node.opType, 'input', i))
-  const stored = (node: NodeProto): string[] => floats(node).filter((value) => graph.isStored(value))
-  return [
-    (node) => {
-      const pattern = patternOf(nameOf(node), keepNames)
-      return pattern === undefined
-        ? undefined
-        : { reason: 'name', detail: `its name is among keep.names (${String(pattern)})` }
-    },
-    ({ opType }) =>
-      keepOperators.has(opType) ? { reason: 'operator', detail: `${opType} is among keep.operators` } : undefined,
-    (node) => {
-      if (isOnnx(node) && takesSince(node.opType, precision) !== undefined && !hasGraph(node)) return undefined
-      return { reason: 'unsupported', detail: `${node.opType} is none of the operators that are converted to ${type}` }
-    },
-    (node) => {
-      const part = refusedPart(node, precision)
-      return part === undefined
-        ? undefined
-        : { reason: 'unsupported', detail: `TensorRT-RTX does not build ${part} in ${type}` }
-    },
-    ({ opType }) => {
-      const since = takesSince(opType, precision) as number
-      return opset >= since
-        ? undefined
-        : { reason: 'opset', detail: `${opType} takes ${type} from opset ${since} on, and the model has ${opset}` }
-    },
-    (node) => {
-      const unknown = [...node.input, ...node.output].find((value) => value !== '' && !dtypes.has(value))
-      return unknown === undefined
-        ? undefined
-        : { reason: 'type', detail: `the type of ${JSON.stringify(unknown)} is not known` }
-    },
-    (node) => {
-      const inputs = floats(node).filter((value) => !graph.isStored(value))
-      return inputs.length > 0 && inputs.every((value) => sizes.has(value))
-        ? { reason: 'shapes', detail: 'it computes with sizes of tensors, which have to be exact' }
-        : undefined
-    },
-    (node) => {
-      const integer = floats(node).find((value) => integers.has(value))
-      if (integer === undefined || isMaskOfSoftmax(graph, node, integers)) return undefined
-      return { reason: 'integers', detail: `${JSON.stringify(integer)} holds integers, which have to be exact` }
-    },
-    (node) => {
-      const large = stored(node).find((value) => graph.numbers(value).largest > initMax)
-      if (large === undefined) return undefined
-      return {
-        reason: 'weights',
-        detail: `${JSON.stringify(large)} has ${graph.numbers(large).largest}, beyond initMax ${initMax}`,
-      }
-    },
-    (node) => {
-      const mask = isElementwise(node) ? node.input.find((value) => masks.has(value)) : undefined
-      return mask === undefined
-        ? undefined
-        : { reason: 'mask', detail: `${JSON.stringify(mask)} goes beyond the numbers of ${type}` }
-    },
-    (node) => tooSmall(graph, node, stored(node)),
-    (node) => {
-      const values = [...floats(node), ...node.output]
-      const large = values.find((value) => {
-        const range = ranges.get(value)
-        return range !== undefined && Math.max(-range.min, range.max) > dataMax
-      })
-      if (large === undefined) return undefined
-      const { min, max } = ranges.get(large) as { min: number; max: number }
-      return {
-        reason: 'range',
-        detail: `${JSON.stringify(large)} goes from ${min} to ${max}, beyond dataMax ${dataMax}`,
-      }
-    },
-    (node) => {
-      const depth = maxReductionDepth === Infinity ? 0 : (reductionDepth(graph, node) ?? 0)
-      return depth > maxReductionDepth
-        ? { reason: 'depth', detail: `it adds up ${depth}, more than maxReductionDepth ${maxReductionDepth}` }
-        : undefined
-    },
-  ]
+function whyDepth(node: NodeProto, { graph, settings: { maxReductionDepth: most } }: Context): string | undefined {
+  const depth = most === Infinity ? 0 : (reductionDepth(graph, node) ?? 0)
+  return depth > most ? `it adds up ${depth}, more than maxReductionDepth ${most}` : undefined
 }
 
 /**
@@ -176,14 +200,12 @@ function isMaskOfSoftmax({ editor }: FloatGraph, node: NodeProto, integers: Read
  * Numbers that the type cannot tell from 0, such as an epsilon, and scales that would lose digits: each quantized
  * number is multiplied by one.
  */
-function tooSmall(graph: FloatGraph, node: NodeProto, stored: readonly string[]): Kept | undefined {
+function whySmall(node: NodeProto, context: Context): string | undefined {
   const isScale = node.opType === 'QuantizeLinear' || node.opType === 'DequantizeLinear'
-  for (const value of stored) {
-    const { flushed, normal, nonZero } = graph.numbers(value)
-    if (nonZero > 0 && flushed === nonZero)
-      return { reason: 'small', detail: `of ${JSON.stringify(value)} nothing but zeros would be left` }
-    if (isScale && normal < nonZero)
-      return { reason: 'small', detail: `scales in ${JSON.stringify(value)} would lose digits` }
+  for (const value of context.stored(node)) {
+    const { flushed, normal, nonZero } = context.graph.numbers(value)
+    if (nonZero > 0 && flushed === nonZero) return `of ${JSON.stringify(value)} nothing but zeros would be left`
+    if (isScale && normal < nonZero) return `scales in ${JSON.stringify(value)} would lose digits`
   }
   return undefined
 }

@@ -31,26 +31,18 @@ export function dtypesOf(editor: GraphEditor): ValueDTypes {
 
 /** Outputs of one type, whatever goes in. */
 const fixed: Readonly<Record<string, readonly ElementType[]>> = {
-  Shape: ['int64'],
-  Size: ['int64'],
-  NonZero: ['int64'],
-  ArgMax: ['int64'],
-  ArgMin: ['int64'],
-  NonMaxSuppression: ['int64'],
+  ...ofOneType('int64', 'Shape Size NonZero ArgMax ArgMin NonMaxSuppression'),
+  ...ofOneType('bool', 'And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor'),
   DynamicQuantizeLinear: ['uint8', 'float32', 'uint8'],
-  ...Object.fromEntries(
-    ['And', 'Equal', 'Greater', 'GreaterOrEqual', 'IsInf', 'IsNaN', 'Less', 'LessOrEqual', 'Not', 'Or', 'Xor'].map(
-      (name) => [name, ['bool' as const]],
-    ),
-  ),
+}
+
+function ofOneType(dtype: ElementType, operators: string): Record<string, readonly ElementType[]> {
+  return Object.fromEntries(operators.split(' ').map((name) => [name, [dtype]]))
 }
 
 /** Outputs after the first that have a type of their own. */
 const second: Readonly<Record<string, ElementType>> = {
-  TopK: 'int64',
-  MaxPool: 'int64',
-  Dropout: 'bool',
-  LayerNormalization: 'float32',
+  ...{ TopK: 'int64', MaxPool: 'int64', Dropout: 'bool', LayerNormalization: 'float32' },
 }
 
 /** The input that an operator's outputs have their type of, where that is not the first. */

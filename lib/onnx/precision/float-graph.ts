@@ -1,12 +1,12 @@
-import { type GraphEditor, isOnnx, type Use } from '../editor.js'
-import type { NodeProto } from '../onnx_pb.js'
+import { type GraphEditor, isOnnx } from '../editor.js'
+import { elementTypeNumber } from '../element-type.js'
+import type { NodeProto, TensorProto } from '../onnx_pb.js'
 import { notAGraph } from '../structure.js'
-import { tensorFromProto } from '../tensors.js'
-import type { Tensor } from '../../tensor.js'
+import { tensorFromProto, tensorToProto } from '../tensors.js'
+import { Tensor } from '../../tensor.js'
 import { dtypesOf, type ValueDTypes } from './dtypes.js'
 import { readsAny } from './operators.js'
-import type { HalfPrecision } from './options.js'
-import { type Numbers, numbersOf } from './weights.js'
+import { type HalfPrecision, halfTypes } from './options.js'
 
 /** A model's graph, and what is asked of its float32 values again and again. */
 export class FloatGraph {
@@ -62,11 +62,6 @@ export class FloatGraph {
   storedShape(value: string): readonly number[] {
     return this.editor.initializer(value)?.dims.map(Number) ?? this.stored(value).shape
   }
-
-  /** The nodes that read a value themselves; a graph inside of one counts as reading. */
-  readers(value: string): readonly Use[] {
-    return this.editor.uses(value)
-  }
 }
 
 export function isConstantNode(node: NodeProto | undefined): boolean {
@@ -84,4 +79,57 @@ export function isTransparent(node: NodeProto): boolean {
 /** What messages call a node. */
 export function nameOf({ name, output }: NodeProto): string {
   return name || (output.find((value) => value !== '') ?? '')
+}
+
+/** Whether a node has a graph inside, which may read anything. */
+export function hasGraph({ attribute }: NodeProto): boolean {
+  return attribute.some(({ g, graphs }) => g !== undefined || graphs.length > 0)
+}
+
+/** What a type makes of small numbers: up to `zero` they round to 0, below `normal` digits are lost. */
+const smallest = {
+  fp16: { zero: 2 ** -25, normal: 2 ** -14 },
+  bf16: { zero: 2 ** -134, normal: 2 ** -126 },
+} as const satisfies Record<HalfPrecision, object>
+
+/** The largest finite number of a type; its lowest is the same below zero. */
+export const finiteMost = { fp16: 65504, bf16: 2 ** 128 - 2 ** 120 } as const satisfies Record<HalfPrecision, number>
+
+/** What is to be known of stored numbers before they lose half of their bits. */
+interface Numbers {
+  /** The largest magnitude; infinite ones count, NaN does not. */
+  readonly largest: number
+  /** The largest magnitude that is finite. */
+  readonly largestFinite: number
+  /** How many are not 0 and would become 0. */
+  readonly flushed: number
+  /** How many are not 0, and would keep all digits that the type has. */
+  readonly normal: number
+  /** How many are not 0. */
+  readonly nonZero: number
+}
+
+function numbersOf(data: Float32Array, precision: HalfPrecision): Numbers {
+  const { zero, normal: least } = smallest[precision]
+  let [largest, largestFinite, flushed, normal, zeros] = [0, 0, 0, 0, 0]
+  for (let i = 0; i < data.length; i++) {
+    const size = Math.abs(data[i] as number)
+    if (size > largest) largest = size
+    if (size > largestFinite && size < Infinity) largestFinite = size
+    if (size >= least) normal++
+    else if (size === 0) zeros++
+    else if (size <= zero) flushed++
+  }
+  return { largest, largestFinite, flushed, normal, nonZero: data.length - zeros }
+}
+
+export function halved(tensor: Tensor<'float32'>, precision: HalfPrecision): Tensor {
+  return Tensor.fromFloat32(halfTypes[precision], tensor.data, tensor.shape)
+}
+
+/** Gives a stored tensor other elements, under its name. */
+export function store(proto: TensorProto, tensor: Tensor): void {
+  proto.dataType = elementTypeNumber(tensor.dtype)
+  proto.rawData = tensorToProto(tensor).rawData
+  proto.floatData = []
 }

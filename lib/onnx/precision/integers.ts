@@ -1,11 +1,60 @@
+/** Which values hold sizes, integers or masks: what 16 bits would make other numbers of. */
 import { type GraphEditor, isOnnx } from '../editor.js'
 import type { ElementType } from '../element-type.js'
+import { intAttribute } from '../node-attributes.js'
 import type { NodeProto } from '../onnx_pb.js'
-import { reductionDepth } from './depth.js'
-import type { FloatGraph } from './float-graph.js'
+import { tensorFromProto } from '../tensors.js'
+import { finiteMost, type FloatGraph, hasGraph, isConstantNode } from './float-graph.js'
 import { onlyMoves } from './operators.js'
 import type { HalfPrecision } from './options.js'
-import { hasGraph } from './shape-math.js'
+
+/**
+ * The values that are computed from nothing but sizes of tensors and constants. Whole numbers beyond 2048 (256 with
+ * bfloat16) have no float16 of their own, so that a size that goes through float32, as exporters have it for a Resize,
+ * has to stay there.
+ */
+export function sizesOf({ editor }: FloatGraph): ReadonlySet<string> {
+  const sizes = new Set<string>()
+  const constants = new Set(editor.graph.initializer.map(({ name }) => name))
+  for (const node of editor.nodes()) {
+    const outputs = node.output.filter((value) => value !== '')
+    if (isConstantNode(node)) for (const value of outputs) constants.add(value)
+    else if (isSize(node, sizes, constants)) for (const value of outputs) sizes.add(value)
+  }
+  return sizes
+}
+
+function isSize(node: NodeProto, sizes: ReadonlySet<string>, constants: ReadonlySet<string>): boolean {
+  if (isOnnx(node) && (node.opType === 'Shape' || node.opType === 'Size')) return true
+  const computed = node.input.filter((value) => value !== '' && !constants.has(value))
+  return computed.length > 0 && computed.every((value) => sizes.has(value)) && !hasGraph(node)
+}
+
+/**
+ * How many products or numbers are added up for one element of what a node gives, where its weights tell; nothing where
+ * they do not, or where nothing is added.
+ */
+export function reductionDepth(graph: FloatGraph, node: NodeProto): number | undefined {
+  const shape = (input: number): readonly number[] | undefined => {
+    const value = node.input[input]
+    return value !== undefined && graph.isStored(value) ? graph.storedShape(value) : undefined
+  }
+  const product = (dims: readonly number[] | undefined): number | undefined => dims?.reduce((all, dim) => all * dim, 1)
+  switch (node.opType) {
+    case 'Conv':
+      return product(shape(1)?.slice(1))
+    case 'ConvTranspose': {
+      const [inputs = 1, , ...kernel] = shape(1) ?? []
+      return shape(1) && (inputs / (intAttribute(node, 'group') ?? 1)) * (product(kernel) ?? 1)
+    }
+    case 'MatMul':
+      return shape(1)?.at(-2) ?? shape(0)?.at(-1)
+    case 'Gemm':
+      return shape(1)?.[intAttribute(node, 'transB') ? 1 : 0] ?? shape(0)?.[intAttribute(node, 'transA') ? 0 : 1]
+    default:
+      return undefined
+  }
+}
 
 /** Up to here every integer has a number of its own in the type. */
 const exactUpTo = { fp16: 2048, bf16: 256 } as const satisfies Record<HalfPrecision, number>
@@ -102,4 +151,45 @@ function dataOf({ opType, input }: NodeProto): readonly string[] {
   if (opType === 'Where') return input.slice(1)
   if (opType === 'Pad') return [input[0] ?? '', input[2] ?? '']
   return opType === 'Cast' || onlyMoves(opType) ? input.slice(0, 1) : []
+}
+
+/** What makes large numbers of a large constant. */
+const scaling = new Set(['Add', 'Mul', 'Sub', 'Sum', 'Where'])
+
+/** What gives large numbers where it reads some. */
+const elementwise = new Set([...scaling, 'Div', 'Max', 'Min', 'Neg'])
+
+export function isElementwise({ opType }: NodeProto): boolean {
+  return elementwise.has(opType)
+}
+
+/**
+ * The float32 values that are made of finite constants beyond the type by arithmetic on single elements, as the masks
+ * of attention are: -1e9, or the lowest number of float32. In 16 bits they would be infinite, and the softmax of a row
+ * that is masked whole NaN.
+ */
+export function masksOf(graph: FloatGraph): ReadonlySet<string> {
+  const masks = new Set<string>()
+  const most = finiteMost[graph.precision]
+  const isLarge = (value: string): boolean =>
+    graph.isFloat(value) && graph.isStored(value) && graph.numbers(value).largestFinite > most
+  const isMask = (node: NodeProto): boolean => {
+    const moves = onlyMoves(node.opType)
+    if (node.opType === 'ConstantOfShape') return Math.abs(filledWith(node)) > most
+    if (moves || elementwise.has(node.opType)) if (node.input.some((value) => masks.has(value))) return true
+    return (moves || scaling.has(node.opType)) && node.input.some(isLarge)
+  }
+  for (const node of graph.editor.nodes()) {
+    if (!isOnnx(node) || hasGraph(node) || !isMask(node)) continue
+    for (const value of node.output) if (graph.isFloat(value)) masks.add(value)
+  }
+  return masks
+}
+
+/** Of a ConstantOfShape the float32 that it gives, where that is finite. */
+function filledWith({ attribute }: NodeProto): number {
+  const tensor = attribute.find(({ name }) => name === 'value')?.t
+  if (tensor?.dataType !== 1) return 0
+  const [value = 0] = tensorFromProto(tensor).toFloat32().data
+  return Number.isFinite(value) ? value : 0
 }

@@ -6,11 +6,10 @@ import { elementTypeNumber } from '../element-type.js'
 import { type NodeProto, type ValueInfoProto, ValueInfoProtoSchema } from '../onnx_pb.js'
 import type { Verdicts } from './classify.js'
 import { intAttribute } from '../node-attributes.js'
-import { type FloatGraph, isTransparent } from './float-graph.js'
+import { finiteMost, type FloatGraph, halved, isTransparent, store } from './float-graph.js'
 import { isRecurrent, onlyMoves, staysFloat } from './operators.js'
 import { halfTypes } from './options.js'
 import type { PrecisionReport } from './report.js'
-import { finiteMost, halved, store } from './weights.js'
 
 /**
  * Who reads a float32 value: converted nodes, nodes (and graphs inside of nodes) that need float32, and nodes that take

@@ -7,8 +7,7 @@ import { TensorRTError } from '../../errors.js'
 import { weightFilesOf } from '../external.js'
 import type { TensorProto } from '../onnx_pb.js'
 import { shortened } from '../scope.js'
-import { inPieces } from './pieces.js'
-import { content, type Placed } from './weights.js'
+import { content, inPieces, type Placed } from './weights.js'
 
 /**
  * Writes the weights of a model to a new file in its folder: `NAME.data`, or one with a number where that is taken.

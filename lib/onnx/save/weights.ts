@@ -1,8 +1,7 @@
 import { clearField, create } from '@bufbuild/protobuf'
 import { byteSize, isDType } from '../../tensor.js'
 import { elementTypeName } from '../element-type.js'
-import type { ModelProto, TensorProto } from '../onnx_pb.js'
-import { StringStringEntryProtoSchema, TensorProtoSchema } from '../onnx_pb.js'
+import { type ModelProto, StringStringEntryProtoSchema, type TensorProto, TensorProtoSchema } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 
 /** Where a tensor lies in a file of weights. */
@@ -66,4 +65,16 @@ function reference(tensor: TensorProto, { offset, length }: Placed, location: st
 /** A message with the same fields but these. Its prototype has the defaults of proto2. */
 function altered<T extends object>(message: T, fields: Partial<T>): T {
   return Object.assign(Object.create(Object.getPrototypeOf(message) as object) as T, message, fields)
+}
+
+/** How much is written at once: an abort is heard in between. */
+const pieceSize = 2 ** 24
+
+/** Bytes piece by piece. @throws the signal's reason, in between */
+export function* inPieces(bytes: Uint8Array, signal: AbortSignal | undefined): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceSize) {
+    signal?.throwIfAborted()
+    yield bytes.subarray(at, at + pieceSize)
+  }
+  signal?.throwIfAborted()
 }

@@ -48,12 +48,12 @@ export class TriedNode {
   }
 }
 
+const shapesOf = (tried: readonly Known[]): readonly Known['shape'][] => tried.map(({ shape }) => shape)
+
 /** Shapes of which all dimensions are known. */
 function numeric(tried: readonly Known[]): readonly Shape[] | undefined {
-  const shapes = tried.map(({ shape }) => shape)
-  return shapes.every((shape) => shape?.every((dim) => typeof dim === 'number') === true)
-    ? (shapes as readonly Shape[])
-    : undefined
+  const isKnown = ({ shape }: Known): boolean => shape?.every((dim) => typeof dim === 'number') === true
+  return tried.every(isKnown) ? (shapesOf(tried) as readonly Shape[]) : undefined
 }
 
 /** Whether dimension `axis` is not the same in all trials. */
@@ -62,7 +62,7 @@ function varies(shapes: readonly (readonly Dim[] | undefined)[], axis: number): 
 }
 
 function variesAnywhere(tried: readonly Known[]): boolean {
-  const shapes = tried.map(({ shape }) => shape)
+  const shapes = shapesOf(tried)
   return (shapes[0] ?? []).some((_, axis) => varies(shapes, axis))
 }
 
@@ -166,10 +166,7 @@ const reshape: Check = (node) => {
 
 /** A dimension that was of any size is of one. */
 const closed: Check = (node) => {
-  const [from, to] = [node.input(0), outputOf(node)].map((tried) => tried.map(({ shape }) => shape)) as [
-    Known['shape'][],
-    Known['shape'][],
-  ]
+  const [from, to] = [shapesOf(node.input(0)), shapesOf(outputOf(node))]
   return (from[0] ?? []).some((_, axis) => varies(from, axis) && !varies(to, axis))
 }
 
@@ -190,16 +187,11 @@ const slice: Check = (node) => {
 
 /** Stored places in what is of any size: but the first and the last, which there always are. */
 const gather: Check = (node) => {
-  const [data, indices] = [node.input(0), node.input(1)]
-  const rank = data[0]?.shape?.length ?? 0
+  const shapes = shapesOf(node.input(0))
   const axis = intAttribute(node.proto, 'axis') ?? 0
-  const shapes = data.map(({ shape }) => shape)
-  const places = indices[0]?.value
-  return (
-    varies(shapes, axis < 0 ? axis + rank : axis) &&
-    node.isStored(1) &&
-    !(places?.every((place) => place === 0 || place === -1) ?? false)
-  )
+  const places = node.input(1)[0]?.value
+  const areEnds = places?.every((place) => place === 0 || place === -1) ?? false
+  return varies(shapes, axis < 0 ? axis + (shapes[0]?.length ?? 0) : axis) && node.isStored(1) && !areEnds
 }
 
 /** Beside what is of any size, something of several elements that is stored. */
@@ -217,22 +209,14 @@ const covered: Check = (node) => {
   return node.proto.input.slice(1).some((_, at) => {
     const over = node.input(at + 1)
     return from.some(({ shape }, trial) => {
-      const both = broadcast([shape, over[trial]?.shape])
-      return (
-        shape !== undefined &&
-        over[trial]?.shape !== undefined &&
-        (both === undefined || both.some((dim, i) => dim !== shape[i]))
-      )
+      if (shape === undefined || over[trial]?.shape === undefined) return false
+      return broadcast([shape, over[trial].shape])?.some((dim, i) => dim !== shape[i]) ?? true
     })
   })
 }
 
 /** Channels that are of any size. */
-const channels: Check = (node) =>
-  varies(
-    node.input(0).map(({ shape }) => shape),
-    1,
-  )
+const channels: Check = (node) => varies(shapesOf(node.input(0)), 1)
 
 /** A state to begin with, of a stored number of rows. */
 const recurrent: Check = (node) => [4, 5, 6].some((input) => node.isStored(input)) && variesAnywhere(node.input(0))

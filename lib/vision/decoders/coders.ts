@@ -1,5 +1,5 @@
 /** How boxes are told from anchors, all of them (cx, cy, w, h) in pixels. */
-import type { Variances } from '../../anchors/index.js'
+import type { Variances } from '../../steps/anchors/index.js'
 import { writeCentred } from './decoded.js'
 
 /**

@@ -4,7 +4,7 @@ import {
   type LevelArea,
   levelArea,
   type Variances,
-} from '../../anchors/index.js'
+} from '../../steps/anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
 import { TensorRTError } from '../../errors.js'
 import type { Size } from '../types.js'

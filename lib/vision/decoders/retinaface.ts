@@ -1,4 +1,4 @@
-import { checkedVariances, retinaFacePriors, type Variances } from '../../anchors/index.js'
+import { checkedVariances, retinaFacePriors, type Variances } from '../../steps/anchors/index.js'
 import { checkedChoice } from '../../base/checks.js'
 import type { Scores } from './candidates.js'
 import { writeFromAnchor } from './coders.js'

@@ -1,4 +1,4 @@
-import { checkedAnchors, checkedVariances, ssdAnchors, type Variances } from '../../anchors/index.js'
+import { checkedAnchors, checkedVariances, ssdAnchors, type Variances } from '../../steps/anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
 import { softmax } from '../classes.js'
 import { Tensor } from '../../tensor.js'

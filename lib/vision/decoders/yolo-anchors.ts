@@ -1,4 +1,4 @@
-import { checkedLevels, type LevelAnchors } from '../../anchors/index.js'
+import { checkedLevels, type LevelAnchors } from '../../steps/anchors/index.js'
 import { checkedWhole } from '../../base/checks.js'
 import type { Size } from '../types.js'
 import { type CandidateRule, type Scores, sigmoid } from './candidates.js'

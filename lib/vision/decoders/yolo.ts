@@ -1,4 +1,4 @@
-import { cellsOf, yoloStrides } from '../../anchors/index.js'
+import { cellsOf, yoloStrides } from '../../steps/anchors/index.js'
 import { checkedWhole } from '../../base/checks.js'
 import { type Decoded, decodedOf, type Extra, writeCentred } from './decoded.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
