@@ -9,7 +9,7 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { awaited } from './base/stacks.js'
+import { awaitRestacked } from './base/stacks.js'
 import { Work } from './base/work.js'
 import { checkedCall, listener, needed, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
@@ -103,7 +103,7 @@ export class Builder implements AsyncDisposable {
     const calibration = calibrator && new Calibration(calibrator)
     const { result, ended } = this.#build(request, onProgress, signal, calibration)
     void this.#running.add(ended)
-    const { plan, ...told } = await awaited(calibration ? calibration.over(result) : result)
+    const { plan, ...told } = await awaitRestacked(calibration ? calibration.over(result) : result)
     return planOf(new Uint8Array(plan), buildInfo(told, profiles), source)
   }
 
@@ -123,7 +123,7 @@ export class Builder implements AsyncDisposable {
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     void this.#running.add(ended)
-    return networkInfo((await awaited(result)).audit)
+    return networkInfo((await awaitRestacked(result)).audit)
   }
 
   /**

@@ -3,9 +3,9 @@ import { Cut, within } from './base/cancellation.js'
 import { isIterable } from './base/iterables.js'
 import { checkedCall, option, type OptionTable, signalOption, whole } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
-import { anew, awaited } from './base/stacks.js'
+import { restacked, awaitRestacked } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
-import { checkAttached, copyInput, type GivenInput, readInput, releaseInput } from './engine/arguments.js'
+import { checkAttached, copyInput, type CallInput, readInput, releaseInput } from './engine/arguments.js'
 import {
   type BareInput,
   type BareInputForOne,
@@ -30,7 +30,7 @@ import { allocatedBytes, allocatedTensor, bytesOf } from './engine/memory.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { type AnyTensorRecord } from './engine/forms.js'
 import {
-  type GivenOptions,
+  type CallOptions,
   type InferOptions,
   type InferSyncOptions,
   readInferOptions,
@@ -203,7 +203,7 @@ export class Engine<
   ): Promise<Engine<I, O>>
   static async load(source: EngineSource, options?: EngineOptions & Declaration): Promise<Engine> {
     const engine = new Engine(source, options as EngineOptions)
-    await awaited(engine.ready)
+    await awaitRestacked(engine.ready)
     return engine
   }
 
@@ -226,7 +226,7 @@ export class Engine<
   static async attach(token: EngineToken, options?: AttachOptions & Declaration): Promise<Engine> {
     const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
-    await awaited(engine.ready)
+    await awaitRestacked(engine.ready)
     return engine
   }
 
@@ -375,19 +375,19 @@ export class Engine<
             )
       return running as Promise<never> // what it is of, the overloads say
     } catch (error) {
-      return rejected(anew(error)) // here, where the caller is near: a stack has ten frames
+      return rejected(restacked(error)) // here, where the caller is near: a stack has ten frames
     }
   }
 
   static {
     const runner =
-      (readOptions: (options: unknown) => GivenOptions | undefined): typeof runWithCut =>
+      (readOptions: (options: unknown) => CallOptions | undefined): typeof runWithCut =>
       (engine, inputs, options, cut) => {
         try {
           cut.throwIfHappened()
           return run(engine.#loading.open(), readInput(inputs), readOptions(options), cut)
         } catch (error) {
-          return rejected(anew(error))
+          return rejected(restacked(error))
         }
       }
     runWithCut = runner((options) => readInferOptions(options, 'infer'))
@@ -395,13 +395,13 @@ export class Engine<
   }
 
   async #runWhenReady(
-    input: GivenInput,
-    options: GivenOptions | undefined,
+    input: CallInput,
+    options: CallOptions | undefined,
     cut: Cut | undefined,
   ): Promise<AnyTensor | AnyTensorRecord> {
     const copy = copyInput(input)
     try {
-      await awaited(this.ready)
+      await awaitRestacked(this.ready)
       cut?.throwIfHappened()
       // eslint-disable-next-line @typescript-eslint/return-await -- once it has begun, it holds what it needs itself
       return run(this.#loading.open(), copy, options, cut)
@@ -486,7 +486,7 @@ export class Engine<
   ): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
     const { inFlight, signal, ...call } = checkedCall(options, streamRows, 'stream')
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
-    await awaited(within({ signal }, () => this.ready))
+    await awaitRestacked(within({ signal }, () => this.ready))
     const most = inFlight ?? this.concurrency
     const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<
@@ -510,7 +510,7 @@ export class Engine<
     readonly signal?: AbortSignal | undefined
   }): Promise<void> {
     const { iterations, signal } = checkedCall(options, warmupRows, 'warmup')
-    await awaited(within({ signal }, () => this.ready))
+    await awaitRestacked(within({ signal }, () => this.ready))
     const { backend } = this.#loading.known()
     await warmUp(backend, iterations, (inputs) =>
       within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
@@ -668,7 +668,7 @@ export class Engine<
     this.#loading.refuseIfOver()
     return within({ signal }, async (cut) => {
       // one that is loaded begins now: a close() that follows waits for it
-      if (this.#loading.loaded === undefined) await awaited(this.ready)
+      if (this.#loading.loaded === undefined) await awaitRestacked(this.ready)
       cut?.throwIfHappened()
       const { backend } = this.#loading.open()
       if (backend.layers === undefined) throw onlyOnGpu('layers()', backend)
@@ -694,7 +694,7 @@ export class Engine<
     const checked = checkedBenchmarkOptions(options)
     this.#loading.refuseIfOver()
     return within({ signal: checked.signal }, async (cut) => {
-      if (this.#loading.loaded === undefined) await awaited(this.ready)
+      if (this.#loading.loaded === undefined) await awaitRestacked(this.ready)
       cut?.throwIfHappened()
       const loaded = this.#loading.open()
       const { backend, checker } = loaded

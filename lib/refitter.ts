@@ -3,7 +3,7 @@ import type { NativeRefitter } from './backend/native-types.js'
 import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
-import { awaited } from './base/stacks.js'
+import { awaitRestacked } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
 import { checkedText } from './base/checks.js'
 import {
@@ -199,7 +199,7 @@ export class Refitter implements AsyncDisposable {
       this.#last = called.catch(() => {})
       return called
     }
-    return awaited(within({ signal }, run))
+    return awaitRestacked(within({ signal }, run))
   }
 }
 

@@ -33,7 +33,7 @@ import type { Tensor } from '../tensor.js'
 import { placed } from './results.js'
 
 /** What is known of an engine that it does not say itself. */
-export interface Told {
+export interface KnownFacts {
   /** The precisions that a plan was built for, beside 32 bits. */
   readonly precisions?: readonly string[] | undefined
   readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]> | undefined
@@ -48,7 +48,7 @@ export interface Told {
 /** Opens an engine of the addon. */
 export async function openAddonEngine(
   opener: (addon: NativeAddon) => NativeEngine | Promise<NativeEngine>,
-  told: Told = {},
+  told: KnownFacts = {},
 ): Promise<Backend> {
   return native(async () => {
     connect()
@@ -88,11 +88,14 @@ export class AddonBackend implements Backend {
   readonly #engine: NativeEngine
   /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
   readonly #beside = new Work()
-  readonly #keep: Told['keepCompiled']
+  readonly #keep: KnownFacts['keepCompiled']
   /** Ends with the last that was handed to it. */
   #kept: Promise<void> = Promise.resolve()
 
-  constructor(engine: NativeEngine, { precisions = [], dimensionNames, valuesOf, reason, keepCompiled }: Told = {}) {
+  constructor(
+    engine: NativeEngine,
+    { precisions = [], dimensionNames, valuesOf, reason, keepCompiled }: KnownFacts = {},
+  ) {
     this.#engine = engine
     this.#keep = keepCompiled
     this.precisions = precisions

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { failing } from '../base/stacks.js'
+import { failRestacked } from '../base/stacks.js'
 import { type AnyTensor, deviceTensor } from '../device-tensor.js'
 import { arrayOf, type DType, type DTypeArrays, dtypes, trustedTensor } from '../tensor.js'
 import type { ModelTensor, Results, RunOptions } from './backend.js'
@@ -102,7 +102,7 @@ export function forget(request: number): void {
 }
 
 /** A completion that was read, and whom it is told to. */
-interface Told {
+interface KnownFacts {
   readonly entry: Pending
   readonly results: Results | undefined
   readonly error: unknown
@@ -114,7 +114,7 @@ interface Told {
  * one at once (a subscriber, a getter named `then`) may call inferSync, which writes there too.
  */
 function settleAll(count: number, objects: unknown[]): void {
-  const told: Told[] = []
+  const told: KnownFacts[] = []
   let at = 0
   let object = 0
   for (let i = 0; i < count; i++) {
@@ -128,10 +128,10 @@ function settleAll(count: number, objects: unknown[]): void {
     at = skipped.end
     object += skipped.objects
   }
-  for (let i = 0; i < told.length; i++) tell(told[i] as Told)
+  for (let i = 0; i < told.length; i++) tell(told[i] as KnownFacts)
 }
 
-function read(entry: Pending, at: number, objects: unknown[], object: number): Told {
+function read(entry: Pending, at: number, objects: unknown[], object: number): KnownFacts {
   let results: Results | undefined
   let error: unknown
   try {
@@ -143,13 +143,13 @@ function read(entry: Pending, at: number, objects: unknown[], object: number): T
   return { entry, results, error, message: inferChannel.hasSubscribers ? messageOf(entry, at, error) : undefined }
 }
 
-function tell({ entry, results, error, message }: Told): void {
+function tell({ entry, results, error, message }: KnownFacts): void {
   if (message !== undefined) inferChannel.publish(message)
-  if (results === undefined) return entry.fail(failing(error))
+  if (results === undefined) return entry.fail(failRestacked(error))
   try {
     entry.settle(results)
   } catch (failure) {
-    entry.fail(failing(failure)) // a tensor given for an output does not fit it
+    entry.fail(failRestacked(failure)) // a tensor given for an output does not fit it
   }
 }
 

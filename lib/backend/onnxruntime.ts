@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { refuseOdd } from '../base/files.js'
 import type { OnnxSource } from '../base/source.js'
-import { openAddonEngine, type Told } from './addon.js'
+import { openAddonEngine, type KnownFacts } from './addon.js'
 import type { Backend, ProfileShapes } from './backend.js'
 import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
 import type { Observed } from './facts.js'
@@ -51,7 +51,7 @@ async function open(
   model: Uint8Array | string,
   { cpu, lanes, profiles }: Omit<OpenCpuOptions, 'given'>,
   observe: 0 | 1,
-  told: Told,
+  told: KnownFacts,
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
   turnOffTelemetry()

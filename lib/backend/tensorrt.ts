@@ -1,7 +1,7 @@
 import { isLack, lacking } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
-import { openAddonEngine, type Told } from './addon.js'
+import { openAddonEngine, type KnownFacts } from './addon.js'
 import type { Backend } from './backend.js'
 import { loadAddon, native, tensorrtPath } from './native.js'
 import type { NativeBuilderChoice, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
@@ -58,7 +58,7 @@ export async function openTensorRT(
     plugins = [],
     compiled,
     told = {},
-  }: TensorRTOptions & PlanFacts & { readonly told?: Told | undefined },
+  }: TensorRTOptions & PlanFacts & { readonly told?: KnownFacts | undefined },
   lanes: LaneOptions,
 ): Promise<Backend> {
   const given = {

@@ -1,5 +1,5 @@
 import { expected, TensorRTError } from '../errors.js'
-import { anew, failing, keepAsItIs } from './stacks.js'
+import { restacked, failRestacked, markForeign } from './stacks.js'
 
 /** What may end a call before its work does. */
 export interface Limits {
@@ -45,7 +45,7 @@ class Waiters {
 
   readonly #tell = (): void => {
     Waiters.#of.delete(this.#signal)
-    keepAsItIs(this.#signal.reason)
+    markForeign(this.#signal.reason)
     for (const callback of this.#callbacks) {
       this.#callbacks.delete(callback) // who forgets it now finds nothing left to do
       callback()
@@ -73,7 +73,7 @@ const nothing = (): void => {}
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return nothing
   if (signal.aborted) {
-    keepAsItIs(signal.reason)
+    markForeign(signal.reason)
     callback()
     return nothing
   }
@@ -127,7 +127,7 @@ export class Cut {
 export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => Promise<T>): Promise<T> {
   if (signal === undefined && timeoutMs === undefined) return start()
   if (signal?.aborted) {
-    keepAsItIs(signal.reason)
+    markForeign(signal.reason)
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
     return Promise.reject(signal.reason)
   }
@@ -142,7 +142,7 @@ export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => P
     const onTimeout = (): void => {
       const error = timedOut(timeoutMs)
       finish()
-      resolve(failing(error))
+      resolve(failRestacked(error))
       cut.happen(error)
     }
     const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs)
@@ -159,12 +159,12 @@ export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => P
         (error: unknown) => {
           if (cut.happened) return // the promise is rejected already, and would leave this failure to nobody
           finish()
-          resolve(failing(error))
+          resolve(failRestacked(error))
         },
       )
     } catch (error) {
       finish()
-      throw anew(error)
+      throw restacked(error)
     }
   })
 }

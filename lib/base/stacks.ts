@@ -10,28 +10,28 @@ import { reworded, TensorRTError } from '../errors.js'
 const given = new WeakSet()
 
 /** Whoever gave us an error gets it back, and not a copy. */
-export function keepAsItIs(error: unknown): void {
+export function markForeign(error: unknown): void {
   if (error instanceof TensorRTError) given.add(error)
 }
 
 /** The same error, made here; one that is not ours as it is. */
-export function anew(error: unknown): unknown {
+export function restacked(error: unknown): unknown {
   if (!(error instanceof TensorRTError) || given.has(error)) return error
   return reworded(error, error.message)
 }
 
 /** Awaits work; its error is made anew. */
-export async function awaited<T>(work: Promise<T>): Promise<T> {
+export async function awaitRestacked<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw anew(error)
+    throw restacked(error)
   }
 }
 
 /** What a promise that was made by hand is resolved with, instead of being rejected: the good way costs nothing. */
-export async function failing(error: unknown): Promise<never> {
+export async function failRestacked(error: unknown): Promise<never> {
   // two turns later that promise waits for this one, so that V8 finds who waits for it
   for (let turn = 0; turn < 2; turn++) await Promise.resolve()
-  throw anew(error)
+  throw restacked(error)
 }

@@ -1,4 +1,4 @@
-import { keepAsItIs } from '../base/stacks.js'
+import { markForeign } from '../base/stacks.js'
 import { checkedChoice, checkedListener, checkedObject } from '../base/checks.js'
 import type {
   CalibrationAnswer,
@@ -199,7 +199,7 @@ export function answering(
     .answer(question)
     .then(tell)
     .catch((error: unknown) => {
-      keepAsItIs(error)
+      markForeign(error)
       fail(error)
     })
 }

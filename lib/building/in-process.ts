@@ -1,5 +1,5 @@
 import { onAbort } from '../base/cancellation.js'
-import { keepAsItIs } from '../base/stacks.js'
+import { markForeign } from '../base/stacks.js'
 import { answering, type Feed } from './calibration.js'
 import { loadAddon, native, nativeSync } from '../backend/native.js'
 import type { CalibrationQuestion, NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
@@ -76,7 +76,7 @@ export function buildInProcess(
       try {
         onProgress({ phase, parent, step, steps })
       } catch (error) {
-        keepAsItIs(error)
+        markForeign(error)
         stop(error)
       }
     })

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { onAbort } from '../base/cancellation.js'
-import { keepAsItIs } from '../base/stacks.js'
+import { markForeign } from '../base/stacks.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { BuildingProcess } from './building-process.js'
 import type { Feed } from './calibration.js'
@@ -61,7 +61,7 @@ export class IsolatedBuilds {
       try {
         if (!cut.signal.aborted) onProgress?.(progress)
       } catch (error) {
-        keepAsItIs(error)
+        markForeign(error)
         cut.abort(error)
       }
     }

@@ -10,7 +10,7 @@ import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { checkedListener } from '../base/checks.js'
-import { awaited } from '../base/stacks.js'
+import { awaitRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
@@ -55,9 +55,9 @@ export interface CacheMessage {
 const messages = channel('node-tensorrt:cache')
 
 /** The builds and readings under way in this thread, by folder and key. */
-const shared = new SharedWork<Obtained, BuildProgress>()
+const shared = new SharedWork<CachedOrBuilt, BuildProgress>()
 
-interface Obtained {
+interface CachedOrBuilt {
   readonly plan: Plan
   readonly isBuilt: boolean
   readonly path?: string | undefined
@@ -74,7 +74,7 @@ interface Request {
 }
 
 /** A request, and what its plan will be. */
-interface Known extends Request {
+interface ResolvedRequest extends Request {
   readonly digest: ModelDigest
   readonly choice: NativeBuilderChoice
   readonly key: string
@@ -125,14 +125,14 @@ export class EngineCache implements AsyncDisposable {
     const begun = performance.now()
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
-    const knowing = this.#running.add(know(request))
-    const known = await awaited(within({ signal: request.signal }, () => knowing))
+    const resolving = this.#running.add(resolved(request))
+    const known = await awaitRestacked(within({ signal: request.signal }, () => resolving))
     const place = { folder: this.folder, maxBytes: this.maxBytes }
     const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) =>
-      obtain(place, known, signal, report),
+      planFor(place, known, signal, report),
     )
     void this.#running.add(ended)
-    const { value, isFirst } = await awaited(result)
+    const { value, isFirst } = await awaitRestacked(result)
     const hit = !(value.isBuilt && isFirst)
     const path = value.path !== undefined && { path: value.path }
     const message: CacheMessage = { key: known.key, hit, ms: performance.now() - begun, ...path }
@@ -192,7 +192,7 @@ function checkedRequest(model: unknown, options: unknown): Request {
   }
 }
 
-async function know(request: Request): Promise<Known> {
+async function resolved(request: Request): Promise<ResolvedRequest> {
   const { source, options, profiles, signal } = request
   const paths = pluginPaths(options)
   const [digest, plugins, { choice, parser }] = await Promise.all([
@@ -206,18 +206,18 @@ async function know(request: Request): Promise<Known> {
 async function chooseBuilder(
   { tensorrt, device }: NativeBuildOptions,
   signal: AbortSignal | undefined,
-): Promise<Pick<Known, 'choice'> & { readonly parser: string | undefined }> {
+): Promise<Pick<ResolvedRequest, 'choice'> & { readonly parser: string | undefined }> {
   const choice = await native(async () => loadAddon().chooseBuilder({ tensorrt, device, parser: 1 }))
   const { parser: path } = choice
   return { choice, parser: path === undefined ? undefined : (await digestFiles([path], signal)).get(path) }
 }
 
-async function obtain(
+async function planFor(
   place: CachePlace,
-  known: Known,
+  known: ResolvedRequest,
   signal: AbortSignal,
   report: (progress: BuildProgress) => void,
-): Promise<Obtained> {
+): Promise<CachedOrBuilt> {
   const path = entryPath(place.folder, known.key)
   await inFolder(place.folder, () => refuseUntrusted(place.folder))
   const there = await readEntry(path, signal)
@@ -242,7 +242,7 @@ async function obtain(
   })
 }
 
-async function found(path: string, plan: Plan): Promise<Obtained> {
+async function found(path: string, plan: Plan): Promise<CachedOrBuilt> {
   await touch(path)
   return { plan, isBuilt: false, path }
 }
@@ -250,7 +250,11 @@ async function found(path: string, plan: Plan): Promise<Obtained> {
 /**
  * With the library that the key speaks of, and no other; ends when nothing of it is under way any more, aborted or not.
  */
-async function build(known: Known, signal: AbortSignal, onProgress: (progress: BuildProgress) => void): Promise<Plan> {
+async function build(
+  known: ResolvedRequest,
+  signal: AbortSignal,
+  onProgress: (progress: BuildProgress) => void,
+): Promise<Plan> {
   await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
   const shapes = known.profiles.map((profile): Shapes =>
     Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])),

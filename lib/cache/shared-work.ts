@@ -1,5 +1,5 @@
 import { onAbort } from '../base/cancellation.js'
-import { keepAsItIs } from '../base/stacks.js'
+import { markForeign } from '../base/stacks.js'
 
 /** One who waits for shared work. */
 interface Waiter<P> {
@@ -50,7 +50,7 @@ export class SharedWork<T, P> {
           try {
             onProgress?.(progress)
           } catch (error) {
-            keepAsItIs(error)
+            markForeign(error)
             leave(error)
           }
         },

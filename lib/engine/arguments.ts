@@ -25,14 +25,14 @@ function frozenRange({ min, opt, max }: ProfileShapes): ProfileShapes {
 }
 
 /** What a user gave to infer, read once: getters and proxies have had their say, what follows works on plain values. */
-export type GivenInput = AnyTensor | ReadonlyMap<string, AnyTensor>
+export type CallInput = AnyTensor | ReadonlyMap<string, AnyTensor>
 
 export function isTensor(value: unknown): value is AnyTensor {
   return Tensor.is(value) || DeviceTensor.is(value)
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function readInput(input: unknown): GivenInput {
+export function readInput(input: unknown): CallInput {
   if (isTensor(input)) return input
   if (
     typeof input !== 'object' ||
@@ -71,7 +71,7 @@ export function checkAttached(tensor: Tensor, label: string): void {
  * The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED,
  * ERR_TRT_DISPOSED
  */
-export function copyInput(given: GivenInput): GivenInput {
+export function copyInput(given: CallInput): CallInput {
   if (isTensor(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))
 }
@@ -83,7 +83,7 @@ function copyTensor(tensor: AnyTensor, label: string): AnyTensor {
 }
 
 /** Lets go of what {@link copyInput} held, once an inference has it. */
-export function releaseInput(copy: GivenInput): void {
+export function releaseInput(copy: CallInput): void {
   for (const tensor of isTensor(copy) ? [copy] : copy.values()) if (tensor.location === 'device') tensor.dispose()
 }
 
@@ -110,7 +110,7 @@ export class InputChecker {
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE,
    * ERR_TRT_SHAPE, ERR_TRT_DETACHED
    */
-  check(given: GivenInput): AnyTensor[] {
+  check(given: CallInput): AnyTensor[] {
     const tensors = isTensor(given) ? [this.#bare(given)] : this.#named(given)
     let known = this.#accepted.length === tensors.length
     tensors.forEach((tensor, i) => {

@@ -2,9 +2,9 @@
 import type { Backend, Results } from '../backend/backend.js'
 import type { Cut } from '../base/cancellation.js'
 import type { AnyTensor } from '../device-tensor.js'
-import { type GivenInput, isTensor, refuseUnsupported } from './arguments.js'
+import { type CallInput, isTensor, refuseUnsupported } from './arguments.js'
 import type { AnyTensorRecord } from './forms.js'
-import { type GivenOptions, runOptions } from './infer-options.js'
+import { type CallOptions, runOptions } from './infer-options.js'
 import { lacking, type Loaded } from './loading.js'
 
 /** Makes the value of a call. */
@@ -13,8 +13,8 @@ type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 /** @throws TensorRTError as {@link Engine.infer} */
 export function run(
   loaded: Loaded,
-  input: GivenInput,
-  options: GivenOptions | undefined,
+  input: CallInput,
+  options: CallOptions | undefined,
   cut: Cut | undefined,
 ): Promise<AnyTensor | AnyTensorRecord> {
   const { backend, checker, forms } = loaded
@@ -29,8 +29,8 @@ export function run(
 /** @throws TensorRTError as {@link Engine.inferSync} */
 export function runSync(
   loaded: Loaded,
-  input: GivenInput,
-  options: GivenOptions | undefined,
+  input: CallInput,
+  options: CallOptions | undefined,
 ): AnyTensor | AnyTensorRecord {
   const { backend, checker, forms } = loaded
   if (backend.runSync === undefined) throw lacking('inferSync()', backend)
@@ -41,7 +41,7 @@ export function runSync(
   return finish(backend.runSync(inputs, call))
 }
 
-function finishOf({ forms }: Loaded, input: GivenInput, options: GivenOptions | undefined): Finish {
+function finishOf({ forms }: Loaded, input: CallInput, options: CallOptions | undefined): Finish {
   return isTensor(input) ? forms.bare(options?.outputs) : forms.record
 }
 
@@ -54,7 +54,7 @@ export function refuseUnusable({ unsupported, forms, outputNames }: Loaded): voi
  * @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend, which has no queue of
  * levels either
  */
-function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
+function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: CallOptions | undefined): void {
   if (inputs.some(({ location }) => location === 'device')) throw lacking('a DeviceTensor', backend)
   const { location = 'host', priority = 1, queueTimeoutMs } = options ?? {}
   if (location !== 'host') throw lacking("location: 'device'", backend)

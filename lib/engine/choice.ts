@@ -40,7 +40,7 @@ export function wishesForCpu(given: Given): readonly string[] {
  * For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the
  * reason already.
  */
-export function takenSince(reason: string | undefined, message = ''): string {
+export function autoChoiceNote(reason: string | undefined, message = ''): string {
   return reason === undefined || message.includes(reason)
     ? ''
     : `, which 'auto' took since TensorRT cannot run here: ${reason}`

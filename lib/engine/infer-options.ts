@@ -74,22 +74,22 @@ const table = {
 } satisfies OptionTable<InferOptions>
 
 /** Options that were read once, and checked as far as that goes without the model. */
-export interface GivenOptions extends Partial<Checked<typeof table>> {
+export interface CallOptions extends Partial<Checked<typeof table>> {
   /** Of a run that warms up: no option of callers. */
   readonly unlimited?: true | undefined
 }
 
 /** Where all outputs are to be, or each that has a name there. */
-type GivenLocation = 'host' | 'device' | ReadonlyMap<string, 'host' | 'device'>
+type CallLocation = 'host' | 'device' | ReadonlyMap<string, 'host' | 'device'>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): GivenOptions | undefined {
+export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): CallOptions | undefined {
   if (options === undefined) return undefined
   return checkedOptions(options, method === 'infer' ? table : tableOfSync, method)
 }
 
 /** The same for a run that warms up. */
-export function readWarmUpOptions(options: unknown): GivenOptions {
+export function readWarmUpOptions(options: unknown): CallOptions {
   return { ...readInferOptions(options, 'infer'), unlimited: true }
 }
 
@@ -100,7 +100,7 @@ function checkedNames(outputs: unknown): readonly string[] {
   return [...outputs]
 }
 
-function checkedLocation(location: unknown): GivenLocation {
+function checkedLocation(location: unknown): CallLocation {
   if (location === 'host' || location === 'device') return location
   const wanted = "'host', 'device', or one of them for each output by its name"
   if (typeof location !== 'object' || location === null || Array.isArray(location) || isTensor(location))
@@ -139,7 +139,7 @@ interface RunnableModel {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into, location, priority, queueTimeoutMs, unlimited }: GivenOptions = {},
+  { outputs, into, location, priority, queueTimeoutMs, unlimited }: CallOptions = {},
   { outputs: infos, outputNames: names, unsupported, forms, backend: { levels = 1 } }: RunnableModel,
   inputs: readonly AnyTensor[],
 ): RunOptions {
@@ -185,7 +185,7 @@ function refuseUnwanted(
       throw expected(`one of the outputs that are wanted (${wanted.join(', ')})`, `a name in ${option}`, name)
 }
 
-function placeOf(location: GivenLocation | undefined, name: string): 'host' | 'device' {
+function placeOf(location: CallLocation | undefined, name: string): 'host' | 'device' {
   return (typeof location === 'object' ? location.get(name) : location) ?? 'host'
 }
 

@@ -1,11 +1,11 @@
 /** A model on its way, then loaded, failed or closed: what every call of an engine asks first. */
 import type { Backend, UnsupportedTensor } from '../backend/backend.js'
 import { within } from '../base/cancellation.js'
-import { anew, failing } from '../base/stacks.js'
+import { restacked, failRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { TensorRTError } from '../errors.js'
 import { infosByName, InputChecker, refuseUnsupportedInputs } from './arguments.js'
-import { takenSince } from './choice.js'
+import { autoChoiceNote } from './choice.js'
 import { checkDeclaration, type Declaration, type TensorInfos } from './declaration.js'
 import { Forms } from './forms.js'
 import type { Opener } from './opener.js'
@@ -66,7 +66,7 @@ export class Loading {
     this.#failure = { error }
     this.#cancelled.abort(error)
     try {
-      return await failing(error)
+      return await failRestacked(error)
     } finally {
       // nobody has to handle it; from here on, since V8 names who waits only where one does
       this.ready.catch(() => {})
@@ -79,7 +79,7 @@ export class Loading {
 
   /** @throws TensorRTError ERR_TRT_NOT_READY before it is loaded, and what `ready` was rejected with */
   known(): Loaded {
-    if (this.#failure) throw anew(this.#failure.error)
+    if (this.#failure) throw restacked(this.#failure.error)
     if (!this.loaded)
       throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
     return this.loaded
@@ -87,7 +87,7 @@ export class Loading {
 
   /** @throws TensorRTError ERR_TRT_CLOSED, and what `ready` was rejected with */
   refuseIfOver(): void {
-    if (this.#failure) throw anew(this.#failure.error)
+    if (this.#failure) throw restacked(this.#failure.error)
     if (this.#closing) throw closed()
   }
 
@@ -133,7 +133,7 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
 export function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
   return new TensorRTError(
     'ERR_TRT_UNSUPPORTED',
-    `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`,
+    `${what} needs the TensorRT backend; this engine runs on the CPU${autoChoiceNote(reason)}`,
   )
 }
 

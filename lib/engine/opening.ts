@@ -7,7 +7,7 @@ import { checkedProfiles } from '../building/shapes.js'
 import type { CacheWish } from '../cache/options.js'
 import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { isUnableToBuild, reasonForCpu, takenSince, withOnnxRemedy } from './choice.js'
+import { isUnableToBuild, reasonForCpu, autoChoiceNote, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
@@ -136,7 +136,7 @@ async function openOnCpu(
     return await openCpu(model, { ...options, profiles }, reason)
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
-    const since = takenSince(reason, error.message)
+    const since = autoChoiceNote(reason, error.message)
     throw since === '' ? error : reworded(error, `${error.message} (on the CPU backend${since})`)
   }
 }

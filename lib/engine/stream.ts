@@ -1,5 +1,5 @@
 import { onAbort } from '../base/cancellation.js'
-import { anew } from '../base/stacks.js'
+import { restacked } from '../base/stacks.js'
 
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
@@ -64,7 +64,7 @@ class Flow<I, R> {
   /** The next result; nothing when there are no more. */
   async next(): Promise<{ readonly value: R } | undefined> {
     for (;;) {
-      if (this.#failure !== undefined) throw anew(this.#failure.error)
+      if (this.#failure !== undefined) throw restacked(this.#failure.error)
       const result = this.#places[0]?.result
       if (result !== undefined) this.#places.shift()
       void this.#pull()

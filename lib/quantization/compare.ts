@@ -1,7 +1,7 @@
 import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
 import { Engine } from '../engine.js'
 import { type CpuEngineOptions } from '../engine/cpu-options.js'
-import { type GivenInput, isTensor } from '../engine/arguments.js'
+import { type CallInput, isTensor } from '../engine/arguments.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
 import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
@@ -104,7 +104,7 @@ async function compareEngines(
   const names = Object.keys(a.outputs)
   checkOutputs(names, Object.keys(b.outputs))
   const sums = names.map(() => new DifferenceSum())
-  const run = async (given: GivenInput, cut: AbortSignal): Promise<[Results, Results]> =>
+  const run = async (given: CallInput, cut: AbortSignal): Promise<[Results, Results]> =>
     Promise.all([a.infer(namedInputs(a, given), { signal: cut }), b.infer(namedInputs(b, given), { signal: cut })])
   let batches = 0
   for await (const [x, y] of inOrder(source.open(), { most: 1, signal, run })) {
@@ -122,7 +122,7 @@ async function compareEngines(
 export type Results = Readonly<Record<string, Tensor>>
 
 /** By name also where there is one, so that all outputs come, however many there are. */
-export function namedInputs(engine: Engine, given: GivenInput): Results {
+export function namedInputs(engine: Engine, given: CallInput): Results {
   const inputs = isTensor(given) ? { [Object.keys(engine.inputs)[0] as string]: given } : Object.fromEntries(given)
   return inputs as Results
 }

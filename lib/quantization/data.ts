@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { isIterable, isRepeatable } from '../base/iterables.js'
 import type { InputBatch } from '../building/calibration.js'
 import { type AnyTensor } from '../device-tensor.js'
-import { type GivenInput, isTensor, readInput } from '../engine/arguments.js'
+import { type CallInput, isTensor, readInput } from '../engine/arguments.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 
@@ -47,7 +47,7 @@ export class BatchSource {
    * All batches, as many as are allowed. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no batch, and for a
    * second iteration of what has only one
    */
-  async *open(): AsyncGenerator<GivenInput, void, undefined> {
+  async *open(): AsyncGenerator<CallInput, void, undefined> {
     if (this.#most === 0) return
     let count = 0
     for await (const batch of this.#begin()) {
@@ -74,7 +74,7 @@ export class BatchSource {
   }
 }
 
-function readBatch(batch: unknown, index: number): GivenInput {
+function readBatch(batch: unknown, index: number): CallInput {
   const given = readInput(batch)
   for (const tensor of isTensor(given) ? [given] : given.values()) {
     if (tensor.location === 'device') throw expected('Tensors in ordinary memory', `batch ${index}`, tensor)

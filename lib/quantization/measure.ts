@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Observation, type Observed } from '../backend/observing.js'
 import type { CpuOptions } from '../backend/cpu-options.js'
-import { type GivenInput, infosByName, InputChecker } from '../engine/arguments.js'
+import { type CallInput, infosByName, InputChecker } from '../engine/arguments.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
 import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
@@ -44,7 +44,7 @@ const atOnce = 2
  */
 export async function measure(
   model: ModelProto,
-  data: AsyncIterable<GivenInput>,
+  data: AsyncIterable<CallInput>,
   options: MeasureOptions,
 ): Promise<Measured> {
   const { cpu, onProgress, signal } = options
@@ -57,7 +57,7 @@ export async function measure(
   const hash = new BatchHash()
   let shapes: Measured['shapes'] = {}
   let batches = 0
-  const run = async (given: GivenInput, cut: AbortSignal): Promise<number> => {
+  const run = async (given: CallInput, cut: AbortSignal): Promise<number> => {
     const tensors = checker.check(given) as Tensor[]
     hash.add(names, tensors)
     const number = ++batches

@@ -1,6 +1,6 @@
 import { findPeer } from '../../base/peer.js'
 import { lacking } from '../../base/remedies.js'
-import { awaited } from '../../base/stacks.js'
+import { awaitRestacked } from '../../base/stacks.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { copiedBytes, type Tensor } from '../../tensor.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
@@ -101,7 +101,7 @@ class PortableBackend implements Backend {
     }))
     const { outputs: wanted, into } = options ?? {}
     const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
-    const outputs = await awaited(this.#session.run(wire, names, options?.cut))
+    const outputs = await awaitRestacked(this.#session.run(wire, names, options?.cut))
     return finish(this.outputs.map(({ name }, i) => placed(outputs[name], into?.[i])))
   }
 

@@ -1,4 +1,4 @@
-import { failing } from '../../base/stacks.js'
+import { failRestacked } from '../../base/stacks.js'
 import type { NativeFrameEvent, NativeFrameReader } from '../../backend/native-video.js'
 import { fromNative, loadAddon, nativeSync } from '../../backend/native.js'
 import type { FedFrame, FedStream, FrameFeed } from './fed.js'
@@ -52,7 +52,8 @@ export class NativeFeed implements FrameFeed {
   next(): Promise<FedFrame | undefined> {
     const frame = this.#frames.shift()
     if (frame !== undefined) return Promise.resolve(frame)
-    if (this.#state !== 'reading') return this.#error === undefined ? Promise.resolve(undefined) : failing(this.#error)
+    if (this.#state !== 'reading')
+      return this.#error === undefined ? Promise.resolve(undefined) : failRestacked(this.#error)
     return new Promise((resolve) => {
       this.#waiters.push(resolve)
       this.#reader.want()
@@ -79,7 +80,8 @@ export class NativeFeed implements FrameFeed {
     } else {
       if (event[2] !== undefined && this.#state === 'reading') this.#error = fromNative(event[2])
       this.#over()
-      for (const settle of this.#waiters.splice(0)) settle(this.#error === undefined ? undefined : failing(this.#error))
+      for (const settle of this.#waiters.splice(0))
+        settle(this.#error === undefined ? undefined : failRestacked(this.#error))
       return
     }
     if (this.#waiters.length > 0) this.#reader.want()

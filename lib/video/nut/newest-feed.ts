@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { failing } from '../../base/stacks.js'
+import { failRestacked } from '../../base/stacks.js'
 import type { FedFrame, FedStream, FrameFeed } from './fed.js'
 import { StreamFeed } from './stream-feed.js'
 
@@ -33,7 +33,7 @@ export class NewestFeed implements FrameFeed {
     const frame = this.#frame
     this.#frame = undefined
     if (frame !== undefined) return Promise.resolve(frame)
-    if (this.#over) return this.#error === undefined ? Promise.resolve(undefined) : failing(this.#error)
+    if (this.#over) return this.#error === undefined ? Promise.resolve(undefined) : failRestacked(this.#error)
     return this.#feed.held(() => new Promise((resolve) => this.#waiters.push(resolve)))
   }
 
@@ -53,7 +53,8 @@ export class NewestFeed implements FrameFeed {
       this.#error = error
     }
     this.#over = true
-    for (const settle of this.#waiters.splice(0)) settle(this.#error === undefined ? undefined : failing(this.#error))
+    for (const settle of this.#waiters.splice(0))
+      settle(this.#error === undefined ? undefined : failRestacked(this.#error))
   }
 
   #put(frame: FedFrame): void {

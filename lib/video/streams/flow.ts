@@ -1,4 +1,4 @@
-import { failing } from '../../base/stacks.js'
+import { failRestacked } from '../../base/stacks.js'
 import { onAbort } from '../../base/cancellation.js'
 import { expected, TensorRTError } from '../../errors.js'
 import { type Entry, Line, type StreamItem } from './line.js'
@@ -87,7 +87,7 @@ export class Flow<R> {
 
   next(): Promise<Step<R>> {
     const { signal } = this.#options
-    if (signal?.aborted) return failing(signal.reason)
+    if (signal?.aborted) return failRestacked(signal.reason)
     if (this.#over !== undefined) return this.#last(this.#over)
     return new Promise((resolve) => {
       this.#takers.push(resolve)
@@ -231,7 +231,7 @@ export class Flow<R> {
     this.#forget()
     const takers = this.#takers.splice(0)
     const { signal } = this.#options
-    if (signal?.aborted) for (const take of takers.splice(0)) take(failing(signal.reason))
+    if (signal?.aborted) for (const take of takers.splice(0)) take(failRestacked(signal.reason))
     for (const line of this.#lines.splice(0)) {
       void this.#close(line)
       this.#remember(line)
@@ -249,7 +249,7 @@ export class Flow<R> {
   #ofEnd(): Step<R> | Promise<never> {
     const failure = this.#failure
     this.#failure = undefined
-    return failure === undefined ? { value: undefined, done: true } : failing(failure.error)
+    return failure === undefined ? { value: undefined, done: true } : failRestacked(failure.error)
   }
 }
 
