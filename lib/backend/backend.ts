@@ -296,7 +296,7 @@ export interface BenchmarkFacts {
   readonly graphRefused: string
 }
 
-/** KnownFacts about ten times a second while a benchmark runs: where it is, and how far by the clock that ends that part. */
+/** Told about ten times a second while a benchmark runs: where it is, and how far by the clock that ends that part. */
 export type BenchmarkListener = (part: 'queries' | 'end-to-end', elapsedMs: number) => void
 
 /**

@@ -62,15 +62,13 @@ export interface NativeVision {
    * offset in `tiles`, where its RGBA is; red, green, blue.
    */
   drawStrokes(picture: NativePainted, strokes: Float64Array, tiles: Uint8Array): Painted
-  /**
-   * Reads `values` and writes `out`, which are to stay as they are meanwhile. Throws ERR_TRT_INVALID_ARGUMENT.
-   */
+  /** Reads `values` and writes `out`, which are to stay as they are meanwhile. Throws ERR_TRT_INVALID_ARGUMENT. */
   makeMask(job: NativeMask): Promise<void>
   /** As {@link makeMask}, of values that are made first. */
   makeInstanceMask(job: NativeInstanceMask): Promise<void>
   /**
-   * As {@link makeMask}, or at once where `sync`; writes `labels`, which are 0 before. Of each part its area, left, top, width, height, and the
-   * sums of its pixels' x and y.
+   * As {@link makeMask}, or at once where `sync`; writes `labels`, which are 0 before. Of each part its area, left,
+   * top, width, height, and the sums of its pixels' x and y.
    */
   labelComponents(job: NativeComponents, sync: boolean): Promise<Float64Array> | Float64Array
   /** As {@link makeMask}, of what {@link labelComponents} has written. */

@@ -1,10 +1,10 @@
 import type { TensorInfo } from '../backend/backend.js'
 import { TensorRTError } from '../errors.js'
 import { floatDTypes } from '../tensor/convert.js'
-import { type DType, elementCount, type FloatDType, Tensor } from '../tensor.js'
+import { type DType, elementCount, type FloatDType, isPacked, Tensor } from '../tensor.js'
 
 /** Of what random values: from and to, both reached. Floating-point numbers are from -1 to 1. */
-const ranges: { readonly [D in Exclude<DType, FloatDType>]: readonly [from: number, to: number] } = {
+const ranges: Readonly<Partial<Record<DType, readonly [from: number, to: number]>>> = {
   int8: [-128, 127],
   int16: [-128, 127],
   int32: [-128, 127],
@@ -14,9 +14,6 @@ const ranges: { readonly [D in Exclude<DType, FloatDType>]: readonly [from: numb
   uint32: [0, 255],
   uint64: [0, 255],
   bool: [0, 1],
-  // bytes of two numbers each
-  int4: [0, 255],
-  float4e2m1: [0, 255],
 }
 
 /**
@@ -38,7 +35,7 @@ export function randomTensor({ dtype }: Pick<TensorInfo, 'dtype'>, shape: readon
   const first = bytesOf(randomNumbers(dtype, Math.min(count, period), uniform(seed)))
   bytes.set(first)
   for (let there = first.length; there > 0 && there < bytes.length; there *= 2) bytes.copyWithin(there, 0, there)
-  if ((dtype === 'int4' || dtype === 'float4e2m1') && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
+  if (isPacked(dtype) && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
   return tensor
 }
 
@@ -50,7 +47,8 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
     )
   const tensor: Tensor = Tensor.zeros(dtype, [count])
   const { data } = tensor
-  const [from, to] = ranges[dtype]
+  // of packed types bytes of several numbers each
+  const [from, to] = ranges[dtype] ?? [0, 255]
   const whole = (): number => from + Math.floor(next() * (to - from + 1))
   if (data instanceof BigInt64Array || data instanceof BigUint64Array)
     for (let i = 0; i < count; i++) data[i] = BigInt(whole())

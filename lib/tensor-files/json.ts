@@ -1,7 +1,7 @@
 import { shapeText } from '../base/dims.js'
 import { isOneOf } from '../base/checks.js'
 import { describe, TensorRTError } from '../errors.js'
-import { type DType, type DTypeArrays, dtypes, Tensor } from '../tensor.js'
+import { type DType, type DTypeArrays, dtypes, Tensor, isPacked } from '../tensor.js'
 import { arrayOf, checkedShape, elementCount } from '../tensor/dtypes.js'
 import { float32Of, floatDTypes } from '../tensor/convert.js'
 import { damaged } from './types.js'
@@ -117,11 +117,6 @@ function nestedTensor(value: unknown, dtype: DType, where: string): Tensor {
 const specials: Readonly<Record<string, number>> = {
   ...{ nan: NaN, inf: Infinity, infinity: Infinity },
   ...{ '-nan': NaN, '-inf': -Infinity, '-infinity': -Infinity },
-}
-
-/** Whether two elements are in one byte. */
-function isPacked(dtype: DType): dtype is 'int4' | 'float4e2m1' {
-  return dtype === 'int4' || dtype === 'float4e2m1'
 }
 
 function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {

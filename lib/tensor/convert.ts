@@ -1,4 +1,4 @@
-import { type DType, type DTypeArrays, elementCount } from './dtypes.js'
+import { type DType, type DTypeArrays, elementCount, packedNumberOf } from './dtypes.js'
 
 /** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
 export const floatDTypes = ['float32', 'float16', 'bfloat16', 'float8e4m3', 'float64'] as const
@@ -25,9 +25,6 @@ const formats = {
   bfloat16: { exponentBits: 8, mantissaBits: 7, infinities: true },
   float8e4m3: { exponentBits: 4, mantissaBits: 3, infinities: false },
 } as const satisfies Partial<Record<DType, Format>>
-
-/** The value of each code of E2M1, without the sign. */
-const e2m1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
 
 /** The value of each code; made at the first use. */
 const tables = new Map<keyof typeof formats, Float32Array>()
@@ -66,11 +63,10 @@ export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape
     return Float32Array.from(data as BigInt64Array, nearlyNumber)
   if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'float8e4m3')
     return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
-  if (dtype === 'int4')
-    return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? code : code - 16))
-  if (dtype === 'float4e2m1')
-    return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? 1 : -1) * (e2m1[code & 7] as number))
-  return new Float32Array(data as Uint8Array)
+  const numberOf = packedNumberOf(dtype)
+  return numberOf === undefined
+    ? new Float32Array(data as Uint8Array)
+    : unpacked(data as Uint8Array, elementCount(shape), numberOf)
 }
 
 /**

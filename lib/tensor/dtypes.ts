@@ -5,6 +5,8 @@ interface DTypeFacts {
   /** Bits of one element: below 8, elements are packed, the first in the low bits. */
   readonly bits: number
   readonly array: TypedArrayConstructor
+  /** The number that a code of a packed type stands for. */
+  readonly numberOf?: (code: number) => number
 }
 
 type TypedArrayConstructor =
@@ -119,6 +121,9 @@ export type TypedData =
   | BigUint64Array
   | Float16ArrayIfAny
 
+/** The value of each code of E2M1, without the sign. */
+const e2m1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
 const facts: { readonly [D in DType]: DTypeFacts } = {
   float32: { bits: 32, array: Float32Array },
   float16: { bits: 16, array: Uint16Array },
@@ -129,8 +134,8 @@ const facts: { readonly [D in DType]: DTypeFacts } = {
   uint8: { bits: 8, array: Uint8Array },
   bool: { bits: 8, array: Uint8Array },
   float8e4m3: { bits: 8, array: Uint8Array },
-  int4: { bits: 4, array: Uint8Array },
-  float4e2m1: { bits: 4, array: Uint8Array },
+  int4: { bits: 4, array: Uint8Array, numberOf: (code) => (code < 8 ? code : code - 16) },
+  float4e2m1: { bits: 4, array: Uint8Array, numberOf: (code) => (code < 8 ? 1 : -1) * e2m1[code & 7]! },
   float64: { bits: 64, array: Float64Array },
   int16: { bits: 16, array: Int16Array },
   uint16: { bits: 16, array: Uint16Array },
@@ -163,6 +168,16 @@ export function elementCount(shape: readonly number[]): number {
   let count = 1
   for (const dim of shape) count *= dim
   return count
+}
+
+/** Whether several elements share a byte. */
+export function isPacked(dtype: DType): boolean {
+  return facts[dtype].bits < 8
+}
+
+/** The number that a code of a packed type stands for; nothing for other types. */
+export function packedNumberOf(dtype: DType): ((code: number) => number) | undefined {
+  return facts[dtype].numberOf
 }
 
 /** The array type of a data type. */

@@ -1,5 +1,5 @@
-// Who may run batches. A permit stands for a slot of a lane, which has a thread of its own; who holds it, that thread or
-// a caller of Session::run, may have one batch there.
+// Who may run batches. A permit stands for a slot of a lane, which has a thread of its own; who holds it, that thread
+// or a caller of Session::run, may have one batch there.
 #pragma once
 
 #include <atomic>

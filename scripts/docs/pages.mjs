@@ -31,9 +31,13 @@ const pictures = new Set(['.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp', '.av
 /** Copies the pages to a folder, which is emptied first. @returns {Pages} */
 export function copyPages(/** @type {string} */ folder) {
   rmSync(folder, { recursive: true, force: true })
-  const documents = [...guides(), 'docs/serving.md', 'docs/architecture.md'].filter((path) =>
-    existsSync(join(root, path)),
-  )
+  const documents = [
+    ...guides(),
+    'docs/serving.md',
+    'docs/architecture.md',
+    'docs/glossary.md',
+    ...pagesIn('design'),
+  ].filter((path) => existsSync(join(root, path)))
   const pages = new Set(['README.md', ...documents])
   for (const path of filesUnder(join(root, 'docs'))) if (isPicture(path)) copy(folder, relative(root, path))
   for (const path of pages) {
@@ -41,6 +45,12 @@ export function copyPages(/** @type {string} */ folder) {
     write(join(folder, path), path === 'README.md' ? text : frontMatter(text, path) + text)
   }
   return { readme: join(folder, 'README.md'), documents: documents.map((path) => join(folder, path)) }
+}
+
+/** The pages of a folder of docs/, by name. */
+function pagesIn(/** @type {string} */ folder) {
+  const names = readdirSync(join(root, 'docs', folder)).filter((name) => name.endsWith('.md'))
+  return names.sort().map((name) => posix.join('docs', folder, name))
 }
 
 /** The guides that are there. */

@@ -69,7 +69,10 @@ function unsupported(what: string, cause?: unknown): TensorRTError {
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
 async function unknownTensor(model: Uint8Array | string): Promise<string> {
-  const { inspectModel, readModel } = await import('../../onnx/index.js')
+  const [{ inspectModel }, { readModel }] = await Promise.all([
+    import('../../onnx/info.js'),
+    import('../../onnx/model.js'),
+  ])
   const { inputs, outputs } = inspectModel(await readModel(model))
   const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
   const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
