@@ -1,4 +1,4 @@
-import { TensorRTError } from '../errors.js'
+import { type ErrorCode, TensorRTError } from '../errors.js'
 import { MessageFault } from '../kserve/wire/message-fault.js'
 
 /** What a failed request is, by the names of Triton's status codes; HTTP's statuses follow from it. */
@@ -43,7 +43,7 @@ export function faultOf(error: unknown): Fault {
   return new Fault(error instanceof TensorRTError ? (kinds[error.code] ?? 'INTERNAL') : 'INTERNAL', message, error)
 }
 
-const kinds: { readonly [code: string]: FaultKind } = {
+const kinds: Readonly<Partial<Record<ErrorCode, FaultKind>>> = {
   ERR_TRT_SHAPE: 'INVALID_ARG',
   ERR_TRT_DTYPE: 'INVALID_ARG',
   ERR_TRT_UNKNOWN_INPUT: 'INVALID_ARG',

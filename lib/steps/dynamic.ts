@@ -91,7 +91,9 @@ function resized(graph: StepGraph, planes: string, to: Sides, steps: CheckedStep
       computedParts(graph, wholeWeightsBetween(graph, from[side], to[side], filter))
     return combinedWhole(graph, planes, { weights: weights('height') }, { weights: changed(weights('width'), turned) })
   }
-  const weights = (side: keyof Sides): string => weightsBetween(graph, from[side], to[side], filter)
+  // preprocess.ts refuses nearest of a picture whose size is open
+  const kernel = filter as Exclude<typeof filter, 'nearest'>
+  const weights = (side: keyof Sides): string => weightsBetween(graph, from[side], to[side], kernel)
   return combined(graph, planes, weights('height'), turned(weights('width')))
 }
 

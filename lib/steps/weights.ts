@@ -9,10 +9,15 @@ import type { StepGraph } from './graph.js'
  * @param from the number of pixels, an int64 [1]
  * @param to the number of outputs, an int64 [1]
  */
-export function weightsBetween(graph: StepGraph, from: string, to: string, filter: Exclude<Filter, 'linear'>): string {
+export function weightsBetween(
+  graph: StepGraph,
+  from: string,
+  to: string,
+  filter: Exclude<Filter, 'linear' | 'nearest'>,
+): string {
   const { difference, divisor } = distancesBetween(graph, from, to)
   const distance = graph.node('Abs', [graph.div(difference, divisor)])
-  const weights = kernels[filter as keyof typeof kernels](graph, distance)
+  const weights = kernels[filter](graph, distance)
   return graph.div(weights, graph.reduceSum(weights, [1]))
 }
 
@@ -46,7 +51,7 @@ function distancesBetween(graph: StepGraph, from: string, to: string): { differe
 }
 
 /** The kernels of lib/steps/pixels/filters.ts. */
-const kernels = { triangle, cubic, lanczos }
+const kernels = { triangle, cubic, lanczos } satisfies Record<Exclude<Filter, 'linear' | 'nearest'>, unknown>
 
 function triangle(graph: StepGraph, x: string): string {
   return graph.max(graph.sub(graph.float(1), x), graph.float(0))

@@ -39,7 +39,8 @@ export interface EncodeOptions extends ManyOptions {
 
 export interface WriteImageOptions extends EncodeOptions, OverwriteOptions {}
 
-const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
+/** The format that the ending of a name says. */
+export const imageFormats: Readonly<Record<string, ImageFormat>> = {
   '.jpg': 'jpeg',
   '.jpeg': 'jpeg',
   '.png': 'png',
@@ -49,7 +50,7 @@ const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
   '.tiff': 'tiff',
 }
 
-const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtension))]
+const formats: readonly ImageFormat[] = [...new Set(Object.values(imageFormats))]
 
 const encodeTable = {
   quality: option(whole(1, 100)),
@@ -197,9 +198,8 @@ interface Target {
 
 function checkedTarget(path: unknown, name: string): Target {
   const target = checkedPath(path, name)
-  const format = formatOfExtension[extname(target).toLowerCase()]
-  if (format === undefined)
-    throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, name, path)
+  const format = imageFormats[extname(target).toLowerCase()]
+  if (format === undefined) throw expected(`a path that ends in ${Object.keys(imageFormats).join(', ')}`, name, path)
   return { path: target, format }
 }
 

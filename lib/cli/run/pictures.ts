@@ -10,7 +10,8 @@ import { jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import type { SaidPreset } from './preset.js'
-import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
+import { imageFormats } from '../../vision/encode.js'
+import { isPictureFile, makeFolder, pathsIn, type Target } from './target.js'
 import type { TaskName } from './flags.js'
 import { openTask, type TaskGiven, type Worker } from './tasks.js'
 
@@ -159,7 +160,7 @@ export function drawnPaths(
 
 async function writePicture(picture: EncodableImage, path: string, signal: AbortSignal): Promise<void> {
   const { encodeImage } = await import('../../vision/index.js')
-  const bytes = await encodeImage(picture, pictureFormats[extname(path).toLowerCase()] ?? 'png', { signal })
+  const bytes = await encodeImage(picture, imageFormats[extname(path).toLowerCase()] ?? 'png', { signal })
   signal.throwIfAborted()
   await saveFile(path, [bytes])
 }

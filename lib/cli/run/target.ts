@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { makeFolder as makeFolders, onFile, saveText } from '../../base/files.js'
-import type { ImageFormat } from '../../vision/index.js'
+import { imageFormats } from '../../vision/encode.js'
 import { jsonText } from '../output/format.js'
 import { fileNames } from '../../tensor-files/write.js'
 import { stemOf } from './inputs.js'
@@ -21,19 +21,8 @@ export async function targetOf(path: string | undefined): Promise<Target | undef
   return { kind: 'file', path, ending }
 }
 
-/** For pictures, by the ending of the name. */
-export const pictureFormats: Readonly<Record<string, ImageFormat>> = {
-  '.jpg': 'jpeg',
-  '.jpeg': 'jpeg',
-  '.png': 'png',
-  '.webp': 'webp',
-  '.avif': 'avif',
-  '.tif': 'tiff',
-  '.tiff': 'tiff',
-}
-
 export function isPictureFile(target: Target): boolean {
-  return target.kind === 'file' && Object.hasOwn(pictureFormats, target.ending)
+  return target.kind === 'file' && Object.hasOwn(imageFormats, target.ending)
 }
 
 export async function makeFolder(path: string): Promise<void> {

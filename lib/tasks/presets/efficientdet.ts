@@ -8,6 +8,9 @@ const aspects = [
   [0.7, 1.4],
 ] as const
 
+/** How all of them lay a picture into the input. */
+const letterboxed = { resize: 'letterbox', position: 'start', minSide: 64 } as const
+
 /** Sizes that Google's and TensorFlow's own share. */
 const sizes = {
   d0: { input: { size: 512 } },
@@ -23,9 +26,7 @@ export const efficientDets = {
   efficientdet: {
     task: 'detect',
     input: {
-      resize: 'letterbox',
-      position: 'start',
-      minSide: 64,
+      ...letterboxed,
       rounding: 'down',
       fill: [124, 116, 104],
       filter: 'triangle',
@@ -53,9 +54,7 @@ export const efficientDets = {
   'efficientdet-lite': {
     task: 'detect',
     input: {
-      resize: 'letterbox',
-      position: 'start',
-      minSide: 64,
+      ...letterboxed,
       rounding: 'down',
       fillAfter: true,
       mean: 127,
@@ -79,7 +78,7 @@ export const efficientDets = {
    */
   'tfod-efficientdet': {
     task: 'detect',
-    input: { resize: 'letterbox', position: 'start', minSide: 64, rounding: 'even', ...imagenetColors },
+    input: { ...letterboxed, rounding: 'even', ...imagenetColors },
     output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     scales: {
