@@ -11,7 +11,7 @@ import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import { awaitRestacked } from './base/stacks.js'
 import { Work } from './base/work.js'
-import { checkedCall, listener, needed, option, type OptionTable, signalOption } from './base/option-table.js'
+import { checkedCall, is, needed, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { buildInfo } from './building/info.js'
 import { type Plan, planOf } from './plan.js'
@@ -43,7 +43,7 @@ export interface BuildOptions {
 const buildRows = {
   shapes: needed(checkedProfiles),
   calibrator: option(checkedCalibrator),
-  onProgress: option(listener<ProgressListener>()),
+  onProgress: option(is.listener<ProgressListener>()),
   signal: signalOption,
 } satisfies OptionTable<BuildOptions>
 

@@ -3,7 +3,7 @@ import type { NativeLibraryReport, NativeSystemReport } from './backend/native-t
 import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js'
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
-import { boolean, checkedOptions, option, type OptionTable, placeRows } from './base/option-table.js'
+import { checkedOptions, is, option, type OptionTable, placeRows } from './base/option-table.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
 import { TensorRTError } from './errors.js'
@@ -134,7 +134,7 @@ export interface CapabilitiesOptions {
 
 const table = {
   tensorrt: placeRows.tensorrt,
-  run: option(boolean, false),
+  run: option(is.boolean, false),
 } satisfies OptionTable<CapabilitiesOptions>
 
 /**

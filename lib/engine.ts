@@ -1,7 +1,7 @@
 import type { Backend, EngineCounters, EngineMemory, EngineStats, UnsupportedTensor } from './backend/backend.js'
 import { Cut, within } from './base/cancellation.js'
 import { isIterable } from './base/iterables.js'
-import { checkedCall, option, type OptionTable, signalOption, whole } from './base/option-table.js'
+import { checkedCall, is, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { restacked, awaitRestacked } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
@@ -96,7 +96,7 @@ export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends Ou
 
 /** Of what is each call's own, {@link Engine.infer} says what is wrong. */
 const streamRows = {
-  inFlight: option(whole(1)),
+  inFlight: option(is.whole(1)),
   signal: signalOption,
   outputs: option((outputs) => outputs),
   location: option((location) => location),
@@ -104,7 +104,7 @@ const streamRows = {
   queueTimeoutMs: option((timeout) => timeout),
 } satisfies OptionTable<StreamOptions>
 
-const warmupRows = { iterations: option(whole(1, 10_000), 4), signal: signalOption }
+const warmupRows = { iterations: option(is.whole(1, 10_000), 4), signal: signalOption }
 
 /**
  * What {@link Engine.released} tells, without a promise for each call: whether an inference uses the memory. Then the

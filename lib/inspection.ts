@@ -1,5 +1,5 @@
 import { Builder } from './builder.js'
-import { boolean, checkedCall, option, type OptionTable, placeRows, signalOption } from './base/option-table.js'
+import { checkedCall, is, option, type OptionTable, placeRows, signalOption } from './base/option-table.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import type { TensorInfos } from './engine/declaration.js'
 import type { EngineLayers } from './benchmark/types.js'
@@ -102,7 +102,7 @@ export interface OpenedPlan {
 const table = {
   ...placeRows,
   shapes: option((shapes) => shapes),
-  layers: option(boolean, false),
+  layers: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<InspectOptions>
 

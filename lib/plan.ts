@@ -1,5 +1,5 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { boolean, checkedCall, option, type OptionTable, signalOption } from './base/option-table.js'
+import { checkedCall, is, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { type OverwriteOptions, refuseOverwriting, rememberedFiles, rememberFiles } from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
@@ -19,7 +19,7 @@ export type { BuildInfo, PlanInfo } from './plan/info.js'
 export interface SavePlanOptions extends Abortable, OverwriteOptions {}
 
 const saveRows = {
-  overwrite: option(boolean, false),
+  overwrite: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<SavePlanOptions>
 

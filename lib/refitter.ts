@@ -7,9 +7,9 @@ import { awaitRestacked } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
 import { checkedText } from './base/checks.js'
 import {
-  boolean,
   checkedCall,
   checkedOptions,
+  is,
   option,
   type OptionTable,
   placeRows,
@@ -54,7 +54,7 @@ export interface RefitOptions extends Abortable {
 }
 
 const refitRows = {
-  refittable: option(boolean, false),
+  refittable: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<RefitOptions>
 

@@ -101,34 +101,37 @@ export function checkedRows<Table extends Rows>(
 }
 
 /** An integer from `least` to `most`; `what`: better words for it. */
-export function whole(least: number, most?: number, what?: string): Check<number> {
+function whole(least: number, most?: number, what?: string): Check<number> {
   return (value, name) => checkedWhole(value, name, least, most, what)
 }
 
 /** A finite number from `low` to `high`; `what`: better words for it. */
-export function number(low?: number, high?: number, what?: string): Check<number> {
+function number(low?: number, high?: number, what?: string): Check<number> {
   return (value, name) => checkedNumber(value, name, low, high, what)
 }
 
 /** Milliseconds from `least` to `most`. */
-export function milliseconds(most: number, least = 0): Check<number> {
+function milliseconds(most: number, least = 0): Check<number> {
   return number(least, most, `milliseconds from ${least} to ${most}`)
 }
 
 /** True or false. */
-export const boolean: Check<boolean> = (value, name) => checkedBoolean(value, name)
+const boolean: Check<boolean> = (value, name) => checkedBoolean(value, name)
 
 /** One of some words. */
-export function choice<const T extends string>(...choices: readonly T[]): Check<T> {
+function choice<const T extends string>(...choices: readonly T[]): Check<T> {
   return (value, name) => checkedChoice(value, name, choices)
 }
 
 /** Elements that are each as they should be, and none of them twice. */
-export function listOf<T>(what: string, isElement: (element: unknown) => element is T): Check<T[]> {
+function listOf<T>(what: string, isElement: (element: unknown) => element is T): Check<T[]> {
   return (value, name) => checkedList(value, name, what, isElement)
 }
 
 /** A function. */
-export function listener<F extends (...args: never[]) => unknown>(): Check<F> {
+function listener<F extends (...args: never[]) => unknown>(): Check<F> {
   return (value, name) => checkedListener<F>(value, name) as F
 }
+
+/** What an option may be: `option(is.whole(1, 64), 1)`. */
+export const is = { whole, number, milliseconds, boolean, choice, listOf, listener } as const

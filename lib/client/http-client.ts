@@ -1,4 +1,4 @@
-import { checkedOptions, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { HttpTransport } from './http/transport.js'
 import { KserveClient } from './kserve-client.js'
 import type { HttpClientOptions } from './public-types.js'
@@ -7,8 +7,8 @@ import { httpPlace } from './url.js'
 
 const table = {
   ...clientTable,
-  maxConnections: option(whole(1, 65_535), 32),
-  keepAliveMs: option(number(1, 2 ** 31 - 1), 4000),
+  maxConnections: option(is.whole(1, 65_535), 32),
+  keepAliveMs: option(is.number(1, 2 ** 31 - 1), 4000),
 } satisfies OptionTable<HttpClientOptions>
 
 /**

@@ -1,6 +1,6 @@
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedBoolean, checkedObject, checkedText } from '../base/checks.js'
-import { type Checked, checkedOptions, choice, option, type OptionTable } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { cannotHaveRun, closed } from './errors.js'
@@ -29,7 +29,7 @@ import type { Answers, Asking, Call, LoadRequest, Transport } from './transport.
 
 const versionTable = { ...callTable, version: option(checkedVersion, '') } satisfies OptionTable<VersionOptions>
 const inferTable = {
-  encoding: option(choice('binary', 'json'), 'binary'),
+  encoding: option(is.choice('binary', 'json'), 'binary'),
   texts: textsOption,
   ...callTable,
   ...requestTable,

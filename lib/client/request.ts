@@ -1,6 +1,6 @@
 // What a request for an inference is, whatever it is sent by.
 import { checkedChoice, checkedObject, checkedText, checkedWhole, isText, isWhole } from '../base/checks.js'
-import { type Checked, listOf, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import type { WireTensor } from '../kserve/tensor.js'
 import { wireInputs } from './inputs.js'
@@ -36,15 +36,15 @@ export interface AnswerForm {
 
 const none: readonly never[] = []
 
-export const namesOption = option(listOf('an array of names', isText))
+export const namesOption = option(is.listOf('an array of names', isText))
 
 export const requestTable = {
   version: option(checkedVersion, ''),
   id: option(checkedId, ''),
   outputs: namesOption,
   classification: option((classification) => classification), // which depends on outputs
-  priority: option(whole(0, 2 ** 32 - 1)),
-  queueTimeoutMs: option(number(0.001, 2 ** 40, 'milliseconds from 0.001')),
+  priority: option(is.whole(0, 2 ** 32 - 1)),
+  queueTimeoutMs: option(is.number(0.001, 2 ** 40, 'milliseconds from 0.001')),
   parameters: option(checkedParameters, none),
 } satisfies OptionTable<RequestOptions>
 

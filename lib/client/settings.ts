@@ -2,15 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { checkedTimeout } from '../base/cancellation.js'
 import { checkedBoolean, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  listener,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './public-types.js'
 
@@ -18,8 +10,8 @@ export type Headers = readonly (readonly [name: string, value: string])[]
 
 const retryTable = {
   times: option((times) => checkedWhole(times, 'retries', 0, 1000), 2),
-  delayMs: option(number(0, 2 ** 31 - 1), 50),
-  when: option(listener<(error: TensorRTError) => boolean>()),
+  delayMs: option(is.number(0, 2 ** 31 - 1), 50),
+  when: option(is.listener<(error: TensorRTError) => boolean>()),
 } satisfies OptionTable<RetryOptions>
 
 const tlsTable = {

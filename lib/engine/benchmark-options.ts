@@ -1,15 +1,6 @@
 import type { BenchmarkOptions } from '../benchmark/types.js'
 import { checkedBoolean, checkedObject, checkedPercentiles } from '../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  listener,
-  milliseconds,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedShape, expectedTensor, Tensor } from '../tensor.js'
 
@@ -18,15 +9,15 @@ const day = 86_400_000
 const table = {
   inputs: option(checkedInputs, new Map<string, Tensor>()),
   shapes: option(checkedShapes, new Map<string, readonly number[]>()),
-  profile: option(whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
-  streams: option(whole(1, 64), 1),
+  profile: option(is.whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
+  streams: option(is.whole(1, 64), 1),
   threads: option(checkedBoolean, false),
   depth: option<1 | 2>(checkedDepth, 2),
-  warmUpMs: option(milliseconds(day), 200),
-  durationMs: option(milliseconds(day), 3000),
-  iterations: option(whole(1, 1e7), 10),
-  sleepMs: option(milliseconds(60_000), 0),
-  idleMs: option(milliseconds(60_000), 0),
+  warmUpMs: option(is.milliseconds(day), 200),
+  durationMs: option(is.milliseconds(day), 3000),
+  iterations: option(is.whole(1, 1e7), 10),
+  sleepMs: option(is.milliseconds(60_000), 0),
+  idleMs: option(is.milliseconds(60_000), 0),
   transfers: option(checkedBoolean, true),
   cudaGraph: option(checkedBoolean, false),
   spinWait: option(checkedBoolean, false),
@@ -36,7 +27,7 @@ const table = {
   layers: option(checkedBoolean, false),
   outputs: option(checkedBoolean, false),
   signal: signalOption,
-  onProgress: option(listener<NonNullable<BenchmarkOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<BenchmarkOptions['onProgress']>>()),
 } satisfies OptionTable<BenchmarkOptions>
 
 /** Options that were read once, and checked as far as that goes without the model. */

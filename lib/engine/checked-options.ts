@@ -13,14 +13,11 @@ import {
 import {
   checkedOptions,
   checkedRows,
-  choice,
-  listener,
-  milliseconds,
+  is,
   option,
   type OptionTable,
   placeRows,
   signalOption,
-  whole,
 } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { checkedPath, onnxSource } from '../base/source.js'
@@ -34,14 +31,14 @@ import type { EngineBuilderOptions, OpenOptions } from './opening.js'
 import type { BatchingOptions, EngineOptions, LaneOptions, QueuePolicy } from './options.js'
 
 const laneTable = {
-  lanes: option(whole(1, 64, 'a number of lanes from 1 to 64'), 1),
+  lanes: option(is.whole(1, 64, 'a number of lanes from 1 to 64'), 1),
   profile: option(checkedProfile, -1),
-  priority: option(choice('normal', 'high'), 'normal'),
+  priority: option(is.choice('normal', 'high'), 'normal'),
   cudaGraph: option(checkedCudaGraph, true),
   batching: option((value) => value), // which depends on maxQueue
-  maxQueue: option(whole(1, 2 ** 24, 'a number of requests from 1'), 4096),
-  maxQueueBytes: option(whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1'), 256 * 2 ** 20),
-  wait: option(choice('spin', 'block', 'adaptive'), 'adaptive'),
+  maxQueue: option(is.whole(1, 2 ** 24, 'a number of requests from 1'), 4096),
+  maxQueueBytes: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1'), 256 * 2 ** 20),
+  wait: option(is.choice('spin', 'block', 'adaptive'), 'adaptive'),
 } satisfies OptionTable<LaneOptions>
 const laneNames = namesOf(laneTable)
 
@@ -50,11 +47,11 @@ const severalTogether = ['device', 'tensorrt', 'cache', 'weights'] as const
 /** What is checked by itself; {@link severalTogether} is not. */
 const ownTable = {
   signal: signalOption,
-  backend: option(choice('auto', 'tensorrt', 'cpu'), 'auto'),
+  backend: option(is.choice('auto', 'tensorrt', 'cpu'), 'auto'),
   shapes: option(checkedShapes),
-  memoryLimit: option(whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),
+  memoryLimit: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),
   builder: option(checkedBuilder),
-  onProgress: option(listener<NonNullable<EngineOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<EngineOptions['onProgress']>>()),
   anyGpu: option(checkedBoolean),
   plugins: option(checkedPlugins, []),
   hostCode: option(checkedBoolean, false),
@@ -174,8 +171,8 @@ function checkedCudaGraph(cudaGraph: unknown, name: string): boolean {
 type NativeBatching = NonNullable<NativeSessionOptions['batching']>
 
 const batchingTable = {
-  maxBatch: option(whole(1, 2 ** 20, 'a number of rows from 1')),
-  maxDelayMs: option(milliseconds(60_000), 0),
+  maxBatch: option(is.whole(1, 2 ** 20, 'a number of rows from 1')),
+  maxDelayMs: option(is.milliseconds(60_000), 0),
   preferred: option((value) => value, []),
   pad: option((value) => value, false),
   preserveOrder: option(checkedBoolean, false),
@@ -224,9 +221,9 @@ function checkedLevels(queue: unknown, priorities: unknown): Pick<NativeBatching
 }
 
 const policyTable = {
-  maxQueue: option(whole(1, 2 ** 24, 'a number of requests from 1'), 0),
+  maxQueue: option(is.whole(1, 2 ** 24, 'a number of requests from 1'), 0),
   queueTimeoutMs: option(checkedQueueTimeout, 0),
-  onQueueTimeout: option(choice('reject', 'delay'), 'reject'),
+  onQueueTimeout: option(is.choice('reject', 'delay'), 'reject'),
 } satisfies OptionTable<QueuePolicy>
 
 function checkedPolicy(policy: unknown, name: string): NativeBatching['levels'][number] {

@@ -1,6 +1,6 @@
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
 import { checkedBoolean, checkedObject, isText } from '../base/checks.js'
-import { checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 
@@ -52,11 +52,11 @@ export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
   }
 }
 
-const checkedThreads = whole(1, 1024, 'a number of threads from 1 to 1024')
+const checkedThreads = is.whole(1, 1024, 'a number of threads from 1 to 1024')
 
 const table = {
   path: option(checkedPath),
-  optimization: option(choice(...optimizations), 'all'),
+  optimization: option(is.choice(...optimizations), 'all'),
   deterministic: option(checkedBoolean, false),
   config: option(checkedConfig, {}),
 } satisfies OptionTable<OnnxRuntimeOptions>

@@ -2,7 +2,7 @@ import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.
 import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import { fitsDims, shapeText } from '../base/dims.js'
-import { type Checked, checkedOptions, option, type OptionTable, signalOption, whole } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { expectedTensor } from '../tensor.js'
 import { isTensor, refuseUnsupported } from './arguments.js'
@@ -68,7 +68,7 @@ const tableOfSync = {
 const table = {
   signal: signalOption,
   timeoutMs: option<number | undefined>(checkedTimeout),
-  priority: option(whole(1, 100, 'a level from 1 to 100')),
+  priority: option(is.whole(1, 100, 'a level from 1 to 100')),
   queueTimeoutMs: option<number | undefined>(checkedQueueTimeout),
   ...tableOfSync,
 } satisfies OptionTable<InferOptions>

@@ -2,15 +2,7 @@ import type { LayerFacts } from '../backend/backend.js'
 import { type ExpectedPrecision, inspectedLayers, precisionTypes } from '../benchmark/inspector.js'
 import type { EngineLayer, EngineLayers, LayerPrecision, LayerTiming, PrecisionShare } from '../benchmark/types.js'
 import { expected } from '../errors.js'
-import {
-  type Checked,
-  checkedOptions,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { deepFrozen } from '../base/options.js'
 
 /** Options of {@link Engine.layers}. */
@@ -32,10 +24,10 @@ export interface EngineLayersOptions {
 }
 
 const table = {
-  iterations: option(whole(1, 1000), 10),
-  profile: option(whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
+  iterations: option(is.whole(1, 1000), 10),
+  profile: option(is.whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
   expect: option(checkedPrecisions),
-  minShare: option(number(0, 1, 'a share from 0 to 1'), 0),
+  minShare: option(is.number(0, 1, 'a share from 0 to 1'), 0),
   signal: signalOption,
 } satisfies OptionTable<EngineLayersOptions>
 

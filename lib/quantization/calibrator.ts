@@ -2,16 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { checkedText } from '../base/checks.js'
 import { isMissing, onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import {
-  checkedOptions,
-  choice,
-  listener,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
 import { isTensor } from '../engine/arguments.js'
 import { TensorRTError } from '../errors.js'
@@ -91,9 +82,9 @@ export interface CalibratorConstructor {
 }
 
 const table = {
-  algorithm: option(choice(...algorithms)),
-  percentile: option(number(0, 100)),
-  maxBatches: option(whole(1)),
+  algorithm: option(is.choice(...algorithms)),
+  percentile: option(is.number(0, 100)),
+  maxBatches: option(is.whole(1)),
   cache: option((value, name) => checkedPath(value, name)),
   id: option((value, name) => checkedText(value, name)),
 } satisfies OptionTable<CalibratorOptions>
@@ -235,7 +226,7 @@ function ifMissing(error: unknown): undefined {
 }
 
 export const calibrateTable = {
-  onProgress: option(listener<NonNullable<CalibrateOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<CalibrateOptions['onProgress']>>()),
   signal: signalOption,
   threads: option((value) => value as CpuEngineOptions['threads']),
   onnxruntime: option((value) => value as CpuEngineOptions['onnxruntime']),

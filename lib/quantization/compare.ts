@@ -1,4 +1,4 @@
-import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { Engine } from '../engine.js'
 import { type CpuEngineOptions } from '../engine/cpu-options.js'
 import { type CallInput, isTensor } from '../engine/arguments.js'
@@ -79,7 +79,7 @@ function checkedCompare(data: unknown, options: unknown, owner: string) {
 }
 
 const { onProgress: _, ...ownTable } = calibrateTable
-const table = { ...ownTable, maxBatches: option(whole(1), Infinity) } satisfies OptionTable<CompareOptions>
+const table = { ...ownTable, maxBatches: option(is.whole(1), Infinity) } satisfies OptionTable<CompareOptions>
 
 interface Opened extends AsyncDisposable {
   readonly engine: Engine

@@ -1,14 +1,5 @@
 import { checkedNumber, isText } from '../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  choice,
-  listener,
-  listOf,
-  option,
-  type OptionTable,
-  whole,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { isNamePattern } from '../base/patterns.js'
 import { expected, TensorRTError } from '../errors.js'
 import { copyModel, GraphEditor, type ModelProto, saveModel, type SaveOptions, writeModel } from '../onnx/index.js'
@@ -150,23 +141,23 @@ function teller(onProgress: QuantizeOptions['onProgress']): (stage: Quantization
 }
 
 const excludeTable = {
-  names: option(listOf('an array of names and regular expressions', isNamePattern), []),
-  operators: option(listOf('an array of names of operators', isText), []),
+  names: option(is.listOf('an array of names and regular expressions', isNamePattern), []),
+  operators: option(is.listOf('an array of names of operators', isText), []),
 } satisfies OptionTable<NonNullable<QuantizeOptions['exclude']>>
 
 const keepTable = {
   cosine: option((value) => value), // has no default
-  maxBatches: option(whole(1), 8),
+  maxBatches: option(is.whole(1), 8),
 } satisfies OptionTable<KeepOptions>
 
 const table = {
   ...calibrateTable,
-  onProgress: option(listener<NonNullable<QuantizeOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<QuantizeOptions['onProgress']>>()),
   exclude: option(
     (exclude) => checkedOptions(exclude, excludeTable, 'exclude', 'exclude.'),
     checkedOptions(undefined, excludeTable, 'exclude'),
   ),
-  weights: option(choice('int8', 'float32'), 'int8'),
+  weights: option(is.choice('int8', 'float32'), 'int8'),
   keep: option((keep) => checkedOptions(keep, keepTable, 'keep', 'keep.')),
 } satisfies OptionTable<QuantizeOptions>
 

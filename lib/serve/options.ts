@@ -12,12 +12,11 @@ import {
   type Check,
   type Checked,
   checkedOptions,
-  choice,
+  is,
   option,
   type OptionRow,
   type OptionTable,
   signalOption,
-  whole,
 } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { plainCopy, readOptions } from '../base/options.js'
@@ -37,13 +36,13 @@ import type {
   ServeOptions,
 } from './public-types.js'
 
-const port = whole(0, 65_535)
-const milliseconds = whole(1, 2 ** 31 - 1)
+const port = is.whole(0, 65_535)
+const milliseconds = is.whole(1, 2 ** 31 - 1)
 
 const httpTable = {
   port: option(port, 8000),
   address: option(checkedText, '0.0.0.0'),
-  maxInputSize: option(whole(1), 2 ** 26),
+  maxInputSize: option(is.whole(1), 2 ** 26),
   restricted: option(checkedRestrictions, []),
 } satisfies OptionTable<HttpServeOptions>
 
@@ -57,7 +56,7 @@ const tlsTable = {
 const grpcTable = {
   ...httpTable,
   port: option(port, 8001),
-  compressionLevel: option(choice('none', 'low', 'medium', 'high'), 'none'),
+  compressionLevel: option(is.choice('none', 'low', 'medium', 'high'), 'none'),
   tls: option(checkedTls),
   keepaliveTimeMs: option(milliseconds, 7_200_000),
   keepaliveTimeoutMs: option(milliseconds, 20_000),
@@ -73,11 +72,11 @@ const metricsTable = {
 } satisfies OptionTable<MetricsServeOptions>
 
 const logTable = {
-  verbose: option(whole(0), 0),
+  verbose: option(is.whole(0), 0),
   info: option(checkedBoolean, true),
   warning: option(checkedBoolean, true),
   error: option(checkedBoolean, true),
-  format: option(choice('default', 'ISO8601'), 'default'),
+  format: option(is.choice('default', 'ISO8601'), 'default'),
   file: option(checkedPath),
   destination: option(checkedDestination),
 } satisfies OptionTable<LogServeOptions>
@@ -89,17 +88,17 @@ const serveTable = {
   grpc: option(optionalPart(grpcTable, 'grpc')),
   metrics: option(optionalPart(metricsTable, 'metrics')),
   log: option(optionalPart(logTable, 'log')),
-  modelControlMode: option(choice('none', 'poll', 'explicit'), 'none'),
+  modelControlMode: option(is.choice('none', 'poll', 'explicit'), 'none'),
   loadModel: option(checkedLoadModel, []),
-  repositoryPollSecs: option(whole(1, 86_400), 15),
-  modelLoadThreadCount: option(whole(1, 64), 4),
-  modelLoadRetryCount: option(whole(0, 1000), 0),
+  repositoryPollSecs: option(is.whole(1, 86_400), 15),
+  modelLoadThreadCount: option(is.whole(1, 64), 4),
+  modelLoadRetryCount: option(is.whole(0, 1000), 0),
   disableAutoCompleteConfig: option(checkedBoolean, false),
   strictReadiness: option(checkedBoolean, true),
   exitOnError: option(checkedBoolean, true),
   allowFileOverride: option(checkedBoolean, false),
-  exitTimeoutSecs: option(whole(0, 86_400), 30),
-  maxInflightBytes: option(whole(1), 2 ** 30),
+  exitTimeoutSecs: option(is.whole(0, 86_400), 30),
+  maxInflightBytes: option(is.whole(1), 2 ** 30),
   engine: option(checkedEngine, {}),
   signal: signalOption,
 } satisfies OptionTable<ServeOptions>

@@ -1,6 +1,6 @@
 import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions, Variances } from './anchors/index.js'
 import { checkedArray, checkedBoolean, checkedChoice, checkedWhole, isOneOf } from '../base/checks.js'
-import { type Checked, checkedRows, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { sizeOf } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -70,8 +70,8 @@ const table = {
   kind: option((value) => value),
   decoder: option((value) => value),
   outputs: option((value, name) => checkedArray(value, name) as string[]),
-  scoreThreshold: option(number(0, 1), 0.25),
-  maxCandidates: option(whole(1, mostPicked), 300),
+  scoreThreshold: option(is.number(0, 1), 0.25),
+  maxCandidates: option(is.whole(1, mostPicked), 300),
   maxDetections: option((value) => value), // at most maxCandidates
   multiLabel: option(checkedBoolean),
   suppress: option((value) => value !== false && checkedSuppression(value)),

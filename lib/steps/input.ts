@@ -1,5 +1,5 @@
 import { checkedBoolean, checkedWhole } from '../base/checks.js'
-import { type Checked, checkedRows, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedSize, longest } from '../base/size.js'
@@ -60,10 +60,10 @@ export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
 }
 
 const table = {
-  resize: option(choice(...resizings), 'stretch'),
-  position: option(choice(...positions)),
-  rounding: option(choice(...roundingNames), 'nearest'),
-  multipleOf: option(whole(1, longest)),
+  resize: option(is.choice(...resizings), 'stretch'),
+  position: option(is.choice(...positions)),
+  rounding: option(is.choice(...roundingNames), 'nearest'),
+  multipleOf: option(is.whole(1, longest)),
   shortSide: option(checkedShortSide),
   fill: option(checkedColor),
   fillAfter: option(checkedBoolean, false),

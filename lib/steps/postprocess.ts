@@ -1,5 +1,5 @@
 import { checkedArray, checkedChoice, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
-import { type Checked, checkedOptions, choice, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { sizeOf } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
 import { copyModel } from '../onnx/copy.js'
@@ -115,19 +115,19 @@ const maskTable = {
 const argMaxTable = maskTable satisfies OptionTable<ArgMaxSteps>
 const thresholdTable = {
   ...maskTable,
-  threshold: option(number(-Infinity, Infinity), 0.5),
-  value: option(whole(1, 255), 1),
+  threshold: option(is.number(-Infinity, Infinity), 0.5),
+  value: option(is.whole(1, 255), 1),
 } satisfies OptionTable<ThresholdSteps>
 const softmaxTable = {
   kind: kindOption,
   output: outputOption,
-  axis: option(whole(-8, 7), -1),
+  axis: option(is.whole(-8, 7), -1),
 } satisfies OptionTable<SoftmaxSteps>
 const topKTable = {
   kind: kindOption,
   output: outputOption,
   k: option((value) => value),
-  activation: option(choice('softmax', 'sigmoid', 'none'), 'none'),
+  activation: option(is.choice('softmax', 'sigmoid', 'none'), 'none'),
   prefix: option(checkedPrefix, ''),
 } satisfies OptionTable<TopKSteps>
 

@@ -1,6 +1,6 @@
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Checked, checkedOptions, choice, option, type OptionTable } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { longest, sizeOf } from '../base/size.js'
@@ -59,10 +59,10 @@ const table = {
   steps: option((value) => value),
   picture: option((value) => value),
   size: option((value, name) => sizeOf(value, name)),
-  format: option(choice('rgb', 'nv12'), 'rgb'),
-  layout: option(choice('NHWC', 'NCHW')),
-  matrix: option(choice(...yuvMatrices)),
-  range: option(choice(...yuvRanges)),
+  format: option(is.choice('rgb', 'nv12'), 'rgb'),
+  layout: option(is.choice('NHWC', 'NCHW')),
+  matrix: option(is.choice(...yuvMatrices)),
+  range: option(is.choice(...yuvRanges)),
   prefix: option((value, name) => checkedText(value, name), 'pre_'),
 } satisfies OptionTable<PreprocessingOptions>
 

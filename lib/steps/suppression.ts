@@ -1,5 +1,5 @@
 import { checkedBoolean } from '../base/checks.js'
-import { type Checked, checkedOptions, number, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import type { StepGraph } from './graph.js'
 
 /** How boxes suppress each other inside of a model: the option `suppress` of `detections`. */
@@ -23,11 +23,11 @@ export interface SuppressionSteps {
 }
 
 const table = {
-  iouThreshold: option(number(0, 1), 0.45),
+  iouThreshold: option(is.number(0, 1), 0.45),
   inclusive: option(checkedBoolean, false),
   perClass: option(checkedBoolean, true),
   pixelAreas: option(checkedBoolean, false),
-  rounds: option(whole(1, 1000), 16),
+  rounds: option(is.whole(1, 1000), 16),
 } satisfies OptionTable<SuppressionSteps>
 
 export type SuppressionRules = Checked<typeof table>

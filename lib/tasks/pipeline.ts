@@ -1,5 +1,5 @@
 import { isIterable } from '../base/iterables.js'
-import { boolean, checkedCall, option, type OptionTable } from '../base/option-table.js'
+import { checkedCall, is, option, type OptionTable } from '../base/option-table.js'
 import { allOf } from '../base/turns.js'
 import { Work } from '../base/work.js'
 import type { Engine } from '../engine.js'
@@ -219,7 +219,7 @@ async function one<R>(checked: () => Call<R>, picture: Picture): Promise<R> {
 
 const rows = manyRows satisfies OptionTable<TaskOptions>
 
-const paintRows = { ...rows, inPlace: option(boolean, false) }
+const paintRows = { ...rows, inPlace: option(is.boolean, false) }
 
 async function decoded(
   picture: Picture,

@@ -2,7 +2,7 @@ import { basename, extname, join } from 'node:path'
 import { checkedBoolean, checkedObject } from '../base/checks.js'
 import { makeFolder, onFile, saveFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { type Checked, checkedOptions, choice, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { expectedTensor, Tensor } from '../tensor.js'
@@ -83,7 +83,7 @@ export function fileNames(names: readonly string[]): string[] {
 }
 
 const table = {
-  format: option(choice(...tensorFormats)),
+  format: option(is.choice(...tensorFormats)),
   compressed: option(checkedBoolean, false),
   overwrite: option<boolean>(checkedOverwrite, false),
   signal: signalOption,

@@ -1,7 +1,7 @@
 import { checkedListener } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
-import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type DType, expectedTensor, Tensor } from '../tensor.js'
 
@@ -11,7 +11,7 @@ export interface BatchOptions {
   readonly size?: number | undefined
 }
 
-const table = { size: option(whole(1), 1) } satisfies OptionTable<BatchOptions>
+const table = { size: option(is.whole(1), 1) } satisfies OptionTable<BatchOptions>
 
 /** @inline */
 type Prepare<T, D extends DType> = (item: T) => Tensor<D> | Promise<Tensor<D>>

@@ -1,5 +1,5 @@
 import { checkedArray } from '../base/checks.js'
-import { choice, number, option, type OptionTable } from '../base/option-table.js'
+import { is, option, type OptionTable } from '../base/option-table.js'
 import { checkedBox, checkedColor } from './checks.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
 import { edgesIn, edgesOf, near, painter } from './painted.js'
@@ -41,16 +41,16 @@ export interface BlurOptions extends BlurMaskOptions {
 const methods = ['blur', 'pixelate', 'fill'] as const
 
 const hideTable = {
-  method: option(choice(...methods), 'blur'),
-  strength: option(number(0.01, 1), 0.1),
+  method: option(is.choice(...methods), 'blur'),
+  strength: option(is.number(0.01, 1), 0.1),
   color: option<Color>(checkedColor, [0, 0, 0]),
 } satisfies OptionTable<Omit<BlurMaskOptions, 'signal'>>
 
 const regionTable = {
   ...hideTable,
-  shape: option(choice('ellipse', 'rectangle'), 'ellipse'),
-  grow: option(number(0.1, 10), 1),
-  feather: option(number(0, 2), 0.15),
+  shape: option(is.choice('ellipse', 'rectangle'), 'ellipse'),
+  grow: option(is.number(0.1, 10), 1),
+  feather: option(is.number(0, 2), 0.15),
 } satisfies OptionTable<Omit<BlurOptions, 'signal'>>
 
 /**

@@ -1,14 +1,5 @@
 import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
-import {
-  boolean,
-  type Checked,
-  checkedOptions,
-  choice,
-  number,
-  option,
-  type OptionTable,
-  whole,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
@@ -121,14 +112,14 @@ function rivalsOf(detections: readonly ScoredBox[], perClass: boolean, { added }
 }
 
 export const suppressionRows = {
-  iouThreshold: option(number(0, 1), 0.45),
-  perClass: option(boolean, true),
-  maximum: option(whole(1), Infinity),
-  method: option(choice('hard', 'soft-linear', 'soft-gaussian'), 'hard'),
+  iouThreshold: option(is.number(0, 1), 0.45),
+  perClass: option(is.boolean, true),
+  maximum: option(is.whole(1), Infinity),
+  method: option(is.choice('hard', 'soft-linear', 'soft-gaussian'), 'hard'),
   sigma: option(checkedSigma, 0.5),
-  scoreThreshold: option(number()),
-  pixelAreas: option(boolean, false),
-  inclusive: option(boolean, false),
+  scoreThreshold: option(is.number()),
+  pixelAreas: option(is.boolean, false),
+  inclusive: option(is.boolean, false),
 } satisfies OptionTable<NonMaxSuppressionOptions>
 
 function checkedSigma(sigma: unknown): number {

@@ -1,6 +1,6 @@
 import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Checked, checkedOptions, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
@@ -96,8 +96,8 @@ export function topK(scores: Tensor | Float32Array, k: number, options?: TopKOpt
 
 const topKRows = {
   labels: option(checkedArray, []),
-  labelOffset: option(whole(0), 0),
-  activation: option(choice('softmax', 'sigmoid', 'none'), 'none'),
+  labelOffset: option(is.whole(0), 0),
+  activation: option(is.choice('softmax', 'sigmoid', 'none'), 'none'),
 } satisfies OptionTable<TopKOptions>
 
 type TopK = Checked<typeof topKRows>

@@ -1,6 +1,6 @@
 import type { Cut } from '../base/cancellation.js'
 import { checkedArray, checkedObject } from '../base/checks.js'
-import { boolean, number, option, type OptionTable } from '../base/option-table.js'
+import { is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox, checkedColor, checkedPoint } from './checks.js'
 import { labelOf } from './labels.js'
@@ -65,14 +65,14 @@ interface Style {
 
 const lineTable = {
   color: option<Color | undefined>(checkedColor),
-  lineWidth: option(number(0.1)),
+  lineWidth: option(is.number(0.1)),
 } satisfies OptionTable<Omit<LineOptions, 'signal'>>
 
-const boxTable = { ...lineTable, fontSize: option(number(1)) } satisfies OptionTable<Omit<DrawOptions, 'signal'>>
+const boxTable = { ...lineTable, fontSize: option(is.number(1)) } satisfies OptionTable<Omit<DrawOptions, 'signal'>>
 
 const polygonTable = {
   ...lineTable,
-  closed: option(boolean, true),
+  closed: option(is.boolean, true),
 } satisfies OptionTable<Omit<PolygonOptions, 'signal'>>
 
 /**

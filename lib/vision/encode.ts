@@ -3,7 +3,7 @@ import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray, checkedChoice } from '../base/checks.js'
 import { saveFile } from '../base/files.js'
-import { boolean, type Checked, checkedCall, choice, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, checkedCall, is, option, type OptionTable } from '../base/option-table.js'
 import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
@@ -53,9 +53,9 @@ export const imageFormats: Readonly<Record<string, ImageFormat>> = {
 const formats: readonly ImageFormat[] = [...new Set(Object.values(imageFormats))]
 
 const encodeTable = {
-  quality: option(whole(1, 100)),
-  chromaSubsampling: option(choice('4:4:4', '4:2:0')),
-  optimize: option(boolean, false),
+  quality: option(is.whole(1, 100)),
+  chromaSubsampling: option(is.choice('4:4:4', '4:2:0')),
+  optimize: option(is.boolean, false),
   ...manyRows,
 } satisfies OptionTable<EncodeOptions>
 
@@ -63,7 +63,7 @@ type Encoding = Checked<typeof encodeTable>
 
 const writeTable = {
   ...encodeTable,
-  overwrite: option(boolean, false),
+  overwrite: option(is.boolean, false),
 } satisfies OptionTable<WriteImageOptions>
 
 /**

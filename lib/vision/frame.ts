@@ -1,4 +1,4 @@
-import { boolean, checkedOptions, option, type OptionTable } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { type Affine, applied, boundsOf, inverse } from './affine.js'
 import { checkedBox, checkedPoint, checkedSize } from './checks.js'
 import type { Box, Color, Point, Size } from './types.js'
@@ -9,7 +9,7 @@ export interface MapOptions {
   readonly clip?: boolean | undefined
 }
 
-const mapRows = { clip: option(boolean, false) } satisfies OptionTable<MapOptions>
+const mapRows = { clip: option(is.boolean, false) } satisfies OptionTable<MapOptions>
 
 /**
  * How a picture is laid into a model's input, made by {@link letterbox}, {@link padToSquare}, {@link stretch}, {@link

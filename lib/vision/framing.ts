@@ -1,5 +1,5 @@
 import { checkedNumber, checkedWhole } from '../base/checks.js'
-import { checkedOptions, choice, option, type OptionTable, whole as wholeNumber } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
 import { checkedColor } from '../steps/pixels/checks.js'
@@ -62,14 +62,14 @@ const frameRows = { fill: option<Color>(checkedColor, [0, 0, 0]) } satisfies Opt
 
 const letterboxRows = {
   ...frameRows,
-  position: option(choice(...positions), 'center'),
-  rounding: option(choice(...roundingNames), 'nearest'),
-  multipleOf: option(wholeNumber(1, longest)),
+  position: option(is.choice(...positions), 'center'),
+  rounding: option(is.choice(...roundingNames), 'nearest'),
+  multipleOf: option(is.whole(1, longest)),
 } satisfies OptionTable<LetterboxOptions>
 
 const padRows = {
   ...frameRows,
-  position: option(choice(...positions), 'start'),
+  position: option(is.choice(...positions), 'start'),
 } satisfies OptionTable<PadOptions>
 
 const cropRows = { ...frameRows, resize: option(checkedResize) } satisfies OptionTable<CenterCropOptions>

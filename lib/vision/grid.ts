@@ -5,12 +5,10 @@ import { shapeText } from '../base/dims.js'
 import {
   type Checked as CheckedTable,
   checkedOptions,
-  choice,
+  is,
   needed,
-  number,
   option,
   type OptionTable,
-  whole,
 } from '../base/option-table.js'
 import type { Box, Detection } from './types.js'
 
@@ -71,11 +69,11 @@ export function decodeGrid(output: Tensor, options: GridOptions): Detection[][] 
 const table = {
   anchors: needed(checkedAnchors),
   stride: needed(checkedStride),
-  scoreThreshold: needed(number(0, 1)),
-  classes: option(whole(0), 0),
-  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
-  encoding: option(choice('exp', 'square'), 'exp'),
-  activation: option(choice('sigmoid', 'none'), 'sigmoid'),
+  scoreThreshold: needed(is.number(0, 1)),
+  classes: option(is.whole(0), 0),
+  layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
+  encoding: option(is.choice('exp', 'square'), 'exp'),
+  activation: option(is.choice('sigmoid', 'none'), 'sigmoid'),
 } satisfies OptionTable<GridOptions>
 
 type Checked = CheckedTable<typeof table>

@@ -1,16 +1,7 @@
 import { resolve } from 'node:path'
 import type { Metadata, Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import {
-  boolean,
-  type Checked,
-  checkedOptions,
-  choice,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { sizeOf } from '../base/size.js'
 import { checkedColor } from './checks.js'
@@ -91,11 +82,11 @@ const mostPixels = 0x3fff ** 2
 
 export const readingRows = {
   signal: signalOption,
-  icc: option(choice('convert', 'ignore'), 'convert'),
-  limitPixels: option(whole(1), mostPixels),
+  icc: option(is.choice('convert', 'ignore'), 'convert'),
+  limitPixels: option(is.whole(1), mostPixels),
   background: option<Color | undefined>(checkedColor),
-  page: option(whole(0, 100_000), 0),
-  orient: option(boolean, true),
+  page: option(is.whole(0, 100_000), 0),
+  orient: option(is.boolean, true),
   shrink: option<Size | undefined>(sizeOf),
 } satisfies OptionTable<ReadImageOptions>
 

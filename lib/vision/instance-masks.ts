@@ -2,7 +2,7 @@ import type { NativeInstanceMask } from '../backend/native-vision.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedChoice, checkedObject, isWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Checked, checkedCall, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { type Checked, checkedCall, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -33,7 +33,7 @@ export interface InstanceMasksOptions extends Abortable {
 
 const table = {
   indices: option((indices) => indices),
-  threshold: option(number(), 0),
+  threshold: option(is.number(), 0),
   signal: signalOption,
 } satisfies OptionTable<InstanceMasksOptions>
 

@@ -1,4 +1,4 @@
-import { checkedOptions, option, type OptionTable, whole } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedMask, type Mask } from './mask-data.js'
 
@@ -8,7 +8,7 @@ export interface MaskIoUOptions {
   readonly classIndex?: number | undefined
 }
 
-const table = { classIndex: option(whole(0, 255), -1) } satisfies OptionTable<MaskIoUOptions>
+const table = { classIndex: option(is.whole(0, 255), -1) } satisfies OptionTable<MaskIoUOptions>
 
 /**
  * The pixels that two masks of one size share over those that they cover together, 0 to 1; 0 when both are empty.

@@ -1,7 +1,7 @@
 import { nativeSync } from '../backend/native.js'
 import type { NativeComponents } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { type Checked, option, type OptionTable, whole } from '../base/option-table.js'
+import { type Checked, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { labelRuns } from './mask-runs.js'
 import { checkedMask } from './mask-data.js'
@@ -17,7 +17,7 @@ export interface PartOptions {
 
 export const partTable = {
   connectivity: option<8 | 4>(checkedConnectivity, 8),
-  classIndex: option(whole(0, 255)),
+  classIndex: option(is.whole(0, 255)),
 } satisfies OptionTable<PartOptions>
 
 function checkedConnectivity(connectivity: unknown): 8 | 4 {

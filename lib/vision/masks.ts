@@ -1,14 +1,6 @@
 import { type Cut, within } from '../base/cancellation.js'
 import { shapeText } from '../base/dims.js'
-import {
-  type Checked,
-  checkedCall,
-  choice,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-} from '../base/option-table.js'
+import { type Checked, checkedCall, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -28,8 +20,8 @@ export interface ToMaskOptions extends Abortable {
 }
 
 const table = {
-  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
-  threshold: option(number()),
+  layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
+  threshold: option(is.number()),
   signal: signalOption,
 } satisfies OptionTable<ToMaskOptions>
 

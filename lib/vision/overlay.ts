@@ -1,5 +1,5 @@
 import { checkedArray } from '../base/checks.js'
-import { type Checked, number, option, type OptionTable } from '../base/option-table.js'
+import { type Checked, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedColor } from './checks.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
@@ -25,7 +25,7 @@ export interface OverlayOptions {
 const table = {
   color: option<Color | undefined>(checkedColor),
   palette: option(checkedPalette),
-  opacity: option(number(0, 1), 0.5),
+  opacity: option(is.number(0, 1), 0.5),
 } satisfies OptionTable<Omit<OverlayOptions, 'signal'>>
 
 /**

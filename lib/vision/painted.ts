@@ -1,6 +1,6 @@
 import type { NativePainted, NativeVision } from '../backend/native-vision.js'
 import type { Cut } from '../base/cancellation.js'
-import { boolean, type Checked, checkedCall, option, type Rows } from '../base/option-table.js'
+import { type Checked, checkedCall, is, option, type Rows } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkStillThere } from './checks.js'
 import { leased } from './leases.js'
@@ -61,7 +61,7 @@ interface Manner<Other, Table> {
   ) => (size: Size, other: Other, cut: Cut | undefined) => Painting | Promise<Painting>
 }
 
-const callRows = { inPlace: option(boolean, false), ...manyRows }
+const callRows = { inPlace: option(is.boolean, false), ...manyRows }
 
 /**
  * The painter of this name.

@@ -1,6 +1,6 @@
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray } from '../base/checks.js'
-import { listener, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
@@ -33,7 +33,7 @@ export interface ManyOptions {
 /** The options that all calls with many pictures have. */
 export const manyRows = {
   signal: signalOption,
-  onProgress: option(listener<NonNullable<ManyOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<ManyOptions['onProgress']>>()),
 } satisfies OptionTable<ManyOptions & Abortable>
 
 /** Whether it is to be decoded. */

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import { onFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
-import { checkedOptions, listener, option, type OptionTable } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { readChecked, type ReadImage, type ReadImageOptions, type Reading, readingRows } from './image.js'
 import type { PictureSource } from './info.js'
@@ -24,7 +24,7 @@ export interface PicturesOptions extends ReadImageOptions {
 
 const table = {
   ...readingRows,
-  onProgress: option(listener<NonNullable<PicturesOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<PicturesOptions['onProgress']>>()),
 } satisfies OptionTable<PicturesOptions>
 
 /** What sharp reads as it is installed. */

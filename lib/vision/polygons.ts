@@ -1,6 +1,6 @@
 import type { NativeOutlines } from '../backend/native-vision.js'
 import { within } from '../base/cancellation.js'
-import { checkedCall, number, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { checkedCall, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { jobOf, labelled, type PartOptions, partTable } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
@@ -30,7 +30,7 @@ export interface PolygonsOptions extends PartOptions, Abortable {
 
 const table = {
   ...partTable,
-  tolerance: option(number(0), 0),
+  tolerance: option(is.number(0), 0),
   signal: signalOption,
 } satisfies OptionTable<PolygonsOptions>
 

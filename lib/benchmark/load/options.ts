@@ -1,15 +1,5 @@
 import { checkedList, checkedObject, checkedPercentiles, isWhole } from '../../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  listener,
-  milliseconds,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import { deepFrozen, plainCopy } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { Weights } from './arrivals.js'
@@ -19,18 +9,18 @@ const day = 86_400_000
 
 const table = {
   rates: option((value) => value),
-  durationMs: option(milliseconds(day, 1), 3000),
-  warmUpMs: option(milliseconds(day), 200),
-  graceMs: option(milliseconds(day)),
-  maxInFlight: option(whole(1, 1e6), 10_000),
+  durationMs: option(is.milliseconds(day, 1), 3000),
+  warmUpMs: option(is.milliseconds(day), 200),
+  graceMs: option(is.milliseconds(day)),
+  maxInFlight: option(is.whole(1, 1e6), 10_000),
   rows: option((value) => checkedWeights(value, 'rows', 2 ** 31 - 1)),
   priorities: option((value) => checkedWeights(value, 'priorities', 100)),
-  queueTimeoutMs: option(number(Number.MIN_VALUE, day, `milliseconds above 0 and at most ${day}`)),
+  queueTimeoutMs: option(is.number(Number.MIN_VALUE, day, `milliseconds above 0 and at most ${day}`)),
   shapes: option(checkedShapes, {}),
-  seed: option(whole(0, 2 ** 31 - 1), 1),
+  seed: option(is.whole(0, 2 ** 31 - 1), 1),
   percentiles: option(checkedPercentiles, Object.freeze([50, 95, 99])),
   signal: signalOption,
-  onProgress: option(listener<NonNullable<LoadTestOptions['onProgress']>>()),
+  onProgress: option(is.listener<NonNullable<LoadTestOptions['onProgress']>>()),
 } satisfies OptionTable<LoadTestOptions>
 
 /** Options that were read once, and checked as far as that goes without the engine. */

@@ -1,5 +1,5 @@
 import { checkedList, isText } from '../../base/checks.js'
-import { checkedOptions, option, type OptionTable, whole } from '../../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import type { InferenceOptions } from '../inference.js'
 import type { ModelProto } from '../onnx_pb.js'
 import { checkedFormat, drawn, type DrawingFormat } from './formats.js'
@@ -48,7 +48,7 @@ function checkedNames(around: unknown): string[] {
 const table = {
   format: option(checkedFormat, 'svg'),
   around: option(checkedNames),
-  depth: option(whole(0), 3),
-  limit: option(whole(1)),
+  depth: option(is.whole(0), 3),
+  limit: option(is.whole(1)),
   shapes: option((value) => value as InferenceOptions['shapes']),
 } satisfies OptionTable<DrawingOptions>

@@ -1,13 +1,5 @@
 import { checkedBoolean, checkedObject, isText, quoted } from '../../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  listOf,
-  number,
-  option,
-  type OptionTable,
-  whole,
-} from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { isNamePattern, type NamePattern } from '../../base/patterns.js'
 import { expected } from '../../errors.js'
 
@@ -80,17 +72,17 @@ export interface PrecisionOptions {
 }
 
 const keepTable = {
-  names: option(listOf('an array of texts and regular expressions', isNamePattern), []),
-  operators: option(listOf('an array of texts', isText), []),
+  names: option(is.listOf('an array of texts and regular expressions', isNamePattern), []),
+  operators: option(is.listOf('an array of texts', isText), []),
 } satisfies OptionTable<NonNullable<PrecisionOptions['keep']>>
 
 const table = {
   keep: option((keep) => checkedOptions(keep, keepTable, 'keep', 'keep.'), { names: [], operators: [] }),
   keepIO: option(checkedBoolean, true),
-  initMax: option(number(0, Infinity)),
-  dataMax: option(number(0, Infinity), 512),
+  initMax: option(is.number(0, Infinity)),
+  dataMax: option(is.number(0, Infinity), 512),
   ranges: option(checkedRanges, new Map<string, ValueRange>()),
-  maxReductionDepth: option(whole(1), Infinity),
+  maxReductionDepth: option(is.whole(1), Infinity),
 } satisfies OptionTable<PrecisionOptions>
 
 /** Options that were checked, complete. */

@@ -1,7 +1,7 @@
 // A server of models: its front-ends, and how it ends.
 import { isUint8Array } from 'node:util/types'
 import { within } from '../../base/cancellation.js'
-import { checkedOptions, option, type OptionTable, signalOption, whole } from '../../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import { checkedBoolean, checkedText } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { GrpcFrontEnd } from '../grpc/server.js'
@@ -29,7 +29,7 @@ const loadTable = {
 const unloadTable = { dependents: option(checkedBoolean, false) } satisfies OptionTable<UnloadOptions>
 
 const drainTable = {
-  timeoutMs: option(whole(0, 2 ** 31 - 1)),
+  timeoutMs: option(is.whole(0, 2 ** 31 - 1)),
   signal: signalOption,
 } satisfies OptionTable<DrainOptions>
 

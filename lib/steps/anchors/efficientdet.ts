@@ -1,5 +1,5 @@
 import { checkedArray, checkedWhole } from '../../base/checks.js'
-import { checkedOptions, option, type OptionTable, whole } from '../../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import type { Sides, Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
 import { anchorsOf, checkedPositive, inputSize, type LevelArea } from './size.js'
@@ -25,10 +25,10 @@ export interface EfficientDetAnchorOptions {
 
 const table = {
   size: option((value) => value),
-  minLevel: option(whole(2, 10), 3),
+  minLevel: option(is.whole(2, 10), 3),
   maxLevel: option((value) => value, 7), // from minLevel on
   anchorScale: option(checkedPositive, 4),
-  octaves: option(whole(1, 16), 3),
+  octaves: option(is.whole(1, 16), 3),
   aspects: option((value) => value, [1, 2, 0.5]),
 } satisfies OptionTable<EfficientDetAnchorOptions>
 

@@ -1,4 +1,4 @@
-import { checkedOptions, number, option, type OptionTable, whole } from '../../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import type { Sides } from '../../base/size.js'
 import { expected } from '../../errors.js'
 import { anchorsOf, cellsBy, inputSize } from './size.js'
@@ -19,9 +19,9 @@ export interface SsdAnchorOptions {
 
 const table = {
   size: option((value) => value),
-  levels: option(whole(2, 16), 6),
-  minScale: option(number(0.001, 1), 0.2),
-  maxScale: option(number(0.001, 1), 0.95),
+  levels: option(is.whole(2, 16), 6),
+  minScale: option(is.number(0.001, 1), 0.2),
+  maxScale: option(is.number(0.001, 1), 0.95),
 } satisfies OptionTable<SsdAnchorOptions>
 
 /** Pixels between the cells of the first level. */

@@ -1,5 +1,5 @@
 import { checkedBoolean } from '../../base/checks.js'
-import { type Checked, checkedRows, choice, option, type OptionTable } from '../../base/option-table.js'
+import { type Checked, checkedRows, is, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import { checkedPerChannel } from './checks.js'
 import { type Filter, filters } from './filters.js'
@@ -59,16 +59,16 @@ export interface TensorOptions<D extends PixelType = PixelType> {
 }
 
 const table = {
-  filter: option(choice(...filters), 'linear'),
-  coordinates: option(choice('half_pixel', 'asymmetric', 'align_corners')),
+  filter: option(is.choice(...filters), 'linear'),
+  coordinates: option(is.choice('half_pixel', 'asymmetric', 'align_corners')),
   round: option(checkedBoolean, false),
-  range: option(choice('0-255', '0-1'), '0-255'),
+  range: option(is.choice('0-255', '0-1'), '0-255'),
   mean: option((value) => value),
   scale: option((value) => value),
   std: option((value) => value),
-  layout: option(choice('NCHW', 'NHWC'), 'NCHW'),
-  order: option(choice('RGB', 'BGR', 'GRAY'), 'RGB'),
-  dtype: option(choice(...pixelTypes), 'float32'),
+  layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
+  order: option(is.choice('RGB', 'BGR', 'GRAY'), 'RGB'),
+  dtype: option(is.choice(...pixelTypes), 'float32'),
 } satisfies OptionTable<TensorOptions>
 
 export const tensorOptionNames = Object.keys(table) as (keyof typeof table)[]

@@ -4,13 +4,10 @@ import {
   type Checked,
   checkedOptions,
   checkedRows,
-  choice,
-  listener,
-  number,
+  is,
   option,
   type OptionTable,
   signalOption,
-  whole,
 } from '../../base/option-table.js'
 import { longest, type Size } from '../../base/size.js'
 import { expected } from '../../errors.js'
@@ -106,19 +103,19 @@ export interface OpenVideoOptions {
 const longestTime = 3.2e9
 
 const table = {
-  start: option(number(-longestTime, longestTime)),
-  end: option(number(-longestTime, longestTime)),
-  every: option(whole(1, 2 ** 31 - 1), 1),
-  decode: option(choice('all', 'reference', 'key'), 'all'),
+  start: option(is.number(-longestTime, longestTime)),
+  end: option(is.number(-longestTime, longestTime)),
+  every: option(is.whole(1, 2 ** 31 - 1), 1),
+  decode: option(is.choice('all', 'reference', 'key'), 'all'),
   scale: option(checkedScale),
-  hardware: option(choice('none', 'cuda'), 'none'),
+  hardware: option(is.choice('none', 'cuda'), 'none'),
   buffer: option(checkedBytes, 64 * 2 ** 20),
   live: option(checkedBoolean),
-  onFull: option(choice('drop-oldest', 'wait')),
-  transport: option(choice('tcp', 'udp'), 'tcp'),
+  onFull: option(is.choice('drop-oldest', 'wait')),
+  transport: option(is.choice('tcp', 'udp'), 'tcp'),
   listen: option(checkedBoolean),
   reconnect: option((reconnect) => reconnect),
-  onGap: option(listener<(gap: VideoGap) => void>()),
+  onGap: option(is.listener<(gap: VideoGap) => void>()),
   ffmpeg: ffmpegOption,
   signal: signalOption,
 } satisfies OptionTable<OpenVideoOptions>
@@ -141,7 +138,7 @@ export function checkedReading(options: unknown): Reading {
 /** The most pixels along a side of a frame, which a reader of NUT takes. */
 const mostAlong = Math.min(longest, 2 ** 15)
 
-const scaledSide = option(whole(1, mostAlong))
+const scaledSide = option(is.whole(1, mostAlong))
 const scaleTable = { width: scaledSide, height: scaledSide } satisfies OptionTable<Partial<Size>>
 
 function checkedScale(value: unknown): Checked<typeof scaleTable> {

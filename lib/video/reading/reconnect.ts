@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkedArray, checkedNumber, checkedWhole } from '../../base/checks.js'
-import { type Checked, checkedOptions, number, option, type OptionTable } from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 
 /** When a live source is connected to again, and how often. */
@@ -20,7 +20,7 @@ export interface ReconnectOptions {
 const longest = 2 ** 31 - 1
 
 const table = {
-  afterMs: option(number(1, longest), 5000),
+  afterMs: option(is.number(1, longest), 5000),
   attempts: option(checkedAttempts, Infinity),
   backoffMs: option<readonly [number, number]>(checkedBackoff, [500, 30_000]),
 } satisfies OptionTable<ReconnectOptions>

@@ -1,12 +1,4 @@
-import {
-  type Checked,
-  checkedOptions,
-  listener,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import type { StreamSource } from './source.js'
 import type { CheckedTask } from './task.js'
@@ -49,10 +41,10 @@ export interface StreamsOptions {
 const most = 4096
 
 const table = {
-  inferEvery: option(whole(1), 1),
-  inFlight: option(whole(1, most)),
-  window: option(whole(1, most)),
-  onEnd: option(listener<(end: StreamEnd) => void>()),
+  inferEvery: option(is.whole(1), 1),
+  inFlight: option(is.whole(1, most)),
+  window: option(is.whole(1, most)),
+  onEnd: option(is.listener<(end: StreamEnd) => void>()),
   signal: signalOption,
 } satisfies OptionTable<StreamsOptions>
 

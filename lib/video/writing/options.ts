@@ -1,16 +1,7 @@
 import { extname } from 'node:path'
 import { Writable } from 'node:stream'
 import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, choiceOf } from '../../base/checks.js'
-import {
-  type Checked,
-  checkedOptions,
-  choice,
-  number,
-  option,
-  type OptionTable,
-  signalOption,
-  whole,
-} from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import type { Size } from '../../base/size.js'
 import { checkedPath } from '../../base/source.js'
 import { expected, TensorRTError } from '../../errors.js'
@@ -71,20 +62,20 @@ export interface WriteVideoOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const side = option(whole(1, 16_384))
+const side = option(is.whole(1, 16_384))
 
 const table = {
   like: option(checkedLike),
   width: side,
   height: side,
-  frameRate: option(number(0.001, 1000)),
+  frameRate: option(is.number(0.001, 1000)),
   audio: option(checkedAudio, 'copy'),
-  odd: option(choice('refuse', 'crop', 'pad'), 'refuse'),
+  odd: option(is.choice('refuse', 'crop', 'pad'), 'refuse'),
   overwrite: option(checkedBoolean, false),
   ffmpeg: ffmpegOption,
   signal: signalOption,
-  container: option(choice(...containerNames)),
-  codec: option(choice(...codecNames)),
+  container: option(is.choice(...containerNames)),
+  codec: option(is.choice(...codecNames)),
   preset: option((preset) => preset), // which codec it is says more of these two
   quality: option((quality) => quality),
 } satisfies OptionTable<WriteVideoOptions>

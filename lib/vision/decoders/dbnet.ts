@@ -1,13 +1,5 @@
 import { checkedNumber } from '../../base/checks.js'
-import {
-  boolean,
-  type Checked,
-  checkedOptions,
-  number,
-  option,
-  type OptionTable,
-  whole,
-} from '../../base/option-table.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { type Components, connectedComponentsSync } from '../components.js'
 import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle } from './min-rectangle.js'
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
@@ -40,11 +32,11 @@ export interface DbNetOptions {
 
 const table = {
   threshold: option(checkedThreshold, Math.fround(0.3)),
-  scoreThreshold: option(number(0, 1), 0.5),
-  unclipRatio: option(number(0, 100), 1.6),
-  dilate: option(boolean, false),
-  maxCandidates: option(whole(1), 1000),
-  minSide: option(number(0), 3),
+  scoreThreshold: option(is.number(0, 1), 0.5),
+  unclipRatio: option(is.number(0, 100), 1.6),
+  dilate: option(is.boolean, false),
+  maxCandidates: option(is.whole(1), 1000),
+  minSide: option(is.number(0), 3),
 } satisfies OptionTable<DbNetOptions>
 
 /** As float32, which probabilities are. */
