@@ -80,9 +80,10 @@ export function checkedCall<Table extends Rows & { readonly signal: typeof signa
   table: Table,
   owner: string,
 ): Checked<Table> {
-  const checked = checkedOptions(options, table, owner)
-  ;(checked as { readonly signal?: AbortSignal }).signal?.throwIfAborted()
-  return checked
+  const given = readOptions(options, Object.keys(table), owner)
+  const signal = checkedSignal(given['signal'])
+  signal?.throwIfAborted()
+  return checkedRows(given, table)
 }
 
 /** The same of options that were read already, which may have others beside. */

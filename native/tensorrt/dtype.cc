@@ -5,7 +5,7 @@ namespace {
 
 // By DType; TensorRT has none of the last ones.
 constexpr Enumerator kTypes[] = {
-#define DTYPE(id, name, bits, tensorrt) Enumerator::DataType_##tensorrt,
+#define DTYPE(id, name, bits, tensorrt) Enumerator::tensorrt,
 #define CPU_DTYPE(id, name, bits)
 #include "../base/dtype.def"
 };

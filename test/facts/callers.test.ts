@@ -7,7 +7,7 @@ import { root } from '../fake/build.js'
 
 const read = (...path: string[]): string => readFileSync(join(root, 'native', ...path), 'utf8')
 const code = readdirSync(join(root, 'native'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => ['.cc', '.h', '.inc'].includes(extname(path)))
+  .filter((path) => ['.cc', '.h', '.inc'].includes(extname(path)) || path === join('base', 'dtype.def'))
   .map((path) => read(path).replaceAll(/\/\/.*/g, ''))
   .join('\n')
 

@@ -67,7 +67,7 @@ export function convertInPlace(
     reason,
     detail,
   }))
-  const report = { precision, converted: verdicts.converted.size, kept, ...done, opset }
+  const report = { precision, converted: verdicts.converted.size, kept, ...done, ...(opset && { opset }) }
   return { model: editor.finish(), report }
 }
 
