@@ -84,7 +84,9 @@ export class NativeFeed implements FrameFeed {
         settle(this.#error === undefined ? undefined : failRestacked(this.#error))
       return
     }
-    if (this.#waiters.length > 0) this.#reader.want()
+    // what comes lets go of the process, which is to stay until all that is waited for is there
+    if (this.#state === 'closing') this.#reader.want(true)
+    else if (this.#waiters.length > 0) this.#reader.want()
   }
 
   #give([, buffer, ticks, number, since]: Extract<NativeFrameEvent, readonly ['frame', ...unknown[]]>): void {
