@@ -23,8 +23,17 @@ export const clipNames = Object.keys(recipes) as readonly ClipName[]
 
 const folder = resolve('.cache/video-clips')
 
+/** Those that this process has asked for: who asks meanwhile waits for the same run of ffmpeg. */
+const asked = new Map<ClipName, Promise<string>>()
+
 /** The path of a clip. */
-export async function clip(name: ClipName): Promise<string> {
+export function clip(name: ClipName): Promise<string> {
+  const known = asked.get(name) ?? madeClip(name)
+  asked.set(name, known)
+  return known
+}
+
+async function madeClip(name: ClipName): Promise<string> {
   const recipe: Recipe = recipes[name]
   const source =
     recipe.of === undefined
