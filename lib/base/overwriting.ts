@@ -3,7 +3,6 @@
  * and number are: through links of either kind.
  */
 import { stat } from 'node:fs/promises'
-import { checkedBoolean } from './checks.js'
 import { TensorRTError } from '../errors.js'
 
 /** Options of what writes a file. */
@@ -13,11 +12,6 @@ export interface OverwriteOptions {
    * replaced in either case.
    */
   readonly overwrite?: boolean | undefined
-}
-
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedOverwrite(overwrite: unknown): boolean {
-  return overwrite !== undefined && checkedBoolean(overwrite, 'overwrite')
 }
 
 const filesOf = new WeakMap<object, ReadonlySet<string>>()

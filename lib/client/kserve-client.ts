@@ -1,5 +1,5 @@
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedBoolean, checkedObject, checkedText } from '../base/checks.js'
+import { checkedObject, checkedText } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
@@ -34,13 +34,13 @@ const inferTable = {
   ...callTable,
   ...requestTable,
 } satisfies OptionTable<InferRequestOptions>
-const indexTable = { ready: option(checkedBoolean, false), ...callTable } satisfies OptionTable<IndexOptions>
+const indexTable = { ready: option(is.boolean, false), ...callTable } satisfies OptionTable<IndexOptions>
 const loadTable = {
   config: option(checkedConfig),
   files: option(checkedFiles, []),
   ...callTable,
 } satisfies OptionTable<LoadOptions>
-const unloadTable = { dependents: option(checkedBoolean, false), ...callTable } satisfies OptionTable<UnloadOptions>
+const unloadTable = { dependents: option(is.boolean, false), ...callTable } satisfies OptionTable<UnloadOptions>
 
 /** What a call is for, and what limits it. */
 type CallSettings = Checked<typeof callTable> & Pick<Call, 'version'>

@@ -1,7 +1,7 @@
 // Options of clients, checked.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { checkedTimeout } from '../base/cancellation.js'
-import { checkedBoolean, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './public-types.js'
@@ -19,7 +19,7 @@ const tlsTable = {
   cert: option(checkedPem),
   key: option(checkedPem),
   servername: option(checkedName),
-  rejectUnauthorized: option(checkedBoolean, true),
+  rejectUnauthorized: option(is.boolean, true),
 } satisfies OptionTable<TlsOptions>
 
 export type Tls = Partial<Checked<typeof tlsTable>> & { readonly rejectUnauthorized: boolean }
@@ -36,7 +36,7 @@ export const clientTable = {
   headers: callTable.headers,
   timeoutMs: callTable.timeoutMs,
   retries: option(checkedRetries, checkedRetries(undefined)),
-  checkModels: option(checkedBoolean, false),
+  checkModels: option(is.boolean, false),
   tls: option(checkedTls, checkedTls(undefined)),
 } satisfies OptionTable<ClientOptions>
 

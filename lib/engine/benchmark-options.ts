@@ -1,5 +1,5 @@
 import type { BenchmarkOptions } from '../benchmark/types.js'
-import { checkedBoolean, checkedObject, checkedPercentiles } from '../base/checks.js'
+import { checkedObject, checkedPercentiles } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedShape, expectedTensor, Tensor } from '../tensor.js'
@@ -11,21 +11,21 @@ const table = {
   shapes: option(checkedShapes, new Map<string, readonly number[]>()),
   profile: option(is.whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
   streams: option(is.whole(1, 64), 1),
-  threads: option(checkedBoolean, false),
+  threads: option(is.boolean, false),
   depth: option<1 | 2>(checkedDepth, 2),
   warmUpMs: option(is.milliseconds(day), 200),
   durationMs: option(is.milliseconds(day), 3000),
   iterations: option(is.whole(1, 1e7), 10),
   sleepMs: option(is.milliseconds(60_000), 0),
   idleMs: option(is.milliseconds(60_000), 0),
-  transfers: option(checkedBoolean, true),
-  cudaGraph: option(checkedBoolean, false),
-  spinWait: option(checkedBoolean, false),
+  transfers: option(is.boolean, true),
+  cudaGraph: option(is.boolean, false),
+  spinWait: option(is.boolean, false),
   percentiles: option(checkedPercentiles, Object.freeze([90, 95, 99])),
-  endToEnd: option(checkedBoolean, true),
-  javascript: option(checkedBoolean),
-  layers: option(checkedBoolean, false),
-  outputs: option(checkedBoolean, false),
+  endToEnd: option(is.boolean, true),
+  javascript: option(is.boolean),
+  layers: option(is.boolean, false),
+  outputs: option(is.boolean, false),
   signal: signalOption,
   onProgress: option(is.listener<NonNullable<BenchmarkOptions['onProgress']>>()),
 } satisfies OptionTable<BenchmarkOptions>

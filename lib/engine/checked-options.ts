@@ -52,10 +52,10 @@ const ownTable = {
   memoryLimit: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),
   builder: option(checkedBuilder),
   onProgress: option(is.listener<NonNullable<EngineOptions['onProgress']>>()),
-  anyGpu: option(checkedBoolean),
+  anyGpu: option(is.boolean),
   plugins: option(checkedPlugins, []),
-  hostCode: option(checkedBoolean, false),
-  allowPlaceholderRanges: option(checkedBoolean, false),
+  hostCode: option(is.boolean, false),
+  allowPlaceholderRanges: option(is.boolean, false),
 } satisfies OptionTable<
   Omit<EngineOptions, (typeof severalTogether)[number] | keyof LaneOptions | keyof CpuEngineOptions>
 >
@@ -175,7 +175,7 @@ const batchingTable = {
   maxDelayMs: option(is.milliseconds(60_000), 0),
   preferred: option((value) => value, []),
   pad: option((value) => value, false),
-  preserveOrder: option(checkedBoolean, false),
+  preserveOrder: option(is.boolean, false),
   holdUntil: option((value) => value),
   queue: option((value) => value),
   priorities: option((value) => value),

@@ -1,5 +1,5 @@
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
-import { checkedBoolean, checkedObject, isText } from '../base/checks.js'
+import { checkedObject, isText } from '../base/checks.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
@@ -57,7 +57,7 @@ const checkedThreads = is.whole(1, 1024, 'a number of threads from 1 to 1024')
 const table = {
   path: option(checkedPath),
   optimization: option(is.choice(...optimizations), 'all'),
-  deterministic: option(checkedBoolean, false),
+  deterministic: option(is.boolean, false),
   config: option(checkedConfig, {}),
 } satisfies OptionTable<OnnxRuntimeOptions>
 

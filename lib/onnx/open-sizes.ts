@@ -1,7 +1,7 @@
 import { clearField } from '@bufbuild/protobuf'
-import { checkedBoolean, checkedText } from '../base/checks.js'
+import { checkedText } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { copyModel } from './copy.js'
 import { GraphEditor } from './editor.js'
@@ -57,7 +57,7 @@ export function openSizes(model: ModelProto, options?: OpenSizesOptions): ModelP
 
 const table = {
   input: option((value, name) => checkedText(value, name)),
-  batch: option<boolean>(checkedBoolean, true),
+  batch: option(is.boolean, true),
 } satisfies OptionTable<OpenSizesOptions>
 
 type PictureInfo = ValueInfo & { readonly shape: readonly Dim[] }

@@ -3,8 +3,8 @@ import { basename } from 'node:path'
 import { checkedBoolean } from '../base/checks.js'
 import { onFile, replaceFile, writeTarget } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { checkedOptions, option, type OptionTable, signalOption } from '../base/option-table.js'
-import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
+import { checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { TensorRTError } from '../errors.js'
 import { dataFiles, removeReplaced, writeDataFile } from './save/data-file.js'
 import { contentBytes, inPieces, movable, type Placed, withoutWeights } from './save/weights.js'
@@ -133,7 +133,7 @@ function checkedExternal(value: unknown, name: string): boolean | 'auto' {
 
 const table = {
   externalData: option(checkedExternal, 'auto'),
-  overwrite: option<boolean>(checkedOverwrite, false),
+  overwrite: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<SaveOptions>
 

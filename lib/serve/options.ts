@@ -1,6 +1,5 @@
 import {
   checkedArray,
-  checkedBoolean,
   checkedChoice,
   checkedList,
   checkedObject,
@@ -50,7 +49,7 @@ const tlsTable = {
   cert: option((value) => value),
   key: option((value) => value),
   root: option(checkedPath),
-  mutual: option(checkedBoolean, false),
+  mutual: option(is.boolean, false),
 } satisfies OptionTable<GrpcTlsOptions>
 
 const grpcTable = {
@@ -67,15 +66,15 @@ const grpcTable = {
 const metricsTable = {
   port: option(port, 8002),
   address: option(checkedText),
-  counterLatencies: option(checkedBoolean, true),
-  cpu: option(checkedBoolean, true),
+  counterLatencies: option(is.boolean, true),
+  cpu: option(is.boolean, true),
 } satisfies OptionTable<MetricsServeOptions>
 
 const logTable = {
   verbose: option(is.whole(0), 0),
-  info: option(checkedBoolean, true),
-  warning: option(checkedBoolean, true),
-  error: option(checkedBoolean, true),
+  info: option(is.boolean, true),
+  warning: option(is.boolean, true),
+  error: option(is.boolean, true),
   format: option(is.choice('default', 'ISO8601'), 'default'),
   file: option(checkedPath),
   destination: option(checkedDestination),
@@ -93,10 +92,10 @@ const serveTable = {
   repositoryPollSecs: option(is.whole(1, 86_400), 15),
   modelLoadThreadCount: option(is.whole(1, 64), 4),
   modelLoadRetryCount: option(is.whole(0, 1000), 0),
-  disableAutoCompleteConfig: option(checkedBoolean, false),
-  strictReadiness: option(checkedBoolean, true),
-  exitOnError: option(checkedBoolean, true),
-  allowFileOverride: option(checkedBoolean, false),
+  disableAutoCompleteConfig: option(is.boolean, false),
+  strictReadiness: option(is.boolean, true),
+  exitOnError: option(is.boolean, true),
+  allowFileOverride: option(is.boolean, false),
   exitTimeoutSecs: option(is.whole(0, 86_400), 30),
   maxInflightBytes: option(is.whole(1), 2 ** 30),
   engine: option(checkedEngine, {}),

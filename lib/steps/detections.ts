@@ -1,5 +1,5 @@
 import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions, Variances } from './anchors/index.js'
-import { checkedArray, checkedBoolean, checkedChoice, checkedWhole, isOneOf } from '../base/checks.js'
+import { checkedArray, checkedChoice, checkedWhole, isOneOf } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { sizeOf } from '../base/size.js'
@@ -73,7 +73,7 @@ const table = {
   scoreThreshold: option(is.number(0, 1), 0.25),
   maxCandidates: option(is.whole(1, mostPicked), 300),
   maxDetections: option((value) => value), // at most maxCandidates
-  multiLabel: option(checkedBoolean),
+  multiLabel: option(is.boolean),
   suppress: option((value) => value !== false && checkedSuppression(value)),
   prefix: option(checkedPrefix, ''),
 } satisfies OptionTable<Omit<DetectionSteps, (typeof rankings)[Decoder]['options'][number]>>

@@ -1,4 +1,4 @@
-import { checkedBoolean, checkedWhole } from '../base/checks.js'
+import { checkedWhole } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
@@ -66,7 +66,7 @@ const table = {
   multipleOf: option(is.whole(1, longest)),
   shortSide: option(checkedShortSide),
   fill: option(checkedColor),
-  fillAfter: option(checkedBoolean, false),
+  fillAfter: option(is.boolean, false),
 } satisfies OptionTable<Omit<PreprocessingSteps, keyof TensorOptions>>
 
 export const preprocessingStepNames = [

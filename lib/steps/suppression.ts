@@ -1,4 +1,3 @@
-import { checkedBoolean } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import type { StepGraph } from './graph.js'
 
@@ -24,9 +23,9 @@ export interface SuppressionSteps {
 
 const table = {
   iouThreshold: option(is.number(0, 1), 0.45),
-  inclusive: option(checkedBoolean, false),
-  perClass: option(checkedBoolean, true),
-  pixelAreas: option(checkedBoolean, false),
+  inclusive: option(is.boolean, false),
+  perClass: option(is.boolean, true),
+  pixelAreas: option(is.boolean, false),
   rounds: option(is.whole(1, 1000), 16),
 } satisfies OptionTable<SuppressionSteps>
 

@@ -1,9 +1,9 @@
 import { basename, extname, join } from 'node:path'
-import { checkedBoolean, checkedObject } from '../base/checks.js'
+import { checkedObject } from '../base/checks.js'
 import { makeFolder, onFile, saveFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
-import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
+import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { expectedTensor, Tensor } from '../tensor.js'
 import { jsonChunks } from './json.js'
@@ -84,8 +84,8 @@ export function fileNames(names: readonly string[]): string[] {
 
 const table = {
   format: option(is.choice(...tensorFormats)),
-  compressed: option(checkedBoolean, false),
-  overwrite: option<boolean>(checkedOverwrite, false),
+  compressed: option(is.boolean, false),
+  overwrite: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<WriteTensorOptions>
 

@@ -1,7 +1,6 @@
 import { isUint8Array } from 'node:util/types'
-import { checkedBoolean } from '../base/checks.js'
 import { onFile, openFile } from '../base/files.js'
-import { checkedOptions, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { infoOf, type VideoInfo } from './info.js'
 import { type BytesInput, withBytes } from './programs/bytes.js'
 import { failureOf } from './programs/failure.js'
@@ -26,7 +25,7 @@ export interface ProbeOptions {
 
 const table = {
   ffmpeg: ffmpegOption,
-  count: option(checkedBoolean, false),
+  count: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<ProbeOptions>
 

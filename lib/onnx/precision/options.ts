@@ -1,4 +1,4 @@
-import { checkedBoolean, checkedObject, isText, quoted } from '../../base/checks.js'
+import { checkedObject, isText, quoted } from '../../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { isNamePattern, type NamePattern } from '../../base/patterns.js'
 import { expected } from '../../errors.js'
@@ -78,7 +78,7 @@ const keepTable = {
 
 const table = {
   keep: option((keep) => checkedOptions(keep, keepTable, 'keep', 'keep.'), { names: [], operators: [] }),
-  keepIO: option(checkedBoolean, true),
+  keepIO: option(is.boolean, true),
   initMax: option(is.number(0, Infinity)),
   dataMax: option(is.number(0, Infinity), 512),
   ranges: option(checkedRanges, new Map<string, ValueRange>()),

@@ -17,7 +17,8 @@ import { Cut } from '../../base/cancellation.js'
 import { type Engine, runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
 import { batchingOf, takesTimeout } from '../config/batching.js'
-import { allEnded, LoadedModel } from './loaded-model.js'
+import { allOf } from '../../base/turns.js'
+import { LoadedModel } from './loaded-model.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
 type BusyEngine = OpenEngine & Busy
@@ -213,7 +214,7 @@ export class EngineModel extends LoadedModel implements EngineStep {
         this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut(), warmUpWithCut),
       ),
     )
-    await allEnded(runs)
+    await allOf(runs)
   }
 
   protected async end(): Promise<void> {

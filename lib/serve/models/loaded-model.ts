@@ -92,12 +92,6 @@ function ruleOf(
   return [name, { name, datatype, dims: dims.map(Number), reshape: reshape?.shape.map(Number), isShapeTensor }]
 }
 
-/** Until all have ended. @throws (as a rejection) what the first of those that failed was rejected with */
-export async function allEnded(promises: readonly Promise<unknown>[]): Promise<void> {
-  const failed = (await Promise.allSettled(promises)).find((end) => end.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
-}
-
 // Who has a version of a model: requests that enter it, and its end, which waits for the last of them.
 
 export class Visits {

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
 import { Fault, faultOf, invalid, placeOf } from '../faults.js'
-import { allEnded } from './loaded-model.js'
+import { allOf } from '../../base/turns.js'
 import type { ModelControl, Snapshot } from './servable.js'
 import { Repositories } from './repositories.js'
 import type { ModelEntry } from './entry.js'
@@ -214,7 +214,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Loads the models of an ensemble's steps; where all are loaded anyway, waits for them. */
   async #ensure(entry: ModelEntry, graph: EnsembleGraph, task: LoadTask): Promise<void> {
-    await allEnded(modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task)))
+    await allOf(modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task)))
   }
 
   async #ensureStep(entry: ModelEntry, graph: EnsembleGraph, model: string, task: LoadTask): Promise<void> {

@@ -18,7 +18,8 @@ import { LentMemory } from './memory.js'
 import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
-import { allEnded, LoadedModel } from '../models/loaded-model.js'
+import { allOf } from '../../base/turns.js'
+import { LoadedModel } from '../models/loaded-model.js'
 import { countedRun, ended, ModuleQueue } from './queue.js'
 
 export class NodeModel extends LoadedModel {
@@ -241,7 +242,7 @@ export class NodeModel extends LoadedModel {
         void this.#run(instance, worker, [asked])
       })
     })
-    await allEnded(runs)
+    await allOf(runs)
   }
 
   override enter(): () => void {

@@ -2,7 +2,7 @@
 import { isUint8Array } from 'node:util/types'
 import { within } from '../../base/cancellation.js'
 import { checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
-import { checkedBoolean, checkedText } from '../../base/checks.js'
+import { checkedText } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { GrpcFrontEnd } from '../grpc/server.js'
 import type { HttpFrontEnd } from '../http/server.js'
@@ -26,7 +26,7 @@ const loadTable = {
   files: option(checkedFiles),
 } satisfies OptionTable<LoadParameters>
 
-const unloadTable = { dependents: option(checkedBoolean, false) } satisfies OptionTable<UnloadOptions>
+const unloadTable = { dependents: option(is.boolean, false) } satisfies OptionTable<UnloadOptions>
 
 const drainTable = {
   timeoutMs: option(is.whole(0, 2 ** 31 - 1)),

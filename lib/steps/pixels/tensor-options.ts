@@ -1,4 +1,3 @@
-import { checkedBoolean } from '../../base/checks.js'
 import { type Checked, checkedRows, is, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import { checkedPerChannel } from './checks.js'
@@ -61,7 +60,7 @@ export interface TensorOptions<D extends PixelType = PixelType> {
 const table = {
   filter: option(is.choice(...filters), 'linear'),
   coordinates: option(is.choice('half_pixel', 'asymmetric', 'align_corners')),
-  round: option(checkedBoolean, false),
+  round: option(is.boolean, false),
   range: option(is.choice('0-255', '0-1'), '0-255'),
   mean: option((value) => value),
   scale: option((value) => value),

@@ -1,5 +1,5 @@
 import { checkedBytes } from '../../building/options.js'
-import { checkedBoolean, checkedObject } from '../../base/checks.js'
+import { checkedObject } from '../../base/checks.js'
 import {
   type Checked,
   checkedOptions,
@@ -110,10 +110,10 @@ const table = {
   scale: option(checkedScale),
   hardware: option(is.choice('none', 'cuda'), 'none'),
   buffer: option(checkedBytes, 64 * 2 ** 20),
-  live: option(checkedBoolean),
+  live: option(is.boolean),
   onFull: option(is.choice('drop-oldest', 'wait')),
   transport: option(is.choice('tcp', 'udp'), 'tcp'),
-  listen: option(checkedBoolean),
+  listen: option(is.boolean),
   reconnect: option((reconnect) => reconnect),
   onGap: option(is.listener<(gap: VideoGap) => void>()),
   ffmpeg: ffmpegOption,

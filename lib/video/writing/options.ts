@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Writable } from 'node:stream'
-import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, choiceOf } from '../../base/checks.js'
+import { checkedChoice, checkedNumber, checkedObject, choiceOf } from '../../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import type { Size } from '../../base/size.js'
 import { checkedPath } from '../../base/source.js'
@@ -71,7 +71,7 @@ const table = {
   frameRate: option(is.number(0.001, 1000)),
   audio: option(checkedAudio, 'copy'),
   odd: option(is.choice('refuse', 'crop', 'pad'), 'refuse'),
-  overwrite: option(checkedBoolean, false),
+  overwrite: option(is.boolean, false),
   ffmpeg: ffmpegOption,
   signal: signalOption,
   container: option(is.choice(...containerNames)),
