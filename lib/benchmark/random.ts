@@ -95,8 +95,8 @@ export function randomInputs(
   )
 }
 
-function shapeFor({ name, shape, profiles }: TensorInfo, given: readonly number[] | undefined): readonly number[] {
-  const known = given ?? (shape.includes(-1) ? profiles[0]?.opt : shape)
+function shapeFor({ name, shape, profiles }: TensorInfo, fixed: readonly number[] | undefined): readonly number[] {
+  const known = fixed ?? (shape.includes(-1) ? profiles[0]?.opt : shape)
   if (known !== undefined) return known
   throw new TensorRTError(
     'ERR_TRT_SHAPES_REQUIRED',

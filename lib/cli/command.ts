@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { exitCodes } from './exit-codes.js'
-import { type Flags, type Given, optionOf, type Refuse } from './flags.js'
+import { type Flags, type FlagValues, optionOf, type Refuse } from './flags.js'
 import type { Session } from './session.js'
 import { type CommandName, summaries } from './summaries.js'
 
@@ -13,7 +13,7 @@ export type CommandFiles = Readonly<Record<CommandName, () => Promise<CommandFil
 
 /** One call of a command. */
 export interface Call<Of extends Flags> {
-  readonly given: Given<Of>
+  readonly flags: FlagValues<Of>
   readonly session: Session
   readonly refuse: Refuse
 }
@@ -54,8 +54,8 @@ export function commandOf<const Of extends Flags>(
     command.addHelpText('after', text)
   for (const [spelling, help] of Object.entries(args)) command.argument(spelling, help)
   for (const [spelling, flag] of Object.entries(flags)) command.addOption(optionOf(spelling, flag))
-  return action(command, session, (given, ...values) =>
-    run({ given: given as Given<Of>, session, refuse: usageError(command) }, ...(values as never[])),
+  return action(command, session, (flags, ...values) =>
+    run({ flags: flags as FlagValues<Of>, session, refuse: usageError(command) }, ...(values as never[])),
   )
 }
 

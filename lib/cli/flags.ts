@@ -49,7 +49,7 @@ type IsAlways<Spelling, Of> = Of extends { readonly required: string } | readonl
     : false
 
 /** What commander finds of such flags. */
-export type Given<Of extends Flags> = {
+export type FlagValues<Of extends Flags> = {
   readonly [S in keyof Of as IsAlways<S, Of[S]> extends true ? NameOf<S> : never]: ValueOf<S, Of[S]>
 } & {
   readonly [S in keyof Of as IsAlways<S, Of[S]> extends true ? never : NameOf<S>]?: ValueOf<S, Of[S]> | undefined
@@ -65,17 +65,17 @@ export function optionOf(spelling: string, flag: Flag): Option {
 }
 
 /** Those of some flags that were given, as they are spelled there; `--no-…` is given where its value is false. */
-export function givenFlags(given: object, spellings: readonly string[]): string[] {
+export function usedFlags(flags: object, spellings: readonly string[]): string[] {
   return spellings.filter((spelling) => {
-    const value = (given as Readonly<Record<string, unknown>>)[new Option(spelling).attributeName()]
+    const value = (flags as Readonly<Record<string, unknown>>)[new Option(spelling).attributeName()]
     return value !== undefined && (value === false || !spelling.startsWith('--no-'))
   })
 }
 
 /** What was given of these flags, without all else. */
-export function valuesOf<Of extends Flags>(given: Given<Of>, flags: Of): Given<Of> {
+export function valuesOf<Of extends Flags>(values: FlagValues<Of>, flags: Of): FlagValues<Of> {
   const names = Object.keys(flags).map((spelling) => new Option(spelling).attributeName())
-  return Object.fromEntries(names.map((name) => [name, (given as Record<string, unknown>)[name]])) as Given<Of>
+  return Object.fromEntries(names.map((name) => [name, (values as Record<string, unknown>)[name]])) as FlagValues<Of>
 }
 
 /** Ends a command whose line is wrong. */

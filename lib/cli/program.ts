@@ -17,7 +17,7 @@ export async function runTrt(args: readonly string[], session: Session): Promise
     await program.parseAsync(isHelpOfExec(args) ? ['exec', '--help'] : args, { from: 'user' })
     return session.exitCode
   } catch (error) {
-    return told(error, session)
+    return reportFailure(error, session)
   } finally {
     session.end()
   }
@@ -52,7 +52,7 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
 }
 
 /** Errors that people can mend are told in a line, with their code; what is a defect of ours keeps its stack. */
-function told(error: unknown, session: Session): number {
+function reportFailure(error: unknown, session: Session): number {
   session.end()
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   session.failure(error)

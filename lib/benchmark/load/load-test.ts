@@ -23,8 +23,8 @@ export async function loadTest(engine: LoadTestable, options: LoadTestOptions = 
   return await runLoadTest(engine, options, hostClock)
 }
 
-export async function runLoadTest(engine: LoadTestable, given: LoadTestOptions, clock: Clock): Promise<LoadTest> {
-  const options = checkedLoadTestOptions(given)
+export async function runLoadTest(engine: LoadTestable, unchecked: LoadTestOptions, clock: Clock): Promise<LoadTest> {
+  const options = checkedLoadTestOptions(unchecked)
   const rows = rowsOf(checkedEngine(engine), options.rows)
   engine.counters() // where there are none (onnxruntime without the addon), that is said before anything runs
   const inputs = inputsOf(engine, rows, options)
@@ -38,7 +38,7 @@ export async function runLoadTest(engine: LoadTestable, given: LoadTestOptions, 
   const capacity = options.rates === undefined ? await test.capacity() : undefined
   const { points, skipped } = await test.points(options.rates ?? ladder(capacity!, options.durationMs), aloneMs)
   const { durationMs, warmUpMs, graceMs, maxInFlight, seed, priorities, queueTimeoutMs } = options
-  const [fewest = {}] = inputs.values()
+  const [first = {}] = inputs.values()
   return deepFrozen({
     kind: 'load-test',
     runtime: engine.description,
@@ -52,7 +52,7 @@ export async function runLoadTest(engine: LoadTestable, given: LoadTestOptions, 
       rows: Object.fromEntries(rows),
       ...(priorities !== undefined && { priorities: Object.fromEntries(priorities) }),
       ...(queueTimeoutMs !== undefined && { queueTimeoutMs }),
-      shapes: Object.fromEntries(Object.entries(fewest).map(([name, { shape }]) => [name, [...shape]])),
+      shapes: Object.fromEntries(Object.entries(first).map(([name, { shape }]) => [name, [...shape]])),
     },
     aloneMs,
     ...(capacity !== undefined && { capacity }),
@@ -69,11 +69,11 @@ function checkedEngine(engine: LoadTestable): LoadTestable {
 /** Inputs whose dimension 0 is open have the rows of a request there. */
 const isOpen = (shape: readonly number[]): boolean => shape[0] === -1
 
-function rowsOf({ inputs }: LoadTestable, given: Weights | undefined): Weights {
+function rowsOf({ inputs }: LoadTestable, weights: Weights | undefined): Weights {
   const shapes = Object.values(inputs).map(({ shape }) => shape)
-  if (shapes.some(isOpen)) return given ?? new Map([[1, 1]])
+  if (shapes.some(isOpen)) return weights ?? new Map([[1, 1]])
   const fixed = shapes[0]?.[0] ?? 1
-  const other = [...(given?.keys() ?? [])].find((rows) => rows !== fixed)
+  const other = [...(weights?.keys() ?? [])].find((rows) => rows !== fixed)
   if (other !== undefined) throw expected(`${fixed} alone: dimension 0 of the model's inputs is fixed,`, 'rows', other)
   return new Map([[fixed, 1]])
 }
@@ -124,7 +124,7 @@ class Test {
   readonly #requests: Requests
   readonly #options: CheckedLoadTestOptions & { readonly rows: Weights }
   readonly #clock: Clock
-  #toldAt = -Infinity
+  #reportedAt = -Infinity
 
   constructor(requests: Requests, options: CheckedLoadTestOptions & { readonly rows: Weights }, clock: Clock) {
     this.#requests = requests
@@ -200,25 +200,25 @@ class Test {
   }
 
   async points(rates: Iterable<number>, aloneMs: number): Promise<{ points: LoadPoint[]; skipped: number[] }> {
-    const { durationMs, rates: given } = this.#options
+    const { durationMs, rates: requested } = this.#options
     const points: LoadPoint[] = []
     for (const rate of rates) {
       if (rate <= (points.at(-1)?.rate ?? 0)) continue
       const onProgress = (elapsedMs: number): void =>
         this.#tell({ phase: 'load', rate, elapsedMs, totalMs: durationMs })
-      this.#toldAt = -Infinity
+      this.#reportedAt = -Infinity
       points.push(await measurePoint(this.#requests, rate, { ...this.#options, aloneMs, onProgress }, this.#clock))
       if (points.at(-1)?.overloaded) break
     }
     const highest = points.at(-1)?.rate ?? 0
-    return { points, skipped: given?.filter((rate) => rate > highest) ?? [] }
+    return { points, skipped: requested?.filter((rate) => rate > highest) ?? [] }
   }
 
   /** No more than ten times a second. */
   #tell(progress: LoadTestProgress): void {
     const now = this.#clock.now()
-    if (now - this.#toldAt < 100) return
-    this.#toldAt = now
+    if (now - this.#reportedAt < 100) return
+    this.#reportedAt = now
     this.#options.onProgress?.(progress)
   }
 }

@@ -45,7 +45,7 @@ export async function measurePoint(
     await run.giveUp()
   }
   signal?.throwIfAborted()
-  return run.told(rate)
+  return run.result(rate)
 }
 
 interface Level {
@@ -85,15 +85,15 @@ class Run {
   async follow(schedule: Iterable<Arrival>): Promise<void> {
     const { durationMs, graceMs, maxInFlight, signal, onProgress } = this.#options
     let sent = 0
-    let isGivenUp = false
+    let isOver = false
     for (const arrival of schedule) {
       const due = this.#begun + arrival.atMs
-      if (!isGivenUp && (this.#clock.now() < due || ++sent % burst === 0)) {
+      if (!isOver && (this.#clock.now() < due || ++sent % burst === 0)) {
         await this.#clock.until(due, signal)
         onProgress(arrival.atMs)
       }
-      isGivenUp ||= this.#inFlight >= maxInFlight || this.#clock.now() - this.#begun > durationMs + graceMs
-      if (isGivenUp) this.#unsent++
+      isOver ||= this.#inFlight >= maxInFlight || this.#clock.now() - this.#begun > durationMs + graceMs
+      if (isOver) this.#unsent++
       else this.#send(arrival, due)
     }
   }
@@ -153,7 +153,7 @@ class Run {
     return new Promise((resolve) => (this.#inFlight === 0 ? resolve() : (this.#done = resolve)))
   }
 
-  told(rate: number): LoadPoint {
+  result(rate: number): LoadPoint {
     const { durationMs, percentiles, aloneMs } = this.#options
     const levels = [...this.#levels].sort(([a = 0], [b = 0]) => a - b)
     const all = levels.flatMap(([, { latencies }]) => latencies)

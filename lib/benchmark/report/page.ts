@@ -39,13 +39,13 @@ export interface ReportOptions {
  */
 export function benchmarkReport(benchmarks: Benchmark | readonly Benchmark[], options?: ReportOptions): string {
   const all = checkedBenchmarks(benchmarks)
-  const given = readOptions(
+  const checked = readOptions(
     options,
     ['title', 'date', 'versions', 'notes', 'sweep', 'others'],
     'benchmarkReport',
   ) as ReportOptions
-  const title = given.title === undefined ? defaultTitle(all) : checkedText(given.title, 'title')
-  const sweep = sweepOf(all, given.sweep)
+  const title = checked.title === undefined ? defaultTitle(all) : checkedText(checked.title, 'title')
+  const sweep = sweepOf(all, checked.sweep)
   const head = element(
     'head',
     {},
@@ -55,16 +55,16 @@ export function benchmarkReport(benchmarks: Benchmark | readonly Benchmark[], op
     styleSheet(pageStyle),
   )
   const facts = sharedFacts(all)
-  const versions = Object.entries(given.versions ?? {})
+  const versions = Object.entries(checked.versions ?? {})
   const body = element(
     'main',
     {},
     element('h1', {}, text(title)),
-    given.date === undefined ? undefined : element('p', { class: 'soft' }, text(given.date)),
+    checked.date === undefined ? undefined : element('p', { class: 'soft' }, text(checked.date)),
     all.length === 1 ? figureList(all[0]!) : undefined,
     factList([...facts, ...versions]),
-    (given.notes ?? []).map((note) => element('p', {}, text(note))),
-    sweep === undefined ? undefined : sweepSection(sweep, given.others ?? []),
+    (checked.notes ?? []).map((note) => element('p', {}, text(note))),
+    sweep === undefined ? undefined : sweepSection(sweep, checked.others ?? []),
     all.length === 1
       ? joined([warningList(all[0]!.warnings), ...detailsOf(all[0]!)])
       : runs(all, sweep, new Set(facts.map(([name]) => name))),
@@ -110,7 +110,7 @@ function sweepSection(sweep: Sweep, others: readonly OtherMeasurement[]): Markup
 }
 
 /** Each run of several, folded: the first is open. On paper all are. */
-function runs(benchmarks: readonly Benchmark[], sweep: Sweep | undefined, told: ReadonlySet<string>): Markup {
+function runs(benchmarks: readonly Benchmark[], sweep: Sweep | undefined, shared: ReadonlySet<string>): Markup {
   const sections = benchmarks.map((benchmark, i) => {
     const { throughput, latency } = benchmark
     const run = sweep?.runs[i]
@@ -123,7 +123,7 @@ function runs(benchmarks: readonly Benchmark[], sweep: Sweep | undefined, told: 
       'details',
       { open: i === 0 ? 'open' : undefined },
       element('summary', {}, text(summary)),
-      factList(sharedFacts([benchmark]).filter(([fact]) => !told.has(fact))),
+      factList(sharedFacts([benchmark]).filter(([fact]) => !shared.has(fact))),
       warningList(benchmark.warnings),
       detailsOf(benchmark),
     )

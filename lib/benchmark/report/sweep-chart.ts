@@ -68,15 +68,15 @@ function linePanel(title: string, lines: readonly Line[], axis: string): Markup 
 
 /** Marks that would cover one another are left out; the last one stays. */
 function thinned(x: Scale): Scale {
-  const kept: { value: number; label: string }[] = []
+  const ticks: { value: number; label: string }[] = []
   let next = Infinity
   for (const tick of x.ticks.toReversed()) {
     const [at, half] = [x.at(tick.value), tick.label.length * 3.6 + 3]
     if (at + half > next) continue
-    kept.unshift(tick)
+    ticks.unshift(tick)
     next = at - half
   }
-  return { ...x, ticks: kept }
+  return { ...x, ticks }
 }
 
 function legend(names: readonly string[]): Markup {

@@ -48,9 +48,9 @@ export interface Sweep {
  * What was given, or else what the benchmarks tell by what they differ in; undefined where they differ in nothing that
  * has a number.
  */
-export function sweepOf(benchmarks: readonly Benchmark[], given: ReportSweep | undefined): Sweep | undefined {
-  if (given === undefined && benchmarks.length < 2) return undefined
-  const axis = given ?? foundAxis(benchmarks)
+export function sweepOf(benchmarks: readonly Benchmark[], described: ReportSweep | undefined): Sweep | undefined {
+  if (described === undefined && benchmarks.length < 2) return undefined
+  const axis = described ?? foundAxis(benchmarks)
   if (axis === undefined) return undefined
   for (const key of ['values', 'series'] as const) {
     const list = axis[key]

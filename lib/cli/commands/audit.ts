@@ -21,12 +21,12 @@ export const command = newCommand('audit', {
     ...engineFlags,
     ...shapeFlags,
   },
-  run: async ({ given, session, refuse }, path: string) => {
-    const { iterations, profile, minShare } = given
-    const expect = given.expect as ExpectedPrecision[] | undefined
+  run: async ({ flags, session, refuse }, path: string) => {
+    const { iterations, profile, minShare } = flags
+    const expect = flags.expect as ExpectedPrecision[] | undefined
     if (minShare !== undefined && expect === undefined)
       refuse('--min-share is of the precisions of --expect, which was not given')
-    await using engine = await loadEngine(path, given, session, { shapes: profileOf(given) })
+    await using engine = await loadEngine(path, flags, session, { shapes: profileOf(flags) })
     const found = await engine.layers({ iterations, profile, expect, minShare, signal: session.signal })
     session.result(found, () => account(session, found))
     for (const warning of found.warnings) session.warn(warning)

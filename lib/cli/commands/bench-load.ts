@@ -7,9 +7,9 @@ import { checkedLoadTestOptions } from '../../benchmark/load/options.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { BatchingOptions, EngineOptions } from '../../engine/options.js'
-import { drawingFile, type Flags, type Given, list, numberIn, type Refuse, whole } from '../flags.js'
+import { drawingFile, type Flags, type FlagValues, list, numberIn, type Refuse, whole } from '../flags.js'
 import { isBuilt, openingShapes } from '../options/engine.js'
-import { type ShapesGiven, shapesOf } from '../options/shapes.js'
+import { type ShapeFlags, shapesOf } from '../options/shapes.js'
 import { durationText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
 import type { Session } from '../session.js'
@@ -28,7 +28,7 @@ export const loadFlags = {
   '--plot <FILE>': ['with --load: write the curves as a drawing (SVG)', drawingFile],
 } as const satisfies Flags
 
-export interface LoadGiven extends Given<typeof loadFlags>, ShapesGiven {
+export interface LoadFlags extends FlagValues<typeof loadFlags>, ShapeFlags {
   readonly warmUp?: number | undefined
   readonly duration?: number | undefined
   readonly percentile?: readonly number[] | undefined
@@ -39,7 +39,7 @@ type Weights = Readonly<Record<number, number>>
 const greatest = (weights: Weights = { 1: 1 }): number => Math.max(...Object.keys(weights).map(Number))
 
 /** What cannot be measured, before anything is. */
-export function refuseLoad({ rows, maxBatch, priorities }: LoadGiven, refuse: Refuse): void {
+export function refuseLoad({ rows, maxBatch, priorities }: LoadFlags, refuse: Refuse): void {
   if (maxBatch !== undefined && greatest(rows) > maxBatch)
     refuse(`--rows has requests of ${greatest(rows)} rows, and --max-batch ${maxBatch} takes none of them`)
   if (greatest(priorities) > 100)
@@ -58,48 +58,48 @@ export type Measured = Curve & { readonly test: LoadTest }
 export type Opener = (options: Pick<EngineOptions, 'batching' | 'lanes' | 'shapes'>) => Promise<Engine>
 
 /** An engine for each curve, one after the other: they measure the same arrivals. */
-export async function measureLoad(given: LoadGiven, path: string, session: Session, open: Opener): Promise<Measured[]> {
+export async function measureLoad(flags: LoadFlags, path: string, session: Session, open: Opener): Promise<Measured[]> {
   const { loadTest } = await import('../../benchmark/index.js')
-  const options = optionsOf(given)
+  const options = optionsOf(flags)
   checkedLoadTestOptions(options)
-  const { lanes } = given
-  const shapes = await loadShapes(path, given)
-  const curves = await curvesOf(given, session, () => open({ lanes, shapes }))
+  const { lanes } = flags
+  const shapes = await loadShapes(path, flags)
+  const curves = await curvesOf(flags, session, () => open({ lanes, shapes }))
   const measured = new Map<Curve, LoadTest>()
-  let rates = given.rates
+  let rates = flags.rates
   // the first finds the rates, up to what is too much for it: one that batches takes the most
   for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
     session.signal.throwIfAborted()
     await using engine = await open({ lanes, batching: curve.batching, shapes })
-    const tell = teller(session.progress(), curve.name)
-    const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
+    const onProgress = progressListener(session.progress(), curve.name)
+    const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress })
     measured.set(curve, test)
     rates ??= test.points.map(({ rate }) => rate)
   }
   return curves.map((curve) => ({ ...curve, test: measured.get(curve)! }))
 }
 
-function optionsOf(given: LoadGiven): LoadTestOptions {
-  const { duration, rates, rows, priorities, seed, percentile } = given
+function optionsOf(flags: LoadFlags): LoadTestOptions {
+  const { duration, rates, rows, priorities, seed, percentile } = flags
   return {
     rates,
     rows,
     priorities,
     seed,
     percentiles: percentile,
-    warmUpMs: given.warmUp,
+    warmUpMs: flags.warmUp,
     durationMs: duration === undefined ? undefined : duration * 1000,
-    queueTimeoutMs: given.queueTimeout,
-    shapes: shapesOf(given),
+    queueTimeoutMs: flags.queueTimeout,
+    shapes: shapesOf(flags),
   }
 }
 
 /** Without batching first. What batches an engine takes is asked of one that is opened for that. */
-async function curvesOf(given: LoadGiven, session: Session, open: () => Promise<Engine>): Promise<Curve[]> {
-  const { priorities, maxDelayMs = [0, 2, 5] } = given
-  const most = greatest(given.rows)
+async function curvesOf(flags: LoadFlags, session: Session, open: () => Promise<Engine>): Promise<Curve[]> {
+  const { priorities, maxDelayMs = [0, 2, 5] } = flags
+  const most = greatest(flags.rows)
   const levels = priorities && { levels: Math.max(2, greatest(priorities)) }
-  const maxBatch = given.maxBatch ?? (await largestBatch(open, most))
+  const maxBatch = flags.maxBatch ?? (await largestBatch(open, most))
   const single: Curve = { name: 'no batching', batching: levels && { maxBatch: 1, priorities: levels } }
   if (maxBatch === undefined) {
     session.note('dimension 0 of the model is fixed: measured without batching alone')
@@ -131,9 +131,9 @@ async function largestBatch(open: () => Promise<Engine>, rows: number): Promise<
  * model leaves them open.
  * @throws TensorRTError as {@link openingShapes}
  */
-async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | undefined> {
-  const { shapes } = given
-  if (shapes === undefined || (await isBuilt(path))) return await openingShapes(path, given)
+async function loadShapes(path: string, flags: LoadFlags): Promise<Shapes | undefined> {
+  const { shapes } = flags
+  if (shapes === undefined || (await isBuilt(path))) return await openingShapes(path, flags)
   const [{ declaredInputs }, { describeValue }] = await Promise.all([
     import('../../onnx/declared-inputs.js'),
     import('../../onnx/info.js'),
@@ -144,16 +144,16 @@ async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | unde
       .filter(({ shape }) => typeof shape?.[0] === 'string' || shape?.[0] === -1)
       .map(({ name }) => name),
   )
-  const most = Math.max(given.maxBatch ?? 16, greatest(given.rows))
+  const most = Math.max(flags.maxBatch ?? 16, greatest(flags.rows))
   const widened = Object.entries(shapes).map(([name, shape]) => {
     const [, ...others] = shape
     const range = { min: [1, ...others], opt: [most, ...others], max: [most, ...others] }
     return [name, open.has(name) ? range : shape] as const
   })
-  return { ...(await openingShapes(path, { ...given, shapes: undefined })), ...Object.fromEntries(widened) }
+  return { ...(await openingShapes(path, { ...flags, shapes: undefined })), ...Object.fromEntries(widened) }
 }
 
-function teller(progress: Progress, name: string): (told: LoadTestProgress) => void {
+function progressListener(progress: Progress, name: string): (progress: LoadTestProgress) => void {
   const phases = { 'warm-up': 'warming up', capacity: 'finding rates' } as const
   return ({ phase, rate, elapsedMs, totalMs }) =>
     progress.update(
@@ -164,7 +164,7 @@ function teller(progress: Progress, name: string): (told: LoadTestProgress) => v
 }
 
 /** The drawing that was asked for. @throws TensorRTError ERR_TRT_FILE */
-export async function writePlot({ plot }: LoadGiven, path: string, measured: readonly Measured[]): Promise<void> {
+export async function writePlot({ plot }: LoadFlags, path: string, measured: readonly Measured[]): Promise<void> {
   if (plot === undefined) return
   const { loadTestChart } = await import('../../benchmark/index.js')
   const title = `${basename(path)}, ${measured[0]?.test.runtime}, node-tensorrt ${packageVersion()}`
@@ -172,7 +172,7 @@ export async function writePlot({ plot }: LoadGiven, path: string, measured: rea
 }
 
 /** What JSON has: a list of curves. */
-export function toldLoad(path: string, measured: readonly Measured[]): object[] {
+export function loadDocument(path: string, measured: readonly Measured[]): object[] {
   return measured.map(({ name, batching, test }) => ({ name, model: path, batching: batching ?? null, ...test }))
 }
 

@@ -6,8 +6,8 @@ import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { newCommand } from '../command.js'
-import { type Flags, type Given, givenFlags, list, numberIn, type Refuse, whole } from '../flags.js'
-import { builderFlags, builderOptions, givenOfBuild } from '../options/builder.js'
+import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
+import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder.js'
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
 import { counted, dimsText, durationText } from '../output/format.js'
@@ -15,7 +15,7 @@ import { slowestLayers } from '../output/layers.js'
 import type { Progress } from '../output/progress.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
-import { loadAccount, loadFlags, measureLoad, refuseLoad, toldLoad, writePlot } from './bench-load.js'
+import { loadAccount, loadFlags, measureLoad, refuseLoad, loadDocument, writePlot } from './bench-load.js'
 
 /** trtexec's four exports. */
 const exportFlags = {
@@ -48,7 +48,7 @@ const closedFlags = {
   '--report <FILE>': 'write one page of HTML with charts',
 } as const satisfies Flags
 
-const flags = {
+const benchFlags = {
   ...closedFlags,
   ...loadFlags,
   ...exportFlags,
@@ -58,7 +58,7 @@ const flags = {
   ...forceFlag,
 } as const satisfies Flags
 
-type BenchGiven = Given<typeof flags>
+type BenchFlags = FlagValues<typeof benchFlags>
 
 const example = `model.plan
 model.onnx --backend cpu --shapes images:1x3x224x224 --report report.html
@@ -71,120 +71,120 @@ model.plan --load --rates 50,100,200 --max-delay-ms 0,2,5 --plot load.svg`
 export const command = newCommand('bench', {
   example,
   arguments: { '<model>': 'a plan, or an ONNX file, which is built first or runs on the CPU' },
-  flags,
-  run: async ({ given, session, refuse }, path: string) => {
-    refuseOtherLoop(given, refuse)
-    await refuseIdle(given, path, refuse)
-    if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
-    const { plugin = [], timingCache, force, plot, report } = given
-    const outputs = [plot, report, ...exportNames.map((name) => given[name])]
+  flags: benchFlags,
+  run: async ({ flags, session, refuse }, path: string) => {
+    refuseOtherLoop(flags, refuse)
+    await refuseIdle(flags, path, refuse)
+    if (flags.load !== true) checkedBenchmarkOptions(optionsOf(flags))
+    const { plugin = [], timingCache, force, plot, report } = flags
+    const outputs = [plot, report, ...exportNames.map((name) => flags[name])]
     await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
-    if (given.load === true) {
-      const measured = await measureLoad(given, path, session, (options) => opened(given, path, session, options))
-      await writePlot(given, path, measured)
-      session.result(toldLoad(path, measured), () => loadAccount(session, path, measured))
+    if (flags.load === true) {
+      const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
+      await writePlot(flags, path, measured)
+      session.result(loadDocument(path, measured), () => loadAccount(session, path, measured))
       return
     }
-    const benchmarks = await measure(given, path, session)
-    await writeFiles(given, benchmarks, session.signal)
+    const benchmarks = await measure(flags, path, session)
+    await writeFiles(flags, benchmarks, session.signal)
     const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
-    session.result(others.length === 0 ? told(first) : benchmarks.map(told), () =>
+    session.result(others.length === 0 ? documentOf(first) : benchmarks.map(documentOf), () =>
       others.length === 0 ? account(session, first) : sweepAccount(session, benchmarks),
     )
   },
 })
 
 /** A closed loop has other flags than an open one; some are of both. */
-function refuseOtherLoop(given: BenchGiven, refuse: Refuse): void {
+function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
   const ofBoth = ['--warm-up <MS>', '--duration <SECONDS>', '--percentile <LIST>']
   const closed = Object.keys({ ...closedFlags, ...exportFlags }).filter((spelling) => !ofBoth.includes(spelling))
-  const [other] = givenFlags(given, given.load ? closed : Object.keys(loadFlags))
+  const [other] = usedFlags(flags, flags.load ? closed : Object.keys(loadFlags))
   const [flag] = other?.split(' ') ?? []
-  if (flag !== undefined && given.load)
+  if (flag !== undefined && flags.load)
     refuse(`${flag} is of a closed loop, and --load measures an open one: leave it out`)
   if (flag !== undefined) refuse(`${flag} is of an open loop: give --load, too`)
-  if (given.load) refuseLoad(given, refuse)
+  if (flags.load) refuseLoad(flags, refuse)
 }
 
 /** What would have no effect, before anything is measured. */
-async function refuseIdle(given: BenchGiven, path: string, refuse: Refuse): Promise<void> {
-  const { sweep, streams, shapes } = given
+async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Promise<void> {
+  const { sweep, streams, shapes } = flags
   if (sweep?.of === 'streams' && streams !== undefined)
     refuse('--streams is what --sweep streams=… varies: leave it out')
-  const [exported] = sweep === undefined ? [] : givenFlags(given, Object.keys(exportFlags))
+  const [exported] = sweep === undefined ? [] : usedFlags(flags, Object.keys(exportFlags))
   if (exported !== undefined)
     refuse(
       `${exported.split(' ')[0]} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`,
     )
-  const [flag] = givenOfBuild(given)
+  const [flag] = usedBuildFlags(flags)
   const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
   if (built && sweep?.of === 'batch' && shapes !== undefined)
     refuse('--shapes is what --sweep batch=… varies: leave it out')
   if (flag === undefined) return
   if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
-  if (given.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
+  if (flags.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
 }
 
-async function measure(given: BenchGiven, path: string, session: Session): Promise<Benchmark[]> {
-  await using engine = await opened(given, path, session, { shapes: await openingShapes(path, given) })
-  const { sweep } = given
+async function measure(flags: BenchFlags, path: string, session: Session): Promise<Benchmark[]> {
+  await using engine = await opened(flags, path, session, { shapes: await openingShapes(path, flags) })
+  const { sweep } = flags
   const { signal } = session
-  const shapes = Object.keys(shapesOf(given)).length > 0 ? shapesOf(given) : undefined
+  const shapes = Object.keys(shapesOf(flags)).length > 0 ? shapesOf(flags) : undefined
   const progress = session.progress()
   if (sweep === undefined)
-    return [await engine.benchmark({ ...optionsOf(given), shapes, signal, onProgress: tell(progress) })]
+    return [await engine.benchmark({ ...optionsOf(flags), shapes, signal, onProgress: progressListener(progress) })]
   const { sweep: measureAll } = await import('../../benchmark/index.js')
-  const { streams, ...options } = optionsOf(given)
+  const { streams, ...options } = optionsOf(flags)
   return await measureAll(engine, {
     ...options,
     ...(sweep.of === 'batch'
       ? { batches: sweep.values, streams: streams === undefined ? undefined : [streams] }
       : { streams: sweep.values, shapes: shapes && [shapes] }),
     signal,
-    onProgress: ({ point, ...rest }) => tell(progress, `${sweep.of} ${sweep.values[point.index]}: `)(rest),
+    onProgress: ({ point, ...rest }) => progressListener(progress, `${sweep.of} ${sweep.values[point.index]}: `)(rest),
   })
 }
 
-async function opened(given: BenchGiven, path: string, session: Session, options: EngineOptions): Promise<Engine> {
-  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(given)
-  const isBuild = givenOfBuild(given).length > 0
-  return loadEngine(path, given, session, { ...options, builder: isBuild ? builder : undefined })
+async function opened(flags: BenchFlags, path: string, session: Session, options: EngineOptions): Promise<Engine> {
+  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(flags)
+  const isBuild = usedBuildFlags(flags).length > 0
+  return loadEngine(path, flags, session, { ...options, builder: isBuild ? builder : undefined })
 }
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
-async function writeFiles(given: BenchGiven, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
+async function writeFiles(flags: BenchFlags, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
   const { benchmarkReport, ...library } = await import('../../benchmark/index.js')
   for (const name of exportNames) {
-    const path = given[name]
+    const path = flags[name]
     if (path === undefined) continue
     signal.throwIfAborted()
     await saveText(path, library[name](benchmarks[0]!))
   }
-  if (given.report === undefined) return
+  if (flags.report === undefined) return
   const versions = { 'node-tensorrt': packageVersion(), Node: process.versions.node }
-  await saveText(given.report, benchmarkReport(benchmarks, { versions, date: new Date().toISOString() }))
+  await saveText(flags.report, benchmarkReport(benchmarks, { versions, date: new Date().toISOString() }))
 }
 
-function optionsOf(given: BenchGiven): Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'signal' | 'onProgress'> {
-  const { duration, exportProfile, exportLayerInfo, exportOutput, endToEnd } = given
-  const { profile, streams, depth, iterations, cudaGraph, spinWait } = given
+function optionsOf(flags: BenchFlags): Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'signal' | 'onProgress'> {
+  const { duration, exportProfile, exportLayerInfo, exportOutput, endToEnd } = flags
+  const { profile, streams, depth, iterations, cudaGraph, spinWait } = flags
   return {
     profile,
     streams,
-    threads: given.threadPerStream,
+    threads: flags.threadPerStream,
     depth,
-    warmUpMs: given.warmUp,
+    warmUpMs: flags.warmUp,
     durationMs: duration === undefined ? undefined : duration * 1000,
     iterations,
-    sleepMs: given.sleepTime,
-    idleMs: given.idleTime,
-    transfers: given.transfers ? undefined : false,
+    sleepMs: flags.sleepTime,
+    idleMs: flags.idleTime,
+    transfers: flags.transfers ? undefined : false,
     cudaGraph,
     spinWait,
-    percentiles: given.percentile,
+    percentiles: flags.percentile,
     endToEnd,
-    javascript: endToEnd && given.javascript,
-    layers: given.layers ?? (exportProfile !== undefined || exportLayerInfo !== undefined ? true : undefined),
+    javascript: endToEnd && flags.javascript,
+    layers: flags.layers ?? (exportProfile !== undefined || exportLayerInfo !== undefined ? true : undefined),
     outputs: exportOutput === undefined ? undefined : true,
   }
 }
@@ -197,7 +197,7 @@ const phases: Readonly<Record<BenchmarkPhase, string>> = {
   layers: 'layers',
 }
 
-function tell(progress: Progress, point = ''): (told: BenchmarkProgress) => void {
+function progressListener(progress: Progress, point = ''): (progress: BenchmarkProgress) => void {
   return ({ phase, elapsedMs, totalMs }) =>
     progress.update(Math.min(elapsedMs, totalMs), totalMs, `${point}${phases[phase]}`)
 }
@@ -226,7 +226,7 @@ function parseSweep(text: string): Sweep {
 }
 
 /** What JSON has: outputs and the queries one by one, which may be millions, are in files of their own. */
-function told({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark): object {
+function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark): object {
   return benchmark
 }
 

@@ -3,7 +3,7 @@ import { newCommand } from '../command.js'
 import { builderFlags, builderOptions } from '../options/builder.js'
 import { profileOf, shapeFlags } from '../options/shapes.js'
 import { bytesText, counted, dimsText, durationText } from '../output/format.js'
-import { tellBuild } from '../output/progress.js'
+import { buildListener } from '../output/progress.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
@@ -21,14 +21,14 @@ export const command = newCommand('build', {
     ...builderFlags,
     ...forceFlag,
   },
-  run: async ({ given, session, refuse }, model: string) => {
-    const shapes = profileOf(given)
-    const { output, plugin = [], timingCache, force } = given
+  run: async ({ flags, session, refuse }, model: string) => {
+    const shapes = profileOf(flags)
+    const { output, plugin = [], timingCache, force } = flags
     await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, refuse)
     const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
-    await using builder = new Builder(builderOptions(given))
+    await using builder = new Builder(builderOptions(flags))
     const { signal } = session
-    const plan = await builder.build(model, { shapes, signal, onProgress: tellBuild(progress) })
+    const plan = await builder.build(model, { shapes, signal, onProgress: buildListener(progress) })
     await plan.save(output, { signal, overwrite: force === true })
     const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
     session.result(facts, () => account(session, output, plan.bytes.length, plan.info))

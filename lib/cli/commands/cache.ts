@@ -5,7 +5,9 @@ import { bytesText, counted } from '../output/format.js'
 import type { Session } from '../session.js'
 import { summaries } from '../summaries.js'
 
-const flags = { '--folder <DIR>': 'of the cache; else $NODE_TENSORRT_CACHE, or the one in the home folder' } as const
+const cacheFlags = {
+  '--folder <DIR>': 'of the cache; else $NODE_TENSORRT_CACHE, or the one in the home folder',
+} as const
 
 /** `trt cache list`, `trt cache clear`: the plans that {@link EngineCache} keeps. */
 export function command(session: Session): Command {
@@ -21,8 +23,8 @@ function listing(session: Session): Command {
   return commandOf(session, 'cache list', {
     summary,
     example: '',
-    flags,
-    run: async ({ given: { folder } }) => {
+    flags: cacheFlags,
+    run: async ({ flags: { folder } }) => {
       await using cache = await open(folder)
       const entries = await cache.entries({ signal: session.signal })
       const total = entries.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -43,8 +45,8 @@ function clearing(session: Session): Command {
   return commandOf(session, 'cache clear', {
     summary: 'remove them, but for those in use',
     example: '',
-    flags,
-    run: async ({ given: { folder } }) => {
+    flags: cacheFlags,
+    run: async ({ flags: { folder } }) => {
       await using cache = await open(folder)
       const before = await cache.entries({ signal: session.signal })
       await cache.clear({ signal: session.signal })

@@ -2,14 +2,14 @@ import { dirname } from 'node:path'
 import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import { newCommand } from '../command.js'
-import { type Flags, type Given, givenFlags, list, numberIn, type Refuse, whole } from '../flags.js'
-import { dataFilesOf, dataFlags, type DataGiven, dataOf, inputsOf, withPreset } from '../options/data.js'
+import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
+import { dataFilesOf, dataFlags, type DataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, type Field } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-const flags = {
+const convertFlags = {
   '-o, --output <FILE>': { required: 'where the model is written' },
   '--fp16': 'float32 becomes float16, but for what would lose by it',
   '--bf16': 'float32 becomes bfloat16',
@@ -30,7 +30,7 @@ const flags = {
   ...forceFlag,
 } as const satisfies Flags
 
-type ConvertGiven = Omit<Given<typeof flags>, 'preset'> & DataGiven
+type ConvertFlags = Omit<FlagValues<typeof convertFlags>, 'preset'> & DataFlags
 
 /**
  * `trt convert`: `convertPrecision`, `withOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
@@ -39,27 +39,27 @@ type ConvertGiven = Omit<Given<typeof flags>, 'preset'> & DataGiven
 export const command = newCommand('convert', {
   example: 'model.onnx --fp16 --output model-fp16.onnx',
   arguments: { '<model>': 'an ONNX file' },
-  flags,
-  run: async ({ given: asked, session, refuse }, path: string) => {
+  flags: convertFlags,
+  run: async ({ flags: asked, session, refuse }, path: string) => {
     const { output, keep, keepOperators, force } = asked
     refuseIdle(asked, refuse)
-    const given = await withPreset(asked, refuse)
+    const flags = await withPreset(asked, refuse)
     const inputs = await dataFilesOf(asked)
     await refuseOutputs({ models: [path], inputs, onnx: output, force }, refuse)
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
     // weights that came in files of their own go into one again
-    const externalData = given.externalData === true || onnx.externalFiles(read).length > 0 ? true : 'auto'
+    const externalData = flags.externalData === true || onnx.externalFiles(read).length > 0 ? true : 'auto'
     await onnx.loadExternalData(read, dirname(path))
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
-    const ranges = await measured(path, read, given, session)
-    const raised = given.opset === undefined ? read : onnx.withOpset(read, given.opset)
-    const opened = given.openSizes ? onnx.openSizes(raised, { batch: !given.keepBatch }) : raised
-    const { model, report } = await converted(opened, given, ranges)
+    const ranges = await measured(path, read, flags, session)
+    const raised = flags.opset === undefined ? read : onnx.withOpset(read, flags.opset)
+    const opened = flags.openSizes ? onnx.openSizes(raised, { batch: !flags.keepBatch }) : raised
+    const { model, report } = await converted(opened, flags, ranges)
     await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
     const { opset, inputs: saved } = onnx.inspectModel(model)
-    const sizes = given.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
+    const sizes = flags.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
     const isMeasured = ranges !== undefined
     session.result({ model: output, opset, ...sizes, ...report }, () =>
       account(session, output, report, sizes?.inputs, isMeasured),
@@ -68,17 +68,17 @@ export const command = newCommand('convert', {
 })
 
 /** What cannot be together, and what would have no effect. */
-function refuseIdle(given: ConvertGiven, refuse: Refuse): void {
-  const { fp16, bf16, opset, openSizes, keepBatch, data } = given
+function refuseIdle(flags: ConvertFlags, refuse: Refuse): void {
+  const { fp16, bf16, opset, openSizes, keepBatch, data } = flags
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
   if (keepBatch && !openSizes) refuse('--keep-batch says what --open-sizes leaves as it is, and that was not given')
-  const [alone] = data === undefined ? givenFlags(given, ['--data-max', '--preset', '--batch', '--max-batches']) : []
+  const [alone] = data === undefined ? usedFlags(flags, ['--data-max', '--preset', '--batch', '--max-batches']) : []
   if (alone !== undefined) refuse(`${alone} needs --data, which values are measured on`)
   if (fp16 || bf16) return
   if (opset === undefined && !openSizes)
     refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
   const ofPrecision = ['--keep', '--keep-operators', '--no-keep-io', '--init-max', '--data', '--max-reduction-depth']
-  const [idle] = givenFlags(given, ofPrecision)
+  const [idle] = usedFlags(flags, ofPrecision)
   if (idle !== undefined) refuse(`${idle} says what --fp16 or --bf16 leaves as it is, and neither was given`)
 }
 
@@ -86,29 +86,29 @@ function refuseIdle(given: ConvertGiven, refuse: Refuse): void {
 async function measured(
   path: string,
   model: ModelProto,
-  given: ConvertGiven,
+  flags: ConvertFlags,
   session: Session,
 ): Promise<PrecisionOptions['ranges']> {
-  const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
+  const data = await dataOf(flags, inputsOf(model, await import('../../onnx/index.js')), session)
   if (data === undefined) return undefined
   const { Calibrator } = await import('../../quantization/index.js')
   const progress = session.progress()
   const onProgress = ({ batches }: { readonly batches: number }): void =>
     progress.update(0, 0, 'measuring ranges', counted(batches, 'batch', 'batches'))
-  const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches: given.maxBatches })
+  const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches: flags.maxBatches })
   return (await calibrator.calibrate(path, { onProgress, signal: session.signal })).ranges
 }
 
 async function converted(
   model: ModelProto,
-  given: ConvertGiven,
+  flags: ConvertFlags,
   ranges: PrecisionOptions['ranges'],
 ): Promise<{ model: ModelProto; report?: PrecisionReport | undefined }> {
-  if (!given.fp16 && !given.bf16) return { model }
+  if (!flags.fp16 && !flags.bf16) return { model }
   const { convertPrecision } = await import('../../onnx/index.js')
-  const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, dataMax, maxReductionDepth } = given
+  const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, dataMax, maxReductionDepth } = flags
   const options = { keep: { names, operators }, keepIO, initMax, dataMax, ranges, maxReductionDepth }
-  return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', options)
+  return convertPrecision(model, flags.fp16 ? 'fp16' : 'bf16', options)
 }
 
 function account(

@@ -33,7 +33,7 @@ export const command = newCommand('doctor', {
     '--tensorrt <PATH>': 'look at this TensorRT library or folder only',
     '--require <WHAT...>': ['exit with 3 unless the machine has it', Object.keys(abilities) as Ability[]],
   },
-  run: async ({ given: { tensorrt, require = [] }, session }) => {
+  run: async ({ flags: { tensorrt, require = [] }, session }) => {
     const { capabilities } = await import('../../capabilities.js')
     const [machine, video] = await Promise.all([capabilities({ run: true, tensorrt }), videoPrograms()])
     const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }

@@ -4,7 +4,7 @@ import { isThere, saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
 import { newCommand } from '../command.js'
-import { type Flags, type Given, list, whole } from '../flags.js'
+import { type Flags, type FlagValues, list, whole } from '../flags.js'
 import { isBuilt, placeFlags } from '../options/engine.js'
 import { parseShapes } from '../options/shapes.js'
 import { bytesText, countText, counted, dimsText, durationText } from '../output/format.js'
@@ -13,7 +13,7 @@ import type { Row } from '../output/table.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-const flags = {
+const inspectFlags = {
   '--shapes <SHAPES>': [
     'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
     parseShapes,
@@ -26,15 +26,15 @@ const flags = {
   ...forceFlag,
 } as const satisfies Flags
 
-type InspectGiven = Given<typeof flags>
+type InspectFlags = FlagValues<typeof inspectFlags>
 
 /** `trt inspect`: `inspect` and `drawLayers` of `node-tensorrt`, and `drawModel` of `node-tensorrt/onnx`. */
 export const command = newCommand('inspect', {
   example: 'model.onnx --draw model.svg\nmodel.plan --layers',
   arguments: { '<model>': 'an ONNX file or a plan' },
-  flags,
-  run: async ({ given, session, refuse }, path: string) => {
-    const { tensorrt, device, shapes, layers, draw } = given
+  flags: inspectFlags,
+  run: async ({ flags, session, refuse }, path: string) => {
+    const { tensorrt, device, shapes, layers, draw } = flags
     const { signal } = session
     const format = draw === undefined ? undefined : formatOf(draw)
     const built = await isBuilt(path)
@@ -42,11 +42,11 @@ export const command = newCommand('inspect', {
       refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
     if (layers && !built && (await isThere(path)))
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
-    await refuseOutputs({ models: [path], outputs: [draw], force: given.force }, refuse)
+    await refuseOutputs({ models: [path], outputs: [draw], force: flags.force }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
     const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal })
     if (draw !== undefined && format !== undefined)
-      await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, given, signal))
+      await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, flags, signal))
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
     if (draw !== undefined) session.note(`drawn to ${draw}`)
   },
@@ -64,7 +64,7 @@ function formatOf(file: string): Format {
   )
 }
 
-async function modelDrawn(path: string, format: Format, { around, depth, shapes }: InspectGiven): Promise<string> {
+async function modelDrawn(path: string, format: Format, { around, depth, shapes }: InspectFlags): Promise<string> {
   const { drawModel, readModel } = await import('../../onnx/index.js')
   return drawModel(await readModel(path), { format, around, depth, shapes })
 }
@@ -73,7 +73,7 @@ async function modelDrawn(path: string, format: Format, { around, depth, shapes 
 async function layersDrawn(
   path: string,
   format: Format,
-  { tensorrt, device }: InspectGiven,
+  { tensorrt, device }: InspectFlags,
   signal: AbortSignal,
 ): Promise<string> {
   const { drawLayers } = await import('../../benchmark/layer-drawing.js')
@@ -166,8 +166,8 @@ function planText(session: Session, found: PlanInspection): string {
 }
 
 function settingsText(settings: object): string {
-  const told = Object.entries(settings).map(([name, value]) => [name, settingText(value)] as const)
-  return told.flatMap(([name, text]) => (text === '' ? [] : `${name}: ${text}`)).join('\n')
+  const entries = Object.entries(settings).map(([name, value]) => [name, settingText(value)] as const)
+  return entries.flatMap(([name, text]) => (text === '' ? [] : `${name}: ${text}`)).join('\n')
 }
 
 /** Nothing of what is off or empty; of a list its parts, of what has names each with what is its own. */

@@ -9,7 +9,7 @@ import { bytesText, counted, percentText } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
-const flags = {
+const quantizeFlags = {
   '-o, --output <FILE>': { required: 'where the model is written' },
   '--algorithm <NAME>': ['how ranges are found; mse unless given', ['minmax', 'entropy', 'percentile', 'mse']],
   '--percentile <P>': ['of percentile: what share of the magnitudes INT8 holds', numberIn(0, 100)],
@@ -34,24 +34,24 @@ const stages: Readonly<Record<QuantizationProgress['stage'], string>> = {
 export const command = newCommand('quantize', {
   example: 'model.onnx --data photos/ --preset imagenet --output model-int8.onnx',
   arguments: { '<model>': 'an ONNX file' },
-  flags,
-  run: async ({ given: asked, session, refuse }, path: string) => {
-    const given = await withPreset(asked, refuse)
-    const { output, plot, calibration: cache, force } = given
+  flags: quantizeFlags,
+  run: async ({ flags: asked, session, refuse }, path: string) => {
+    const flags = await withPreset(asked, refuse)
+    const { output, plot, calibration: cache, force } = flags
     const inputs = await dataFilesOf(asked)
     await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, refuse)
     const onnx = await import('../../onnx/index.js')
     const model = await onnx.readModel(path)
-    const { exclude: names, excludeOperators: operators } = given
+    const { exclude: names, excludeOperators: operators } = flags
     await refuseUnknownNodes(model, { names: ['--exclude', names], operators: ['--exclude-operators', operators] })
-    const data = await dataOf(given, inputsOf(model, onnx), session)
+    const data = await dataOf(flags, inputsOf(model, onnx), session)
     if (data === undefined)
       throw new TensorRTError(
         'ERR_TRT_CALIBRATION',
         'Expected --data, what the ranges are measured on, but received none: random numbers would give wrong ranges',
       )
     const { Calibrator, quantize, plotReport } = await import('../../quantization/index.js')
-    const { algorithm, percentile, maxBatches, weights, minCosine, threads } = given
+    const { algorithm, percentile, maxBatches, weights, minCosine, threads } = flags
     const calibrator = new Calibrator(data, { algorithm, percentile, maxBatches, cache })
     const { signal } = session
     const progress = session.progress()

@@ -26,12 +26,12 @@ export const command = newCommand('run', {
   },
   flags: runFlags,
   notes: (session) => [presetHelp(session), help],
-  run: async ({ given, session, refuse }, model: string, files: readonly string[]) => {
-    const job = await jobOf(given, model, files, refuse)
+  run: async ({ flags, session, refuse }, model: string, files: readonly string[]) => {
+    const job = await jobOf(flags, model, files, refuse)
     const task = 'task' in job ? job.task : undefined
     if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
-    await refuseOutputs(filesOfRun(model, given, job), refuse)
-    await using engine = await openEngine(model, given, 'task' in job ? job.given : job.pictures, session)
+    await refuseOutputs(filesOfRun(model, flags, job), refuse)
+    await using engine = await openEngine(model, flags, 'task' in job ? job.flags : job.pictures, session)
     const ran = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
     const { head, rows, right, without, ...found } = ran
     const document = { model, backend: engine.backend, runtime: engine.description, task, ...found }
@@ -41,7 +41,7 @@ export const command = newCommand('run', {
         .join('\n\n')
         .trimEnd(),
     )
-    return exitCodeOf(session, given, ran, 'picture')
+    return exitCodeOf(session, flags, ran, 'picture')
   },
 })
 

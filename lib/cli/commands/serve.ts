@@ -13,7 +13,7 @@ const example = '--model-repository models\n--model-repository models --http-por
 
 /** `trt serve`: a server that takes Triton's flags, until it is told to end. */
 export function command(session: Session): Command {
-  const given = new Map<string, string[]>()
+  const texts = new Map<string, string[]>()
   const serve: Command = newCommand('serve', {
     example,
     flags: {},
@@ -24,12 +24,12 @@ export function command(session: Session): Command {
       // of a switch commander has no text
       for (const { name, value } of flagRules)
         if (value === 'switch' && serve.getOptionValue(new Option(`--${name}`).attributeName()) === true)
-          given.set(name, [''])
-      const { options, ignored } = await readFlags(given, serve.args, refuse)
+          texts.set(name, [''])
+      const { options, ignored } = await readFlags(texts, serve.args, refuse)
       return await run(session, options, ignored, refuse)
     },
   })(session)
-  for (const rule of flagRules) serve.addOption(optionOf(rule, given))
+  for (const rule of flagRules) serve.addOption(optionOf(rule, texts))
   return serve
     .configureHelp({ minWidthToWrap: 24 }) // beside Triton's longest flag
     .allowUnknownOption()
@@ -37,20 +37,20 @@ export function command(session: Session): Command {
 }
 
 /** Texts are collected as they stand: what they are is for lib/serve to say. Only what has an effect is in the help. */
-function optionOf(rule: FlagRule, given: Map<string, string[]>): Option {
+function optionOf(rule: FlagRule, texts: Map<string, string[]>): Option {
   const { name, about, fallback, use, choices } = rule
   const option = new Option(
     flagUsage(rule),
     fallback === undefined ? about : `${about} (default: ${fallback})`,
   ).hideHelp(use !== 'used')
   return (choices === undefined ? option : option.choices(choices)).argParser((text) => {
-    const texts = [...(given.get(name) ?? []), text]
-    given.set(name, texts)
-    return texts
+    const all = [...(texts.get(name) ?? []), text]
+    texts.set(name, all)
+    return all
   })
 }
 
-async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: Refuse) {
+async function readFlags(texts: Map<string, string[]>, rest: readonly string[], refuse: Refuse) {
   const [{ optionsOfFlags }, { FlagError, unknownFlag }] = await Promise.all([
     import('../../serve/operations/flag-options.js'),
     import('../../serve/operations/flag-values.js'),
@@ -60,7 +60,7 @@ async function readFlags(given: Map<string, string[]>, rest: readonly string[], 
   if (first !== undefined)
     return refuse(`unexpected argument ${first}: the folder of the models is given with --model-repository`)
   try {
-    return optionsOfFlags(given)
+    return optionsOfFlags(texts)
   } catch (error) {
     if (error instanceof FlagError) return refuse(error.message)
     throw error

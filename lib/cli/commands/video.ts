@@ -4,7 +4,7 @@ import { refuseOutputs } from '../output/writable.js'
 import { openEngine } from '../run/engine.js'
 import { exitCodeOf } from '../run/outputs.js'
 import { presetHelp, saidText } from '../run/preset.js'
-import { videoFlags, type VideoGiven } from '../video/flags.js'
+import { videoFlags, type VideoFlags } from '../video/flags.js'
 
 const examples = `in.mp4 --model centerface.onnx --preset centerface --task blur -o blurred.mp4
 a.mp4 b.mp4 --model yolov8n.onnx --preset yolov8 --labels coco80 -o drawn/
@@ -16,19 +16,19 @@ export const command = newCommand('video', {
   arguments: { '<videos...>': 'files, patterns of them, or URLs; several go through one engine side by side' },
   flags: videoFlags,
   notes: (session) => [presetHelp(session), help],
-  run: async ({ given, session, refuse }, inputs: readonly string[]) => {
+  run: async ({ flags, session, refuse }, inputs: readonly string[]) => {
     const { filesOfVideo, videoJobOf } = await import('../video/job.js')
     const { answerVideos, videoHead, videoRow } = await import('../video/run.js')
     const { findPrograms } = await import('../../video/programs/find.js')
-    const job = await videoJobOf(given, inputs, refuse)
-    const { model } = given
+    const job = await videoJobOf(flags, inputs, refuse)
+    const { model } = flags
     const { task } = job
     if (job.said !== undefined) session.note(saidText(job.said))
-    await refuseOutputs(filesOfVideo(given, job), refuse)
+    await refuseOutputs(filesOfVideo(flags, job), refuse)
     // before a model is opened, which may take minutes
-    await findPrograms({ ffmpeg: given.ffmpeg, signal: session.signal })
-    await using engine = await openEngine(model, { ...given, lanes: lanesOf(given) }, job.given, session)
-    const { results, failed } = await answerVideos(engine, job, given, session)
+    await findPrograms({ ffmpeg: flags.ffmpeg, signal: session.signal })
+    await using engine = await openEngine(model, { ...flags, lanes: lanesOf(flags) }, job.flags, session)
+    const { results, failed } = await answerVideos(engine, job, flags, session)
     const table = (): string => session.table(videoHead, results.map(videoRow), { right: [2, 3, 5] })
     const without = results.filter(({ regions }) => regions === 0)
     for (const { source, frames, written = '' } of without) {
@@ -36,9 +36,9 @@ export const command = newCommand('video', {
       session.warn(`${source}: nothing was found in any of its ${counted(frames, 'frame')}${still}`)
     }
     const document = { model, backend: engine.backend, runtime: engine.description, task, results, failed }
-    if (given.jsonl !== true) session.result(document, () => (results.length === 0 ? 'No video was done' : table()))
+    if (flags.jsonl !== true) session.result(document, () => (results.length === 0 ? 'No video was done' : table()))
     else if (results.length > 0) session.note(table())
-    return exitCodeOf(session, given, { results, failed, without: without.length }, 'video')
+    return exitCodeOf(session, flags, { results, failed, without: without.length }, 'video')
   },
 })
 
@@ -46,7 +46,7 @@ export const command = newCommand('video', {
  * Two, since frames come one after the other from programs that decode and encode: what one run leaves of the
  * processor, or of a GPU, the other one takes.
  */
-function lanesOf({ lanes, batch, threads }: VideoGiven): number {
+function lanesOf({ lanes, batch, threads }: VideoFlags): number {
   return lanes ?? (batch === undefined && threads === undefined ? 2 : 1)
 }
 

@@ -93,7 +93,7 @@ function profilesOf(engine: Engine): NamedShapes[][] {
 export async function measureOnCpu(call: Call): Promise<void> {
   const { settings, session, console } = call
   const model = settings.onnx ?? ''
-  const forTensorRT = execOptions.find((option) => settings.given.has(option.name) && option.forTensorRT)?.name
+  const forTensorRT = execOptions.find((option) => settings.optionNames.has(option.name) && option.forTensorRT)?.name
   if (forTensorRT !== undefined)
     throw new TensorRTError(
       'ERR_TRT_INVALID_ARGUMENT',
@@ -122,11 +122,11 @@ async function measure(
   const benchmark = await engine.benchmark({ ...options, inputs, shapes, signal: session.signal })
   const { outputs: _outputs, ...measured } = benchmark
   account.benchmark = measured
-  tell(benchmark, settings, console)
+  report(benchmark, settings, console)
   await writeExports(benchmark, settings)
 }
 
-function tell(benchmark: Benchmark, settings: ExecSettings, console: ExecConsole): void {
+function report(benchmark: Benchmark, settings: ExecSettings, console: ExecConsole): void {
   const { layers, outputs } = benchmark
   console.info(...reportLines(benchmark, settings.avgRuns))
   console.warn(...warningLines(benchmark))
@@ -162,11 +162,11 @@ const saysDefault = {
 
 /** The options of engine.benchmark() with the defaults of trtexec of that major; on the CPU, with those of 10. */
 export function measuringOf(
-  { benchmark, exports, dumps, given }: ExecSettings,
+  { benchmark, exports, dumps, optionNames }: ExecSettings,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
 ): Measuring {
   const modern = target !== undefined && isModern(target)
-  const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => given.has(name))
+  const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => optionNames.has(name))
   const layers = exports.profile !== undefined || exports.layerInfo !== undefined || dumps.profile || dumps.layerInfo
   const outputs = exports.output !== undefined || dumps.output
   return {
@@ -208,11 +208,11 @@ async function rawTensor(
   engine: Pick<Engine, 'inputs'>,
   name: string,
   file: string,
-  { shape: given, profile }: { readonly shape: readonly number[] | undefined; readonly profile: number },
+  { shape: asked, profile }: { readonly shape: readonly number[] | undefined; readonly profile: number },
 ): Promise<Tensor> {
   const info = engine.inputs[name]
   if (info === undefined) throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input '${name}'`)
-  const shape = given ?? info.profiles[profile]?.opt ?? info.shape
+  const shape = asked ?? info.profiles[profile]?.opt ?? info.shape
   if (shape.some((size) => size < 0))
     throw new TensorRTError(
       'ERR_TRT_SHAPES_REQUIRED',

@@ -53,8 +53,8 @@ function applyOption(settings: ExecSettings, name: string, value: string | undef
     throw refuse(`needs a value: ${name}=${option.value}`)
   if (option.value === undefined && value !== undefined)
     throw refuse(`takes no value, and received ${JSON.stringify(value)}`)
-  if (settings.given.has(option.name) && !option.repeats) throw refuse('was given twice')
-  settings.given.add(option.name)
+  if (settings.optionNames.has(option.name) && !option.repeats) throw refuse('was given twice')
+  settings.optionNames.add(option.name)
   if (option.note !== undefined) settings.notes.push(`${name} ${option.note}`)
   option.apply?.(settings, value ?? '', name)
 }
@@ -63,7 +63,7 @@ function applyOption(settings: ExecSettings, name: string, value: string | undef
 function checkTogether(settings: ExecSettings): void {
   if (settings.help) return
   const { profiles, precisionConstraints } = settings
-  const has = (name: string): boolean => settings.given.has(name)
+  const has = (name: string): boolean => settings.optionNames.has(name)
   const onCpu = settings.backend === 'cpu'
   const isTyped = has('--layerPrecisions') || has('--layerOutputTypes')
   const isQuantized = has('--int8') || has('--best')

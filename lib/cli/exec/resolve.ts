@@ -74,7 +74,7 @@ const defaultSources: readonly TacticSource[] = ['edgeMaskConvolutions', 'jitCon
 
 function sourcesOf(switches: ExecSettings['tacticSources']): readonly TacticSource[] | undefined {
   if (switches.size === 0) return undefined
-  const kept = defaultSources.filter((source) => switches.get(source) !== false)
-  const more = [...switches].filter(([source, on]) => on && !kept.includes(source)).map(([source]) => source)
-  return [...kept, ...more]
+  const chosen = defaultSources.filter((source) => switches.get(source) !== false)
+  const more = [...switches].filter(([source, on]) => on && !chosen.includes(source)).map(([source]) => source)
+  return [...chosen, ...more]
 }

@@ -39,13 +39,13 @@ export async function exec(args: readonly string[], session: Session): Promise<n
     return exitCodes.done
   } catch (error) {
     if (session.signal.aborted) throw error
-    tell(error, console)
+    reportFailure(error, console)
     return exitCodes.failed
   }
 }
 
 /** Programs look for the line with FAILED, whatever it was. What is a defect of ours keeps its stack. */
-function tell(error: unknown, console: ExecConsole): void {
+function reportFailure(error: unknown, console: ExecConsole): void {
   if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
   if (error instanceof TensorRTError) console.failed(error, `${error.message} (${error.code})`)
   else

@@ -64,7 +64,7 @@ export class ExecSettings {
   readonly dumps = { profile: false, layerInfo: false, output: false, profiles: false }
 
   /** The options of the call, by their names. */
-  readonly given = new Set<string>()
+  readonly optionNames = new Set<string>()
   /** What is to be said of them, a line each. */
   readonly notes: string[] = []
 }

@@ -1,6 +1,6 @@
 import type { BuilderOptions } from '../../building/builder-options.js'
 import type { Precision } from '../../plan/settings.js'
-import { each, type Flags, type Given, givenFlags, list, valuesOf, whole } from '../flags.js'
+import { each, type Flags, type FlagValues, usedFlags, list, valuesOf, whole } from '../flags.js'
 
 /** The options of {@link Builder}, in trtexec's words. */
 export const builderFlags = {
@@ -31,22 +31,22 @@ export const builderFlags = {
   '--tensorrt <PATH>': 'a TensorRT library, or the folder that has it',
 } as const satisfies Flags
 
-export type BuilderGiven = Given<typeof builderFlags>
+export type BuilderFlags = FlagValues<typeof builderFlags>
 
 /** The same, as {@link Builder} takes it. */
-export function builderOptions(given: BuilderGiven): BuilderOptions {
+export function builderOptions(flags: BuilderFlags): BuilderOptions {
   const { fp16, bf16, int8, fp8, int4, plugin, maxAuxStreams, computeCapability, ...same } = valuesOf(
-    given,
+    flags,
     builderFlags,
   )
-  const precision = Object.entries({ fp16, bf16, int8, fp8, int4 }).flatMap(([name, isGiven]) =>
-    isGiven ? [name as Precision] : [],
+  const precision = Object.entries({ fp16, bf16, int8, fp8, int4 }).flatMap(([name, isOn]) =>
+    isOn ? [name as Precision] : [],
   )
   return {
     ...same,
     precision: precision.length > 0 ? precision : undefined,
-    tf32: given.tf32 ? undefined : false,
-    optimizationLevel: given.optimizationLevel === undefined ? undefined : Number(given.optimizationLevel),
+    tf32: flags.tf32 ? undefined : false,
+    optimizationLevel: flags.optimizationLevel === undefined ? undefined : Number(flags.optimizationLevel),
     auxiliaryStreams: maxAuxStreams,
     computeCapabilities: computeCapability,
     plugins: plugin,
@@ -54,7 +54,7 @@ export function builderOptions(given: BuilderGiven): BuilderOptions {
 }
 
 /** The flags of a build that were given; which library and which GPU are not of the build alone. */
-export function givenOfBuild(given: BuilderGiven): string[] {
+export function usedBuildFlags(flags: BuilderFlags): string[] {
   const { '--device <N>': _device, '--tensorrt <PATH>': _tensorrt, ...ofBuild } = builderFlags
-  return givenFlags(given, Object.keys(ofBuild))
+  return usedFlags(flags, Object.keys(ofBuild))
 }

@@ -4,7 +4,7 @@ import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { CalibrationData } from '../../quantization/index.js'
 import type { Preset, PresetName } from '../../tasks/index.js'
-import { type Flags, type Given, type Refuse, whole } from '../flags.js'
+import { type Flags, type FlagValues, type Refuse, whole } from '../flags.js'
 import { filesOf } from '../run/files.js'
 import { presetFileOf, presetOf } from '../run/preset.js'
 import type { Session } from '../session.js'
@@ -18,7 +18,7 @@ export const dataFlags = {
   '--max-batches <N>': ['the most batches that are taken', whole(1)],
 } as const satisfies Flags
 
-export interface DataGiven extends Omit<Given<typeof dataFlags>, 'preset'> {
+export interface DataFlags extends Omit<FlagValues<typeof dataFlags>, 'preset'> {
   /** A name, or once {@link withPreset} has read the file, what is in it. */
   readonly preset?: string | Preset | undefined
 }
@@ -42,32 +42,35 @@ export function inputsOf(
  * The same with the preset known, before any model is opened. `refuse` is called where nothing is called so. @throws
  * TensorRTError ERR_TRT_FILE
  */
-export async function withPreset<T extends DataGiven>(given: T, refuse: Refuse): Promise<T> {
-  return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
+export async function withPreset<T extends DataFlags>(flags: T, refuse: Refuse): Promise<T> {
+  return typeof flags.preset === 'string' ? { ...flags, preset: (await presetOf(flags.preset, refuse)).option } : flags
 }
 
 /** The files that `--data` and `--preset` name. What cannot be found, {@link dataOf} says. */
-export async function dataFilesOf({ data = [], preset }: Given<typeof dataFlags>): Promise<(string | undefined)[]> {
+export async function dataFilesOf({
+  data = [],
+  preset,
+}: FlagValues<typeof dataFlags>): Promise<(string | undefined)[]> {
   const files = filesOf(data, preset === undefined ? 'tensors' : 'pictures')
   return [...(await files.catch(() => data)), presetFileOf(preset)]
 }
 
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
 export async function dataOf(
-  given: DataGiven,
+  flags: DataFlags,
   inputs: readonly DataInput[],
   session: Session,
 ): Promise<CalibrationData | undefined> {
-  if (given.data === undefined) return undefined
+  if (flags.data === undefined) return undefined
   const { formatOfName } = await import('../../tensor-files/types.js')
   // pictures need a preset: of a folder without one, tensors are meant
   const isTensors = async (path: string): Promise<boolean> =>
-    formatOfName(path) !== undefined || (given.preset === undefined && (await isFolder(path)))
-  const areTensors = await Promise.all(given.data.map(isTensors))
-  if (areTensors.every(Boolean)) return tensorBatches(given.data, inputs, session)
+    formatOfName(path) !== undefined || (flags.preset === undefined && (await isFolder(path)))
+  const areTensors = await Promise.all(flags.data.map(isTensors))
+  if (areTensors.every(Boolean)) return tensorBatches(flags.data, inputs, session)
   if (areTensors.some(Boolean))
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected pictures or tensors for --data but received both')
-  return pictureBatches(given, inputs, session)
+  return pictureBatches(flags, inputs, session)
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -96,11 +99,11 @@ function tensorBatches(paths: readonly string[], inputs: readonly DataInput[], {
 const pick = ({ dtype, shape }: DataInput) => ({ dtype, shape })
 
 async function pictureBatches(
-  given: DataGiven,
+  flags: DataFlags,
   inputs: readonly DataInput[],
   { signal }: Session,
 ): Promise<CalibrationData> {
-  const { data = [], preset, batch } = given
+  const { data = [], preset, batch } = flags
   const input = inputs.find(({ shape }) => shape.length === 4)
   if (input === undefined || inputs.length > 1) {
     const found = inputs.map(({ name, shape }) => `${JSON.stringify(name)} ${shape.join('x')}`).join(', ')

@@ -4,10 +4,10 @@ import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import type { EngineSource } from '../../engine/source.js'
 import { looksLikeOnnx } from '../../onnx/sniff.js'
-import { type Flags, type Given, valuesOf, whole } from '../flags.js'
-import { tellBuild } from '../output/progress.js'
+import { type Flags, type FlagValues, valuesOf, whole } from '../flags.js'
+import { buildListener } from '../output/progress.js'
 import type { Session } from '../session.js'
-import { profileOf, type ShapesGiven } from './shapes.js'
+import { profileOf, type ShapeFlags } from './shapes.js'
 
 /** What of a model's runtime building has not, too. */
 export const backendFlags = {
@@ -24,18 +24,18 @@ export const placeFlags = {
 /** What runs a model. */
 export const engineFlags = { ...backendFlags, ...placeFlags } as const satisfies Flags
 
-export type EngineGiven = Given<typeof engineFlags>
+export type EngineFlags = FlagValues<typeof engineFlags>
 
 /** Opens a model, and tells of its build. `more` are options beside those of the command line. */
 export async function loadEngine(
   source: EngineSource,
-  given: EngineGiven,
+  flags: EngineFlags,
   session: Session,
   more: EngineOptions,
 ): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
-  const onProgress = tellBuild(session.progress())
-  return Engine.load(source, { ...valuesOf(given, engineFlags), onProgress, signal: session.signal, ...more })
+  const onProgress = buildListener(session.progress())
+  return Engine.load(source, { ...valuesOf(flags, engineFlags), onProgress, signal: session.signal, ...more })
 }
 
 /**
@@ -43,9 +43,9 @@ export async function loadEngine(
  * runs at.
  * @throws TensorRTError as {@link profileOf}
  */
-export async function openingShapes(path: string, given: ShapesGiven): Promise<Shapes | undefined> {
-  if (given.shapes === undefined || !(await isBuilt(path))) return profileOf(given)
-  return profileOf({ ...given, shapes: undefined })
+export async function openingShapes(path: string, flags: ShapeFlags): Promise<Shapes | undefined> {
+  if (flags.shapes === undefined || !(await isBuilt(path))) return profileOf(flags)
+  return profileOf({ ...flags, shapes: undefined })
 }
 
 /** Whether a file is of a plan's kind; of one that cannot be read, who opens it says why. */

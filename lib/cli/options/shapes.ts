@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
-import type { Flags, Given } from '../flags.js'
+import type { Flags, FlagValues } from '../flags.js'
 
 /** Sizes by the names of inputs. */
 export type NamedDims = Readonly<Record<string, readonly number[]>>
@@ -56,10 +56,10 @@ export const shapeFlags = {
   '--max-shapes <SHAPES>': ['the largest', parseShapes],
 } as const satisfies Flags
 
-export type ShapesGiven = Given<typeof shapeFlags>
+export type ShapeFlags = FlagValues<typeof shapeFlags>
 
 /** The shapes for one inference: `--shapes`, else the best of a range. */
-export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
+export function shapesOf({ shapes, optShapes }: ShapeFlags): NamedDims {
   return { ...optShapes, ...shapes }
 }
 
@@ -67,7 +67,7 @@ export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
  * The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is
  * not whole
  */
-export function profileOf({ shapes = {}, minShapes, optShapes, maxShapes }: ShapesGiven): Shapes | undefined {
+export function profileOf({ shapes = {}, minShapes, optShapes, maxShapes }: ShapeFlags): Shapes | undefined {
   const profile: Record<string, Shapes[string]> = { ...shapes }
   for (const name of Object.keys({ ...minShapes, ...optShapes, ...maxShapes })) {
     if (Object.hasOwn(shapes, name))

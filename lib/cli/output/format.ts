@@ -55,11 +55,11 @@ export type Field = readonly [name: string, value: string | undefined]
  * itself.
  */
 export function fieldsText(fields: readonly Field[], width = Infinity): string {
-  const given = fields.filter((field): field is readonly [string, string] => field[1] !== undefined)
-  const column = Math.max(...given.map(([name]) => name.length)) + 2
+  const present = fields.filter((field): field is readonly [string, string] => field[1] !== undefined)
+  const column = Math.max(...present.map(([name]) => name.length)) + 2
   const lines = ([name, value]: readonly [string, string]): string =>
     `${name.padEnd(column)}${wrapped(value, width - column, 'spaces').replaceAll('\n', `\n${' '.repeat(column)}`)}`
-  return given.map(lines).join('\n')
+  return present.map(lines).join('\n')
 }
 
 /** "1 batch", "2 batches". */

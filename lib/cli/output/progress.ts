@@ -122,7 +122,7 @@ class LineProgress implements Progress {
   readonly #clock: Clock
   #begunAt: number | undefined
   #phase = ''
-  #toldAt = 0
+  #reportedAt = 0
   #ended = false
 
   constructor(stream: Sink, afterMs: number, clock: Clock) {
@@ -136,8 +136,8 @@ class LineProgress implements Progress {
     const now = this.#clock.now()
     this.#begunAt ??= now
     if (now - this.#begunAt < this.#afterMs) return
-    if (phase === this.#phase && now - this.#toldAt < linesEveryMs) return
-    this.#toldAt = now
+    if (phase === this.#phase && now - this.#reportedAt < linesEveryMs) return
+    this.#reportedAt = now
     this.#phase = phase
     const share = total > 0 ? ` ${Math.floor((done / total) * 100)} %` : ''
     this.#stream.write(`${phase}${share}${note === '' ? '' : ` ${note}`}\n`)
@@ -157,11 +157,11 @@ function shortened(text: string, most: number): string {
 /**
  * TensorRT tells of phases inside of phases; people want to know of the outermost, and of what is done in it just now.
  */
-export function tellBuild(progress: Progress): (told: BuildProgress) => void {
+export function buildListener(progress: Progress): (event: BuildProgress) => void {
   let outer: BuildProgress | undefined
-  return (told) => {
-    if (told.parent === '' || outer === undefined) outer = told
-    const inner = told === outer ? '' : told.phase
+  return (event) => {
+    if (event.parent === '' || outer === undefined) outer = event
+    const inner = event === outer ? '' : event.phase
     progress.update(outer.step, outer.steps, outer.phase, inner)
   }
 }

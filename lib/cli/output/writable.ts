@@ -34,7 +34,7 @@ export interface Files {
  */
 export async function refuseOutputs(files: Files, refuse: Refuse): Promise<void> {
   const { onnx, plan, folder, force } = files
-  const outputs = given([...(files.outputs ?? []), onnx, plan])
+  const outputs = present([...(files.outputs ?? []), onnx, plan])
   const sidecars = plan === undefined ? [] : [`${plan}.json`]
   if (outputs.includes('')) throw new TensorRTError('ERR_TRT_FILE', 'Cannot write: the path is empty')
   if (force !== true) await refuseSources([...outputs, ...sidecars, ...(files.inFolder ?? [])], files, refuse)
@@ -45,7 +45,7 @@ export async function refuseOutputs(files: Files, refuse: Refuse): Promise<void>
   if (plan !== undefined) await (await import('../../plan/write.js')).refuseForeignSidecar(plan)
 }
 
-function given(paths: readonly (string | undefined)[]): string[] {
+function present(paths: readonly (string | undefined)[]): string[] {
   return paths.filter((path) => path !== undefined)
 }
 
@@ -56,13 +56,13 @@ async function refuseSources(outputs: readonly string[], files: Files, refuse: R
   )
   if (!there.some(Boolean)) return
   const { weightFilesOf } = await import('../../onnx/external.js')
-  const models = given(files.models ?? [])
+  const models = present(files.models ?? [])
   const weights = (await Promise.all(models.map((model) => weightFilesOf(model)))).flat()
   const replaced =
     onnx === undefined
       ? []
       : await (await import('../../onnx/save/data-file.js')).dataFiles(await writeTarget(onnx).catch(() => onnx))
-  const found = await overwritten([...outputs, ...replaced], [...models, ...given(files.inputs ?? []), ...weights])
+  const found = await overwritten([...outputs, ...replaced], [...models, ...present(files.inputs ?? []), ...weights])
   if (found === undefined) return
   const { target, source } = found
   const other = source === target ? '' : `, as ${source}`

@@ -1,10 +1,10 @@
 import type { Engine } from '../../engine.js'
 import { reworded, TensorRTError } from '../../errors.js'
 import type { OpenedSizes, SourceToLoad } from '../../tasks/opened-sizes.js'
-import { type EngineGiven, loadEngine, openingShapes } from '../options/engine.js'
-import type { ShapesGiven } from '../options/shapes.js'
+import { type EngineFlags, loadEngine, openingShapes } from '../options/engine.js'
+import type { ShapeFlags } from '../options/shapes.js'
 import type { Session } from '../session.js'
-import { inputOf, type TaskGiven } from './tasks.js'
+import { inputOf, type TaskFlags } from './tasks.js'
 
 /**
  * For pictures of which the command line says more. A model that fixes pictures at less than the preset works with is
@@ -12,15 +12,15 @@ import { inputOf, type TaskGiven } from './tasks.js'
  */
 export async function openEngine(
   model: string,
-  given: EngineGiven & ShapesGiven & { readonly batch?: number | undefined; readonly lanes?: number | undefined },
-  pictures: TaskGiven | undefined,
+  flags: EngineFlags & ShapeFlags & { readonly batch?: number | undefined; readonly lanes?: number | undefined },
+  pictures: TaskFlags | undefined,
   session: Session,
 ): Promise<Engine> {
   const { source, opened: sizes } = await sourceOf(model, pictures, session)
-  const shapes = await openingShapes(model, given)
-  const { batch, lanes } = given
+  const shapes = await openingShapes(model, flags)
+  const { batch, lanes } = flags
   const batching = batch === undefined ? undefined : { maxBatch: batch }
-  const engine = await loadEngine(source, given, session, { shapes, batching, lanes }).catch((error: unknown) => {
+  const engine = await loadEngine(source, flags, session, { shapes, batching, lanes }).catch((error: unknown) => {
     throw withShapeFlags(error, sizes)
   })
   session.end()
@@ -29,7 +29,7 @@ export async function openEngine(
   return engine
 }
 
-async function sourceOf(model: string, pictures: TaskGiven | undefined, session: Session): Promise<SourceToLoad> {
+async function sourceOf(model: string, pictures: TaskFlags | undefined, session: Session): Promise<SourceToLoad> {
   if (pictures === undefined) return { source: model }
   const { openedText, sizesOpened } = await import('../../tasks/opened-sizes.js')
   const { checkedSteps, mergedSteps } = await import('../../tasks/steps.js')

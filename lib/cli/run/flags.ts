@@ -1,4 +1,4 @@
-import { each, type Flags, type Given, givenFlags, numberIn, type Refuse, sizeOf, whole } from '../flags.js'
+import { each, type Flags, type FlagValues, usedFlags, numberIn, type Refuse, sizeOf, whole } from '../flags.js'
 import { engineFlags } from '../options/engine.js'
 import { shapeFlags } from '../options/shapes.js'
 import { forceFlag } from '../output/writable.js'
@@ -59,15 +59,15 @@ export const runFlags = {
   ...forceFlag,
 } as const satisfies Flags
 
-export type RunGiven = Given<typeof runFlags>
+export type RunFlags = FlagValues<typeof runFlags>
 
 /** What would have no effect: a flag that is of other tasks. */
 export function refuseForeign<Task extends string>(
-  given: object,
+  flags: object,
   tasksOf: Readonly<Record<string, readonly Task[]>>,
   task: Task,
   refuse: Refuse,
 ): void {
-  for (const flag of givenFlags(given, Object.keys(tasksOf)))
+  for (const flag of usedFlags(flags, Object.keys(tasksOf)))
     if (!tasksOf[flag]!.includes(task)) refuse(`${flag} is of ${tasksOf[flag]!.join(', ')}, and not of ${task}`)
 }

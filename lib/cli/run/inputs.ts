@@ -20,7 +20,7 @@ export function namedFile(text: string): NamedFile | undefined {
 }
 
 /** What the command line says of shapes. */
-export interface GivenShapes {
+export interface FlagShapes {
   /** `--shapes`, else the best of a range. */
   readonly shapes: NamedDims
   /** `--shapes` alone. */
@@ -30,7 +30,7 @@ export interface GivenShapes {
 /** What `--input` names, each as the model's input is. @throws TensorRTError */
 export async function namedInputs(
   engine: Engine,
-  { named: files, ...given }: GivenShapes & { readonly named: readonly NamedFile[] },
+  { named: files, ...asked }: FlagShapes & { readonly named: readonly NamedFile[] },
   signal: AbortSignal,
 ): Promise<Inputs> {
   const { readTensor } = await import('../../tensor-files/index.js')
@@ -41,7 +41,7 @@ export async function namedInputs(
         'ERR_TRT_UNKNOWN_INPUT',
         `The model has no input ${JSON.stringify(name)}: it has ${engine.inputNames.join(', ')}`,
       )
-    return [name, await readTensor(file, { ...specOf(info, file, given), signal })] as const
+    return [name, await readTensor(file, { ...specOf(info, file, asked), signal })] as const
   })
   return Object.fromEntries(await Promise.all(read))
 }
@@ -50,11 +50,11 @@ export async function namedInputs(
  * What a file has to hold. Raw bytes say nothing of their shape: of several dimensions that the model leaves open, the
  * command line has to. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED
  */
-function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixed }: GivenShapes): TensorSpec {
+function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixed }: FlagShapes): TensorSpec {
   if (formatOfName(file) !== 'raw') return { dtype, shape }
   const isOpen = shape.filter((size) => size < 0).length > 1
-  const given = fixed[name] ?? (isOpen ? shapes[name] : undefined)
-  if (given !== undefined || !isOpen) return { dtype, shape: given ?? shape }
+  const known = fixed[name] ?? (isOpen ? shapes[name] : undefined)
+  if (known !== undefined || !isOpen) return { dtype, shape: known ?? shape }
   const example = shape.map((size) => (size < 0 ? 'N' : size)).join('x')
   throw new TensorRTError(
     'ERR_TRT_SHAPES_REQUIRED',
@@ -69,7 +69,7 @@ function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixe
 export async function inputsOfFile(
   engine: Engine,
   file: string,
-  { before, ...given }: GivenShapes & { readonly before: Inputs },
+  { before, ...asked }: FlagShapes & { readonly before: Inputs },
   signal: AbortSignal,
 ): Promise<Inputs> {
   const { readTensor, readTensors } = await import('../../tensor-files/index.js')
@@ -97,14 +97,14 @@ export async function inputsOfFile(
       'ERR_TRT_MISSING_INPUT',
       `${basename(file)} is one tensor, and the model has ${only === undefined ? 'no input left for it' : `the inputs ${open.join(', ')}: name them, --input ${only}=${file}`}`,
     )
-  return { [only]: await readTensor(file, { ...specOf(engine.inputs[only]!, file, given), signal }) }
+  return { [only]: await readTensor(file, { ...specOf(engine.inputs[only]!, file, asked), signal }) }
 }
 
 /** Random numbers for what was not given. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */
-export async function randomRest(engine: Engine, given: Inputs, shapes: NamedDims, seed: number): Promise<Inputs> {
+export async function randomRest(engine: Engine, before: Inputs, shapes: NamedDims, seed: number): Promise<Inputs> {
   const { randomInputs } = await import('../../benchmark/index.js')
-  const rest = engine.inputNames.filter((name) => !Object.hasOwn(given, name)).map((name) => engine.inputs[name]!)
-  return { ...given, ...randomInputs(rest, { shapes, seed }) }
+  const rest = engine.inputNames.filter((name) => !Object.hasOwn(before, name)).map((name) => engine.inputs[name]!)
+  return { ...before, ...randomInputs(rest, { shapes, seed }) }
 }
 
 /** A file's name without its ending. */

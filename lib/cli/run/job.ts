@@ -2,13 +2,13 @@ import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
 import { filesOf } from './files.js'
-import { givenFlags, type Refuse } from '../flags.js'
-import { refuseForeign, type RunGiven, type TaskName } from './flags.js'
+import { usedFlags, type Refuse } from '../flags.js'
+import { refuseForeign, type RunFlags, type TaskName } from './flags.js'
 import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
 import { type FoundPreset, presetList, presetOf, presetOfModel, type SaidPreset } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
-import type { TaskGiven } from './tasks.js'
+import type { TaskFlags } from './tasks.js'
 import type { TensorsJob } from './tensors.js'
 
 export type RunJob = PicturesJob | TensorsJob
@@ -17,42 +17,42 @@ export type RunJob = PicturesJob | TensorsJob
  * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
  * ERR_TRT_FILE
  */
-export async function jobOf(given: RunGiven, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
-  const said = (await asksModel(given, paths)) ? await presetOfModel(model, given.task) : undefined
-  const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
-  const task = given.task ?? preset?.preset.task ?? 'tensors'
-  refuseForeign(given, tasksOf, task, refuse)
-  if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
+export async function jobOf(flags: RunFlags, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
+  const said = (await asksModel(flags, paths)) ? await presetOfModel(model, flags.task) : undefined
+  const preset = flags.preset === undefined ? said : await presetOf(flags.preset, refuse)
+  const task = flags.task ?? preset?.preset.task ?? 'tensors'
+  refuseForeign(flags, tasksOf, task, refuse)
+  if (task === 'tensors') return tensorsJob(flags, preset, paths, refuse)
   if (preset === undefined)
     return refuse(
       `--task ${task} needs --preset, how pictures become the input; of families there are\n${presetList()}`,
     )
-  if (given.input !== undefined || given.random)
+  if (flags.input !== undefined || flags.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
-  const ofTask = taskGiven(given, task, preset, said, refuse)
+  const ofTask = taskFlags(flags, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures')
-  const target = await targetOf(given.output)
+  const target = await targetOf(flags.output)
   refuseTarget(task, target, files.length, refuse)
-  return { task, given: ofTask, files, target, said }
+  return { task, flags: ofTask, files, target, said }
 }
 
 /** What a task works with. A model that says what it is says its labels, too. */
-export function taskGiven(
-  given: Omit<TaskGiven, 'preset'>,
+export function taskFlags(
+  flags: Omit<TaskFlags, 'preset'>,
   task: TaskName,
   preset: FoundPreset,
   said: SaidPreset | undefined,
   refuse: Refuse,
-): TaskGiven {
-  if (given.grow !== undefined && preset.preset.task === 'segment')
+): TaskFlags {
+  if (flags.grow !== undefined && preset.preset.task === 'segment')
     refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
-  const labels = given.labels ?? (task === 'blur' ? undefined : said?.labels)
-  return { ...given, labels, preset }
+  const labels = flags.labels ?? (task === 'blur' ? undefined : said?.labels)
+  return { ...flags, labels, preset }
 }
 
 /** Whether pictures are to be looked at, and nothing says how. */
-async function asksModel({ preset, task, input, random }: RunGiven, paths: readonly string[]): Promise<boolean> {
+async function asksModel({ preset, task, input, random }: RunFlags, paths: readonly string[]): Promise<boolean> {
   if (preset !== undefined || task === 'tensors' || input !== undefined || random === true) return false
   if (task !== undefined) return true
   const names = (await Promise.all(paths.map((path) => readdir(path).catch(() => [path])))).flat()
@@ -95,16 +95,16 @@ function refuseTarget(task: TaskName, target: Target | undefined, count: number,
 }
 
 async function tensorsJob(
-  given: RunGiven,
+  flags: RunFlags,
   preset: FoundPreset | undefined,
   paths: readonly string[],
   refuse: Refuse,
 ): Promise<TensorsJob> {
-  const { input = [], random, seed, output, format, shapes = {}, optShapes = {} } = given
+  const { input = [], random, seed, output, format, shapes = {}, optShapes = {} } = flags
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
-  const [ofPictures] = preset === undefined ? givenFlags(given, ['--size', '--max-side', '--limit-pixels']) : []
+  const [ofPictures] = preset === undefined ? usedFlags(flags, ['--size', '--max-side', '--limit-pixels']) : []
   if (ofPictures !== undefined) refuse(`${ofPictures} is of pictures, which need --preset`)
   const named = input.map(
     (text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`),
@@ -124,10 +124,10 @@ async function tensorsJob(
     random: random ? seed : undefined,
     shapes: { ...optShapes, ...shapes },
     fixed: shapes,
-    pictures: preset === undefined ? undefined : { ...given, preset },
+    pictures: preset === undefined ? undefined : { ...flags, preset },
     target,
     format,
-    force: given.force === true,
+    force: flags.force === true,
     refuse,
   }
 }

@@ -2,7 +2,7 @@ import { exitCodes } from '../exit-codes.js'
 import { counted } from '../output/format.js'
 import type { Files } from '../output/writable.js'
 import type { Session } from '../session.js'
-import type { RunGiven } from './flags.js'
+import type { RunFlags } from './flags.js'
 import type { RunJob } from './job.js'
 import { drawnPaths } from './pictures.js'
 import { presetFileOf } from './preset.js'
@@ -13,10 +13,10 @@ import { isFolderOfFiles } from './tensors.js'
  * What `trt run` reads, and what it writes as far as that is known before the model is opened: of one inference the
  * files in a folder are called as the outputs are.
  */
-export function filesOfRun(model: string, given: RunGiven, job: RunJob): Files {
+export function filesOfRun(model: string, flags: RunFlags, job: RunJob): Files {
   const named = 'named' in job ? job.named.map(({ file }) => file) : []
-  return filesOf({ ...given, model }, [...job.files, ...named], job.target, (target) => {
-    if ('task' in job) return drawnPaths(job.task, job.files, target, job.given) ?? []
+  return filesOf({ ...flags, model }, [...job.files, ...named], job.target, (target) => {
+    if ('task' in job) return drawnPaths(job.task, job.files, target, job.flags) ?? []
     const { files, format = 'npy' } = job
     return isFolderOfFiles(job) ? pathsIn(target.path, files, () => `.${format}`) : []
   })
@@ -24,12 +24,12 @@ export function filesOfRun(model: string, given: RunGiven, job: RunJob): Files {
 
 /** What a task reads beside its sources, and what it writes: in a folder these paths. */
 export function filesOf(
-  given: Pick<RunGiven, 'labels' | 'preset' | 'force'> & { readonly model: string },
+  flags: Pick<RunFlags, 'labels' | 'preset' | 'force'> & { readonly model: string },
   sources: readonly string[],
   target: Target | undefined,
   pathsIn: (folder: Target) => readonly string[],
 ): Files {
-  const { model, labels, preset, force } = given
+  const { model, labels, preset, force } = flags
   const read = { models: [model], inputs: [...sources, labels, presetFileOf(preset)], force }
   if (target?.kind === 'folder') return { ...read, folder: target.path, inFolder: pathsIn(target) }
   return { ...read, outputs: [target?.path] }
@@ -38,7 +38,7 @@ export function filesOf(
 /** What a task on `what` exits with: some failed, or nothing was found where `--require-found` wants something. */
 export function exitCodeOf(
   session: Session,
-  { requireFound }: Pick<RunGiven, 'requireFound'>,
+  { requireFound }: Pick<RunFlags, 'requireFound'>,
   found: { readonly results: readonly unknown[]; readonly failed: readonly unknown[]; readonly without: number },
   what: string,
 ): number {

@@ -13,11 +13,11 @@ import type { SaidPreset } from './preset.js'
 import { imageFormats } from '../../vision/encode.js'
 import { isPictureFile, makeFolder, pathsIn, type Target } from './target.js'
 import type { TaskName } from './flags.js'
-import { openTask, type TaskGiven, type Worker } from './tasks.js'
+import { openTask, type TaskFlags, type Worker } from './tasks.js'
 
 export interface PicturesJob {
   readonly task: Exclude<TaskName, 'tensors'>
-  readonly given: TaskGiven
+  readonly flags: TaskFlags
   readonly files: readonly string[]
   readonly target: Target | undefined
   /** What the model said of itself, where no preset was given. */
@@ -49,16 +49,16 @@ export interface Ran<Result> {
 }
 
 /** How many pictures are under way at once: while some run, as many are read; one is drawn, one is written. */
-const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
+const inFlight = ({ batch = 1 }: TaskFlags): number => 2 * batch + 2
 
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
 export async function answerPictures(
   engine: Engine,
-  { task, given, files, target }: PicturesJob,
+  { task, flags, files, target }: PicturesJob,
   session: Session,
 ): Promise<Ran<PictureResult>> {
-  await using worker = await openTask(task, engine, given, session.signal)
-  const paths = drawnPaths(task, files, target, given)
+  await using worker = await openTask(task, engine, flags, session.signal)
+  const paths = drawnPaths(task, files, target, flags)
   if (target?.kind === 'folder') await makeFolder(target.path)
   await using lines = answerLines(target)
   const progress = session.progress()
@@ -66,12 +66,12 @@ export async function answerPictures(
   const all: Outcome[] = []
   const begun: Promise<Outcome>[] = []
   const run = ([index, file]: [number, string]): Promise<Outcome> => {
-    const outcome = outcomeOf(worker, file, paths?.[index], { limitPixels: given.limitPixels, signal: session.signal })
+    const outcome = outcomeOf(worker, file, paths?.[index], { limitPixels: flags.limitPixels, signal: session.signal })
     begun.push(outcome)
     return outcome
   }
   try {
-    for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
+    for await (const outcome of inOrder([...files.entries()], { most: inFlight(flags), signal: session.signal, run })) {
       all.push(outcome)
       if ('code' in outcome) session.fail(outcome)
       else {
@@ -141,7 +141,7 @@ export function drawnPaths(
   task: TaskName,
   files: readonly string[],
   target: Target | undefined,
-  { draw = 'overlay' }: TaskGiven,
+  { draw = 'overlay' }: TaskFlags,
 ): readonly string[] | undefined {
   if (target === undefined) return undefined
   if (target.kind === 'file') return isPictureFile(target) ? [target.path] : undefined

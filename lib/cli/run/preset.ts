@@ -9,18 +9,20 @@ import { presetAliases, presetNamed, presets, presetWanted } from '../../tasks/p
 export interface FoundPreset {
   readonly preset: Preset
   /** As the tasks take it: its name, which their messages then say, or itself. */
-  readonly given: string | Preset
+  readonly option: string | Preset
 }
 
 /** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
-export async function presetOf(given: string, refuse: Refuse): Promise<FoundPreset> {
-  if (presetFileOf(given) !== undefined) {
-    const preset = await presetInFile(given)
-    return { preset, given: preset }
+export async function presetOf(option: string, refuse: Refuse): Promise<FoundPreset> {
+  if (presetFileOf(option) !== undefined) {
+    const preset = await presetInFile(option)
+    return { preset, option: preset }
   }
-  const preset = presetNamed(given)
-  if (preset !== undefined) return { preset, given }
-  return refuse(`Expected a file of JSON, or ${presetWanted(given)} for --preset but received ${JSON.stringify(given)}`)
+  const preset = presetNamed(option)
+  if (preset !== undefined) return { preset, option }
+  return refuse(
+    `Expected a file of JSON, or ${presetWanted(option)} for --preset but received ${JSON.stringify(option)}`,
+  )
 }
 
 /** The file that `--preset` names, if it is one. */
@@ -47,7 +49,7 @@ export async function presetOfModel(model: string, task: string | undefined): Pr
   const name = presetNameOf(description, isClassifier ? 'Classifier' : task === 'blur' ? 'FaceBlur' : 'Detector')
   if (name === undefined) return undefined
   const preset = presetFor(name, description)
-  return { preset, given: preset, labels: description.names, name }
+  return { preset, option: preset, labels: description.names, name }
 }
 
 /** For people. */

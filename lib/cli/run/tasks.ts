@@ -4,14 +4,14 @@ import type { MatteAndMask } from '../../tasks/segmenter.js'
 import type { Alpha, EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
 import { percentText } from '../output/format.js'
 import type { Row } from '../output/table.js'
-import type { RunGiven, TaskName } from './flags.js'
+import type { RunFlags, TaskName } from './flags.js'
 import type { FoundPreset } from './preset.js'
 
 /** What the command line says of pictures. */
-export interface TaskGiven
+export interface TaskFlags
   extends
-    Pick<RunGiven, 'size' | 'maxSide' | 'limitPixels' | 'batch' | 'top' | 'activation' | 'threshold' | 'draw'>,
-    Pick<RunGiven, 'method' | 'grow' | 'strength'> {
+    Pick<RunFlags, 'size' | 'maxSide' | 'limitPixels' | 'batch' | 'top' | 'activation' | 'threshold' | 'draw'>,
+    Pick<RunFlags, 'method' | 'grow' | 'strength'> {
   readonly preset: FoundPreset
   readonly labels?: string | readonly string[] | undefined
 }
@@ -40,13 +40,13 @@ export interface Worker extends AsyncDisposable {
 export async function openTask(
   task: Exclude<TaskName, 'tensors'>,
   engine: Engine,
-  given: TaskGiven,
+  flags: TaskFlags,
   signal: AbortSignal,
 ): Promise<Worker> {
-  const common = { preset: given.preset.given as PresetName, input: inputOf(given) }
-  if (task === 'classify') return classifying(engine, common, given, signal)
-  if (task === 'detect') return detecting(engine, common, given, signal)
-  return task === 'segment' ? segmenting(engine, common, given, signal) : blurring(engine, common, given, signal)
+  const common = { preset: flags.preset.option as PresetName, input: inputOf(flags) }
+  if (task === 'classify') return classifying(engine, common, flags, signal)
+  if (task === 'detect') return detecting(engine, common, flags, signal)
+  return task === 'segment' ? segmenting(engine, common, flags, signal) : blurring(engine, common, flags, signal)
 }
 
 interface Common {
@@ -55,14 +55,14 @@ interface Common {
 }
 
 /** What the command line says of the input's size. */
-export function inputOf(given: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
-  const { size, maxSide, limitPixels } = given
+export function inputOf(flags: Pick<TaskFlags, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
+  const { size, maxSide, limitPixels } = flags
   return { size, maxSide, limitPixels }
 }
 
-async function classifying(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
+async function classifying(engine: Engine, common: Common, flags: TaskFlags, signal: AbortSignal): Promise<Worker> {
   const { Classifier } = await import('../../tasks/index.js')
-  const { labels, top, activation } = given
+  const { labels, top, activation } = flags
   const classifier = await Classifier.load(engine, { ...common, labels, top, output: { activation } })
   return {
     head: ['class', 'score'],
@@ -78,7 +78,7 @@ async function classifying(engine: Engine, common: Common, given: TaskGiven, sig
 async function detecting(
   engine: Engine,
   common: Common,
-  { labels, threshold }: TaskGiven,
+  { labels, threshold }: TaskFlags,
   signal: AbortSignal,
 ): Promise<Worker> {
   const { Detector } = await import('../../tasks/index.js')
@@ -135,13 +135,13 @@ function ofClass(mask: InstanceMask, classIndex: number): InstanceMask {
   return { ...mask, data: mask.data.map((value) => (value === 0 ? 0 : (classIndex % 255) + 1)) }
 }
 
-async function segmenting(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
+async function segmenting(engine: Engine, common: Common, flags: TaskFlags, signal: AbortSignal): Promise<Worker> {
   const { checkedLabels } = await import('../../tasks/labels.js')
   const { cutOut, overlay } = await import('../../vision/index.js')
-  const { threshold, draw = 'overlay' } = given
-  const labels = await checkedLabels(given.labels)
+  const { threshold, draw = 'overlay' } = flags
+  const labels = await checkedLabels(flags.labels)
   const options = { ...common, output: { threshold } }
-  const { seen, close } = await (draw === 'cutout' && isMatte(given.preset) ? openMatting : openMasking)(
+  const { seen, close } = await (draw === 'cutout' && isMatte(flags.preset) ? openMatting : openMasking)(
     engine,
     options,
     signal,
@@ -218,8 +218,8 @@ export function classesOf(
     .sort((a, b) => b.pixels - a.pixels)
 }
 
-async function blurring(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
-  const faces = await loadBlur(engine, common, given)
+async function blurring(engine: Engine, common: Common, flags: TaskFlags, signal: AbortSignal): Promise<Worker> {
+  const faces = await loadBlur(engine, common, flags)
   return {
     head: ['hidden'],
     right: [0],
@@ -234,9 +234,9 @@ async function blurring(engine: Engine, common: Common, given: TaskGiven, signal
   }
 }
 
-export async function loadBlur(engine: Engine, common: object, given: TaskGiven): Promise<FaceBlur> {
+export async function loadBlur(engine: Engine, common: object, flags: TaskFlags): Promise<FaceBlur> {
   const { FaceBlur } = await import('../../tasks/index.js')
-  const { preset, threshold, method, grow, strength } = given
+  const { preset, threshold, method, grow, strength } = flags
   const finding = preset.preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
   const style = Object.fromEntries(
     Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined),

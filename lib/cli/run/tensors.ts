@@ -8,19 +8,19 @@ import type { DType, Tensor } from '../../tensor.js'
 import { dimsText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
-import { type GivenShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
+import { type FlagShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
 import { type Failed, failedBy, type Ran } from './pictures.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
-import { inputOf, type TaskGiven } from './tasks.js'
+import { inputOf, type TaskFlags } from './tasks.js'
 
-export interface TensorsJob extends GivenShapes {
+export interface TensorsJob extends FlagShapes {
   /** One inference for each; none: one of what is named, and random. */
   readonly files: readonly string[]
   readonly named: readonly NamedFile[]
   /** Seeds what is not given. */
   readonly random: number | undefined
   /** How pictures become the input, where the files are pictures. */
-  readonly pictures: Pick<TaskGiven, 'preset' | 'size' | 'maxSide' | 'limitPixels'> | undefined
+  readonly pictures: Pick<TaskFlags, 'preset' | 'size' | 'maxSide' | 'limitPixels'> | undefined
   readonly target: Target | undefined
   readonly format: TensorFormat | undefined
   /** Whether outputs may take the place of what they are made from; else the command ends with `refuse`. */
@@ -57,10 +57,10 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
   const files: readonly (string | undefined)[] = job.files.length > 0 ? job.files : [undefined]
   const writer = job.target === undefined ? undefined : await outputWriter(engine, job.target, job, session)
   const progress = session.progress()
-  const tell = (done: number, file = ''): void => {
+  const report = (done: number, file = ''): void => {
     if (files.length > 1) progress.update(done, files.length, 'running', basename(file))
   }
-  tell(0)
+  report(0)
   const [results, failed]: [TensorsResult[], Failed[]] = [[], []]
   for (const [index, file] of files.entries()) {
     const inputs = await inputsFor(engine, job, named, file, signal).catch((error: unknown): Failed => {
@@ -76,7 +76,7 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     const written = await writer?.(outputs, index)
     const summaries = Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, summaryOf(tensor)]))
     results.push({ file, outputs: summaries, written })
-    tell(index + 1, file)
+    report(index + 1, file)
   }
   return { results, failed, without: 0, ...tableOf(results, files.length > 1) }
 }
@@ -158,8 +158,8 @@ async function inputsFor(
   signal: AbortSignal,
 ): Promise<Inputs> {
   const found = file === undefined ? {} : await fromFile(engine, job, named, file, signal)
-  const given = { ...named, ...found }
-  return job.random === undefined ? given : await randomRest(engine, given, job.shapes, job.random)
+  const inputs = { ...named, ...found }
+  return job.random === undefined ? inputs : await randomRest(engine, inputs, job.shapes, job.random)
 }
 
 async function fromFile(
@@ -176,7 +176,7 @@ async function fromFile(
   const { presetBatches } = await import('../../tasks/index.js')
   const { pictureInputOf } = await import('../../tasks/input.js')
   const info = pictureInputOf(engine)
-  const steps = { preset: pictures.preset.given as PresetName, input: inputOf(pictures), signal }
+  const steps = { preset: pictures.preset.option as PresetName, input: inputOf(pictures), signal }
   for await (const tensor of presetBatches([image], info, steps)) return { [info.name]: tensor }
   return {}
 }

@@ -1,4 +1,4 @@
-import { type Flags, type Given, numberIn, whole } from '../flags.js'
+import { type Flags, type FlagValues, numberIn, whole } from '../flags.js'
 import { engineFlags } from '../options/engine.js'
 import { shapeFlags } from '../options/shapes.js'
 import { forceFlag } from '../output/writable.js'
@@ -51,4 +51,4 @@ export const videoFlags = {
   ...forceFlag,
 } as const satisfies Flags
 
-export type VideoGiven = Given<typeof videoFlags> & { readonly json?: true | undefined }
+export type VideoFlags = FlagValues<typeof videoFlags> & { readonly json?: true | undefined }

@@ -5,16 +5,16 @@ import { containerNames, containers } from '../../video/writing/codecs.js'
 import { checkedWriting } from '../../video/writing/options.js'
 import { checkedReading } from '../../video/reading/options.js'
 import type { OpenVideoOptions, WriteVideoOptions } from '../../video/index.js'
-import { givenFlags, type Refuse, refusing } from '../flags.js'
+import { usedFlags, type Refuse, refusing } from '../flags.js'
 import type { Files } from '../output/writable.js'
 import { filesAt } from '../run/files.js'
 import { refuseForeign } from '../run/flags.js'
-import { taskGiven } from '../run/job.js'
+import { taskFlags } from '../run/job.js'
 import { filesOf } from '../run/outputs.js'
 import { presetList, presetOf, presetOfModel, type SaidPreset } from '../run/preset.js'
 import { pathsIn, type Target, targetOf } from '../run/target.js'
-import type { TaskGiven } from '../run/tasks.js'
-import { type VideoGiven, type VideoTask, videoTasks } from './flags.js'
+import type { TaskFlags } from '../run/tasks.js'
+import { type VideoFlags, type VideoTask, videoTasks } from './flags.js'
 
 /** A video, and where it goes. */
 export interface Item {
@@ -28,7 +28,7 @@ export interface Item {
 /** What the command line asks for, held against itself. */
 export interface VideoJob {
   readonly task: VideoTask
-  readonly given: TaskGiven
+  readonly flags: TaskFlags
   readonly items: readonly Item[]
   readonly target: Target | undefined
   readonly reading: OpenVideoOptions
@@ -38,26 +38,26 @@ export interface VideoJob {
 }
 
 /** @throws TensorRTError ERR_TRT_FILE where a video is not there */
-export async function videoJobOf(given: VideoGiven, inputs: readonly string[], refuse: Refuse): Promise<VideoJob> {
-  const said = given.preset === undefined ? await presetOfModel(given.model, given.task) : undefined
-  const preset = given.preset === undefined ? said : await presetOf(given.preset, refuse)
+export async function videoJobOf(flags: VideoFlags, inputs: readonly string[], refuse: Refuse): Promise<VideoJob> {
+  const said = flags.preset === undefined ? await presetOfModel(flags.model, flags.task) : undefined
+  const preset = flags.preset === undefined ? said : await presetOf(flags.preset, refuse)
   if (preset === undefined)
     return refuse(`--preset is needed, how frames become the input; of families there are\n${presetList()}`)
   const own = preset.preset.task
-  const task = given.task ?? (own as VideoTask)
+  const task = flags.task ?? (own as VideoTask)
   if (!videoTasks.includes(task))
     refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${own}, the preset's own, is none of them`)
   if (task !== 'blur' && own !== task)
-    refuse(`--task ${task} needs a preset of that task: ${given.preset ?? said?.name} is one of ${own}`)
-  refuseForeign(given, tasksOf, task, refuse)
-  refuseIdle(given, refuse)
-  const ofTask = taskGiven(given, task, preset, said, refuse)
+    refuse(`--task ${task} needs a preset of that task: ${flags.preset ?? said?.name} is one of ${own}`)
+  refuseForeign(flags, tasksOf, task, refuse)
+  refuseIdle(flags, refuse)
+  const ofTask = taskFlags(flags, task, preset, said, refuse)
   const sources = await sourcesOf(inputs, refuse)
-  const target = await targetOf(given.output)
+  const target = await targetOf(flags.output)
   refuseTarget(task, target, sources, refuse)
-  const { start, end, every, hardware, ffmpeg, codec, encoderPreset, quality, odd } = given
+  const { start, end, every, hardware, ffmpeg, codec, encoderPreset, quality, odd } = flags
   const reading = { start, end, every, hardware, ffmpeg }
-  const audio = given.audio ? undefined : (false as const)
+  const audio = flags.audio ? undefined : (false as const)
   const writing = { codec, preset: encoderPreset, quality, odd, ffmpeg, audio, overwrite: true }
   const items = itemsOf(sources, target, task)
   // what a codec does not take is known before a model is opened
@@ -66,13 +66,13 @@ export async function videoJobOf(given: VideoGiven, inputs: readonly string[], r
     for (const { path } of items) if (path !== undefined) checkedWriting(path, writing)
   }
   refusing(refuse, check, (message) => message.replace(' for preset ', ' for --encoder-preset '))
-  return { task, given: ofTask, items, target, reading, writing, said }
+  return { task, flags: ofTask, items, target, reading, writing, said }
 }
 
 /** What is read, and what is written. */
-export function filesOfVideo(given: VideoGiven, { items, target }: VideoJob): Files {
+export function filesOfVideo(flags: VideoFlags, { items, target }: VideoJob): Files {
   const sources = items.map(({ source }) => source)
-  return filesOf(given, sources, target, () => items.flatMap(({ path }) => path ?? []))
+  return filesOf(flags, sources, target, () => items.flatMap(({ path }) => path ?? []))
 }
 
 const tasksOf: Readonly<Record<string, readonly VideoTask[]>> = {
@@ -84,9 +84,9 @@ const tasksOf: Readonly<Record<string, readonly VideoTask[]>> = {
 }
 
 /** What would have no effect. */
-function refuseIdle(given: VideoGiven, refuse: Refuse): void {
-  const { output, every, json, jsonl } = given
-  const [written] = givenFlags(given, ['--codec', '--encoder-preset', '--quality', '--odd', '--no-audio'])
+function refuseIdle(flags: VideoFlags, refuse: Refuse): void {
+  const { output, every, json, jsonl } = flags
+  const [written] = usedFlags(flags, ['--codec', '--encoder-preset', '--quality', '--odd', '--no-audio'])
   if (output === undefined && written !== undefined) refuse(`${written} is of --output, which was not given`)
   if (output !== undefined && every !== undefined)
     refuse('--every is for answers alone: with --output all frames are written')

@@ -8,7 +8,7 @@ import { counted, jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import { makeFolder } from '../run/target.js'
 import { Interrupted, type Session } from '../session.js'
-import type { VideoGiven } from './flags.js'
+import type { VideoFlags } from './flags.js'
 import type { Item, VideoJob } from './job.js'
 import { type FrameAnswer, type Named, openVideoWorker, type VideoWorker } from './worker.js'
 
@@ -58,7 +58,7 @@ const usuallyAtOnce = 4
 export async function answerVideos(
   engine: Engine,
   job: VideoJob,
-  { parallel = usuallyAtOnce, jsonl }: Pick<VideoGiven, 'parallel' | 'jsonl'>,
+  { parallel = usuallyAtOnce, jsonl }: Pick<VideoFlags, 'parallel' | 'jsonl'>,
   session: Session,
 ): Promise<VideoAnswers> {
   await using worker = await openVideoWorker(job, engine)
@@ -69,8 +69,8 @@ export async function answerVideos(
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
       const [index, item] = next
-      const tell = (progress: VideoProgress): void => far.tell(index, progress)
-      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, tell }, session)
+      const report = (progress: VideoProgress): void => far.report(index, progress)
+      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, report }, session)
     }
   }
   await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, lane))
@@ -78,35 +78,35 @@ export async function answerVideos(
   return { results: outcomes.filter((each) => 'regions' in each), failed: outcomes.filter((each) => 'code' in each) }
 }
 
-interface Told extends VideoJob {
+interface ItemOptions extends VideoJob {
   readonly jsonl: true | undefined
-  readonly tell: (progress: VideoProgress) => void
+  readonly report: (progress: VideoProgress) => void
 }
 
 /** What is wrong with a video is told, and what there is of it named. @throws what is no fault of the video */
 async function outcomeOf(
   { work }: VideoWorker,
   item: Item,
-  told: Told,
+  options: ItemOptions,
   session: Session,
 ): Promise<VideoSummary | FailedVideo> {
   const { throughTask } = await import('../../tasks/video/through.js')
   const tally = new Tally(item)
   try {
-    const { reading, writing, tell } = told
+    const { reading, writing, report } = options
     // what was done until an error or an interruption stays, as a whole file
     const lasting = { output: item.path, isOpen: false, keepPartial: true }
-    const call = { reading, writing, ...lasting, tell, signal: session.signal }
+    const call = { reading, writing, ...lasting, tell: report, signal: session.signal }
     const through = throughTask<FrameAnswer>(item.source, call, work)
     for (let next = await through.next(); ; next = await through.next()) {
       if (next.done === true) {
         const { info, decoder } = next.value
         if (decoder.reason !== undefined) session.warn(`${item.name}: decoded without the GPU: ${decoder.reason}`)
-        return tally.end(info, told)
+        return tally.end(info, options)
       }
       const { frame, answer } = next.value
       tally.add(frame, answer)
-      if (told.jsonl)
+      if (options.jsonl)
         session.stdout.write(
           `${jsonText({ source: item.name, number: frame.number, pts: frame.pts, ...answer.found })}\n`,
         )
@@ -186,7 +186,7 @@ class HowFar {
     this.#progress.update(0, 0, this.#phase)
   }
 
-  tell(index: number, progress: VideoProgress): void {
+  report(index: number, progress: VideoProgress): void {
     this.#all[index] = progress
     const known = this.#all.filter((each) => each !== undefined)
     const frames = known.reduce((sum, each) => sum + each.frames, 0)

@@ -24,21 +24,21 @@ export interface VideoWorker extends AsyncDisposable {
 }
 
 /** Opens a task on an engine, which it does not close. @throws TensorRTError */
-export async function openVideoWorker({ task, given, target }: VideoJob, engine: Engine): Promise<VideoWorker> {
-  const { batch = 1 } = given
+export async function openVideoWorker({ task, flags, target }: VideoJob, engine: Engine): Promise<VideoWorker> {
+  const { batch = 1 } = flags
   const most = 2 * batch + 2
-  const common = { preset: given.preset.given as PresetName, input: inputOf(given), inFlight: most }
+  const common = { preset: flags.preset.option as PresetName, input: inputOf(flags), inFlight: most }
   const draws = target !== undefined
   const works = await import('../../tasks/video/work.js')
   if (task === 'blur') {
-    const faces = await loadBlur(engine, common, given)
+    const faces = await loadBlur(engine, common, flags)
     return worker(faces, works.blurring<BlurredRegion>(faces, most), (regions) => ({
       found: { found: regions },
       things: regions,
     }))
   }
   const { Detector, Segmenter } = await import('../../tasks/index.js')
-  const { labels, threshold } = given
+  const { labels, threshold } = flags
   if (task === 'detect') {
     const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
     return worker(detector, works.detecting(detector, most, draws), (found) => ({
@@ -58,12 +58,12 @@ export async function openVideoWorker({ task, given, target }: VideoJob, engine:
 function worker<R>(
   task: { close(): Promise<void> },
   work: FrameWork<R>,
-  told: (answer: R) => FrameAnswer,
+  answerOf: (answer: R) => FrameAnswer,
 ): VideoWorker {
   return {
     work: {
       most: work.most,
-      answer: async (frame, signal) => told(await work.answer(frame, signal)),
+      answer: async (frame, signal) => answerOf(await work.answer(frame, signal)),
       count: ({ things }) => things.length,
     },
     [Symbol.asyncDispose]: () => task.close(),
