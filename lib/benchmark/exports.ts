@@ -1,4 +1,5 @@
 import { checkedArray, checkedObject } from '../base/checks.js'
+import { saveText } from '../base/files.js'
 import type { Tensor } from '../tensor.js'
 import type { Benchmark } from './types.js'
 import { TensorRTError } from '../errors.js'
@@ -47,6 +48,21 @@ export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
  */
 export function exportLayerInfo(benchmark: Pick<Benchmark, 'layers'>): string {
   return measuredOf(benchmark, 'layers').document
+}
+
+const exported = { times: exportTimes, profile: exportProfile, layerInfo: exportLayerInfo, output: exportOutput }
+
+/** trtexec's JSON files, by what is in them. @throws TensorRTError ERR_TRT_FILE, the signal's reason */
+export async function writeExports(
+  benchmark: Benchmark,
+  paths: { readonly [What in keyof typeof exported]?: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [what, path] of Object.entries(paths) as [keyof typeof exported, string | undefined][]) {
+    if (path === undefined) continue
+    signal.throwIfAborted()
+    await saveText(path, exported[what](benchmark))
+  }
 }
 
 /** One, not the several that `sweep` resolves with. */

@@ -2,14 +2,16 @@ import { Command } from 'commander'
 import { exitCodes } from './exit-codes.js'
 import { type Flags, type FlagValues, optionOf, type Refuse } from './flags.js'
 import type { Session } from './session.js'
-import { type CommandName, summaries } from './summaries.js'
 
 /** The file of a command. Only what is about all commands takes the others. */
 export interface CommandFile {
-  readonly command: (session: Session, all: CommandFiles) => Command
+  readonly command: (session: Session, all: Commands) => Command
 }
 
-export type CommandFiles = Readonly<Record<CommandName, () => Promise<CommandFile>>>
+/** Commands by their names, each with its summary in one line and another name that it has. */
+export type Commands = Readonly<
+  Record<string, readonly [summary: string, load: () => Promise<CommandFile>, alias?: string]>
+>
 
 /** One call of a command. */
 export interface Call<Of extends Flags> {
@@ -31,23 +33,22 @@ interface Definition<Of extends Flags> {
   readonly run: (call: Call<Of>, ...args: never[]) => Promise<unknown>
 }
 
-/** A command with what all have: its summary, `--json`, `--quiet`, an example, and where its texts go. */
+/** A command with what all have: `--json`, `--quiet`, an example, and where its texts go. */
 export function newCommand<const Of extends Flags>(
-  name: CommandName,
+  name: string,
   definition: Definition<Of>,
 ): (session: Session) => Command {
-  return (session) => commandOf(session, name, { summary: summaries[name], ...definition })
+  return (session) => commandOf(session, name, definition)
 }
 
-/** The same for a command of a command's, whose name is then both; `summary` is that of the help. */
+/** The same for a command of a command's, whose name is then both. */
 export function commandOf<const Of extends Flags>(
   session: Session,
   name: string,
-  { summary, example, arguments: args = {}, flags, notes, run }: Definition<Of> & { readonly summary: string },
+  { example, arguments: args = {}, flags, notes, run }: Definition<Of>,
 ): Command {
   const examples = example.split('\n').map((line) => `  ${session.name} ${name} ${line}`.trimEnd())
   const command = configured(new Command(name.split(' ').at(-1)), session)
-    .description(summary)
     .option('--json', 'print JSON, for programs')
     .option('--quiet', 'no progress on stderr')
   for (const text of [`\nExample:\n${examples.join('\n')}`, ...(notes?.(session) ?? [])])

@@ -1,11 +1,10 @@
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from '../base/package.js'
 import { TensorRTError } from '../errors.js'
-import { commandFiles } from './commands.js'
+import { commands } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
-import { configured } from './command.js'
+import { type Commands, configured } from './command.js'
 import { Interrupted, type Session } from './session.js'
-import { aliases, type CommandName, summaries } from './summaries.js'
 
 /**
  * Runs one command line, without the name of the program.
@@ -25,7 +24,7 @@ export async function runTrt(args: readonly string[], session: Session): Promise
 
 /** commander knows nothing of trtexec's options, which `exec` lists itself. */
 function isHelpOfExec(args: readonly string[]): boolean {
-  return args[0] === 'help' && (args[1] === 'exec' || args[1] === aliases.exec)
+  return args[0] === 'help' && (args[1] === 'exec' || args[1] === commands.exec[2])
 }
 
 /** `trt` with the command that is called; of the others, their summaries. */
@@ -40,12 +39,11 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
       'after',
       `\n${session.prose(exitCodesHelp)}\n\nExample:\n  ${session.name} build model.onnx --fp16 --output model.plan`,
     )
-  for (const name of Object.keys(summaries) as CommandName[]) {
-    const alias = aliases[name]
+  for (const [name, [summary, load, alias]] of Object.entries<Commands[string]>(commands)) {
     const isCalled = called !== undefined && [name, alias].includes(called)
     const command = isCalled
-      ? (await commandFiles[name]()).command(session, commandFiles)
-      : new Command(name).summary(summaries[name])
+      ? (await load()).command(session, commands).description(summary)
+      : new Command(name).summary(summary)
     program.addCommand(alias === undefined ? command : command.alias(alias))
   }
   return program

@@ -3,7 +3,7 @@ import { exitCodes } from './exit-codes.js'
 import { failureRecord, type Field, fieldsText, jsonText, wrapped } from './output/format.js'
 import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'
 import type { Sink } from './output/sink.js'
-import { type Row, tableText, type TableOptions } from './output/table.js'
+import { type Row, tableText } from './output/table.js'
 
 export interface SessionOptions {
   /** What the program was called by. */
@@ -120,13 +120,9 @@ export class Session {
     return this.#progress
   }
 
-  table(head: readonly string[], rows: readonly Row[], options?: TableOptions): string {
-    return tableText(
-      head.map((cell) => this.paint('bold', cell)),
-      rows,
-      this.width,
-      options,
-    )
+  table(head: readonly string[], rows: readonly Row[]): string {
+    const painted = head.map((cell) => this.paint('bold', cell))
+    return tableText(painted, rows, this.width)
   }
 
   /** Sentences, in lines that are as wide as results may be. */

@@ -7,7 +7,7 @@ import type { QuantizationReport } from '../../lib/quantization/index.js'
 import type { BuildInfo, CacheEntry } from '../../lib/index.js'
 import { EngineCache, writeTensor } from '../../lib/index.js'
 import type { EngineLayers } from '../../lib/benchmark/index.js'
-import { summaries } from '../../lib/cli/summaries.js'
+import { commands } from '../../lib/cli/commands.js'
 import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { writeImage } from '../../lib/vision/index.js'
@@ -62,7 +62,7 @@ t.test('what is wrong with a command line is told, and exits with 2', async (t) 
 })
 
 t.test('help and version go to stdout, each with an example', async (t) => {
-  for (const name of Object.keys(summaries)) {
+  for (const name of Object.keys(commands)) {
     // trtexec's own options, two hundred lines of them, are another matter
     if (name === 'exec') continue
     const { code, stdout } = await trt([name, '--help'])

@@ -55,7 +55,6 @@ t.test('a table is as wide as its cells, and not wider than it may be', async (t
         ['y', '10.5'],
       ],
       80,
-      { right: [1] },
     ),
     'n    ms\nx   1.5\ny  10.5',
   )

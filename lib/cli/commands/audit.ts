@@ -43,5 +43,5 @@ function account(session: Session, found: EngineLayers): string {
     ['shapes', shapesText.join(', ') || undefined],
     ['limited', limited],
   ])
-  return `${fields}\n\n${layersText(session, found, 'mean ms')}`
+  return `${fields}\n\n${layersText(session, found)}`
 }

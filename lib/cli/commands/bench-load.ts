@@ -11,7 +11,7 @@ import { drawingFile, type Flags, type FlagValues, list, numberIn, type Refuse, 
 import { isBuilt, openingShapes } from '../options/engine.js'
 import { type ShapeFlags, shapesOf } from '../options/shapes.js'
 import { durationText } from '../output/format.js'
-import type { Progress } from '../output/progress.js'
+import { timedListener } from '../output/progress.js'
 import type { Session } from '../session.js'
 
 /** What an open loop is measured with. */
@@ -71,13 +71,17 @@ export async function measureLoad(flags: LoadFlags, path: string, session: Sessi
   for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
     session.signal.throwIfAborted()
     await using engine = await open({ lanes, batching: curve.batching, shapes })
-    const onProgress = progressListener(session.progress(), curve.name)
+    const onProgress = timedListener(session.progress(), ({ phase, rate }: LoadTestProgress) => {
+      return `${curve.name}: ${phase === 'load' ? `${rate} a second` : phases[phase]}`
+    })
     const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress })
     measured.set(curve, test)
     rates ??= test.points.map(({ rate }) => rate)
   }
   return curves.map((curve) => ({ ...curve, test: measured.get(curve)! }))
 }
+
+const phases = { 'warm-up': 'warming up', capacity: 'finding rates' } as const
 
 function optionsOf(flags: LoadFlags): LoadTestOptions {
   const { duration, rates, rows, priorities, seed, percentile } = flags
@@ -153,16 +157,6 @@ async function loadShapes(path: string, flags: LoadFlags): Promise<Shapes | unde
   return { ...(await openingShapes(path, { ...flags, shapes: undefined })), ...Object.fromEntries(widened) }
 }
 
-function progressListener(progress: Progress, name: string): (progress: LoadTestProgress) => void {
-  const phases = { 'warm-up': 'warming up', capacity: 'finding rates' } as const
-  return ({ phase, rate, elapsedMs, totalMs }) =>
-    progress.update(
-      Math.min(elapsedMs, totalMs),
-      totalMs,
-      `${name}: ${phase === 'load' ? `${rate} a second` : phases[phase]}`,
-    )
-}
-
 /** The drawing that was asked for. @throws TensorRTError ERR_TRT_FILE */
 export async function writePlot({ plot }: LoadFlags, path: string, measured: readonly Measured[]): Promise<void> {
   if (plot === undefined) return
@@ -231,7 +225,6 @@ function curveText(session: Session, { name, batching, test }: Measured): string
     ])
   })
   const title = batching === undefined || batching.maxBatch === 1 ? name : `${name}, maxBatch ${batching.maxBatch}`
-  const right = head.map((_, i) => i).slice(0, -1)
   const notes = [
     `${session.paint('bold', title)}: a lone request takes ${durationText(test.aloneMs)}`,
     ...test.points.flatMap((point) => failuresText(point)),
@@ -239,7 +232,7 @@ function curveText(session: Session, { name, batching, test }: Measured): string
       ? [`not measured, beyond what is too much: ${test.skipped.map(figure).join(', ')}`]
       : []),
   ]
-  return `${notes.map((line) => session.prose(line)).join('\n')}\n${session.table(head, rows, { right })}`
+  return `${notes.map((line) => session.prose(line)).join('\n')}\n${session.table(head, rows)}`
 }
 
 /** Whatever did not give a result, by its reason. */

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { saveText } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
+import { writeExports } from '../../benchmark/exports.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
@@ -11,8 +12,8 @@ import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
 import { counted, dimsText, durationText } from '../output/format.js'
-import { slowestLayers } from '../output/layers.js'
-import type { Progress } from '../output/progress.js'
+import { layersText } from '../output/layers.js'
+import { timedListener } from '../output/progress.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 import { loadAccount, loadFlags, measureLoad, refuseLoad, loadDocument, writePlot } from './bench-load.js'
@@ -25,7 +26,12 @@ const exportFlags = {
   '--export-layer-info <FILE>': 'write what the inspector says, as trtexec does',
 } as const satisfies Flags
 
-const exportNames = ['exportTimes', 'exportProfile', 'exportOutput', 'exportLayerInfo'] as const
+const exportsOf = ({ exportTimes, exportProfile, exportOutput, exportLayerInfo }: FlagValues<typeof exportFlags>) => ({
+  times: exportTimes,
+  profile: exportProfile,
+  output: exportOutput,
+  layerInfo: exportLayerInfo,
+})
 
 const closedFlags = {
   '--profile <N>': ['the optimization profile', whole(0)],
@@ -77,7 +83,7 @@ export const command = newCommand('bench', {
     await refuseIdle(flags, path, refuse)
     if (flags.load !== true) checkedBenchmarkOptions(optionsOf(flags))
     const { plugin = [], timingCache, force, plot, report } = flags
-    const outputs = [plot, report, ...exportNames.map((name) => flags[name])]
+    const outputs = [plot, report, ...Object.values(exportsOf(flags))]
     await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
     if (flags.load === true) {
       const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
@@ -131,8 +137,8 @@ async function measure(flags: BenchFlags, path: string, session: Session): Promi
   const { signal } = session
   const shapes = Object.keys(shapesOf(flags)).length > 0 ? shapesOf(flags) : undefined
   const progress = session.progress()
-  if (sweep === undefined)
-    return [await engine.benchmark({ ...optionsOf(flags), shapes, signal, onProgress: progressListener(progress) })]
+  const onProgress = timedListener(progress, ({ phase }: BenchmarkProgress) => phases[phase])
+  if (sweep === undefined) return [await engine.benchmark({ ...optionsOf(flags), shapes, signal, onProgress })]
   const { sweep: measureAll } = await import('../../benchmark/index.js')
   const { streams, ...options } = optionsOf(flags)
   return await measureAll(engine, {
@@ -141,7 +147,10 @@ async function measure(flags: BenchFlags, path: string, session: Session): Promi
       ? { batches: sweep.values, streams: streams === undefined ? undefined : [streams] }
       : { streams: sweep.values, shapes: shapes && [shapes] }),
     signal,
-    onProgress: ({ point, ...rest }) => progressListener(progress, `${sweep.of} ${sweep.values[point.index]}: `)(rest),
+    onProgress: timedListener(
+      progress,
+      ({ point, phase }) => `${sweep.of} ${sweep.values[point.index]}: ${phases[phase]}`,
+    ),
   })
 }
 
@@ -153,13 +162,8 @@ async function opened(flags: BenchFlags, path: string, session: Session, options
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
 async function writeFiles(flags: BenchFlags, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
-  const { benchmarkReport, ...library } = await import('../../benchmark/index.js')
-  for (const name of exportNames) {
-    const path = flags[name]
-    if (path === undefined) continue
-    signal.throwIfAborted()
-    await saveText(path, library[name](benchmarks[0]!))
-  }
+  const { benchmarkReport } = await import('../../benchmark/index.js')
+  await writeExports(benchmarks[0]!, exportsOf(flags), signal)
   if (flags.report === undefined) return
   const versions = { 'node-tensorrt': packageVersion(), Node: process.versions.node }
   await saveText(flags.report, benchmarkReport(benchmarks, { versions, date: new Date().toISOString() }))
@@ -197,11 +201,6 @@ const phases: Readonly<Record<BenchmarkPhase, string>> = {
   layers: 'layers',
 }
 
-function progressListener(progress: Progress, point = ''): (progress: BenchmarkProgress) => void {
-  return ({ phase, elapsedMs, totalMs }) =>
-    progress.update(Math.min(elapsedMs, totalMs), totalMs, `${point}${phases[phase]}`)
-}
-
 function depth(text: string): 1 | 2 {
   if (text === '1' || text === '2') return Number(text) as 1 | 2
   throw new InvalidArgumentError('Expected 1 or 2.')
@@ -231,7 +230,7 @@ function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmar
 }
 
 function account(session: Session, benchmark: Benchmark): string {
-  const { throughput, queries, wallMs, warmUp, warnings, javascript } = benchmark
+  const { throughput, queries, wallMs, warmUp, warnings, javascript, layers } = benchmark
   const ranks = Object.keys(benchmark.latency.percentiles)
   const head = ['ms', 'median', 'mean', 'min', 'max', ...ranks.map((rank) => `p${rank}`), 'CV %']
   const rows = stagesOf(benchmark).map(([name, { median, mean, min, max, percentiles, cv }]) => [
@@ -246,9 +245,9 @@ function account(session: Session, benchmark: Benchmark): string {
   ]
   return [
     factsText(session, benchmark),
-    session.table(head, rows, { right: head.map((_, i) => i).slice(1) }),
+    session.table(head, rows),
     lines.flatMap((line) => (line === undefined ? [] : session.prose(line))).join('\n'),
-    ...layersText(session, benchmark),
+    ...(layers === undefined ? [] : [layersText(session, layers)]),
     ...warnings.map(({ message }) =>
       session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:')),
     ),
@@ -297,18 +296,6 @@ function factsText(session: Session, { runtime, backend, device, model, settings
   ])
 }
 
-/** The ten slowest: `--export-profile` and the report have them all. */
-function layersText(session: Session, { layers }: Benchmark): string[] {
-  if (layers === undefined) return []
-  const rows = slowestLayers(layers).map(({ name, averageMs, medianMs, timeShare }) => [
-    name,
-    ms(averageMs),
-    ms(medianMs),
-    (timeShare * 100).toFixed(1),
-  ])
-  return [session.table(['slowest layers', 'mean ms', 'median ms', '%'], rows, { right: [1, 2, 3] })]
-}
-
 function sweepAccount(session: Session, benchmarks: readonly Benchmark[]): string {
   const first = benchmarks[0] as Benchmark
   const rows = benchmarks.map(({ settings, throughput, latency, endToEnd, warnings }) => [
@@ -322,7 +309,7 @@ function sweepAccount(session: Session, benchmarks: readonly Benchmark[]): strin
   ])
   const head = ['shapes', 'streams', 'queries/s', 'median ms', 'p99 ms', 'end to end', 'warnings']
   const { shapes: _shapes, ...rest } = first.settings
-  return `${factsText(session, { ...first, settings: { ...rest, shapes: {} } })}\n\n${session.table(head, rows, { right: [1, 2, 3, 4, 5] })}`
+  return `${factsText(session, { ...first, settings: { ...rest, shapes: {} } })}\n\n${session.table(head, rows)}`
 }
 
 function ms(value: number): string {

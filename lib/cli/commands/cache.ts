@@ -3,7 +3,6 @@ import { TensorRTError } from '../../errors.js'
 import { commandOf, configured } from '../command.js'
 import { bytesText, counted } from '../output/format.js'
 import type { Session } from '../session.js'
-import { summaries } from '../summaries.js'
 
 const cacheFlags = {
   '--folder <DIR>': 'of the cache; else $NODE_TENSORRT_CACHE, or the one in the home folder',
@@ -12,16 +11,13 @@ const cacheFlags = {
 /** `trt cache list`, `trt cache clear`: the plans that {@link EngineCache} keeps. */
 export function command(session: Session): Command {
   return configured(new Command('cache'), session)
-    .description(summaries.cache)
     .addHelpText('after', `\nExample:\n  ${session.name} cache list`)
-    .addCommand(listing(session))
-    .addCommand(clearing(session))
+    .addCommand(listing(session).description('list them, the one that was not used for longest first'))
+    .addCommand(clearing(session).description('remove them, but for those in use'))
 }
 
 function listing(session: Session): Command {
-  const summary = 'list them, the one that was not used for longest first'
   return commandOf(session, 'cache list', {
-    summary,
     example: '',
     flags: cacheFlags,
     run: async ({ flags: { folder } }) => {
@@ -35,7 +31,7 @@ function listing(session: Session): Command {
           bytesText(bytes),
           usedAt.toISOString().slice(0, 16).replace('T', ' '),
         ])
-        return `${session.table(['plan', 'size', 'last used (UTC)'], rows, { right: [1] })}\n${counted(entries.length, 'plan')}, ${bytesText(total)}`
+        return `${session.table(['plan', 'size', 'last used (UTC)'], rows)}\n${counted(entries.length, 'plan')}, ${bytesText(total)}`
       })
     },
   })
@@ -43,7 +39,6 @@ function listing(session: Session): Command {
 
 function clearing(session: Session): Command {
   return commandOf(session, 'cache clear', {
-    summary: 'remove them, but for those in use',
     example: '',
     flags: cacheFlags,
     run: async ({ flags: { folder } }) => {

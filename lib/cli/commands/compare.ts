@@ -111,8 +111,6 @@ function account(session: Session, { batches, outputs }: Comparison): string {
     difference.top1 === undefined ? '' : difference.top1.toFixed(3),
     difference.nonFinite > 0 ? String(difference.nonFinite) : '',
   ])
-  const table = session.table(['output', 'cosine', 'PSNR dB', 'max abs', 'mean abs', 'top-1', 'non-finite'], rows, {
-    right: [1, 2, 3, 4, 5, 6],
-  })
+  const table = session.table(['output', 'cosine', 'PSNR dB', 'max abs', 'mean abs', 'top-1', 'non-finite'], rows)
   return `${table}\n\n${counted(batches, 'batch', 'batches')}`
 }

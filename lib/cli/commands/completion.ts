@@ -1,13 +1,11 @@
 import { Argument, Command } from 'commander'
-import { action, type CommandFiles, configured } from '../command.js'
+import { action, type Commands, configured } from '../command.js'
 import { completionScript, type Shell, type ShellCommand, shells } from '../completion.js'
 import type { Session } from '../session.js'
-import { aliases, type CommandName, summaries } from '../summaries.js'
 
 /** `trt completion bash`: a script for the shell, made of the commands as they are. */
-export function command(session: Session, all: CommandFiles): Command {
+export function command(session: Session, all: Commands): Command {
   const completion = configured(new Command('completion'), session)
-    .description(summaries.completion)
     .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
     .option('--json', 'print JSON, for programs')
     .addHelpText('after', `\nExample:\n  source <(${session.name} completion bash)`)
@@ -17,21 +15,13 @@ export function command(session: Session, all: CommandFiles): Command {
   })
 }
 
-async function described(session: Session, files: CommandFiles): Promise<ShellCommand[]> {
-  const names = Object.keys(summaries) as CommandName[]
-  const all = await Promise.all(
-    names.map(async (name) => ({
-      ...shellCommand((await files[name]()).command(session, files)),
-      summary: summaries[name],
-    })),
-  )
-  const ofExec = await execOptionsForShells()
-  return all
-    .map((each) => (each.name === 'exec' ? { ...each, options: ofExec } : each))
-    .flatMap((each) => {
-      const alias = aliases[each.name as CommandName]
-      return alias === undefined ? [each] : [each, { ...each, name: alias }]
-    })
+async function described(session: Session, all: Commands): Promise<ShellCommand[]> {
+  const found = Object.entries(all).map(async ([name, [summary, load, alias]]) => {
+    const command = { ...shellCommand((await load()).command(session, all)), summary }
+    const complete = name === 'exec' ? { ...command, options: await execOptionsForShells() } : command
+    return alias === undefined ? [complete] : [complete, { ...complete, name: alias }]
+  })
+  return (await Promise.all(found)).flat()
 }
 
 /** commander knows nothing of trtexec's. */

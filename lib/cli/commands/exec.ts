@@ -1,12 +1,10 @@
 import { Command } from 'commander'
 import { configured } from '../command.js'
 import type { Session } from '../session.js'
-import { summaries } from '../summaries.js'
 
 /** `trt exec`: trtexec's own options, which only `lib/cli/exec` reads. */
 export function command(session: Session): Command {
   const exec = configured(new Command('exec'), session)
-    .description(summaries.exec)
     .argument('[options...]', "trtexec's options: --help lists them")
     .helpOption(false)
     .allowUnknownOption()

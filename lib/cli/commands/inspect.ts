@@ -125,7 +125,7 @@ function modelText(session: Session, found: ModelInspection): string {
   return [
     fields,
     endsTable(session, inputs, outputs),
-    session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators), { right: [1] }),
+    session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators)),
   ].join('\n\n')
 }
 
@@ -159,9 +159,9 @@ function planText(session: Session, found: PlanInspection): string {
   if (network !== undefined) {
     const types = Object.entries(network.layerTypes).map(([type, count]) => [type, count ?? 0])
     parts.push(endsTable(session, network.inputs, network.outputs))
-    parts.push(session.table(['layers of the network', 'times'], types, { right: [1] }))
+    parts.push(session.table(['layers of the network', 'times'], types))
   }
-  if (opened?.layers !== undefined) parts.push(layersText(session, opened.layers, 'precision'))
+  if (opened?.layers !== undefined) parts.push(layersText(session, opened.layers))
   return parts.join('\n\n')
 }
 

@@ -33,13 +33,11 @@ export const command = newCommand('run', {
     await refuseOutputs(filesOfRun(model, flags, job), refuse)
     await using engine = await openEngine(model, flags, 'task' in job ? job.flags : job.pictures, session)
     const ran = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
-    const { head, rows, right, without, ...found } = ran
+    const { head, rows, without, ...found } = ran
     const document = { model, backend: engine.backend, runtime: engine.description, task, ...found }
     if (hasAnswers(job)) await saveAnswers(job.target.path, document)
     session.result(document, () =>
-      [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)]
-        .join('\n\n')
-        .trimEnd(),
+      [...(rows.length > 0 ? [session.table(head, rows)] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
     )
     return exitCodeOf(session, flags, ran, 'picture')
   },

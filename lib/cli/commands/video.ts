@@ -29,7 +29,7 @@ export const command = newCommand('video', {
     await findPrograms({ ffmpeg: flags.ffmpeg, signal: session.signal })
     await using engine = await openEngine(model, { ...flags, lanes: lanesOf(flags) }, job.flags, session)
     const { results, failed } = await answerVideos(engine, job, flags, session)
-    const table = (): string => session.table(videoHead, results.map(videoRow), { right: [2, 3, 5] })
+    const table = (): string => session.table(videoHead, results.map(videoRow))
     const without = results.filter(({ regions }) => regions === 0)
     for (const { source, frames, written = '' } of without) {
       const still = task !== 'blur' ? '' : `, and ${written} shows all that it does`

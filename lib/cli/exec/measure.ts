@@ -1,5 +1,6 @@
-import { onFile, readOrdinary, saveFile } from '../../base/files.js'
+import { onFile, readOrdinary } from '../../base/files.js'
 import type { NamedShapes } from '../../backend/backend.js'
+import { writeExports } from '../../benchmark/exports.js'
 import type { Benchmark, BenchmarkOptions } from '../../benchmark/types.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
@@ -123,7 +124,7 @@ async function measure(
   const { outputs: _outputs, ...measured } = benchmark
   account.benchmark = measured
   report(benchmark, settings, console)
-  await writeExports(benchmark, settings)
+  await writeExports(benchmark, settings.exports, session.signal)
 }
 
 function report(benchmark: Benchmark, settings: ExecSettings, console: ExecConsole): void {
@@ -136,15 +137,6 @@ function report(benchmark: Benchmark, settings: ExecSettings, console: ExecConso
     for (const [name, { shape, data }] of Object.entries(outputs ?? {}))
       console.info(`${name}: (${shape.join('x')})`, Array.from(data as Float32Array).join(' '))
   if (settings.dumps.profile && layers !== undefined) console.info(...profileLines(layers))
-}
-
-/** trtexec's JSON files. @throws TensorRTError ERR_TRT_FILE */
-async function writeExports(benchmark: Benchmark, { exports }: ExecSettings): Promise<void> {
-  const { exportLayerInfo, exportOutput, exportProfile, exportTimes } = await import('../../benchmark/exports.js')
-  const texts = { times: exportTimes, profile: exportProfile, layerInfo: exportLayerInfo, output: exportOutput }
-  for (const [what, path] of Object.entries(exports) as [keyof typeof texts, string][]) {
-    await saveFile(path, [Buffer.from(texts[what](benchmark))])
-  }
 }
 
 /** What is measured, and what is to be said of it. */

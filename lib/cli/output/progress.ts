@@ -165,3 +165,11 @@ export function buildListener(progress: Progress): (event: BuildProgress) => voi
     progress.update(outer.step, outer.steps, outer.phase, inner)
   }
 }
+
+/** What is measured takes its time, and `textOf` says what it is. */
+export function timedListener<E extends { readonly elapsedMs: number; readonly totalMs: number }>(
+  progress: Progress,
+  textOf: (event: E) => string,
+): (event: E) => void {
+  return (event) => progress.update(Math.min(event.elapsedMs, event.totalMs), event.totalMs, textOf(event))
+}

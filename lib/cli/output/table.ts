@@ -5,27 +5,22 @@ import { wrapped } from './format.js'
 
 export type Row = readonly (string | number)[]
 
-export interface TableOptions {
-  /** Columns whose cells stand at the right, by number; those with nothing but numbers do. */
-  readonly right?: readonly number[] | undefined
-}
-
 const gap = '  '
 /** No column becomes narrower than this, or than its head. */
 const narrowest = 8
 
-/** A table without frames that fits `width` columns: the widest of its own are wrapped until it does. */
-export function tableText(
-  head: readonly string[],
-  rows: readonly Row[],
-  width: number,
-  options: TableOptions = {},
-): string {
+/** A number with its unit or without, and what stands where there is none. */
+const isNumber = (cell: string): boolean => /^([-+]?(\d[\d.,]*(e[-+]\d+)?|Infinity)( \S+)?|NaN|-|)$/.test(cell)
+
+/**
+ * A table without frames that fits `width` columns: the widest of its own are wrapped until it does. Columns of numbers
+ * stand at the right.
+ */
+export function tableText(head: readonly string[], rows: readonly Row[], width: number): string {
   const cells = rows.map((row) => head.map((_, column) => String(row[column] ?? '')))
   const widths = fitted(head, cells, width - gap.length * (head.length - 1))
   const isRight = (column: number): boolean =>
-    options.right?.includes(column) === true ||
-    (rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+    cells.every((row) => isNumber(row[column]!)) && cells.some((row) => /\d/.test(row[column]!))
   const spaced = (cell: string, column: number): string =>
     column === head.length - 1 ? cell : cell.replaceAll(/$/gm, gap)
   const table = new (tables())({

@@ -45,7 +45,6 @@ export interface Ran<Result> {
   readonly without: number
   readonly head: readonly string[]
   readonly rows: readonly Row[]
-  readonly right: readonly number[]
 }
 
 /** How many pictures are under way at once: while some run, as many are read; one is drawn, one is written. */
@@ -93,7 +92,6 @@ export async function answerPictures(
     failed: all.filter((each) => 'code' in each),
     without: answered.filter(({ count }) => count === 0).length,
     head: worker.head.length === 0 ? [] : [...(several ? ['picture'] : []), ...worker.head],
-    right: worker.right.map((column) => column + Number(several)),
     rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, several)),
   }
 }

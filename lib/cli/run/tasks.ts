@@ -30,9 +30,8 @@ export interface Answer {
 
 /** A task with its model. */
 export interface Worker extends AsyncDisposable {
-  /** The table's columns after the picture's name, and which of them stand at the right. */
+  /** The table's columns after the picture's name. */
   readonly head: readonly string[]
-  readonly right: readonly number[]
   answer(image: Image): Promise<Answer>
 }
 
@@ -66,7 +65,6 @@ async function classifying(engine: Engine, common: Common, flags: TaskFlags, sig
   const classifier = await Classifier.load(engine, { ...common, labels, top, output: { activation } })
   return {
     head: ['class', 'score'],
-    right: [1],
     answer: async (image) => {
       const classes = await classifier.classify(image, { signal })
       return { found: { classes }, rows: classes.map((each) => [nameOf(each), each.score.toFixed(4)]) }
@@ -85,7 +83,6 @@ async function detecting(
   const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
   return {
     head: ['found', 'score', 'left', 'top', 'width', 'height'],
-    right: [1, 2, 3, 4, 5],
     answer: async (image) => {
       const found = await detector.detect(image, { signal })
       return {
@@ -158,7 +155,6 @@ async function segmenting(engine: Engine, common: Common, flags: TaskFlags, sign
   }
   return {
     head: ['class', 'pixels', 'share'],
-    right: [1, 2],
     answer: async (image) => {
       const found = await seen(image)
       const { mask } = found
@@ -222,7 +218,6 @@ async function blurring(engine: Engine, common: Common, flags: TaskFlags, signal
   const faces = await loadBlur(engine, common, flags)
   return {
     head: ['hidden'],
-    right: [0],
     answer: async (image) => {
       const { image: blurred, regions } = await faces.blur(image, { signal })
       const found = { found: regions }

@@ -92,11 +92,7 @@ function refuseUnknown(engine: Engine, shapes: TensorsJob['fixed']): void {
   )
 }
 
-function tableOf(
-  results: readonly TensorsResult[],
-  several: boolean,
-): Pick<Ran<TensorsResult>, 'head' | 'rows' | 'right'> {
-  const first = Number(several)
+function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Ran<TensorsResult>, 'head' | 'rows'> {
   const hasInfinite = results.some(({ outputs }) => Object.values(outputs).some(({ infinite }) => infinite > 0))
   const columns = hasInfinite ? summaryHead.length : summaryHead.length - 1
   const rows = results.flatMap(({ file = '', outputs }) =>
@@ -108,7 +104,6 @@ function tableOf(
   return {
     head: [...(several ? ['file'] : []), ...summaryHead.slice(0, columns)],
     rows,
-    right: [3, 4, 5, 6, 7].map((column) => column + first),
   }
 }
 

@@ -1,10 +1,10 @@
 // The tables of docs/guides/command-line.md against the options that there are.
 import t from 'tap'
-import { commandFiles } from '../../../lib/cli/commands.js'
+import type { Commands } from '../../../lib/cli/command.js'
+import { commands as all } from '../../../lib/cli/commands.js'
 import { statusOf } from '../../../lib/cli/exec/option.js'
 import { execOptions } from '../../../lib/cli/exec/parse.js'
 import { Session } from '../../../lib/cli/session.js'
-import { type CommandName, summaries } from '../../../lib/cli/summaries.js'
 import { presetAliases, presets } from '../../../lib/tasks/presets.js'
 import { readText } from '../../package/support.js'
 
@@ -21,9 +21,8 @@ const rowsOf = (text: string): string[][] => {
 const flagsIn = (text: string): string[] => Array.from(text.matchAll(/--[a-zA-Z0-9-]+/g), ([flag]) => flag)
 
 const session = new Session({ name: 'trt', stdout: { write: () => true }, stderr: { write: () => true } })
-const names = Object.keys(summaries) as CommandName[]
 const commands = await Promise.all(
-  names.map(async (name) => (await commandFiles[name]()).command(session, commandFiles)),
+  Object.values<Commands[string]>(all).map(async ([, load]) => (await load()).command(session, all)),
 )
 const ours = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)))
 
@@ -61,7 +60,7 @@ t.test('each of our options in the table of Polygraphy is one', async (t) => {
 t.test('every command has a row, and every preset stands in the guide of tasks', async (t) => {
   t.same(
     rowsOf(page).map(([name = '']) => name.trim().replaceAll('`', '')).sort(), // prettier-ignore
-    [...names].sort(),
+    Object.keys(all).sort(),
   )
   const guide = readText('docs/guides/pictures-and-tasks.md')
   const named = [...Object.keys(presets), ...Object.keys(presetAliases)]
