@@ -1,7 +1,7 @@
-import { coordinate, element, joined, type Markup, styleSheet, text } from '../../lib/base/markup.js'
+import { coordinate, element, hint, joined, type Markup, styleSheet, text } from '../../lib/base/markup.js'
 import { grouped } from '../../lib/benchmark/report/numbers.js'
 import { linearScale, pointScale, type Scale } from '../../lib/benchmark/report/scale.js'
-import { bottomAxis, hint, leftAxis, type Plot, plotOf, textWidth } from '../../lib/benchmark/report/svg.js'
+import { bottomAxis, leftAxis, type Plot, plotOf, textWidth } from '../../lib/benchmark/report/svg.js'
 
 /** A value of a panel, and what is told where the pointer rests on it. */
 export interface Mark {

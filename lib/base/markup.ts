@@ -33,6 +33,36 @@ export function styleSheet(rules: string): Markup {
   return `<style>${rules}</style>` as Markup
 }
 
+/** What is told where the pointer rests, and of a drawing to those who do not see it. */
+export const hint = (words: string): Markup => element('title', {}, text(words))
+
+/** Words in a drawing. */
+export const label = (words: string | number, attributes: Attributes): Markup =>
+  element('text', attributes, text(words))
+
+/** A drawing (SVG) that stands alone, with its style sheet. */
+export function drawing(
+  { left = 0, width, height }: { readonly left?: number; readonly width: number; readonly height: number },
+  title: string,
+  rules: string,
+  ...parts: Child[]
+): string {
+  const viewBox = [left, 0, width, height].map(coordinate).join(' ')
+  const attributes = { xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox, role: 'img' }
+  return `${element('svg', attributes, hint(title), styleSheet(rules), ...parts)}\n`
+}
+
+/** A line through points, or (`polygon`) what they enclose. */
+export function polyline(
+  points: readonly (readonly [x: number, y: number])[],
+  style: string | undefined,
+  name: 'polyline' | 'polygon' = 'polyline',
+  ...children: Markup[]
+): Markup {
+  const path = points.map(([x, y]) => `${coordinate(x)},${coordinate(y)}`).join(' ')
+  return element(name, { points: path, class: style }, ...children)
+}
+
 /** A number of a path or a list of points. */
 export function coordinate(value: number): string {
   return String(Math.round(value * 100) / 100)

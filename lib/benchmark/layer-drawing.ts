@@ -1,7 +1,7 @@
 import { readOptions } from '../base/options.js'
 import { TensorRTError } from '../errors.js'
 import { checkedFormat, drawn, type DrawingFormat } from '../onnx/drawing/formats.js'
-import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from '../onnx/drawing/graph.js'
+import { type Arrow, type Box, type BoxKind, type DrawnGraph, endBox, shortText } from '../onnx/drawing/graph.js'
 import { type ConnectedLayer, connectedLayers, type LayerTensor, precisionTypes } from './inspector.js'
 
 /**
@@ -36,15 +36,9 @@ function layerGraph(layers: readonly ConnectedLayer[]): DrawnGraph {
   const read = new Set(layers.flatMap(({ inputs }) => inputs.map(({ name }) => name)))
   const ends = new Map<string, Box>()
   const end = (tensor: LayerTensor, kind: 'input' | 'output'): string => {
-    const id = `${kind} ${tensor.name}`
-    ends.set(id, {
-      id,
-      kind,
-      title: shortText(tensor.name),
-      lines: [tensorText(tensor)].filter((line) => line !== ''),
-      hint: id,
-    })
-    return id
+    const box = endBox(kind, tensor.name, tensorText(tensor))
+    ends.set(box.id, box)
+    return box.id
   }
   const arrows = layers.flatMap(({ inputs, outputs }, i): Arrow[] => [
     ...inputs.map((tensor) => ({

@@ -1,5 +1,5 @@
 import { checkedObject } from '../base/checks.js'
-import { text } from '../base/markup.js'
+import { drawing, element, hint, label, type Markup } from '../base/markup.js'
 import { expected } from '../errors.js'
 import type { Histogram } from './thresholds.js'
 import type { QuantizationReport, QuantizedTensor } from './report.js'
@@ -27,14 +27,15 @@ export function plotReport(report: QuantizationReport): string {
   const quantized = layers.filter((layer) => layer.quantized).length
   const share = `${(multiplyAdds.share * 100).toFixed(1)} % of the multiply-adds`
   const title = `${quantized} of ${layers.length} layers quantized, ${share}; ranges of ${tensors.length} values`
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" font-family="sans-serif" font-size="10">`,
-    `<rect width="${w}" height="${h}" fill="#fff"/>`,
-    `<text x="${margin}" y="24" font-size="15" fill="#222">${title}</text>`,
-    `<text x="${margin}" y="44" fill="#666">How often each magnitude was seen (logarithms); beyond the red line it saturates.</text>`,
-    ...tensors.map((tensor, i) => panel(tensor, (i % columns) * width, head + Math.floor(i / columns) * height)),
-    '</svg>\n',
-  ].join('\n')
+  return drawing(
+    { width: w, height: h },
+    title,
+    'text{font:10px sans-serif;fill:#666}.name{fill:#222}.title{font-size:15px}',
+    element('rect', { width: w, height: h, fill: '#fff' }),
+    label(title, { x: margin, y: 24, class: 'name title' }),
+    label('How often each magnitude was seen (logarithms); beyond the red line it saturates.', { x: margin, y: 44 }),
+    tensors.map((tensor, i) => panel(tensor, (i % columns) * width, head + Math.floor(i / columns) * height)),
+  )
 }
 
 /** It is the `report` of what quantize() resolves with, not that itself. */
@@ -44,25 +45,24 @@ function checkReport(report: unknown): void {
   if (!Array.isArray(tensors) || !Array.isArray(layers)) throw expected(what, 'report', report)
 }
 
-function panel(tensor: QuantizedTensor, x: number, y: number): string {
-  const { name, amax, histogram, saturated } = tensor
+function panel({ name, amax, histogram, saturated }: QuantizedTensor, x: number, y: number): Markup {
   const limit = Math.max(amax, histogram === undefined ? 0 : histogram.counts.length * histogram.width)
-  const at = margin + (plotWidth * amax) / limit
+  const [at, bottom] = [margin + (plotWidth * amax) / limit, 16 + plotHeight]
   const beyond = saturated === undefined ? '' : `, ${(saturated * 100).toPrecision(2)} % beyond`
-  return [
-    `<g transform="translate(${x} ${y})">`,
-    `<title>${text(name)}</title>`,
-    `<text x="${margin}" y="10" fill="#222">${text(shortened(name))}</text>`,
-    ...(histogram === undefined ? [] : [columnsOf(histogram, limit)]),
-    `<line x1="${margin}" x2="${margin + plotWidth}" y1="${16 + plotHeight}" y2="${16 + plotHeight}" stroke="#999"/>`,
-    `<line x1="${at.toFixed(1)}" x2="${at.toFixed(1)}" y1="14" y2="${16 + plotHeight}" stroke="#c22"/>`,
-    `<text x="${margin}" y="${30 + plotHeight}" fill="#666">range ±${amax.toPrecision(4)}${beyond}</text>`,
-    '</g>',
-  ].join('')
+  return element(
+    'g',
+    { transform: `translate(${x} ${y})` },
+    hint(name),
+    label(shortened(name), { x: margin, y: 10, class: 'name' }),
+    histogram && columnsOf(histogram, limit),
+    element('line', { x1: margin, x2: margin + plotWidth, y1: bottom, y2: bottom, stroke: '#999' }),
+    element('line', { x1: at, x2: at, y1: 14, y2: bottom, stroke: '#c22' }),
+    label(`range ±${amax.toPrecision(4)}${beyond}`, { x: margin, y: bottom + 14 }),
+  )
 }
 
 /** As many columns as there is room for. */
-function columnsOf({ counts, width: binWidth }: Histogram, limit: number): string {
+function columnsOf({ counts, width: binWidth }: Histogram, limit: number): Markup {
   const sums = new Float64Array(bars)
   for (let i = 0; i < counts.length; i++)
     sums[Math.min(bars - 1, Math.floor((i * binWidth * bars) / limit))]! += counts[i]!
@@ -75,7 +75,7 @@ function columnsOf({ counts, width: binWidth }: Histogram, limit: number): strin
     if (tall > 0)
       path += `M${(margin + i * step).toFixed(1)} ${16 + plotHeight}v-${tall.toFixed(1)}h${step.toFixed(2)}v${tall.toFixed(1)}z`
   })
-  return `<path d="${path}" fill="#4a78b5"/>`
+  return element('path', { d: path, fill: '#4a78b5' })
 }
 
 function shortened(name: string): string {

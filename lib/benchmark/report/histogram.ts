@@ -1,8 +1,8 @@
-import { element, type Markup, text } from '../../base/markup.js'
+import { element, hint, label, type Markup } from '../../base/markup.js'
 import type { Summary } from '../types.js'
 import { milliseconds, plural } from './numbers.js'
 import { linearScale, niceStep, type Scale } from './scale.js'
-import { bottomAxis, chart, hint, leftAxis, type Plot, plotOf, textWidth } from './svg.js'
+import { bottomAxis, chart, leftAxis, type Plot, plotOf, textWidth } from './svg.js'
 
 /** How often values lie between two edges. */
 export interface Bins {
@@ -43,6 +43,10 @@ export function binsOf(values: readonly number[]): Bins {
 /** How latencies are spread, with their median and percentiles as lines. */
 export function histogram(values: readonly number[], summary: Summary): Markup {
   const bins = binsOf(values)
+  const beyond =
+    bins.beyond === 0
+      ? ''
+      : ` (${plural(bins.beyond, 'query', 'queries')} beyond, up to ${milliseconds(summary.max)} ms)`
   const plot = plotOf(280, { top: 64 })
   const end = bins.start + bins.counts.length * bins.width
   const x = linearScale([bins.start, end], [plot.left, plot.right], { count: 10, exact: true })
@@ -52,13 +56,7 @@ export function histogram(values: readonly number[], summary: Summary): Markup {
     'Histogram of the latencies',
     leftAxis(plot, y, 'queries'),
     bars(bins, x, y),
-    bottomAxis(
-      plot,
-      x,
-      bins.beyond === 0
-        ? 'latency, ms'
-        : `latency, ms (${plural(bins.beyond, 'query', 'queries')} beyond, up to ${milliseconds(summary.max)} ms)`,
-    ),
+    bottomAxis(plot, x, `latency, ms${beyond}`),
     marks(summary, plot, x),
   )
 }
@@ -67,20 +65,10 @@ function bars({ start, width, counts }: Bins, x: Scale, y: Scale): Markup[] {
   return counts.flatMap((count, i) => {
     if (count === 0) return []
     const [from, to] = [start + i * width, start + (i + 1) * width]
-    const place = {
-      x: x.at(from) + 0.5,
-      y: y.at(count),
-      width: x.at(to) - x.at(from) - 1,
-      height: y.at(0) - y.at(count),
-      class: 'bar',
-    }
-    return [
-      element(
-        'rect',
-        place,
-        hint(`${milliseconds(from)} to ${milliseconds(to)} ms: ${plural(count, 'query', 'queries')}`),
-      ),
-    ]
+    const [left, top] = [x.at(from), y.at(count)]
+    const place = { x: left + 0.5, y: top, width: x.at(to) - left - 1, height: y.at(0) - top, class: 'bar' }
+    const words = `${milliseconds(from)} to ${milliseconds(to)} ms: ${plural(count, 'query', 'queries')}`
+    return [element('rect', place, hint(words))]
   })
 }
 
@@ -95,25 +83,16 @@ function marks({ median, percentiles }: Summary, plot: Plot, x: Scale): Markup[]
     .filter(([, value]) => value <= x.domain[1])
     .sort(([, a], [, b]) => a - b)
     .map(([name, value]) => {
-      const label = `${name} ${milliseconds(value)}`
-      const at = x.at(value)
-      const flips = at + textWidth(label) + 6 > plot.width
-      const begin = flips ? at - textWidth(label) - 6 : at + 6
-      const row = Math.max(
-        0,
-        ends.findIndex((end) => end < begin),
-      )
-      ends[row] = begin + textWidth(label)
+      const words = `${name} ${milliseconds(value)}`
+      const [at, width] = [x.at(value), textWidth(words)]
+      const flips = at + width + 6 > plot.width
+      const begin = flips ? at - width - 6 : at + 6
+      const free = ends.findIndex((end) => end < begin)
+      const row = Math.max(0, free)
+      ends[row] = begin + width
       const top = 14 + row * 16
-      return element(
-        'g',
-        { class: 'mark' },
-        element('line', { x1: at, x2: at, y1: top - 8, y2: plot.bottom }),
-        element(
-          'text',
-          { x: flips ? at - 5 : at + 5, y: top + 2, 'text-anchor': flips ? 'end' : undefined },
-          text(label),
-        ),
-      )
+      const line = element('line', { x1: at, x2: at, y1: top - 8, y2: plot.bottom })
+      const place = { x: flips ? at - 5 : at + 5, y: top + 2, 'text-anchor': flips ? 'end' : undefined }
+      return element('g', { class: 'mark' }, line, label(words, place))
     })
 }

@@ -1,8 +1,8 @@
-import { element, type Markup, text } from '../../base/markup.js'
+import { element, hint, label, type Markup } from '../../base/markup.js'
 import type { Benchmark, TraceRow } from '../types.js'
 import { milliseconds } from './numbers.js'
 import { linearScale, type Scale } from './scale.js'
-import { bottomAxis, chart, hint, type Plot, plotOf } from './svg.js'
+import { bottomAxis, chart, plotOf } from './svg.js'
 
 interface Span {
   readonly query: number
@@ -46,24 +46,18 @@ export function stages({ trace, settings }: Pick<Benchmark, 'trace' | 'settings'
   const start = Math.min(...all.map((span) => span.start))
   const height = filled.reduce((sum, { tracks }) => sum + tracks.length * rowHeight + gap, 0) + 56
   const plot = plotOf(height, { left: 108, top: 8 })
-  const x = linearScale([0, Math.max(...all.map(({ end }) => end)) - start], [plot.left, plot.right], {
-    count: 10,
-    exact: true,
-  })
+  const end = Math.max(...all.map((span) => span.end))
+  const x = linearScale([0, end - start], [plot.left, plot.right], { count: 10, exact: true })
   let y = plot.top
   const drawn = filled.map((lane) => {
     const top = y
     y += lane.tracks.length * rowHeight + gap
     return drawLane(lane, { x, top, start })
   })
-  const name = `Queries ${first + 1} to ${first + count} of ${trace.length}, stage by stage`
-  return chart(
-    plot,
-    name,
-    bottomAxis(plot, x, `ms; queries ${first + 1} to ${first + count} of ${trace.length}`, { grid: true }),
-    ...drawn,
-    baseline(plot),
-  )
+  const which = `ueries ${first + 1} to ${first + count} of ${trace.length}`
+  const axis = bottomAxis(plot, x, `ms; q${which}`, { grid: true })
+  const baseline = element('line', { x1: plot.left, x2: plot.left, y1: plot.top, y2: plot.bottom, class: 'axis' })
+  return chart(plot, `Q${which}, stage by stage`, axis, ...drawn, baseline)
 }
 
 function spansOf({ spanOf }: Lane, rows: readonly TraceRow[], first: number): Span[] {
@@ -98,13 +92,10 @@ function drawLane(
         { class: span.query % 2 === 0 ? 'even' : undefined },
         element('rect', { x: left, y, width, height: rowHeight - 3, rx: 2, class: style }, hint(words)),
         width > number.length * 7 + 6
-          ? element('text', { x: left + width / 2, y: y + 14, 'text-anchor': 'middle', class: 'on' }, text(number))
+          ? label(number, { x: left + width / 2, y: y + 14, 'text-anchor': 'middle', class: 'on' })
           : undefined,
       )
     }),
   )
-  return element('g', {}, element('text', { x: 96, y: top + 14, 'text-anchor': 'end' }, text(name)), boxes)
+  return element('g', {}, label(name, { x: 96, y: top + 14, 'text-anchor': 'end' }), boxes)
 }
-
-const baseline = ({ left, top, bottom }: Plot): Markup =>
-  element('line', { x1: left, x2: left, y1: top, y2: bottom, class: 'axis' })

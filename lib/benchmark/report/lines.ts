@@ -1,6 +1,6 @@
-import { element, type Markup } from '../../base/markup.js'
+import { element, type Markup, hint, polyline } from '../../base/markup.js'
 import type { Scale } from './scale.js'
-import { bottomAxis, hint, leftAxis, plotOf, polyline } from './svg.js'
+import { bottomAxis, leftAxis, plotOf } from './svg.js'
 
 /** A point of a line, with what is told where the pointer rests. */
 export interface Point {
@@ -20,10 +20,10 @@ export interface Line {
   readonly points: readonly Point[]
 }
 
-/** So many colours there are; more lines than that share them. */
-export const seriesColours = 6
+/** Of lines on white; more lines than that share them. */
+export const colours = ['#0e7c66', '#2f6fc9', '#b26a00', '#b8336a', '#6a4fc4', '#5b6876']
 
-export const seriesStyle = (index: number): string => `series-${(index % seriesColours) + 1}`
+export const seriesStyle = (index: number): string => `series-${(index % colours.length) + 1}`
 
 /** Where lines lie in a panel, of which two stand side by side. */
 export const panelPlot = plotOf(300, { width: 470, left: 58, top: 34 })

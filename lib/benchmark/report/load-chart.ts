@@ -1,13 +1,13 @@
 import { checkedArray, checkedObject, checkedText } from '../../base/checks.js'
-import { element, joined, type Markup, styleSheet, text } from '../../base/markup.js'
+import { drawing, element, joined, label, type Markup } from '../../base/markup.js'
 import { readOptions } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { LoadPoint, LoadTest } from '../load/types.js'
 import type { Summary } from '../types.js'
-import { type Line, panel, panelPlot, type Point, seriesStyle } from './lines.js'
+import { colours, type Line, panel, panelPlot, type Point, seriesStyle } from './lines.js'
 import { milliseconds, rate as rateText } from './numbers.js'
 import { linearScale, logScale, type Scale } from './scale.js'
-import { hint, textWidth } from './svg.js'
+import { textWidth } from './svg.js'
 import { tailOf } from './sweep.js'
 
 /** One line of a chart: what an engine did with one way of batching. */
@@ -28,9 +28,8 @@ const width = 960
 const margin = 12
 const { width: panelWidth, height: panelHeight } = panelPlot
 const gap = width - 2 * panelWidth
-const colours = ['#0e7c66', '#2f6fc9', '#b26a00', '#b8336a', '#6a4fc4', '#5b6876']
 
-const style = `text{fill:#5b6876}.title{fill:#16202b;font-size:16px;font-weight:600}.axis{stroke:#5b6876;stroke-opacity:.6}.grid{stroke:#ebeef2}
+const style = `text{fill:#5b6876;font:12px system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif}.title{fill:#16202b;font-size:16px;font-weight:600}.axis{stroke:#5b6876;stroke-opacity:.6}.grid{stroke:#ebeef2}
 .line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}.median{stroke-dasharray:4 4;stroke-width:1.25}
 .point{fill:currentColor;stroke:currentColor;stroke-width:1.5}.over{fill:#fff}
 ${colours.map((colour, i) => `.series-${i + 1}{color:${colour}}`).join('')}`
@@ -52,25 +51,16 @@ export function loadTestChart(curves: readonly LoadCurve[], options?: LoadTestCh
     const [x, y] = [(i % 2) * (panelWidth + gap), top + Math.floor(i / 2) * panelHeight]
     return element('g', { transform: `translate(${x} ${y})` }, panel)
   })
-  const drawing = element(
-    'svg',
-    {
-      xmlns: 'http://www.w3.org/2000/svg',
-      width: width + 2 * margin,
-      height,
-      viewBox: `${-margin} 0 ${width + 2 * margin} ${height}`,
-      role: 'img',
-      'font-family': 'system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
-      'font-size': 12,
-    },
-    hint(head),
-    styleSheet(style),
-    element('rect', { x: -margin, width: width + 2 * margin, height, fill: '#fff' }),
-    element('text', { x: 0, y: 22, class: 'title' }, text(head)),
+  const whole = { left: -margin, width: width + 2 * margin, height }
+  return drawing(
+    whole,
+    head,
+    style,
+    element('rect', { x: -margin, width: whole.width, height, fill: '#fff' }),
+    label(head, { x: 0, y: 22, class: 'title' }),
     legend.drawing,
     placed,
   )
-  return `${drawing}\n`
 }
 
 function checkedCurves(curves: unknown): readonly LoadCurve[] {
@@ -160,12 +150,8 @@ function legendOf(curves: readonly LoadCurve[]): { readonly drawing: Markup; rea
   const entry = (words: string, mark: Markup, colour: string): Markup => {
     const entryWidth = 26 + textWidth(words) + 18
     if (x > 0 && x + entryWidth > width) [x, y] = [0, y + row]
-    const drawn = element(
-      'g',
-      { class: colour, transform: `translate(${x} ${y})` },
-      mark,
-      element('text', { x: 26, y: 4 }, text(words)),
-    )
+    const place = { class: colour, transform: `translate(${x} ${y})` }
+    const drawn = element('g', place, mark, label(words, { x: 26, y: 4 }))
     x += entryWidth
     return drawn
   }

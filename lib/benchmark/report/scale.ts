@@ -31,29 +31,23 @@ export function linearScale([low, high]: Pair, [from, to]: Pair, { count = 6, ex
   const domain: Pair = exact
     ? [first, last]
     : [Math.floor(first / step + 1e-9) * step, Math.ceil(last / step - 1e-9) * step]
-  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9))
+  const decimals = decimalsOf(step)
   const [begin, end] = [Math.ceil(domain[0] / step - 1e-9), Math.floor(domain[1] / step + 1e-9)]
-  const ticks = Array.from({ length: end - begin + 1 }, (_, i) => (begin + i) * step).map((value) => ({
-    value,
-    label: grouped(value, decimals),
-  }))
-  return { domain, ticks, at: (value) => from + ((value - domain[0]) / (domain[1] - domain[0])) * (to - from) }
+  const values = Array.from({ length: end - begin + 1 }, (_, i) => (begin + i) * step)
+  const ticks = values.map((value) => ({ value, label: grouped(value, decimals) }))
+  return { domain, ticks, at: placeEvenly(domain, [from, to]) }
 }
 
 /**
  * A scale of equal ratios between values above zero, marked at 1, 2 and 5 times powers of ten, or at powers of ten
  * where that is too many.
  */
-export function logScale([low, high]: Pair, [from, to]: Pair, { count = 8 } = {}): Scale {
-  const powers = Array.from(
-    { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
-    (_, i) => Math.floor(Math.log10(low)) + i,
-  )
+export function logScale([low, high]: Pair, range: Pair, { count = 8 } = {}): Scale {
+  const [least, most] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))]
+  const powers = Array.from({ length: most - least + 1 }, (_, i) => least + i)
   const all = powers.flatMap((power) => [1, 2, 5].map((factor) => factor * 10 ** power))
-  const first = Math.max(
-    0,
-    all.findLastIndex((value) => value <= low * (1 + 1e-9)),
-  )
+  const below = all.findLastIndex((value) => value <= low * (1 + 1e-9))
+  const first = Math.max(0, below)
   const last = all.findIndex((value) => value >= high * (1 - 1e-9))
   const within = all.slice(first, Math.max(last, first + 1) + 1)
   const shown =
@@ -61,11 +55,8 @@ export function logScale([low, high]: Pair, [from, to]: Pair, { count = 8 } = {}
       ? within
       : within.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9)
   const domain: Pair = [within[0]!, within.at(-1)!]
-  const ticks = shown.map((value) => ({
-    value,
-    label: grouped(value, Math.max(0, -Math.floor(Math.log10(value) + 1e-9))),
-  }))
-  return { domain, ticks, at: placeByRatio(domain, [from, to]) }
+  const ticks = shown.map((value) => ({ value, label: grouped(value, decimalsOf(value)) }))
+  return { domain, ticks, at: placeByRatio(domain, range) }
 }
 
 /**
@@ -77,12 +68,17 @@ export function pointScale(values: readonly number[], [from, to]: Pair): Scale {
   const [low, high] = [points[0] ?? 0, points.at(-1) ?? 1]
   const ticks = points.map((value) => ({ value, label: String(value) }))
   if (low === high) return { domain: [low, high], ticks, at: () => (from + to) / 2 }
-  const at =
-    low > 0 && high >= 8 * low
-      ? placeByRatio([low, high], [from, to])
-      : (value: number) => from + ((value - low) / (high - low)) * (to - from)
-  return { domain: [low, high], ticks, at }
+  const place = low > 0 && high >= 8 * low ? placeByRatio : placeEvenly
+  return { domain: [low, high], ticks, at: place([low, high], [from, to]) }
 }
+
+/** Of a step of ticks, or of a tick. */
+const decimalsOf = (value: number): number => Math.max(0, -Math.floor(Math.log10(value) + 1e-9))
+
+const placeEvenly =
+  ([low, high]: Pair, [from, to]: Pair) =>
+  (value: number): number =>
+    from + ((value - low) / (high - low)) * (to - from)
 
 const placeByRatio =
   ([low, high]: Pair, [from, to]: Pair) =>

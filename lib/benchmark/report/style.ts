@@ -1,6 +1,8 @@
+import { colours } from './lines.js'
+
 /** Colours of a page on white; on black below. Stages of a query and lines of a sweep have the same hues. */
 const light = `--paper:#fff;--ink:#16202b;--soft:#5b6876;--rule:#dfe4ea;--grid:#ebeef2;--tint:#f5f7f9;--accent:#0e7c66;--band:#0e7c6629;--on:#fff;
---c1:#0e7c66;--c2:#2f6fc9;--c3:#b26a00;--c4:#b8336a;--c5:#6a4fc4;--c6:#5b6876;--warn:#8a5a00;--warn-paper:#fff6e0;color-scheme:light`
+${colours.map((colour, i) => `--c${i + 1}:${colour}`).join(';')};--warn:#8a5a00;--warn-paper:#fff6e0;color-scheme:light`
 const dark = `--paper:#12181f;--ink:#e6ebf0;--soft:#9aa7b4;--rule:#2d3742;--grid:#232c36;--tint:#1a222b;--accent:#35c2a3;--band:#35c2a333;--on:#0c1116;
 --c1:#35c2a3;--c2:#6ea8ff;--c3:#e6a23c;--c4:#f07ba6;--c5:#a894ff;--c6:#9aa7b4;--warn:#f0c674;--warn-paper:#2c2616;color-scheme:dark`
 
@@ -68,7 +70,7 @@ svg .compute{fill:var(--c1)}
 svg .copy-out{fill:var(--c3)}
 svg .even rect{fill-opacity:.72}
 svg .on{fill:var(--on);font-size:11px}
-${[1, 2, 3, 4, 5, 6].map((i) => `.series-${i}{color:var(--c${i})}`).join('\n')}`
+${colours.map((_, i) => `.series-${i + 1}{color:var(--c${i + 1})}`).join('\n')}`
 
 /** On paper all is told, and in dark ink. */
 const printed = `

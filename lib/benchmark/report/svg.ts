@@ -1,4 +1,4 @@
-import { coordinate, element, type Markup, text } from '../../base/markup.js'
+import { element, label, type Markup } from '../../base/markup.js'
 import type { Scale } from './scale.js'
 
 /** Where the plot lies within a chart, in the chart's own units: a chart is as wide as the page, 960 units. */
@@ -31,48 +31,29 @@ export function chart({ width, height }: Plot, name: string, ...parts: (Markup |
 /** Marks and name of the axis below. */
 export function bottomAxis(plot: Plot, scale: Scale, name: string, { grid = false } = {}): Markup[] {
   const { left, right, top, bottom } = plot
-  const marks = scale.ticks.flatMap(({ value, label }) => {
+  const marks = scale.ticks.flatMap(({ value, label: words }) => {
     const x = scale.at(value)
     const line = grid ? { y1: top, y2: bottom, class: 'grid' } : { y1: bottom, y2: bottom + 4, class: 'axis' }
-    return [
-      element('line', { x1: x, x2: x, ...line }),
-      element('text', { x, y: bottom + 18, 'text-anchor': 'middle' }, text(label)),
-    ]
+    return [element('line', { x1: x, x2: x, ...line }), label(words, { x, y: bottom + 18, 'text-anchor': 'middle' })]
   })
   return [
     ...marks,
     element('line', { x1: left, x2: right, y1: bottom, y2: bottom, class: 'axis' }),
-    element('text', { x: (left + right) / 2, y: bottom + 37, 'text-anchor': 'middle', class: 'name' }, text(name)),
+    label(name, { x: (left + right) / 2, y: bottom + 37, 'text-anchor': 'middle', class: 'name' }),
   ]
 }
 
 /** Marks, lines through the plot and, above, the name of the axis at the left. */
 export function leftAxis(plot: Plot, scale: Scale, name: string): Markup[] {
   const { left, right, top } = plot
-  const marks = scale.ticks.flatMap(({ value, label }) => {
+  const marks = scale.ticks.flatMap(({ value, label: words }) => {
     const y = scale.at(value)
     return [
       element('line', { x1: left, x2: right, y1: y, y2: y, class: 'grid' }),
-      element('text', { x: left - 8, y: y + 4, 'text-anchor': 'end' }, text(label)),
+      label(words, { x: left - 8, y: y + 4, 'text-anchor': 'end' }),
     ]
   })
-  return [...marks, element('text', { x: 0, y: top - 14, class: 'name' }, text(name))]
-}
-
-/** A line through points, or (`polygon`) what they enclose. */
-export function polyline(
-  points: readonly (readonly [x: number, y: number])[],
-  style: string,
-  name: 'polyline' | 'polygon' = 'polyline',
-  ...children: Markup[]
-): Markup {
-  const path = points.map(([x, y]) => `${coordinate(x)},${coordinate(y)}`).join(' ')
-  return element(name, { points: path, class: style }, ...children)
-}
-
-/** What is told where the pointer rests. */
-export function hint(words: string): Markup {
-  return element('title', {}, text(words))
+  return [...marks, label(name, { x: 0, y: top - 14, class: 'name' })]
 }
 
 /** About how wide a text is at 12 units. */

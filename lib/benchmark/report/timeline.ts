@@ -1,10 +1,10 @@
-import { element, type Markup } from '../../base/markup.js'
+import { element, type Markup, hint, polyline } from '../../base/markup.js'
 import type { TraceRow } from '../types.js'
 import { medianOf } from '../statistics.js'
 import { milliseconds, plural } from './numbers.js'
 import { usualRange } from './histogram.js'
 import { linearScale, type Scale } from './scale.js'
-import { bottomAxis, chart, hint, leftAxis, plotOf, polyline } from './svg.js'
+import { bottomAxis, chart, leftAxis, plotOf } from './svg.js'
 
 /** Queries that lie side by side, as one column of the drawing. */
 interface Column {

@@ -1,5 +1,5 @@
 import { checkedChoice } from '../../base/checks.js'
-import { coordinate, element, type Markup, styleSheet, text } from '../../base/markup.js'
+import { coordinate, drawing, element, hint, label, type Markup, polyline } from '../../base/markup.js'
 import { type Arrow, type Box, boxColours, type BoxKind, type DrawnGraph } from './graph.js'
 
 /** A picture that browsers show, or what Graphviz makes one of. */
@@ -57,21 +57,10 @@ const padding = 9
 /** A graph as a picture that needs nothing else, readable on white and on black. */
 async function svgOf({ title, boxes, arrows }: DrawnGraph): Promise<string> {
   const { width, height, places, routes } = await laidOut(boxes, arrows)
-  const attributes = {
-    xmlns: 'http://www.w3.org/2000/svg',
-    width,
-    height,
-    viewBox: `0 0 ${coordinate(width)} ${coordinate(height)}`,
-  }
-  const drawing = element(
-    'svg',
-    { ...attributes, role: 'img' },
-    element('title', {}, text(title)),
-    styleSheet(style(new Set(boxes.map(({ kind }) => kind)))),
-    arrows.map((arrow, i) => drawArrow(arrow, routes[i]!)),
-    boxes.map((box, i) => drawBox(box, places[i]!)),
-  )
-  return `${drawing}\n`
+  const rules = style(new Set(boxes.map(({ kind }) => kind)))
+  const lines = arrows.map((arrow, i) => drawArrow(arrow, routes[i]!))
+  const nodes = boxes.map((box, i) => drawBox(box, places[i]!))
+  return drawing({ width, height }, title, rules, lines, nodes)
 }
 
 /** As much room as the text needs: 7 units for a letter of 13, 6 for one of 11, about. */
@@ -83,25 +72,25 @@ function sizeOf({ title, lines }: Box): Extent {
 function drawBox(item: Box, { x, y, width, height }: Point & Extent): Markup {
   const [left, top] = [x - width / 2, y - height / 2]
   const lines = item.lines.map((line, i) =>
-    element('text', { x, y: top + padding + titleHeight + (i + 1) * lineHeight - 7, class: 'line' }, text(line)),
+    label(line, { x, y: top + padding + titleHeight + (i + 1) * lineHeight - 7, class: 'line' }),
   )
   return element(
     'g',
     { class: `box ${item.kind}` },
-    element('title', {}, text(item.hint)),
+    hint(item.hint),
     element('rect', { x: left, y: top, width, height, rx: 5 }),
-    element('text', { x, y: top + padding + 11, class: 'name' }, text(item.title)),
+    label(item.title, { x, y: top + padding + 11, class: 'name' }),
     lines,
   )
 }
 
-function drawArrow({ label, isInner }: Arrow, { points, x, y }: Route): Markup {
+function drawArrow({ label: words, isInner }: Arrow, { points, x, y }: Route): Markup {
   return element(
     'g',
     { class: isInner === true ? 'arrow inner' : 'arrow' },
     element('path', { d: smooth(points) }),
-    element('polygon', { points: head(points) }),
-    label === '' ? undefined : element('text', { x, y: y + 3 }, text(label)),
+    polyline(head(points), undefined, 'polygon'),
+    words === '' ? undefined : label(words, { x, y: y + 3 }),
   )
 }
 
@@ -116,13 +105,15 @@ function smooth(points: readonly Point[]): string {
 
 const between = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 })
 
-function head(points: readonly Point[]): string {
+function head(points: readonly Point[]): [x: number, y: number][] {
   const [from, tip] = [points.at(-2)!, points.at(-1)!]
   const length = Math.hypot(tip.x - from.x, tip.y - from.y) || 1
   const [dx, dy] = [(tip.x - from.x) / length, (tip.y - from.y) / length]
-  const corner = (side: number): string =>
-    `${coordinate(tip.x - 7 * dx - side * 3.5 * dy)},${coordinate(tip.y - 7 * dy + side * 3.5 * dx)}`
-  return `${coordinate(tip.x)},${coordinate(tip.y)} ${corner(1)} ${corner(-1)}`
+  const corner = (side: number): [x: number, y: number] => [
+    tip.x - 7 * dx - side * 3.5 * dy,
+    tip.y - 7 * dy + side * 3.5 * dx,
+  ]
+  return [[tip.x, tip.y], corner(1), corner(-1)]
 }
 
 function style(kinds: ReadonlySet<BoxKind>): string {

@@ -1,25 +1,25 @@
-const grey = { fill: '#f1f3f5', edge: '#5b6876' }
-
 /** Pale, with a dark edge: text on it is black, in light and in dark. */
+const [grey, blue, green, amber, violet, pink] = [
+  { fill: '#f1f3f5', edge: '#5b6876' },
+  { fill: '#e2ecfb', edge: '#2f6fc9' },
+  { fill: '#dff3ee', edge: '#0e7c66' },
+  { fill: '#fdf0d9', edge: '#b26a00' },
+  { fill: '#ece7fa', edge: '#6a4fc4' },
+  { fill: '#fbe3ec', edge: '#b8336a' },
+] as const
+
+const nodes = { compute: green, activation: amber, normalization: violet, quantize: pink, shape: grey }
+const precisions = { fp32: grey, fp16: green, bf16: blue, int8: amber, fp8: pink, int4: violet, fp4: violet }
+
 export const boxColours = {
-  input: { fill: '#e2ecfb', edge: '#2f6fc9' },
-  output: { fill: '#e2ecfb', edge: '#2f6fc9' },
-  compute: { fill: '#dff3ee', edge: '#0e7c66' },
-  activation: { fill: '#fdf0d9', edge: '#b26a00' },
-  normalization: { fill: '#ece7fa', edge: '#6a4fc4' },
+  ...nodes,
+  ...precisions,
+  input: blue,
+  output: blue,
   pooling: { fill: '#eaf4dc', edge: '#5c7f1f' },
-  quantize: { fill: '#fbe3ec', edge: '#b8336a' },
-  shape: grey,
   other: { fill: '#ffffff', edge: '#5b6876' },
   more: { fill: '#fff6e0', edge: '#8a5a00' },
-  fp32: grey,
-  fp16: { fill: '#dff3ee', edge: '#0e7c66' },
-  bf16: { fill: '#e2ecfb', edge: '#2f6fc9' },
-  int8: { fill: '#fdf0d9', edge: '#b26a00' },
-  fp8: { fill: '#fbe3ec', edge: '#b8336a' },
-  int4: { fill: '#ece7fa', edge: '#6a4fc4' },
-  fp4: { fill: '#ece7fa', edge: '#6a4fc4' },
-} as const satisfies Record<string, { readonly fill: string; readonly edge: string }>
+} as const
 
 /** What a box is painted as. */
 export type BoxKind = keyof typeof boxColours
@@ -49,6 +49,12 @@ export interface DrawnGraph {
   readonly title: string
   readonly boxes: readonly Box[]
   readonly arrows: readonly Arrow[]
+}
+
+/** The box of an input or output. */
+export function endBox(kind: 'input' | 'output', name: string, line: string): Box {
+  const id = `${kind} ${name}`
+  return { id, kind, title: shortText(name), lines: line === '' ? [] : [line], hint: id }
 }
 
 /** A long text without its middle: names of nodes differ at their ends, and begin with where they are from. */

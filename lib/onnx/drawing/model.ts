@@ -6,7 +6,7 @@ import { type InferenceOptions, inferTypes, type ValueType } from '../inference.
 import type { AttributeProto, ModelProto, NodeProto, TensorProto } from '../onnx_pb.js'
 import { isOnnx, outerReads, shortened } from '../scope.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
-import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from './graph.js'
+import { type Arrow, type Box, type BoxKind, type DrawnGraph, endBox, shortText } from './graph.js'
 
 /**
  * The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other.
@@ -73,11 +73,10 @@ class ModelDrawing {
   }
 
   #end(value: string, kind: 'input' | 'output'): string {
-    const id = `${kind} ${value}`
     const { dtype = '?', shape } = this.#types.get(value) ?? {}
-    const line = `${dtype} ${shape === undefined ? '' : dimsText(shape)}`.trim()
-    this.#ends.set(id, { id, kind, title: shortText(value), lines: [line], hint: id })
-    return id
+    const end = endBox(kind, value, `${dtype} ${shape === undefined ? '' : dimsText(shape)}`.trim())
+    this.#ends.set(end.id, end)
+    return end.id
   }
 
   #undrawn(id: 'before' | 'after'): string {
