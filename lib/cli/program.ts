@@ -4,6 +4,7 @@ import { TensorRTError } from '../errors.js'
 import { commands } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
 import { type Commands, configured } from './command.js'
+import { otherErrorText } from './output/format.js'
 import { Interrupted, type Session } from './session.js'
 
 /**
@@ -59,6 +60,6 @@ function reportFailure(error: unknown, session: Session): number {
     return session.signal.reason.exitCode
   }
   if (error instanceof TensorRTError) session.fail(error)
-  else session.warn(error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
+  else session.warn(otherErrorText(error))
   return exitCodes.failed
 }

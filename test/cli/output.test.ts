@@ -7,15 +7,8 @@ import t from 'tap'
 import { InvalidArgumentError } from 'commander'
 import { completionScript, shells } from '../../lib/cli/completion.js'
 import { parseShapes } from '../../lib/cli/options/shapes.js'
-import {
-  bytesText,
-  counted,
-  countText,
-  dimsText,
-  durationText,
-  fieldsText,
-  percentText,
-} from '../../lib/cli/output/format.js'
+import { grouped, plural } from '../../lib/benchmark/report/numbers.js'
+import { bytesText, dimsText, durationText, fieldsText, percentText } from '../../lib/cli/output/format.js'
 import { newProgress } from '../../lib/cli/output/progress.js'
 import { tableText } from '../../lib/cli/output/table.js'
 import { runTrt } from '../../lib/cli/program.js'
@@ -83,10 +76,7 @@ t.test('units', async (t) => {
   ])
   t.equal(percentText(0.125), '12.5 %')
   t.same([dimsText([1, 3, 'height', -1]), dimsText([]), dimsText(undefined)], ['1x3xheightx-1', 'scalar', '?'])
-  t.same(
-    [counted(1, 'batch', 'batches'), counted(0, 'node'), countText(25_557_032)],
-    ['1 batch', '0 nodes', '25,557,032'],
-  )
+  t.same([plural(1, 'batch', 'batches'), plural(0, 'node'), grouped(25_557_032)], ['1 batch', '0 nodes', '25,557,032'])
   t.equal(
     fieldsText([
       ['a', '1'],

@@ -2,9 +2,8 @@ import { element, joined, type Markup, text } from '../../base/markup.js'
 import type { Benchmark, BenchmarkWarning } from '../types.js'
 import { histogram } from './histogram.js'
 import { stages } from './lanes.js'
-import { layerTable } from './layers.js'
 import { milliseconds, percent, plural, rate } from './numbers.js'
-import { signed, timesTable } from './tables.js'
+import { layerTable, signed, timesTable } from './tables.js'
 import { drift, timeline } from './timeline.js'
 
 /** The numbers that most people look for. */

@@ -1,16 +1,16 @@
 import { element, type Markup, text } from '../../base/markup.js'
-import type { Benchmark, Summary } from '../types.js'
+import type { Benchmark, LayerTiming, Summary } from '../types.js'
 import { decimalsFor, milliseconds, percent, plural, rate } from './numbers.js'
 import { type OtherMeasurement, type Sweep, type SweepRun, tailOf } from './sweep.js'
 
 /** A table of rows below its heads. */
-export function table(style: string, heads: readonly Markup[], rows: readonly Markup[]): Markup {
+function table(style: string, heads: readonly Markup[], rows: readonly Markup[]): Markup {
   const head = element('thead', {}, element('tr', {}, heads))
   return element('table', { class: style }, head, element('tbody', {}, rows))
 }
 
 /** The head of a column. */
-export const heading = (words: string): Markup => element('th', { scope: 'col' }, text(words))
+const heading = (words: string): Markup => element('th', { scope: 'col' }, text(words))
 
 const cell = (words: string): Markup => element('td', {}, text(words))
 
@@ -99,3 +99,43 @@ const orDash = (value: number | undefined): string => (value === undefined ? 'â€
 
 /** What is added may be below zero, where the noise is greater. */
 export const signed = (value: number): string => `${value < 0 ? 'âˆ’' : '+'}${Math.abs(value).toFixed(3)}`
+
+/** So many of the slowest layers are listed; the others are summed. */
+const listed = 40
+
+/** The layers, the slowest first, with their share of the time as bars. */
+export function layerTable(layers: readonly LayerTiming[]): Markup {
+  const sorted = [...layers].sort((a, b) => b.averageMs - a.averageMs)
+  const [shown, rest] = [sorted.slice(0, listed), sorted.slice(listed)]
+  const most = shown[0]?.timeShare ?? 0
+  const decimals = decimalsFor(shown[0]?.averageMs ?? 0)
+  const time = (ms: number | undefined): Markup => cell(ms === undefined ? '' : milliseconds(ms, decimals))
+  const row = (name: string, share: number, average: number, median?: number): Markup =>
+    element(
+      'tr',
+      {},
+      nameCell(name),
+      time(average),
+      time(median),
+      cell(`${(share * 100).toFixed(1)} %`),
+      element('td', { class: 'bar-cell' }, bar(most > 0 ? Math.min(share / most, 1) : 0)),
+    )
+  const rows = shown.map(({ name, averageMs, medianMs, timeShare }) => row(name, timeShare, averageMs, medianMs))
+  if (rest.length > 0)
+    rows.push(row(plural(rest.length, 'other layer'), sum(rest, 'timeShare'), sum(rest, 'averageMs')))
+  const heads = ['layer', 'average, ms', 'median, ms', 'share'].map(heading)
+  return table('layers', [...heads, element('th')], rows)
+}
+
+/** Drawn, not a background: those are not printed. */
+function bar(share: number): Markup {
+  return element(
+    'svg',
+    { viewBox: '0 0 100 8', preserveAspectRatio: 'none', class: 'share', 'aria-hidden': 'true' },
+    element('rect', { width: 100 * share, height: 8, class: 'bar' }),
+  )
+}
+
+function sum(layers: readonly LayerTiming[], key: 'averageMs' | 'timeShare'): number {
+  return layers.reduce((total, layer) => total + layer[key], 0)
+}

@@ -11,7 +11,8 @@ import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, wh
 import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder.js'
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
-import { counted, dimsText, durationText } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { dimsText, durationText } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import { timedListener } from '../output/progress.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
@@ -239,7 +240,7 @@ function account(session: Session, benchmark: Benchmark): string {
     cv.toFixed(1),
   ])
   const lines = [
-    `${throughput.toFixed(1)} queries a second: ${counted(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
+    `${throughput.toFixed(1)} queries a second: ${plural(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
     javascript && `JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`,
     'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
   ]
@@ -279,7 +280,7 @@ function factsText(session: Session, { runtime, backend, device, model, settings
     spinWait && 'spinning',
   ]
   const how = [
-    counted(streams, 'stream'),
+    plural(streams, 'stream'),
     ...(backend === 'cpu' ? [] : onGpu),
     threads && 'a thread each',
     `warm-up ${warmUpMs} ms`,

@@ -2,7 +2,8 @@ import type { BuildInfo } from '../../plan/info.js'
 import { newCommand } from '../command.js'
 import { builderFlags, builderOptions } from '../options/builder.js'
 import { profileOf, shapeFlags } from '../options/shapes.js'
-import { bytesText, counted, dimsText, durationText } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { bytesText, dimsText, durationText } from '../output/format.js'
 import { buildListener } from '../output/progress.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
@@ -47,9 +48,9 @@ function account(session: Session, path: string, bytes: number, info: BuildInfo)
     [
       'converted',
       conversion &&
-        `${counted(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
+        `${plural(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
     ],
-    ['network', `${counted(network.layers, 'layer')}, ${bytesText(network.weightBytes)} of weights`],
+    ['network', `${plural(network.layers, 'layer')}, ${bytesText(network.weightBytes)} of weights`],
   ])
   return `${fields}\n\n${session.table(['', 'name', 'type', 'shape', 'min', 'opt', 'max'], tensorRows(info))}`
 }

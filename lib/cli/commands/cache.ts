@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
 import { commandOf, configured } from '../command.js'
-import { bytesText, counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { bytesText } from '../output/format.js'
 import type { Session } from '../session.js'
 
 const cacheFlags = {
@@ -31,7 +32,7 @@ function listing(session: Session): Command {
           bytesText(bytes),
           usedAt.toISOString().slice(0, 16).replace('T', ' '),
         ])
-        return `${session.table(['plan', 'size', 'last used (UTC)'], rows)}\n${counted(entries.length, 'plan')}, ${bytesText(total)}`
+        return `${session.table(['plan', 'size', 'last used (UTC)'], rows)}\n${plural(entries.length, 'plan')}, ${bytesText(total)}`
       })
     },
   })
@@ -49,7 +50,7 @@ function clearing(session: Session): Command {
       const removed = before.length - kept.length
       session.result(
         { removed, kept: kept.length },
-        () => `${counted(removed, 'plan')} removed${kept.length > 0 ? `, ${kept.length} in use kept` : ''}`,
+        () => `${plural(removed, 'plan')} removed${kept.length > 0 ? `, ${kept.length} in use kept` : ''}`,
       )
     },
   })

@@ -6,7 +6,7 @@ import { type Flags, type FlagValues, usedFlags, numberIn, type Refuse, whole } 
 import { dataFlags, type DataFlags, dataOf, withPreset } from '../options/data.js'
 import { engineFlags, loadEngine, openingShapes } from '../options/engine.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
-import { counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
 import type { Session } from '../session.js'
 
 const compareFlags = {
@@ -94,7 +94,7 @@ function whyBeyond(
   { minCosine, minPsnr, maxAbsolute: most }: CompareFlags,
 ): string[] {
   return [
-    ...(nonFinite > 0 ? [`${counted(nonFinite, 'number')} not finite`] : []),
+    ...(nonFinite > 0 ? [`${plural(nonFinite, 'number')} not finite`] : []),
     ...(cosine >= minCosine ? [] : [`cosine ${cosine} < ${minCosine}`]),
     ...(psnr >= (minPsnr ?? -Infinity) ? [] : [`PSNR ${psnr} dB < ${minPsnr}`]),
     ...(maxAbsolute <= (most ?? Infinity) ? [] : [`greatest difference ${maxAbsolute} > ${most}`]),
@@ -112,5 +112,5 @@ function account(session: Session, { batches, outputs }: Comparison): string {
     difference.nonFinite > 0 ? String(difference.nonFinite) : '',
   ])
   const table = session.table(['output', 'cosine', 'PSNR dB', 'max abs', 'mean abs', 'top-1', 'non-finite'], rows)
-  return `${table}\n\n${counted(batches, 'batch', 'batches')}`
+  return `${table}\n\n${plural(batches, 'batch', 'batches')}`
 }

@@ -5,7 +5,8 @@ import { newCommand } from '../command.js'
 import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
 import { dataFilesOf, dataFlags, type DataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
-import { bytesText, counted, type Field } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { bytesText, type Field } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
@@ -94,7 +95,7 @@ async function measured(
   const { Calibrator } = await import('../../quantization/index.js')
   const progress = session.progress()
   const onProgress = ({ batches }: { readonly batches: number }): void =>
-    progress.update(0, 0, 'measuring ranges', counted(batches, 'batch', 'batches'))
+    progress.update(0, 0, 'measuring ranges', plural(batches, 'batch', 'batches'))
   const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches: flags.maxBatches })
   return (await calibrator.calibrate(path, { onProgress, signal: session.signal })).ranges
 }
@@ -124,9 +125,9 @@ function account(
   const fields = session.fields([
     ['model', path],
     sizes,
-    ['converted', `${counted(converted, 'node')} to ${precision}, with ${counted(casts, 'cast')}`],
+    ['converted', `${plural(converted, 'node')} to ${precision}, with ${plural(casts, 'cast')}`],
     ['weights', `${bytesText(weights.bytesBefore)} before, ${bytesText(weights.bytesAfter)} after`],
-    ['flushed', weights.flushed > 0 ? `${counted(weights.flushed, 'stored number')} became 0` : undefined],
+    ['flushed', weights.flushed > 0 ? `${plural(weights.flushed, 'stored number')} became 0` : undefined],
     ['clamped', clamped.length > 0 ? `to the lowest number of ${precision}: ${clamped.join(', ')}` : undefined],
     [
       'not known',
@@ -134,7 +135,7 @@ function account(
         ? undefined
         : 'what overflows inside of the model on your data: --data measures it',
     ],
-    ['in float32', kept.length === 0 ? 'nothing' : counted(kept.length, 'node')],
+    ['in float32', kept.length === 0 ? 'nothing' : plural(kept.length, 'node')],
   ])
   if (kept.length === 0) return fields
   const rows = kept.slice(0, mostRows).map(({ node, operator, reason, detail }) => [node, operator, reason, detail])

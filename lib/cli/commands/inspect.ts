@@ -7,7 +7,8 @@ import { newCommand } from '../command.js'
 import { type Flags, type FlagValues, list, whole } from '../flags.js'
 import { isBuilt, placeFlags } from '../options/engine.js'
 import { parseShapes } from '../options/shapes.js'
-import { bytesText, countText, counted, dimsText, durationText } from '../output/format.js'
+import { grouped, plural } from '../../benchmark/report/numbers.js'
+import { bytesText, dimsText, durationText, shortened } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import type { Row } from '../output/table.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
@@ -83,12 +84,6 @@ async function layersDrawn(
   return await drawLayers(document, { format })
 }
 
-/** One line of an entry, which may be a list of a thousand names; `--json` has it whole. */
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ')
-  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
-}
-
 function modelText(session: Session, found: ModelInspection): string {
   const { inputs, outputs, domains, opset, producer, irVersion, operators, nodeCount, externalFiles, size, tensorrt } =
     found
@@ -98,19 +93,23 @@ function modelText(session: Session, found: ModelInspection): string {
   const fields = session.fields([
     ['model', `ONNX, graph ${found.name || 'without a name'}`],
     ['made by', `${producer.name} ${producer.version}`.trim() || undefined],
-    ['metadata', metadata.map(([key, value]) => `${key}: ${shortened(value)}`).join('\n') || undefined],
+    // an entry may be a list of a thousand names: `--json` has it whole
+    [
+      'metadata',
+      metadata.map(([key, value]) => `${key}: ${shortened(value.replace(/\s+/g, ' '), 100)}`).join('\n') || undefined,
+    ],
     [
       'operators',
       `opset ${opset}, IR version ${irVersion}${others.map(([domain, version]) => `, ${domain} ${version}`).join('')}`,
     ],
     [
       'parameters',
-      `${countText(size.stored.elements)} in ${counted(size.stored.tensors, 'tensor')}, ${bytesText(size.stored.bytes)}`,
+      `${grouped(size.stored.elements)} in ${plural(size.stored.tensors, 'tensor')}, ${bytesText(size.stored.bytes)}`,
     ],
     [
       'types',
       Object.entries(size.types)
-        .map(([type, { elements, bytes }]) => `${type}: ${countText(elements)}, ${bytesText(bytes)}`)
+        .map(([type, { elements, bytes }]) => `${type}: ${grouped(elements)}, ${bytesText(bytes)}`)
         .join('\n') || undefined,
     ],
     [
@@ -125,13 +124,13 @@ function modelText(session: Session, found: ModelInspection): string {
   return [
     fields,
     endsTable(session, inputs, outputs),
-    session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators)),
+    session.table([plural(nodeCount, 'node'), 'times'], Object.entries(operators)),
   ].join('\n\n')
 }
 
 /** The parser's own list of what it cannot run stands a node a line. */
 function verdictText(verdict: ParserVerdict): string {
-  if (verdict.takes === true) return `takes it: ${counted(verdict.network.layers, 'layer')} before anything is fused`
+  if (verdict.takes === true) return `takes it: ${plural(verdict.network.layers, 'layer')} before anything is fused`
   if (verdict.takes === undefined) return `not asked: ${verdict.reason}`
   return `does not take it: ${verdict.reason.replaceAll('; node ', '\nnode ')}`
 }

@@ -5,7 +5,8 @@ import { newCommand } from '../command.js'
 import { drawingFile, type Flags, list, numberIn, whole } from '../flags.js'
 import { dataFilesOf, dataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
-import { bytesText, counted, percentText } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { bytesText, percentText } from '../output/format.js'
 import { forceFlag, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 
@@ -60,7 +61,7 @@ export const command = newCommand('quantize', {
       weights,
       keep: minCosine === undefined ? undefined : { cosine: minCosine },
       threads,
-      onProgress: ({ stage, batches }) => progress.update(0, 0, stages[stage], counted(batches, 'batch', 'batches')),
+      onProgress: ({ stage, batches }) => progress.update(0, 0, stages[stage], plural(batches, 'batch', 'batches')),
       signal,
     })
     // weights that came in files of their own go into one again
@@ -83,13 +84,13 @@ function account(session: Session, path: string, { report, calibration }: Quanti
     ['weights', `${bytesText(weightBytes.before)} before, ${bytesText(weightBytes.after)} after`],
     [
       'ranges',
-      `of ${counted(report.tensors.length, 'value')}, measured on ${counted(calibration.batches, 'batch', 'batches')}`,
+      `of ${plural(report.tensors.length, 'value')}, measured on ${plural(calibration.batches, 'batch', 'batches')}`,
     ],
     ['kept', kept.length > 0 ? kept.join(', ') : undefined],
     [
       'beyond fp16',
       beyondFloat16.length > 0
-        ? `${counted(beyondFloat16.length, 'value')}: ${beyondFloat16.map(({ name }) => name).join(', ')}`
+        ? `${plural(beyondFloat16.length, 'value')}: ${beyondFloat16.map(({ name }) => name).join(', ')}`
         : undefined,
     ],
   ])
@@ -100,7 +101,7 @@ function account(session: Session, path: string, { report, calibration }: Quanti
 }
 
 function uncountedText(layers: number): string {
-  return layers === 0 ? '' : ` that could be counted: the shapes of ${counted(layers, 'layer')} are not known`
+  return layers === 0 ? '' : ` that could be counted: the shapes of ${plural(layers, 'layer')} are not known`
 }
 
 function countedReasons({ layers }: QuantizationReport): [string, number][] {

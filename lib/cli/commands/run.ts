@@ -1,5 +1,5 @@
 import { newCommand } from '../command.js'
-import { counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
 import { refuseOutputs } from '../output/writable.js'
 import { openEngine } from '../run/engine.js'
 import { runFlags } from '../run/flags.js'
@@ -72,5 +72,5 @@ function writtenText(
   if (results.length === 0 && target.kind === 'file') return 'Nothing was run'
   if (isPictureFile(target) && files.length === 0) return 'Nothing was written'
   if (target.kind === 'file') return `Written to ${target.path}`
-  return `${counted(files.length, 'file')} written to ${target.path}`
+  return `${plural(files.length, 'file')} written to ${target.path}`
 }

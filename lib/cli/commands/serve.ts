@@ -5,7 +5,7 @@ import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
 import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Refuse, refusing } from '../flags.js'
-import { counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
 import type { Session } from '../session.js'
 import type { ServeOptions, Server } from '../../serve/public-types.js'
 
@@ -89,7 +89,7 @@ async function run(
     await server.close()
     return exitCodes.done
   }
-  session.warn(`${counted(left, 'request')} had not ended after ${settings.exitTimeoutMs / 1000} s`)
+  session.warn(`${plural(left, 'request')} had not ended after ${settings.exitTimeoutMs / 1000} s`)
   // what runs on a lane may go on for long, and would keep the process
   if (!(await closeWithin(server, graceMs))) process.exit(exitCodes.failed)
   return exitCodes.failed

@@ -1,5 +1,5 @@
 import { newCommand } from '../command.js'
-import { counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
 import { refuseOutputs } from '../output/writable.js'
 import { openEngine } from '../run/engine.js'
 import { exitCodeOf } from '../run/outputs.js'
@@ -33,7 +33,7 @@ export const command = newCommand('video', {
     const without = results.filter(({ regions }) => regions === 0)
     for (const { source, frames, written = '' } of without) {
       const still = task !== 'blur' ? '' : `, and ${written} shows all that it does`
-      session.warn(`${source}: nothing was found in any of its ${counted(frames, 'frame')}${still}`)
+      session.warn(`${source}: nothing was found in any of its ${plural(frames, 'frame')}${still}`)
     }
     const document = { model, backend: engine.backend, runtime: engine.description, task, results, failed }
     if (flags.jsonl !== true) session.result(document, () => (results.length === 0 ? 'No video was done' : table()))

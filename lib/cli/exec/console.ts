@@ -1,6 +1,5 @@
 import type { Benchmark } from '../../benchmark/types.js'
 import { failureRecord, jsonText } from '../output/format.js'
-import type { Sink } from '../output/sink.js'
 import type { Session } from '../session.js'
 import type { ExecSettings } from './settings.js'
 
@@ -8,60 +7,39 @@ type Level = 'V' | 'I' | 'W' | 'E'
 
 /**
  * Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with
- * its time and level. With `--json` stdout is the result's.
+ * its time and level. With `--json` stdout is the result's. `args`: those of `trt exec`, for the lines that programs
+ * look for.
  */
-export class ExecConsole {
-  readonly #session: Pick<Session, 'stdout' | 'stderr'>
-  readonly #call: string
-  readonly #lines: Sink
-  readonly #json: boolean
-
-  /** `args`: those of `trt exec`, for the lines that programs look for. */
-  constructor(session: Pick<Session, 'stdout' | 'stderr' | 'name'>, args: readonly string[]) {
-    this.#session = session
-    this.#call = [session.name, 'exec', ...args].join(' ')
-    this.#json = args.includes('--json')
-    this.#lines = this.#json ? session.stderr : session.stdout
-  }
-
-  /** `&&&& PASSED TensorRT.trtexec # trt exec …` */
-  result(result: 'RUNNING' | 'PASSED' | 'FAILED'): void {
-    this.#lines.write(`&&&& ${result} TensorRT.trtexec # ${this.#call}\n`)
-  }
-
-  info(...lines: string[]): void {
-    for (const line of lines) this.line('I', line)
-  }
-
-  warn(...lines: string[]): void {
-    for (const line of lines) this.line('W', line)
-  }
-
-  error(line: string): void {
-    this.line('E', line)
-  }
-
-  line(level: Level, text: string): void {
-    const sink = level === 'W' || level === 'E' ? this.#session.stderr : this.#lines
+export function execConsole(
+  { stdout, stderr, name }: Pick<Session, 'stdout' | 'stderr' | 'name'>,
+  args: readonly string[],
+) {
+  const isJson = args.includes('--json')
+  const lines = isJson ? stderr : stdout
+  const line = (level: Level, text: string): void => {
+    const sink = level === 'W' || level === 'E' ? stderr : lines
     sink.write(`[${stamp(new Date())}] [${level}] ${text}\n`)
   }
-
-  /** The last lines of a call that failed; with `--json` the failure is on stdout too. */
-  failed(error: unknown, text: string): void {
-    this.error(text)
-    this.result('FAILED')
-    if (this.#json) this.json(failureRecord(error))
-  }
-
-  json(value: unknown): void {
-    this.plain(jsonText(value, 2))
-  }
-
+  const linesOf =
+    (level: Level) =>
+    (...texts: string[]): void =>
+      texts.forEach((text) => line(level, text))
+  /** `&&&& PASSED TensorRT.trtexec # trt exec …` */
+  const result = (result: 'RUNNING' | 'PASSED' | 'FAILED'): void =>
+    void lines.write(`&&&& ${result} TensorRT.trtexec # ${[name, 'exec', ...args].join(' ')}\n`)
   /** Text without a time, as the help is. */
-  plain(text: string): void {
-    this.#session.stdout.write(`${text}\n`)
+  const plain = (text: string): void => void stdout.write(`${text}\n`)
+  const json = (value: unknown): void => plain(jsonText(value, 2))
+  /** The last lines of a call that failed; with `--json` the failure is on stdout too. */
+  const failed = (error: unknown, text: string): void => {
+    line('E', text)
+    result('FAILED')
+    if (isJson) json(failureRecord(error))
   }
+  return { result, line, info: linesOf('I'), warn: linesOf('W'), error: linesOf('E'), failed, json, plain }
 }
+
+export type ExecConsole = ReturnType<typeof execConsole>
 
 /** `11/23/2026-07:15:00` */
 function stamp(date: Date): string {

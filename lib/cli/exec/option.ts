@@ -47,9 +47,9 @@ export function splitAt(argument: string): [name: string, value: string | undefi
   return at < 0 ? [argument, undefined] : [argument.slice(0, at), argument.slice(at + 1)]
 }
 
-/** One that has no effect any more, and says so. */
-export function noted(spelling: string, versions: string, note: string): ExecOption {
-  return row(spelling, versions, note, undefined, { note })
+/** Those that have no effect any more, and say so. */
+export function noted(spellings: string, versions: string, note: string): ExecOption[] {
+  return spellings.split(' ').map((spelling) => row(spelling, versions, note, undefined, { note }))
 }
 
 /** Those that are not here, for one reason. */

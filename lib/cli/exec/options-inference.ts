@@ -84,15 +84,15 @@ const verbosities = { verbose: 'detailed', default: 'layerNames', none: 'none' }
 
 /** Those that trtexec had once. */
 export const goneOptions: readonly ExecOption[] = [
-  noted('--explicitBatch', '7.0-9.3', explicit),
-  noted('--explicitPrecision', '8.0-9.3', 'has no effect: quantizing layers in the model say it'),
+  ...noted('--explicitBatch', '7.0-9.3', explicit),
+  ...noted('--explicitPrecision', '8.0-9.3', 'has no effect: quantizing layers in the model say it'),
   builder('--workspace=MiB', '7.0-9.3', 'workspace', read.bytes, {
     note: 'is the old word for --memPoolSize=workspace:N',
   }),
   row('--buildOnly', '7.0-9.3', 'builds, and measures nothing', setting('skipInference', true), {
     note: 'is the old word for --skipInference',
   }),
-  noted('--minTiming=N', '7.0-9.3', 'has no effect: TensorRT times each kernel --avgTiming=N times'),
+  ...noted('--minTiming=N', '7.0-9.3', 'has no effect: TensorRT times each kernel --avgTiming=N times'),
   row('--heuristic', '8.5-9.3', 'Builder: optimizationLevel: 2', moderately, {
     note: 'is the old word for --builderOptimizationLevel=2',
   }),

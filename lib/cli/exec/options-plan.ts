@@ -27,7 +27,7 @@ export const planOptions: readonly ExecOption[] = [
   row('--onnx=file', '7.0-', 'build(): the model', setting('onnx', text)),
   row('--saveEngine=file', '7.0-', 'Plan.save()', setting('saveEngine', text)),
   row('--loadEngine=file', '7.0-', 'Engine.load()', setting('loadEngine', text)),
-  noted('--asyncFileReader', '10.7-', 'has no effect: a plan is read off the main thread anyway'),
+  ...noted('--asyncFileReader', '10.7-', 'has no effect: a plan is read off the main thread anyway'),
   row('--getPlanVersionOnly', '9.0-', 'Plan.inspect(): prints what built the plan', setting('planVersionOnly', true)),
   row('--skipInference', '8.6-', 'builds, and measures nothing', setting('skipInference', true)),
   builder('--versionCompatible', '8.6-', 'versionCompatible', true, { aliases: ['--vc'] }),

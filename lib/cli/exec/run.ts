@@ -7,9 +7,9 @@ import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Files, refuseOutputs } from '../output/writable.js'
-import { wrapped } from '../output/format.js'
+import { otherErrorText, wrapped } from '../output/format.js'
 import type { Session } from '../session.js'
-import { type Call, type ExecAccount, ExecConsole } from './console.js'
+import { type Call, type ExecAccount, execConsole, type ExecConsole } from './console.js'
 import { measureBuilt, measureOnCpu, measurePlan, measuringOf } from './measure.js'
 import { type ExecOption, statusOf } from './option.js'
 import { execOptions, parseArguments, UnknownOptions } from './parse.js'
@@ -23,7 +23,7 @@ import { modelFacts, targetOf } from './target.js'
  * @returns what to exit with: 0, or 1 for whatever went wrong
  */
 export async function exec(args: readonly string[], session: Session): Promise<number> {
-  const console = new ExecConsole(session, args)
+  const console = execConsole(session, args)
   console.result('RUNNING')
   try {
     const settings = parseArguments(args.length === 0 ? ['--help'] : args)
@@ -47,9 +47,7 @@ export async function exec(args: readonly string[], session: Session): Promise<n
 /** Programs look for the line with FAILED, whatever it was. What is a defect of ours keeps its stack. */
 function reportFailure(error: unknown, console: ExecConsole): void {
   if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
-  if (error instanceof TensorRTError) console.failed(error, `${error.message} (${error.code})`)
-  else
-    console.failed(error, error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
+  console.failed(error, error instanceof TensorRTError ? `${error.message} (${error.code})` : otherErrorText(error))
 }
 
 async function perform(call: Call): Promise<void> {

@@ -11,6 +11,11 @@ export function failureRecord(error: unknown): { readonly error: { readonly code
   return { error: { code: code ?? name ?? 'Error', message: message ?? String(error) } }
 }
 
+/** Of what is no TensorRTError: a system's message; what is a defect of ours keeps its stack. */
+export function otherErrorText(error: unknown): string {
+  return error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack)
+}
+
 /** "1.5 GiB", "812 bytes". */
 export function bytesText(bytes: number): string {
   const units = ['KiB', 'MiB', 'GiB', 'TiB']
@@ -43,11 +48,6 @@ export function dimsText(shape: readonly (number | string)[] | undefined): strin
   return shape.length === 0 ? 'scalar' : shape.join('x')
 }
 
-/** With thousands apart: "25,557,032". */
-export function countText(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
 export type Field = readonly [name: string, value: string | undefined]
 
 /**
@@ -60,11 +60,6 @@ export function fieldsText(fields: readonly Field[], width = Infinity): string {
   const lines = ([name, value]: readonly [string, string]): string =>
     `${name.padEnd(column)}${wrapped(value, width - column, 'spaces').replaceAll('\n', `\n${' '.repeat(column)}`)}`
   return present.map(lines).join('\n')
-}
-
-/** "1 batch", "2 batches". */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : many}`
 }
 
 /**
@@ -93,4 +88,9 @@ function linesOf(words: readonly string[], width: number, where: 'anywhere' | 's
     for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width))
   }
   return [...lines, line]
+}
+
+/** A text of at most so many characters: what is longer loses its end. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }

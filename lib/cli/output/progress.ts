@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type cliProgress from 'cli-progress'
 import type { BuildProgress } from '../../building/in-process.js'
 import type { Sink } from './sink.js'
-import { durationText } from './format.js'
+import { durationText, shortened } from './format.js'
 
 /** How far something is. */
 export interface Progress {
@@ -38,9 +38,7 @@ export function newProgress(
   { quiet = false, afterMs = patienceMs, clock = performance }: ProgressOptions = {},
 ): Progress {
   if (quiet) return { update: () => {}, pause: () => {}, end: () => {} }
-  return stream.isTTY === true
-    ? new BarProgress(stream as NodeJS.WritableStream)
-    : new LineProgress(stream, afterMs, clock)
+  return stream.isTTY === true ? barProgress(stream as NodeJS.WritableStream) : lineProgress(stream, afterMs, clock)
 }
 
 /** What its types leave out. */
@@ -49,52 +47,44 @@ interface Bar extends cliProgress.SingleBar {
   render(): void
 }
 
-class BarProgress implements Progress {
-  readonly #bar: Bar
-  #isShown = false
-  #ended = false
-
-  constructor(stream: NodeJS.WritableStream) {
-    // loaded when there is a bar, as tables are
-    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
-    const bar = new SingleBar({
-      stream,
-      clearOnComplete: true,
-      hideCursor: true,
-      // our own listeners give the cursor back, whatever ends the process
-      gracefulExit: false,
-      fps: 10,
-      etaBuffer: 50,
-      format: barText,
-    }) as Bar
-    const render = bar.render.bind(bar)
-    // a bar is no work that a process waits for
-    bar.render = () => {
-      render()
-      bar.timer?.unref()
-    }
-    this.#bar = bar
+function barProgress(stream: NodeJS.WritableStream): Progress {
+  // loaded when there is a bar, as tables are
+  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
+  const bar = new SingleBar({
+    stream,
+    clearOnComplete: true,
+    hideCursor: true,
+    // our own listeners give the cursor back, whatever ends the process
+    gracefulExit: false,
+    fps: 10,
+    etaBuffer: 50,
+    format: barText,
+  }) as Bar
+  const render = bar.render.bind(bar)
+  // a bar is no work that a process waits for
+  bar.render = () => {
+    render()
+    bar.timer?.unref()
   }
-
-  update(done: number, total: number, phase: string, note = ''): void {
-    if (this.#ended) return
-    if (!this.#isShown) {
+  let [isShown, ended] = [false, false]
+  const pause = (): void => {
+    if (isShown) bar.stop()
+    isShown = false
+  }
+  return {
+    update: (done, total, phase, note = '') => {
+      if (ended) return
       // from where it is: what was done before a pause took no time now, and would spoil what is left
-      this.#bar.start(total, done, { phase, note })
-      this.#isShown = true
-    }
-    this.#bar.setTotal(total)
-    this.#bar.update(done, { phase, note })
-  }
-
-  pause(): void {
-    if (this.#isShown) this.#bar.stop()
-    this.#isShown = false
-  }
-
-  end(): void {
-    this.pause()
-    this.#ended = true
+      if (!isShown) bar.start(total, done, { phase, note })
+      isShown = true
+      bar.setTotal(total)
+      bar.update(done, { phase, note })
+    },
+    pause,
+    end: () => {
+      pause()
+      ended = true
+    },
   }
 }
 
@@ -109,49 +99,29 @@ function barText(
   { progress, eta, total }: { readonly progress: number; readonly eta: number; readonly total: number },
   { phase, note }: { readonly phase: string; readonly note: string },
 ): string {
-  if (total === 0) return `${shortened(phase, 40)} ${shortened(note, 24)}`
+  if (total === 0) return `${shortened(phase, 40).padEnd(40)} ${shortened(note, 24).padEnd(24)}`
   const full = Math.round(Math.min(1, progress) * barWidth)
   const left = Number.isFinite(eta) && eta > 0 ? `${durationText(eta * 1000)} left` : ''
   const percent = `${Math.floor(progress * 100)}`.padStart(3)
-  return `${shortened(phase, 22)} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${percent} % ${left === '' ? '' : `${left} `}${note}`.trimEnd()
+  return `${shortened(phase, 22).padEnd(22)} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${percent} % ${left === '' ? '' : `${left} `}${note}`.trimEnd()
 }
 
-class LineProgress implements Progress {
-  readonly #stream: Sink
-  readonly #afterMs: number
-  readonly #clock: Clock
-  #begunAt: number | undefined
-  #phase = ''
-  #reportedAt = 0
-  #ended = false
-
-  constructor(stream: Sink, afterMs: number, clock: Clock) {
-    this.#stream = stream
-    this.#afterMs = afterMs
-    this.#clock = clock
+function lineProgress(stream: Sink, afterMs: number, clock: Clock): Progress {
+  let [begunAt, reportedAt, reported, ended] = [NaN, 0, '', false]
+  return {
+    update: (done, total, phase, note = '') => {
+      if (ended) return
+      const now = clock.now()
+      if (Number.isNaN(begunAt)) begunAt = now
+      if (now - begunAt < afterMs || (phase === reported && now - reportedAt < linesEveryMs)) return
+      reportedAt = now
+      reported = phase
+      const share = total > 0 ? ` ${Math.floor((done / total) * 100)} %` : ''
+      stream.write(`${phase}${share}${note === '' ? '' : ` ${note}`}\n`)
+    },
+    pause: () => {},
+    end: () => void (ended = true),
   }
-
-  update(done: number, total: number, phase: string, note = ''): void {
-    if (this.#ended) return
-    const now = this.#clock.now()
-    this.#begunAt ??= now
-    if (now - this.#begunAt < this.#afterMs) return
-    if (phase === this.#phase && now - this.#reportedAt < linesEveryMs) return
-    this.#reportedAt = now
-    this.#phase = phase
-    const share = total > 0 ? ` ${Math.floor((done / total) * 100)} %` : ''
-    this.#stream.write(`${phase}${share}${note === '' ? '' : ` ${note}`}\n`)
-  }
-
-  pause(): void {}
-
-  end(): void {
-    this.#ended = true
-  }
-}
-
-function shortened(text: string, most: number): string {
-  return text.length <= most ? text.padEnd(most) : `${text.slice(0, most - 1)}…`
 }
 
 /**

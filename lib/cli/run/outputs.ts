@@ -1,5 +1,5 @@
 import { exitCodes } from '../exit-codes.js'
-import { counted } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
 import type { Files } from '../output/writable.js'
 import type { Session } from '../session.js'
 import type { RunFlags } from './flags.js'
@@ -44,7 +44,7 @@ export function exitCodeOf(
 ): number {
   if (found.failed.length > 0) return exitCodes.failed
   if (!requireFound || found.without === 0) return exitCodes.done
-  const all = counted(found.results.length, what)
+  const all = plural(found.results.length, what)
   session.warn(`Nothing was found in ${found.without} of ${all}, and --require-found was given`)
   return exitCodes.unmet
 }

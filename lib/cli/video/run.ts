@@ -4,7 +4,8 @@ import type { VideoProgress } from '../../tasks/video/options.js'
 import { Shown } from '../../tasks/video/progress.js'
 import type { VideoFrame, VideoInfo, WriteVideoOptions } from '../../video/index.js'
 import type { Engine } from '../../engine.js'
-import { counted, jsonText } from '../output/format.js'
+import { plural } from '../../benchmark/report/numbers.js'
+import { jsonText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import { makeFolder } from '../run/target.js'
 import { Interrupted, type Session } from '../session.js'
@@ -63,13 +64,13 @@ export async function answerVideos(
 ): Promise<VideoAnswers> {
   await using worker = await openVideoWorker(job, engine)
   if (job.target?.kind === 'folder') await makeFolder(job.target.path)
-  const far = new HowFar(job, session)
+  const progressOf = progressOfAll(job, session)
   const outcomes = new Array<VideoSummary | FailedVideo>(job.items.length)
   const left = [...job.items.entries()]
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
       const [index, item] = next
-      const report = (progress: VideoProgress): void => far.report(index, progress)
+      const report = (progress: VideoProgress): void => progressOf(index, progress)
       outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, report }, session)
     }
   }
@@ -117,7 +118,7 @@ async function outcomeOf(
     const failed = failedOf(error, item, tally)
     if (!isInterrupted) session.fail(failed)
     if (failed.written !== undefined)
-      session.warn(`${failed.written} is a part: the first ${counted(tally.frames, 'frame')} of ${item.name}`)
+      session.warn(`${failed.written} is a part: the first ${plural(tally.frames, 'frame')} of ${item.name}`)
     return failed
   }
 }
@@ -173,27 +174,20 @@ class Tally {
 }
 
 /** How far all of them are, in one bar. */
-class HowFar {
-  readonly #all: (VideoProgress | undefined)[]
-  readonly #progress: ReturnType<Session['progress']>
-  readonly #phase: string
-  readonly #begunAt = performance.now()
-
-  constructor({ items, task }: VideoJob, session: Session) {
-    this.#all = new Array<undefined>(items.length).fill(undefined)
-    this.#progress = session.progress()
-    this.#phase = items.length === 1 ? task : `${task}, ${counted(items.length, 'video')}`
-    this.#progress.update(0, 0, this.#phase)
-  }
-
-  report(index: number, progress: VideoProgress): void {
-    this.#all[index] = progress
-    const known = this.#all.filter((each) => each !== undefined)
+function progressOfAll({ items, task }: VideoJob, session: Session): (index: number, of: VideoProgress) => void {
+  const all = new Array<VideoProgress | undefined>(items.length).fill(undefined)
+  const progress = session.progress()
+  const phase = items.length === 1 ? task : `${task}, ${plural(items.length, 'video')}`
+  const begunAt = performance.now()
+  progress.update(0, 0, phase)
+  return (index, of) => {
+    all[index] = of
+    const known = all.filter((each) => each !== undefined)
     const frames = known.reduce((sum, each) => sum + each.frames, 0)
-    const areKnown = known.length === this.#all.length && known.every(({ of }) => of !== undefined)
+    const areKnown = known.length === all.length && known.every(({ of }) => of !== undefined)
     const total = areKnown ? known.reduce((sum, { of = 0 }) => sum + of, 0) : 0
-    const fps = (frames * 1000) / Math.max(1, performance.now() - this.#begunAt)
-    this.#progress.update(frames, total, this.#phase, `${counted(frames, 'frame')}, ${fps.toFixed(1)} fps`)
+    const fps = (frames * 1000) / Math.max(1, performance.now() - begunAt)
+    progress.update(frames, total, phase, `${plural(frames, 'frame')}, ${fps.toFixed(1)} fps`)
   }
 }
 
@@ -207,7 +201,7 @@ export function videoRow(summary: VideoSummary): Row {
     return `${name} ${count}`
   })
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
-  const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`
+  const what = regions === 0 ? 'nothing' : `${regions} in ${plural(framesWithRegions, 'frame')}${kinds}`
   return [shortOf(source), frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
 }
 
