@@ -1,6 +1,5 @@
-import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
+import { checkedArray, checkedNumber, checkedObject, checkedPositive } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
-import { expected } from '../errors.js'
 import { checkedBox } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
 import type { Box } from './types.js'
@@ -116,17 +115,11 @@ export const suppressionRows = {
   perClass: option(is.boolean, true),
   maximum: option(is.whole(1), Infinity),
   method: option(is.choice('hard', 'soft-linear', 'soft-gaussian'), 'hard'),
-  sigma: option(checkedSigma, 0.5),
+  sigma: option(checkedPositive, 0.5),
   scoreThreshold: option(is.number()),
   pixelAreas: option(is.boolean, false),
   inclusive: option(is.boolean, false),
 } satisfies OptionTable<NonMaxSuppressionOptions>
-
-function checkedSigma(sigma: unknown): number {
-  const what = 'a number greater than 0'
-  if (checkedNumber(sigma, 'sigma', 0, undefined, what) === 0) throw expected(what, 'sigma', sigma)
-  return sigma as number
-}
 
 /** How boxes compete by these options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function rulesOf({ pixelAreas, scoreThreshold, ...rules }: Checked<typeof suppressionRows>): Rules {

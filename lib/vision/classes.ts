@@ -3,6 +3,7 @@ import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
+import { sigmoid } from './decoders/candidates.js'
 
 /** Options of {@link softmax}. */
 export interface SoftmaxOptions {
@@ -115,7 +116,7 @@ function bestOf(raw: Float32Array, k: number, { labels, labelOffset, activation 
 }
 
 function scorer(raw: Float32Array, activation: TopK['activation']): (index: number) => number {
-  if (activation === 'sigmoid') return (index) => 1 / (1 + Math.exp(-raw[index]!))
+  if (activation === 'sigmoid') return (index) => sigmoid(raw[index]!)
   const scores = activation === 'softmax' ? softmax(raw) : raw
   return (index) => scores[index]!
 }

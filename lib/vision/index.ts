@@ -47,7 +47,7 @@ export {
   type LevelAnchors,
   type RetinaFacePriorOptions,
   type SsdAnchorOptions,
-} from '../steps/anchors/index.js'
+} from '../steps/anchors.js'
 export type { Abortable } from '../base/options.js'
 export type { Sides } from '../base/size.js'
 export {

@@ -30,10 +30,10 @@ export interface Decoded {
 /** Writes the four corners of the box with this number at `at`. */
 export type BoxWriter = (number: number, boxes: Float32Array, at: number) => void
 
-/** What else a model says of a box: so many numbers. */
+/** What else a model says of the box with this number, which stands at `at` of the boxes: so many numbers. */
 export interface Extra {
   readonly length: number
-  readonly write: (number: number, values: Float32Array, at: number, boxes: Float32Array, boxAt: number) => void
+  readonly valueOf: (number: number, place: number, boxes: Float32Array, at: number) => number
 }
 
 /** The candidates with their boxes. @throws TensorRTError ERR_TRT_SHAPE where none of the boxes is finite */
@@ -57,8 +57,10 @@ export function decodedOf(
   }
   const stays = places.subarray(0, count)
   const extra = (wanted: Extra): Float32Array => {
-    const values = new Float32Array(count * wanted.length)
-    for (let i = 0; i < count; i++) wanted.write(found.indices[stays[i]!]!, values, i * wanted.length, boxes, i * 4)
+    const { length, valueOf } = wanted
+    const values = new Float32Array(count * length)
+    for (let i = 0; i < count; i++)
+      for (let k = 0; k < length; k++) values[i * length + k] = valueOf(found.indices[stays[i]!]!, k, boxes, i * 4)
     return values
   }
   return {

@@ -1,5 +1,7 @@
+import { checkedOptions, type OptionTable } from '../../base/option-table.js'
+import { rowsOf } from './candidates.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
-import { type CandidateOptions, decoderOptions, ruleOf } from './options.js'
+import { type CandidateOptions, candidateRows, ruleOf } from './options.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 import { withPrototypes } from './yolo.js'
@@ -12,6 +14,8 @@ export interface YoloEndToEndOptions extends CandidateOptions {
   readonly maxCandidates?: number | undefined
 }
 
+const table = candidateRows(0.25, 300) satisfies OptionTable<YoloEndToEndOptions>
+
 /**
  * What YOLO v10 and 26 give (ultralytics, end to end), and exports with suppression inside: [N, K, 6], of each box
  * left, top, right, bottom in pixels of the input, score and class; with masks [N, K, 6 + M]. Nothing is left to be
@@ -20,7 +24,7 @@ export interface YoloEndToEndOptions extends CandidateOptions {
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptions): Decoded[] {
-  const rule = ruleOf(decoderOptions(options, [], 'decodeYoloEndToEnd'), { scoreThreshold: 0.25, maxCandidates: 300 })
+  const rule = ruleOf(checkedOptions(options, table, 'decodeYoloEndToEnd'))
   const all = outputsOf(outputs)
   const [rows, prototypes] = withPrototypes(all)
   const width = 6 + (prototypes?.shape[1] ?? 0)
@@ -37,30 +41,17 @@ export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptio
   }
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
-    const scores = { values: values.subarray(4), count, classes: 1, step: found, classStep: 1, first: 0, firstStep: 1 }
-    const best = candidatesOf([scores], rule, source)
+    const best = candidatesOf([rowsOf(values.subarray(4), count, 1, found)], rule, source)
     const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
     return decodedOf(
       { ...best, classes },
-      cornersAt(values, found),
+      (number, boxes, at) => boxes.set(values.subarray(number * found, number * found + 4), at),
       found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {},
     )
   })
 }
 
-/** Four corners at the beginning of each row. */
-function cornersAt(values: Float32Array, width: number) {
-  return (number: number, boxes: Float32Array, at: number): void => {
-    for (let side = 0; side < 4; side++) boxes[at + side] = values[number * width + side]!
-  }
-}
-
 /** Some numbers of each row. */
 export function row(values: Float32Array, width: number, first: number, length: number): Extra {
-  return {
-    length,
-    write: (number, into, at) => {
-      for (let k = 0; k < length; k++) into[at + k] = values[number * width + first + k]!
-    },
-  }
+  return { length, valueOf: (number, place) => values[number * width + first + place]! }
 }
