@@ -1,7 +1,7 @@
-import { readOptions } from '../base/options.js'
+import { checkedOptions } from '../base/option-table.js'
 import { bytesOf, type ElementType, elementTypeName } from './element-type.js'
 import { GraphEditor } from './editor.js'
-import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
+import { inferenceRows, type InferenceOptions, inferTypes, type ValueType } from './inference.js'
 import { checkedModel } from './model.js'
 import type { ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
 import { outerReads } from './scope.js'
@@ -48,11 +48,11 @@ export interface ModelSize {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function modelSize(model: ModelProto, options?: InferenceOptions): ModelSize {
-  const { shapes } = readOptions(options, ['shapes'], 'modelSize')
+  const given = checkedOptions(options, inferenceRows, 'modelSize')
   const types = storedTypes(checkedModel(model))
   const stored = sumOf(Object.values(types))
   const editor = new GraphEditor(model)
-  const values = inferTypes(model, { shapes: shapes as InferenceOptions['shapes'] })
+  const values = inferTypes(model, given)
   return { stored, types, ...activationsOf(editor, values) }
 }
 

@@ -4,7 +4,7 @@ import { expected, TensorRTError } from '../errors.js'
 import type { Box, Image, Point } from './types.js'
 
 export { checkedSize } from '../base/size.js'
-export { checkedColor, checkedPerChannel } from '../steps/pixels/checks.js'
+export { checkedColor, checkedPerChannel } from '../steps/pixels/types.js'
 
 export function checkedPoint(value: unknown, name: string): Point {
   const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []
@@ -66,4 +66,20 @@ export function checkedImage(image: Image, name = 'image'): Image {
   if (checkedBytes(image.data, `${name}.data`).length !== width * height * 3)
     throw expected(`${width * height * 3} bytes (${width} x ${height} x 3)`, `${name}.data`, image.data.length)
   return image
+}
+
+export function numbersOf(value: unknown, name: string, length?: number): Float32Array {
+  if (!(value instanceof Float32Array)) throw expected('a Float32Array', name, value)
+  return length === undefined ? value : ofLength(value, name, length)
+}
+
+export function ofLength<T extends Float32Array | Int32Array>(values: T, name: string, length: number): T {
+  if (values.length === length) return values
+  throw expected(`${length} elements`, name, values.length)
+}
+
+export function finite(values: Float32Array, name: string): Float32Array {
+  const wrong = values.findIndex((value) => !Number.isFinite(value))
+  if (wrong >= 0) throw expected('a finite number', `${name}[${wrong}]`, values[wrong])
+  return values
 }

@@ -6,7 +6,7 @@ import { type Checked, checkedCall, is, option, type OptionTable, signalOption }
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { finite, numbersOf } from './arrays.js'
+import { finite, numbersOf } from './checks.js'
 import type { Frame } from './frame.js'
 import { maskAxis, uprightFrame, writePortably } from './mask-pass.js'
 import type { Mask } from './mask-data.js'

@@ -3,8 +3,7 @@ import { TensorRTError } from '../../errors.js'
 import { efficientDetAnchors, type EfficientDetAnchorOptions } from '../../steps/anchors.js'
 import { coders, type EfficientDetLevel, efficientDetLevels, familyRows } from '../../steps/families.js'
 import { type Found, rowsOf, type Scores } from './candidates.js'
-import { kept, otherWay, writeFromAnchor } from './coders.js'
-import { type Decoded, decodedOf } from './decoded.js'
+import { type Decoded, decodedOf, kept, otherWay, writeFromAnchor } from './decoded.js'
 import { classesIfGiven, type ManyClassesOptions, manyClassesRows, ruleOf, sizeRow } from './options.js'
 import {
   batchOf,

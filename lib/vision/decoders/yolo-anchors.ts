@@ -5,11 +5,10 @@ import { checkCells, familyRows, forInput, type YoloMap, yoloMaps } from '../../
 import type { Size } from '../types.js'
 import { type CandidateRule, rowsOf, type Scores, sigmoid } from './candidates.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
-import { row } from './end-to-end.js'
+import { coefficientsOf, otherThan, row, withPrototypes } from './yolo.js'
 import { type ManyClassesOptions, manyClassesRows, ruleOf, type Sides, sizeIfGiven } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
-import { coefficientsOf, otherThan, withPrototypes } from './yolo.js'
 
 /** Options of {@link decodeYoloAnchors}. */
 export interface YoloAnchorsOptions extends ManyClassesOptions {
