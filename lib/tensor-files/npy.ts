@@ -1,7 +1,7 @@
 import { endianness } from 'node:os'
 import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
-import { type DType, type DTypeArrays, Tensor } from '../tensor.js'
+import { type DType, type DTypeArrays, elementCount, Tensor } from '../tensor.js'
 import { arrayOf, byteSize, checkedShape } from '../tensor/dtypes.js'
 import { damaged } from './types.js'
 
@@ -93,7 +93,7 @@ function swap({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: NodeJS.Type
 function inRowMajorOrder<D extends DType>(data: DTypeArrays[D], shape: readonly number[]): DTypeArrays[D] {
   const given = data as Uint8Array
   const ordered = new (given.constructor as Uint8ArrayConstructor)(given.length)
-  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((product, side) => product * side, 1))
+  const strides = shape.map((_, axis) => elementCount(shape.slice(0, axis)))
   const last = shape.length - 1
   const place = shape.map(() => 0)
   const [length = 0, step = 0] = [shape[last], strides[last]]

@@ -2,7 +2,7 @@ import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { elementCount, Tensor } from '../tensor.js'
 import { sigmoid } from './decoders/candidates.js'
 
 /** Options of {@link softmax}. */
@@ -53,7 +53,7 @@ export function softmax(logits: Tensor | Float32Array, options?: SoftmaxOptions)
   const rank = shape.length
   if (rank === 0) throw expected('a tensor of at least one dimension', 'logits', logits)
   const along = (checkedWhole(axis, 'axis', -rank, rank - 1) + rank) % rank
-  const inner = shape.slice(along + 1).reduce((product, size) => product * size, 1)
+  const inner = elementCount(shape.slice(along + 1))
   const length = shape[along] as number
   const result = new Float32Array(data.length)
   for (let start = 0; start < data.length; start += length * inner) {

@@ -10,6 +10,7 @@ import { type Arrow, type Box, type BoxKind, type DrawnGraph, shortText } from '
 import { checkedList, isText } from '../../base/checks.js'
 import { checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { checkedFormat, type DrawingFormat, drawn } from './formats.js'
+import { elementCount } from '../../tensor.js'
 
 /**
  * The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other.
@@ -154,7 +155,7 @@ function constantOf(editor: GraphEditor, value: string): string | undefined {
 function tensorText(tensor: TensorProto): string {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
-  const count = shape.reduce((all, dim) => all * dim, 1)
+  const count = elementCount(shape)
   const isReadable =
     count === 1 && !isExternal(tensor) && ['float32', 'int64', 'int32', 'int8', 'uint8', 'float64'].includes(dtype)
   return isReadable ? numberText(Number(tensorFromProto(tensor).data[0])) : `${dtype} ${dimsText(shape)}`
