@@ -32,6 +32,12 @@ export function checkedNumber(value: unknown, name: string, low = -Infinity, hig
   throw expected(what ?? `a finite number${range}`, name, value)
 }
 
+export function checkedPositive(value: unknown, name: string): number {
+  const what = 'a number greater than 0'
+  if (checkedNumber(value, name, 0, undefined, what) > 0) return value as number
+  throw expected(what, name, value)
+}
+
 export function checkedBoolean(value: unknown, name: string, what = 'true or false'): boolean {
   if (typeof value === 'boolean') return value
   throw expected(what, name, value)

@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import { expected } from '../errors.js'
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { type Checked, checkedOptions, is, needed, option, type OptionTable } from '../base/option-table.js'
 import { Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import type { ElementType } from './element-type.js'
-import { irVersionOf } from './ir-version.js'
+import { irVersionOf } from './model.js'
 import { misuse, taken } from './names.js'
 import { type ModelProto, ModelProtoSchema, type NodeProto, type TensorProto, type ValueInfoProto } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
@@ -37,6 +37,14 @@ export interface GraphBuilderOptions {
     | undefined
 }
 
+const table = {
+  name: needed((name) => checkedText(name, 'name of the graph')),
+  opset: option(is.whole(1), 17),
+  domains: option((domains) => domains as Readonly<Record<string, number>>, {}),
+  irVersion: option(is.whole(1)),
+  producer: option((producer) => producer as NonNullable<GraphBuilderOptions['producer']>, { name: 'node-tensorrt' }),
+} satisfies OptionTable<GraphBuilderOptions>
+
 /** Options of a node of {@link GraphBuilder}. */
 export interface NodeOptions {
   /** The node's own name; default: the operator's, with a number. */
@@ -64,7 +72,7 @@ export interface NodeOptions {
  * ```
  */
 export class GraphBuilder {
-  readonly #options: GraphBuilderOptions
+  readonly #options: Checked<typeof table>
   /** By domain; the empty one is ONNX's. */
   readonly #opsets: ReadonlyMap<string, number>
   readonly #values = new Set<Value>()
@@ -75,17 +83,11 @@ export class GraphBuilder {
   readonly #nodes: NodeProto[] = []
 
   constructor(options: GraphBuilderOptions) {
-    readOptions(
-      checkedObject(options, 'the options of GraphBuilder'),
-      ['name', 'opset', 'domains', 'irVersion', 'producer'],
-      'GraphBuilder',
-    )
-    checkedText(options.name, 'name of the graph')
-    this.#opsets = new Map([['', options.opset ?? 17], ...Object.entries(options.domains ?? {})])
+    const given = checkedOptions(checkedObject(options, 'the options of GraphBuilder'), table, 'GraphBuilder')
+    this.#opsets = new Map([['', given.opset], ...Object.entries(given.domains)])
     for (const [domain, version] of this.#opsets)
       checkedWhole(version, domain === '' ? 'opset' : `the version of domain ${domain}`, 1)
-    if (options.irVersion !== undefined) checkedWhole(options.irVersion, 'irVersion', 1)
-    this.#options = options
+    this.#options = given
   }
 
   /** Adds an input of the graph; a string in `shape` makes that dimension dynamic. */
@@ -156,7 +158,7 @@ export class GraphBuilder {
   toModel(): ModelProto {
     if (this.#outputs.length === 0)
       throw misuse(`Graph ${JSON.stringify(this.#options.name)} has no output: call output() before toModel()`)
-    const { name, producer = { name: 'node-tensorrt' } } = this.#options
+    const { name, producer } = this.#options
     return create(ModelProtoSchema, {
       irVersion: BigInt(this.#options.irVersion ?? irVersionOf(this.#opsets.get('') as number)),
       producerName: producer.name,

@@ -5,8 +5,7 @@ import { Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import { constantTensor } from './constants.js'
 import { type ElementType, isElementType } from './element-type.js'
-import { irVersionOf } from './ir-version.js'
-import { checkedModel } from './model.js'
+import { checkedModel, irVersionOf } from './model.js'
 import { checkedDomain, misuse, Names, taken } from './names.js'
 import {
   type GraphProto,

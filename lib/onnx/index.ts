@@ -7,7 +7,7 @@ export { type Dim, GraphBuilder, type GraphBuilderOptions, type NodeOptions, typ
 export { checkModel } from './check.js'
 export { GraphEditor, isOnnx, type NewNodeOptions, type Use } from './editor.js'
 export { copyModel } from './copy.js'
-export { drawModel, type DrawingFormat, type DrawingOptions } from './drawing/index.js'
+export { drawModel, type DrawingFormat, type DrawingOptions } from './drawing/model.js'
 export { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
 export { externalFiles, loadExternalData } from './external.js'
 export { type InferenceOptions, inferTypes, type ValueType } from './inference.js'

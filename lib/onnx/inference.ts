@@ -1,12 +1,21 @@
 import { shapeText } from '../base/dims.js'
 import { checkedArray, checkedObject, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { TensorRTError } from '../errors.js'
 import { GraphEditor, isOnnx } from './editor.js'
-import { bounded, type Dim, either, type Known, nothing, type ValueType } from './inference/known.js'
+import {
+  bounded,
+  declared,
+  type Dim,
+  either,
+  type Known,
+  nothing,
+  readNumbers,
+  typeOf,
+  type ValueType,
+} from './inference/known.js'
 import { InferredNode, NotKnown } from './inference/node.js'
 import { ruleOf } from './inference/rules.js'
-import { declared, readNumbers, typeOf } from './inference/stored.js'
 import type { GraphProto, ModelProto, NodeProto } from './onnx_pb.js'
 
 export type { ValueType } from './inference/known.js'
@@ -16,6 +25,11 @@ export interface InferenceOptions {
   /** The shapes of inputs, by name; those that are not here keep what the model says of them. */
   shapes?: Readonly<Record<string, readonly number[]>> | undefined
 }
+
+/** What is given is compared with the model. */
+export const inferenceRows = {
+  shapes: option((shapes) => shapes as InferenceOptions['shapes']),
+} satisfies OptionTable<InferenceOptions>
 
 /**
  * The element types and shapes of all values of the main graph, without running it: by what ONNX says of each operator,
@@ -98,7 +112,7 @@ function namedSizes(graph: GraphProto, given: ReadonlyMap<string, readonly numbe
 }
 
 function checkedShapes(options: InferenceOptions | undefined, editor: GraphEditor): Map<string, readonly number[]> {
-  const { shapes } = readOptions(options, ['shapes'], 'inferTypes')
+  const { shapes } = checkedOptions(options, inferenceRows, 'inferTypes')
   const given = new Map<string, readonly number[]>()
   if (shapes === undefined) return given
   for (const [name, shape] of Object.entries(checkedObject(shapes, 'shapes', 'an object of shapes by name'))) {

@@ -1,11 +1,12 @@
-import { readOptions } from '../base/options.js'
+import { checkedOptions } from '../base/option-table.js'
 import { bytesOf, type ElementType, elementTypeName } from './element-type.js'
 import { GraphEditor } from './editor.js'
-import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
+import { inferenceRows, type InferenceOptions, inferTypes, type ValueType } from './inference.js'
 import { checkedModel } from './model.js'
 import type { ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
 import { outerReads } from './scope.js'
 import { tensorsOf } from './walk.js'
+import { elementCount } from '../tensor.js'
 
 /** How much a model stores. */
 export interface StoredSize {
@@ -48,11 +49,11 @@ export interface ModelSize {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function modelSize(model: ModelProto, options?: InferenceOptions): ModelSize {
-  const { shapes } = readOptions(options, ['shapes'], 'modelSize')
+  const given = checkedOptions(options, inferenceRows, 'modelSize')
   const types = storedTypes(checkedModel(model))
   const stored = sumOf(Object.values(types))
   const editor = new GraphEditor(model)
-  const values = inferTypes(model, { shapes: shapes as InferenceOptions['shapes'] })
+  const values = inferTypes(model, given)
   return { stored, types, ...activationsOf(editor, values) }
 }
 
@@ -68,7 +69,7 @@ function storedTypes(model: ModelProto): Partial<Record<ElementType, StoredSize>
 const none: StoredSize = { tensors: 0, elements: 0, bytes: 0 }
 
 function storedSize(tensor: TensorProto, dtype: ElementType): StoredSize {
-  const elements = product(tensor.dims.map(Number))
+  const elements = elementCount(tensor.dims.map(Number))
   const text = tensor.stringData.reduce((sum, { length }) => sum + length, 0)
   return { tensors: 1, elements, bytes: bytesOf(dtype, elements) ?? text }
 }
@@ -81,8 +82,6 @@ function sumOf(sizes: readonly StoredSize[]): StoredSize {
   })
   return sizes.reduce(add, none)
 }
-
-const product = (dims: readonly number[]): number => dims.reduce((all, dim) => all * dim, 1)
 
 const mostUnknown = 10
 
@@ -107,7 +106,7 @@ function activationsOf(
 
 function sizeOf({ dtype, shape }: ValueType = { dtype: undefined, shape: undefined }): number | undefined {
   if (shape === undefined || !shape.every((dim) => typeof dim === 'number')) return undefined
-  return bytesOf(dtype, product(shape))
+  return bytesOf(dtype, elementCount(shape))
 }
 
 interface Liveness {

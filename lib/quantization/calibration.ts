@@ -1,8 +1,8 @@
 import { expected, TensorRTError } from '../errors.js'
-import { checkedChoice } from '../base/checks.js'
 import { onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
-import { type Abortable, checkedAbort, readOptions } from '../base/options.js'
+import { checkedOptions, is, needed, option } from '../base/option-table.js'
+import { type Abortable, checkedAbort } from '../base/options.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
 import { type Algorithm, algorithms, type Histogram } from './thresholds.js'
 
@@ -20,6 +20,15 @@ export interface TensorRange {
   readonly nonFinite?: number | undefined
   /** How often each magnitude was seen; absent where it comes from a cache. */
   readonly histogram?: Histogram | undefined
+}
+
+/** What {@link Calibration.toTensorRT} is told. */
+const cacheTable = {
+  version: needed((version, name) => {
+    if (typeof version === 'string') return version
+    throw expected('a version such as 10.6.0', name, version)
+  }),
+  algorithm: option(is.choice('EntropyCalibration2', 'MinMaxCalibration'), 'EntropyCalibration2'),
 }
 
 /** What a calibration is bound to: for another model, other data or another algorithm it is none. */
@@ -109,14 +118,13 @@ export class Calibration {
     readonly version: string
     readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration' | undefined
   }): string {
-    const { version, algorithm = 'EntropyCalibration2' } = readOptions(options, ['version', 'algorithm'], 'toTensorRT')
-    if (typeof version !== 'string') throw expected('a version such as 10.6.0', 'version', version)
+    const { version, algorithm } = checkedOptions(options, cacheTable, 'toTensorRT')
     const scales = Array.from(this.ranges).flatMap(([name, { amax }]): [string, number][] =>
       amax > 0 ? [[name, amax / 127]] : [],
     )
     return formatTensorRTCache({
       version: cacheVersion(version),
-      algorithm: checkedChoice(algorithm, 'algorithm', ['EntropyCalibration2', 'MinMaxCalibration']),
+      algorithm,
       scales: new Map(scales),
     })
   }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { NodeProto } from '../onnx/index.js'
-import { Tensor } from '../tensor.js'
+import { elementCount, Tensor } from '../tensor.js'
 import type { Graph } from './graph.js'
 import type { placedIn } from './placement.js'
 import type { WeightSite } from './weighted.js'
@@ -132,10 +132,7 @@ const least = 2 ** -126
  */
 function quantizedWeights(weights: Tensor<'float32'>, axis: number | undefined): QuantizedWeights {
   const channels = axis === undefined ? 1 : (weights.shape[axis] as number)
-  const inner =
-    axis === undefined
-      ? Math.max(weights.size, 1)
-      : weights.shape.slice(axis + 1).reduce((product, size) => product * size, 1)
+  const inner = axis === undefined ? Math.max(weights.size, 1) : elementCount(weights.shape.slice(axis + 1))
   const scales = scalesOf(weights.data, channels, inner)
   const shape = axis === undefined ? [] : [channels]
   return {

@@ -1,5 +1,6 @@
 import { intAttribute, type NodeProto } from '../onnx/index.js'
 import { computedInputs, type Graph, isConstant, isOperator, isPassing, onlyReader, sizeAt } from './graph.js'
+import { elementCount } from '../tensor.js'
 
 /** A constant that is quantized for each of its channels, or as a whole. */
 export interface WeightSite {
@@ -143,17 +144,14 @@ export function multiplyAdds(graph: Graph, node: NodeProto): number | undefined 
 
 function perOutput(graph: Graph, node: NodeProto): number | undefined {
   const [a, b] = node.input as [string, string]
-  if (node.opType === 'Conv')
-    return shapeOf(graph, b)
-      ?.slice(1)
-      .reduce((product, size) => product * size, 1)
+  const weights = shapeOf(graph, b)
+  if (node.opType === 'Conv') return weights && elementCount(weights.slice(1))
   if (node.opType === 'Gemm') return sizeAt(graph, a, (intAttribute(node, 'transA') ?? 0) !== 0 ? -2 : -1)
   if (node.opType === 'MatMul') return sizeAt(graph, a, -1)
   // each input is multiplied by all weights of its channel
-  const weights = shapeOf(graph, b)
   const [inputs, outputs] = [elements(graph, a), elements(graph, node.output[0] as string)]
   if (weights === undefined || inputs === undefined || !outputs) return undefined
-  return (inputs * weights.slice(1).reduce((product, size) => product * size, 1)) / outputs
+  return (inputs * elementCount(weights.slice(1))) / outputs
 }
 
 function shapeOf(graph: Graph, value: string): readonly number[] | undefined {
@@ -163,7 +161,8 @@ function shapeOf(graph: Graph, value: string): readonly number[] | undefined {
 }
 
 function elements(graph: Graph, value: string): number | undefined {
-  return shapeOf(graph, value)?.reduce((product, size) => product * size, 1)
+  const shape = shapeOf(graph, value)
+  return shape && elementCount(shape)
 }
 
 /** Operators that lie between the scores of an attention and its Softmax: scaling, a mask, a change of type. */

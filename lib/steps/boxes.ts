@@ -1,23 +1,6 @@
 /** What decoders in nodes are made of: what is ranked, and what the boxes of those are that were chosen. */
-import type { Variances } from './anchors/index.js'
-import { expected } from '../errors.js'
+import type { Variances } from './families.js'
 import type { StepGraph } from './graph.js'
-import { canBe, type Output, wrongOutputs } from './outputs.js'
-import type { Size } from './pixels/types.js'
-
-/** Options that were checked, as far as decoders look at them. */
-export interface DecoderSteps {
-  readonly decoder: string
-  readonly size: Size | undefined
-  /** What only one decoder looks at. */
-  readonly own: Readonly<Record<string, unknown>>
-}
-
-/**
- * What a decoder makes of a model's outputs. @throws TensorRTError ERR_TRT_SHAPE where they are not the decoder's,
- * ERR_TRT_INVALID_ARGUMENT
- */
-export type Rank = (graph: StepGraph, outputs: readonly Output[], steps: DecoderSteps) => Ranking
 
 /** Candidates of a model. */
 export interface Ranking {
@@ -39,29 +22,13 @@ export interface Ranking {
   readonly boxes: (picked: Picked) => string
   /** [N, K, 10]: x and y of points. */
   readonly landmarks?: ((picked: Picked, boxes: string) => string) | undefined
-  /** [N, K, X]: mask coefficients. */
-  readonly coefficients?: ((picked: Picked) => string) | undefined
+  /** [N, K, length]: mask coefficients. */
+  readonly coefficients?: { readonly length: number; readonly of: (picked: Picked) => string } | undefined
 }
 
 export interface Picked {
   readonly pick: (rows: string) => string
   readonly pickStored: (numbers: Float32Array, width: number) => string
-}
-
-export function inputSizeOf({ size, decoder }: DecoderSteps): Size {
-  if (size === undefined) throw expected("the size of the model's input", `size of decoder '${decoder}'`, size)
-  return size
-}
-
-export function sizeText({ width, height }: Size): string {
-  return `for an input of ${width} x ${height}`
-}
-
-/** The only one that can be of this shape. */
-export function only(outputs: readonly Output[], shape: readonly (number | undefined)[], wanted: string): Output {
-  const [output, ...others] = outputs
-  if (output === undefined || others.length > 0 || !canBe(output, shape)) throw wrongOutputs(wanted, outputs)
-  return output
 }
 
 export function columns(graph: StepGraph, rows: string, from: number, to: number): string {

@@ -1,11 +1,10 @@
-import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions, Variances } from './anchors/index.js'
 import { checkedArray, checkedChoice, checkedWhole, isOneOf } from '../base/checks.js'
-import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
-import { readOptions } from '../base/options.js'
-import { sizeOf } from '../base/size.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import type { DecoderSteps, Picked, Ranking } from './boxes.js'
-import { type Decoder, onHostAlone, rankings } from './decoders.js'
+import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions } from './anchors.js'
+import type { Picked, Ranking } from './boxes.js'
+import { type Decoder, onHostAlone, type OwnOption, ownRows, rankBy } from './decoders.js'
+import { checkedThreshold, type Variances } from './families.js'
 import type { StepGraph } from './graph.js'
 import { batchOf, type Given, type Output, replaceOutputs } from './outputs.js'
 import type { Size } from './pixels/types.js'
@@ -70,17 +69,18 @@ const table = {
   kind: option((value) => value),
   decoder: option((value) => value),
   outputs: option((value, name) => checkedArray(value, name) as string[]),
-  scoreThreshold: option(is.number(0, 1), 0.25),
+  scoreThreshold: option(checkedThreshold, 0.25),
   maxCandidates: option(is.whole(1, mostPicked), 300),
   maxDetections: option((value) => value), // at most maxCandidates
   multiLabel: option(is.boolean),
   suppress: option((value) => value !== false && checkedSuppression(value)),
   prefix: option(checkedPrefix, ''),
-} satisfies OptionTable<Omit<DetectionSteps, (typeof rankings)[Decoder]['options'][number]>>
+} satisfies OptionTable<Omit<DetectionSteps, OwnOption>>
 
 /** Steps that were checked, complete. */
-export interface CheckedDetection extends DecoderSteps, Omit<Checked<typeof table>, 'suppress' | 'kind'> {
+export interface CheckedDetection extends Omit<Checked<typeof table>, 'suppress' | 'kind'> {
   readonly decoder: Decoder
+  readonly rank: (graph: StepGraph, outputs: readonly Output[]) => Ranking
   readonly maxDetections: number
   readonly suppress: SuppressionRules | false
 }
@@ -88,18 +88,13 @@ export interface CheckedDetection extends DecoderSteps, Omit<Checked<typeof tabl
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedDetection(steps: unknown): CheckedDetection {
   const decoder = checkedDecoder((steps as Partial<DetectionSteps>).decoder)
-  const names: string[] = [...Object.keys(table), ...rankings[decoder].options]
-  const own = readOptions(steps, names, `decoder '${decoder}'`)
-  const given = checkedRows(own, table)
+  const given = checkedOptions(steps, { ...table, ...ownRows[decoder] }, `decoder '${decoder}'`)
   // RT-DETR leaves nothing to be suppressed
   const isFinal = decoder === 'rtdetr'
   return {
     ...given,
-    own,
     decoder,
-    size: own['size'] === undefined ? undefined : sizeOf(own['size']),
-    // as float32, which scores are: 0.2 is not above 0.2
-    scoreThreshold: Math.fround(given.scoreThreshold),
+    rank: rankBy(decoder, given),
     maxDetections: checkedWhole(given.maxDetections ?? given.maxCandidates, 'maxDetections', 1, given.maxCandidates),
     multiLabel: given.multiLabel ?? isFinal,
     suppress: given.suppress ?? (isFinal ? false : checkedSuppression(undefined)),
@@ -112,7 +107,7 @@ function checkedDecoder(decoder: unknown): Decoder {
       'ERR_TRT_INVALID_ARGUMENT',
       `Decoder '${decoder}' cannot be written into a model: ${onHostAlone[decoder]}`,
     )
-  return checkedChoice(decoder, 'decoder', Object.keys(rankings) as Decoder[])
+  return checkedChoice(decoder, 'decoder', Object.keys(ownRows) as Decoder[])
 }
 
 /** It may be empty. */
@@ -123,12 +118,12 @@ export function checkedPrefix(prefix: unknown, name: string): string {
 
 /** Puts boxes in the place of a detector's outputs. */
 export function addDetections(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): void {
-  const ranking = rankings[steps.decoder].rank(graph, outputs, steps)
+  const ranking = steps.rank(graph, outputs)
   const { scores, classes, rows, count } = ranked(graph, ranking, steps)
   const picked = pickedBy(graph, rows)
   const boxes = ranking.boxes(picked)
   const valid = validRows(graph, scores, boxes, steps.scoreThreshold)
-  const [landmarks, coefficients] = [ranking.landmarks?.(picked, boxes), ranking.coefficients?.(picked)]
+  const [landmarks, coefficients] = [ranking.landmarks?.(picked, boxes), ranking.coefficients?.of(picked)]
   const { kept, converged } = steps.suppress
     ? suppressed(graph, { boxes, classes, valid, count }, steps.suppress)
     : { kept: valid }
@@ -151,7 +146,7 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
   give('scores', best, 'float32', most)
   give('classes', graph.cast(classNumbers, 'int32'), 'int32', most)
   give('landmarks', landmarks && numbers(landmarks), 'float32', most, 10)
-  give('coefficients', coefficients && numbers(coefficients), 'float32', most, Number(steps.own['coefficients']))
+  give('coefficients', coefficients && numbers(coefficients), 'float32', most, ranking.coefficients?.length ?? 0)
   give('count', graph.cast(number, 'int32'), 'int32')
   give('converged', converged, 'int32')
   replaceOutputs(graph, outputs.map(({ name }) => name), given) // prettier-ignore

@@ -1,27 +1,18 @@
-import { checkedWhole } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedSize, longest } from '../base/size.js'
-import { checkedColor } from './pixels/checks.js'
+import type { Color, Size } from './pixels/types.js'
 import {
   centreCropped,
   type Layout,
+  layoutChecks,
   letterboxed,
   type Position,
-  positions,
   type Rounding,
-  roundingNames,
   squared,
   stretched,
 } from './pixels/layout.js'
-import {
-  checkedNormalization,
-  type Normalization,
-  tensorOptionNames,
-  type TensorOptions,
-} from './pixels/tensor-options.js'
-import type { Color, Size } from './pixels/types.js'
+import { checkedNormalization, type Normalization, type TensorOptions, tensorRows } from './pixels/tensor-options.js'
 
 /** How a picture lies in a model's input: the names of lib/vision's framing functions. */
 export type Resizing = 'stretch' | 'letterbox' | 'padToSquare' | 'centerCrop'
@@ -61,18 +52,19 @@ export interface PreprocessingSteps extends Omit<TensorOptions, 'dtype'> {
 
 const table = {
   resize: option(is.choice(...resizings), 'stretch'),
-  position: option(is.choice(...positions)),
-  rounding: option(is.choice(...roundingNames), 'nearest'),
-  multipleOf: option(is.whole(1, longest)),
-  shortSide: option(checkedShortSide),
-  fill: option(checkedColor),
+  position: option(layoutChecks.position),
+  rounding: option(layoutChecks.rounding, 'nearest'),
+  multipleOf: option(layoutChecks.multipleOf),
+  shortSide: option(layoutChecks.shortSide),
+  fill: option(layoutChecks.fill),
   fillAfter: option(is.boolean, false),
 } satisfies OptionTable<Omit<PreprocessingSteps, keyof TensorOptions>>
 
-export const preprocessingStepNames = [
-  ...(Object.keys(table) as (keyof typeof table)[]),
-  ...tensorOptionNames.filter((name) => name !== 'dtype'),
-]
+const { dtype: _, ...numberRows } = tensorRows
+
+export const preprocessingStepNames = Object.keys({ ...table, ...numberRows }) as (
+  keyof typeof table | keyof typeof numberRows
+)[]
 
 /** Steps that were checked, complete. */
 export interface CheckedSteps extends Omit<Checked<typeof table>, 'position' | 'fill'>, Omit<Normalization, 'dtype'> {
@@ -104,11 +96,8 @@ export function checkedPreprocessing(steps: unknown): CheckedSteps {
       throw expected(`no ${name} with resize '${resize}'`, 'the steps', value)
   }
   if (own.fillAfter && fill !== undefined) throw expected('no fill with fillAfter', 'the steps', given.fill)
-  return { ...own, position, fill: fill ?? [0, 0, 0], ...checkedNormalization(given) }
-}
-
-function checkedShortSide(value: unknown, name: string): number | Size {
-  return typeof value === 'object' ? checkedSize(value, name) : checkedWhole(value, name, 1, longest)
+  const numbers = checkedNormalization(checkedRows(given, tensorRows))
+  return { ...own, position, fill: fill ?? [0, 0, 0], ...numbers }
 }
 
 /** Where a picture of this size lies in an input of that size. */

@@ -1,5 +1,5 @@
 import type { Color } from './pixels/types.js'
-import { grayWeights, isWhole, wholeColor } from './pixels/whole.js'
+import { grayWeights, isWhole, wholeColor } from './pixels/filters.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 

@@ -4,15 +4,13 @@ import { inferTypes } from '../onnx/inference.js'
 import { inspectModel } from '../onnx/info.js'
 import type { ModelProto, ValueInfoProto } from '../onnx/onnx_pb.js'
 import { type Dim, valueInfo } from '../onnx/value-info.js'
+import type { Shaped } from './families.js'
 import type { StepGraph } from './graph.js'
 
-type Side = number | string | undefined
-
 /** An output of the model, with what is known of it. */
-export interface Output {
+export interface Output extends Shaped {
   readonly name: string
   readonly dtype: string
-  readonly shape: readonly Side[] | undefined
 }
 
 /**
@@ -28,7 +26,7 @@ export function outputsOf(model: ModelProto, wanted: readonly string[] | undefin
       declared !== undefined && declared.length === inferred?.length
         ? declared.map((dim, i) => (typeof dim === 'number' ? dim : (inferred[i] ?? dim)))
         : (inferred ?? declared)
-    return { name, dtype, shape: sides }
+    return { name, dtype, shape: sides, isWhole: /^u?int/.test(dtype) }
   })
   if (wanted === undefined) return all
   return wanted.map((name) => {
@@ -50,26 +48,6 @@ export function shapeError(message: string): TensorRTError {
 /** What is expected and what the model has. */
 export function wrongOutputs(wanted: string, outputs: readonly Output[]): TensorRTError {
   return shapeError(`Expected ${wanted} but the model gives ${shapesText(outputs)}`)
-}
-
-/** Whether it can be of this shape: sides that are not known are right, and so is any where `undefined` is wanted. */
-export function canBe({ shape }: Output, wanted: readonly (number | undefined)[]): boolean {
-  return (
-    shape?.length === wanted.length &&
-    wanted.every((side, i) => side === undefined || typeof shape[i] !== 'number' || shape[i] === side)
-  )
-}
-
-/** Whether it is of whole numbers. */
-export function isWhole({ dtype }: Output): boolean {
-  return /^u?int/.test(dtype)
-}
-
-/** A side that has to be known. */
-export function knownSide(output: Output, axis: number, what: string): number {
-  const side = output.shape?.[axis]
-  if (typeof side === 'number') return side
-  throw wrongOutputs(`a model that says ${what}`, [output])
 }
 
 export interface Given {

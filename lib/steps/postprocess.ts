@@ -7,7 +7,7 @@ import type { ModelProto } from '../onnx/onnx_pb.js'
 import type { Dim } from '../onnx/value-info.js'
 import { addDetections, checkedDetection, checkedPrefix, type DetectionSteps, mostPicked } from './detections.js'
 import { StepGraph } from './graph.js'
-import { batchOf, isWhole, type Output, outputsOf, replaceOutputs, shapesText, wrongOutputs } from './outputs.js'
+import { batchOf, type Output, outputsOf, replaceOutputs, shapesText, wrongOutputs } from './outputs.js'
 import type { Size } from './pixels/types.js'
 import { resizedTo } from './resize.js'
 
@@ -189,7 +189,7 @@ const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => A
     return (graph) => {
       const outputs = outputsOf(graph.editor.model, given.outputs)
       // RT-DETR's own export has labels among its outputs
-      outputs.filter((output) => given.decoder !== 'rtdetr' || !isWhole(output)).forEach(checkFloat)
+      outputs.filter((output) => given.decoder !== 'rtdetr' || !output.isWhole).forEach(checkFloat)
       addDetections(graph, outputs, given)
     }
   },

@@ -1,11 +1,10 @@
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
-import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { longest, sizeOf } from '../base/size.js'
 import type { Size } from './pixels/types.js'
-import { yuvMatrices, yuvRanges } from './pixels/yuv.js'
+import { yuvCoefficients, yuvMatrices, yuvRanges } from './pixels/yuv.js'
 import { copyModel } from '../onnx/copy.js'
 import { inspectModel, type ValueInfo } from '../onnx/info.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
@@ -14,8 +13,7 @@ import { type Dim, valueInfo } from '../onnx/value-info.js'
 import { dynamicOpset, laidDynamic } from './dynamic.js'
 import { fillingOf, normalized } from './normalize.js'
 import { StepGraph } from './graph.js'
-import { type CheckedSteps, checkedPreprocessing, layoutOf, type PreprocessingSteps } from './input.js'
-import { nv12Opset, rgbOfNv12, type Yuv } from './nv12.js'
+import { checkedPreprocessing, type CheckedSteps, layoutOf, type PreprocessingSteps } from './input.js'
 import { shapeError } from './outputs.js'
 import { laid } from './resize.js'
 
@@ -128,13 +126,12 @@ function checkedGiven(options: unknown): Given {
 
 function checkedPicture(value: unknown, isYuv: boolean): OpenSize {
   const given = value === 'dynamic' ? {} : checkedObject(value, 'picture', "{ width, height } or 'dynamic'")
-  const { width, height } = readOptions(given, ['width', 'height'], 'picture')
-  const side = (length: unknown, name: string): number | undefined => {
-    const known = length === undefined ? undefined : checkedWhole(length, name, 1, longest)
-    if (isYuv && known !== undefined && known % 2 !== 0) throw expected('an even number for nv12', name, known)
+  const side = option((length, name) => {
+    const known = checkedWhole(length, name, 1, longest)
+    if (isYuv && known % 2 !== 0) throw expected('an even number for nv12', name, known)
     return known
-  }
-  return { width: side(width, 'picture.width'), height: side(height, 'picture.height') }
+  })
+  return checkedOptions(given, { width: side, height: side }, 'picture', 'picture.')
 }
 
 function isOpen({ width, height }: OpenSize): boolean {
@@ -275,4 +272,52 @@ function redeclare({ editor }: StepGraph, name: string, shape: readonly Dim[]): 
   const type = valueInfo(name, 'uint8', shape).type
   if (input !== undefined && type !== undefined) input.type = type
   editor.graph.valueInfo = editor.graph.valueInfo.filter((each) => each.name !== name)
+}
+
+/** The opset whose Resize repeats pixels. */
+export const nv12Opset = 11
+
+export interface Yuv {
+  readonly matrix: (typeof yuvMatrices)[number]
+  readonly range: (typeof yuvRanges)[number]
+}
+
+/**
+ * NV12 as RGB, each value a whole one of 0 to 255, as the host reads it.
+ * @param bytes float32 [N, height * 3 / 2, width]: Y, and below it U and V in turns, one of each for 2 x 2 pixels
+ * @returns [N, 3, height, width]
+ */
+export function rgbOfNv12(graph: StepGraph, bytes: string, { matrix, range }: Yuv): string {
+  const { black, luma, red, greenU, greenV, blue } = yuvCoefficients(matrix, range)
+  const planes = graph.unsqueeze(bytes, 1)
+  const rows = graph.sizeAlong(graph.shapeOf(planes), 2)
+  const height = graph.mul(graph.div(rows, graph.ints([3])), graph.ints([2]))
+  const y = graph.mul(graph.sub(graph.slice(planes, 2, 0, height), graph.float(black)), graph.float(luma))
+  // the sizes of Y, so that a builder sees that they are the same
+  const sizes = graph.concat(
+    [graph.slice(graph.shapeOf(planes), 0, 0, 2), height, graph.sizeAlong(graph.shapeOf(planes), 3)],
+    0,
+  )
+  const chroma = graph.slice(planes, 2, height, rows)
+  const [u, v] = [0, 1].map((first) =>
+    graph.sub(repeated(graph, everySecond(graph, chroma, first), sizes), graph.float(128)),
+  ) as [string, string]
+  const green = graph.sub(graph.sub(y, graph.mul(u, graph.float(greenU))), graph.mul(v, graph.float(greenV)))
+  const rgb = graph.concat(
+    [graph.add(y, graph.mul(v, graph.float(red))), green, graph.add(y, graph.mul(u, graph.float(blue)))],
+    1,
+  )
+  // halves up, as the host's bytes are made
+  return graph.roundedUpByte(rgb)
+}
+
+function everySecond(graph: StepGraph, chroma: string, first: number): string {
+  return graph.node('Slice', [chroma, graph.ints([first]), graph.ints([2 ** 31 - 1]), graph.ints([3]), graph.ints([2])])
+}
+
+/** Each pixel as 2 x 2. */
+function repeated(graph: StepGraph, plane: string, sizes: string): string {
+  const none = graph.opset < 13 ? graph.floats([]) : ''
+  const attributes = { mode: 'nearest', coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' }
+  return graph.node('Resize', [plane, none, none, sizes], attributes)
 }

@@ -1,6 +1,6 @@
 import { axisOf, type Coordinates, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from './pixels/taps.js'
 import type { Layout } from './pixels/layout.js'
-import { isWhole, type WholeFilter } from './pixels/whole.js'
+import { isWhole, type WholeFilter } from './pixels/filters.js'
 import { type Filling, shifted } from './normalize.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'

@@ -1,5 +1,4 @@
-import type { Filter } from './pixels/filters.js'
-import { type WholeFilter, wholeUnit } from './pixels/whole.js'
+import { type Filter, type WholeFilter, wholeUnit } from './pixels/filters.js'
 import type { StepGraph } from './graph.js'
 
 /**

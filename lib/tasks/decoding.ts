@@ -1,4 +1,4 @@
-import { checkedAnchors } from '../steps/anchors/index.js'
+import { checkedAnchors } from '../steps/families.js'
 import { checkedChoice } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { expected, reworded, TensorRTError } from '../errors.js'

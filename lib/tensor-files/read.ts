@@ -6,7 +6,7 @@ import { onFile, openFile, pointed } from '../base/files.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { allocated, readFully } from '../base/pieces.js'
-import { readOptions, unaborted } from '../base/options.js'
+import { type Checked, checkedCall, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { checkedSource } from '../base/source.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, checkedDType, checkedShape, type DType, Tensor } from '../tensor.js'
@@ -47,6 +47,19 @@ export interface ReadTensorsOptions extends ReadOptions {
   readonly expect?: Readonly<Record<string, TensorSpec>> | undefined
 }
 
+const table = { format: option((format) => format), signal: signalOption } satisfies OptionTable<ReadOptions>
+
+const tensorTable = {
+  ...table,
+  dtype: option((dtype) => checkedDType(dtype as DType)),
+  shape: option(checkedDims),
+} satisfies OptionTable<ReadTensorOptions>
+
+const tensorsTable = {
+  ...table,
+  expect: option((specs, name) => checkedObject(specs, name) as Readonly<Record<string, unknown>>, {}),
+} satisfies OptionTable<ReadTensorsOptions>
+
 /**
  * Reads the tensor of a file that has one: `.npy` (versions 1 to 3, either order of dimensions and bytes), `.npz` and
  * JSON with a single one, raw bytes. Nothing in a file is evaluated; sizes are compared with those of the file before
@@ -67,10 +80,8 @@ export interface ReadTensorsOptions extends ReadOptions {
  * ```
  */
 export async function readTensor(source: TensorSource, options?: ReadTensorOptions): Promise<Tensor> {
-  const given = readOptions(specOnly(options), ['format', 'dtype', 'shape', 'signal'], 'readTensor')
-  const dtype = given.dtype === undefined ? undefined : checkedDType(given.dtype as DType)
-  const spec = { dtype, shape: given.shape === undefined ? undefined : checkedDims(given.shape) }
-  const { tensors, name } = await readAll(source, given, () => spec)
+  const given = checkedCall(specOnly(options), tensorTable, 'readTensor')
+  const { tensors, name } = await readAll(source, given, () => given)
   const [first, ...others] = tensors.values()
   if (first !== undefined && others.length === 0) return first
   const names = tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`
@@ -94,11 +105,9 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
  * ```
  */
 export async function readTensors(source: TensorSource, options?: ReadTensorsOptions): Promise<Record<string, Tensor>> {
-  const given = readOptions(options, ['format', 'expect', 'signal'], 'readTensors')
-  const specs =
-    given.expect === undefined ? {} : (checkedObject(given.expect, 'expect') as Readonly<Record<string, TensorSpec>>)
+  const { expect, ...given } = checkedCall(options, tensorsTable, 'readTensors')
   const { tensors } = await readAll(source, given, (name) =>
-    Object.hasOwn(specs, name) ? checkedSpec(specs[name], name) : {},
+    Object.hasOwn(expect, name) ? checkedSpec(expect[name], name) : {},
   )
   return Object.fromEntries(tensors)
 }
@@ -131,13 +140,12 @@ interface Found {
 
 async function readAll(
   source: unknown,
-  given: Partial<Record<'format' | 'signal', unknown>>,
+  { format: given, signal }: Checked<typeof table>,
   specOf: (tensor: string) => Spec,
 ): Promise<Found> {
-  const signal = unaborted(given.signal)
   const from = checkedSource(source)
   const path = typeof from === 'string' ? from : undefined
-  const format = checkedFormat(given.format, path)
+  const format = checkedFormat(given, path)
   const name = path ?? `the bytes of a .${format}`
   const own = path === undefined ? '' : basename(path, extname(path))
   const way = { format, name, own, specOf, signal }

@@ -1,10 +1,11 @@
 import { isUint8Array } from 'node:util/types'
 import { checkedSize } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
-import type { Box, Image, Point } from './types.js'
+import { Tensor } from '../tensor.js'
+import type { Box, Image, Point, Size } from './types.js'
 
 export { checkedSize } from '../base/size.js'
-export { checkedColor, checkedPerChannel } from '../steps/pixels/checks.js'
+export { checkedColor, checkedPerChannel } from '../steps/pixels/types.js'
 
 export function checkedPoint(value: unknown, name: string): Point {
   const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []
@@ -59,11 +60,44 @@ export function checkStillThere(data: ArrayLike<number>, length: number, name: s
   if (data.length < length) throw detached(name)
 }
 
-/** `image` itself, if it is a picture whose data has the length that its size wants. */
-export function checkedImage(image: Image, name = 'image'): Image {
+/** `image` itself, if it is a picture of so many channels whose data has the length that its size wants. */
+export function checkedImage(image: Image, name?: string): Image
+export function checkedImage<P extends Pixels>(image: P, name: string, channels: P['channels']): P
+export function checkedImage(image: Pixels, name = 'image', channels = 3): Pixels {
   const { width, height } = checkedSize(image, name)
-  if (image.channels !== 3) throw expected('3', `${name}.channels`, image.channels)
-  if (checkedBytes(image.data, `${name}.data`).length !== width * height * 3)
-    throw expected(`${width * height * 3} bytes (${width} x ${height} x 3)`, `${name}.data`, image.data.length)
+  if (image.channels !== channels) throw expected(`${channels}`, `${name}.channels`, image.channels)
+  const bytes = width * height * channels
+  if (checkedBytes(image.data, `${name}.data`).length !== bytes)
+    throw expected(`${bytes} bytes (${width} x ${height} x ${channels})`, `${name}.data`, image.data.length)
   return image
+}
+
+interface Pixels extends Size {
+  readonly channels: number
+  readonly data: Uint8Array
+}
+
+export function numbersOf(value: unknown, name: string, length?: number): Float32Array {
+  if (!(value instanceof Float32Array)) throw expected('a Float32Array', name, value)
+  return length === undefined ? value : ofLength(value, name, length)
+}
+
+/** The elements of a tensor of float32. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
+export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
+  if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
+  const { data, dtype, shape } = tensor
+  if (data instanceof Float32Array) return { data, shape }
+  const message = `Expected a float32 tensor for ${name} but received ${dtype}: see toFloat32()`
+  throw new TensorRTError('ERR_TRT_DTYPE', message)
+}
+
+export function ofLength<T extends Float32Array | Int32Array>(values: T, name: string, length: number): T {
+  if (values.length === length) return values
+  throw expected(`${length} elements`, name, values.length)
+}
+
+export function finite(values: Float32Array, name: string): Float32Array {
+  const wrong = values.findIndex((value) => !Number.isFinite(value))
+  if (wrong >= 0) throw expected('a finite number', `${name}[${wrong}]`, values[wrong])
+  return values
 }

@@ -2,7 +2,8 @@ import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { elementCount, Tensor } from '../tensor.js'
+import { sigmoid } from './decoders/candidates.js'
 
 /** Options of {@link softmax}. */
 export interface SoftmaxOptions {
@@ -52,7 +53,7 @@ export function softmax(logits: Tensor | Float32Array, options?: SoftmaxOptions)
   const rank = shape.length
   if (rank === 0) throw expected('a tensor of at least one dimension', 'logits', logits)
   const along = (checkedWhole(axis, 'axis', -rank, rank - 1) + rank) % rank
-  const inner = shape.slice(along + 1).reduce((product, size) => product * size, 1)
+  const inner = elementCount(shape.slice(along + 1))
   const length = shape[along] as number
   const result = new Float32Array(data.length)
   for (let start = 0; start < data.length; start += length * inner) {
@@ -115,7 +116,7 @@ function bestOf(raw: Float32Array, k: number, { labels, labelOffset, activation 
 }
 
 function scorer(raw: Float32Array, activation: TopK['activation']): (index: number) => number {
-  if (activation === 'sigmoid') return (index) => 1 / (1 + Math.exp(-raw[index]!))
+  if (activation === 'sigmoid') return (index) => sigmoid(raw[index]!)
   const scores = activation === 'softmax' ? softmax(raw) : raw
   return (index) => scores[index]!
 }

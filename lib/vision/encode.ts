@@ -7,7 +7,7 @@ import { type Checked, checkedCall, is, option, type OptionTable } from '../base
 import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
-import { checkedBytes, checkedSize, checkStillThere } from './checks.js'
+import { checkedImage, checkStillThere } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
 import { leased } from './leases.js'
 import { imageOf, type ManyOptions, manyRows, onEach } from './picture.js'
@@ -102,15 +102,7 @@ async function pixelsFor(
 ): Promise<Image | AlphaImage> {
   if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image as Image | RawImage, name, cut)
   if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', `${name}.channels`, 4)
-  return checkedAlphaImage(image as AlphaImage, name)
-}
-
-function checkedAlphaImage(image: AlphaImage, name: string): AlphaImage {
-  const { width, height } = checkedSize(image, name)
-  const bytes = width * height * 4
-  if (checkedBytes(image.data, `${name}.data`).length !== bytes)
-    throw expected(`${bytes} bytes (${width} x ${height} x 4)`, `${name}.data`, image.data.length)
-  return image
+  return checkedImage(image as AlphaImage, name, 4)
 }
 
 /** sharp cannot be stopped: what was given up ends unheard. */

@@ -1,23 +1,22 @@
-import { checkedNumber, checkedWhole } from '../base/checks.js'
-import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
+import { checkedArray, checkedNumber } from '../base/checks.js'
+import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedColor } from '../steps/pixels/checks.js'
 import {
   centreCropped,
   type Layout,
+  layoutChecks,
   letterboxed,
   type Position,
-  positions,
   type Rounding,
-  roundingNames,
   squared,
   stretched,
   whole,
 } from '../steps/pixels/layout.js'
-import { checkedBox } from './checks.js'
+import { checkedBox, checkedPoint } from './checks.js'
 import { Frame } from './frame.js'
-import type { Box, Color, Size } from './types.js'
+import type { Box, Color, Point, Size } from './types.js'
+import { type Affine, boundsOf, inverse, similarity } from './affine.js'
 
 export type { Position, Rounding } from '../steps/pixels/layout.js'
 
@@ -58,21 +57,21 @@ export interface CenterCropOptions extends FrameOptions {
   readonly resize?: number | Size | undefined
 }
 
-const frameRows = { fill: option<Color>(checkedColor, [0, 0, 0]) } satisfies OptionTable<FrameOptions>
+const frameRows = { fill: option<Color>(layoutChecks.fill, [0, 0, 0]) } satisfies OptionTable<FrameOptions>
 
 const letterboxRows = {
   ...frameRows,
-  position: option(is.choice(...positions), 'center'),
-  rounding: option(is.choice(...roundingNames), 'nearest'),
-  multipleOf: option(is.whole(1, longest)),
+  position: option(layoutChecks.position, 'center'),
+  rounding: option(layoutChecks.rounding, 'nearest'),
+  multipleOf: option(layoutChecks.multipleOf),
 } satisfies OptionTable<LetterboxOptions>
 
 const padRows = {
   ...frameRows,
-  position: option(is.choice(...positions), 'start'),
+  position: option(layoutChecks.position, 'start'),
 } satisfies OptionTable<PadOptions>
 
-const cropRows = { ...frameRows, resize: option(checkedResize) } satisfies OptionTable<CenterCropOptions>
+const cropRows = { ...frameRows, resize: option(layoutChecks.shortSide) } satisfies OptionTable<CenterCropOptions>
 
 /** What was chosen for `fill`. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedFill(options: unknown, owner: string): Color {
@@ -137,10 +136,6 @@ export function centerCrop(image: Size, size: number | Size, options?: CenterCro
   return framed(centreCropped(from, to, resize), fill)
 }
 
-function checkedResize(resize: unknown): number | Size {
-  return typeof resize === 'object' ? checkedSize(resize, 'resize') : checkedWhole(resize, 'resize', 1, longest)
-}
-
 /**
  * A part of the picture, resized to the input's size. It is widened to whole pixels. What lies outside of the picture
  * is filled.
@@ -160,4 +155,93 @@ export function crop(image: Size, box: Box, size: number | Size, options?: Frame
   checkedNumber(bottom - top, "the box's height", 1, longest)
   const to = sizeOf(size)
   return new Frame(from, to, [left, top, right - left, bottom - top], whole(to), fill)
+}
+
+/**
+ * A turned part of the picture, cut out, turned upright and resized to the input's size. Values are interpolated
+ * between the nearest pixels (the filter `linear`).
+ * @param box the part before it is turned about its centre: left, top, width, height
+ * @param degrees how far it is turned, clockwise
+ * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export function rotatedCrop(
+  image: Size,
+  box: Box,
+  degrees: number,
+  size: number | Size,
+  options?: FrameOptions,
+): Frame {
+  const [x, y, width, height] = checkedBox(box, 'box')
+  if (width === 0 || height === 0) throw expected('a box that is not empty', 'box', box)
+  const turn = (checkedNumber(degrees, 'degrees', -360_000, 360_000) * Math.PI) / 180
+  const to = sizeOf(size)
+  const [cos, sin] = [Math.cos(turn), Math.sin(turn)]
+  const [scaleX, scaleY] = [width / to.width, height / to.height]
+  const [a, b, d, e] = [cos * scaleX, -sin * scaleY, sin * scaleX, cos * scaleY]
+  const centre: Point = [x + width / 2, y + height / 2]
+  const transform: Affine = [
+    a,
+    b,
+    centre[0] - (a * to.width + b * to.height) / 2,
+    d,
+    e,
+    centre[1] - (d * to.width + e * to.height) / 2,
+  ]
+  return turned(image, to, transform, options, 'rotatedCrop')
+}
+
+/**
+ * Where the eyes, the nose and the corners of the mouth (left ones first, as seen) stand in the 112 x 112 faces that
+ * ArcFace and its like are trained with. @see https://github.com/deepinsight/insightface
+ */
+export const arcfacePoints: readonly Point[] = [
+  [38.2946, 51.6963],
+  [73.5318, 51.5014],
+  [56.0252, 71.7366],
+  [41.5493, 92.3655],
+  [70.7299, 92.2041],
+]
+
+/**
+ * The part of the picture that, turned, scaled and moved, has some points where a model wants them, by least squares: a
+ * face by its landmarks, `alignedCrop(image, landmarks, arcfacePoints, 112)`. Values are interpolated between the
+ * nearest pixels (the filter `linear`).
+ * @param points two or more points, in pixels of the picture
+ * @param template the same points in the model's input
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where all points are in one place
+ */
+export function alignedCrop(
+  image: Size,
+  points: readonly Point[],
+  template: readonly Point[],
+  size: number | Size,
+  options?: FrameOptions,
+): Frame {
+  const from = checkedPoints(template, 'template')
+  const to = checkedPoints(points, 'points')
+  if (from.length !== to.length) throw expected(`${from.length} points, as many as template has,`, 'points', to.length)
+  const transform = similarity(from, to)
+  if (transform === undefined) throw expected('points that are not all in one place', 'points and template', points)
+  return turned(image, sizeOf(size), transform, options, 'alignedCrop')
+}
+
+function checkedPoints(value: unknown, name: string): readonly Point[] {
+  const points = checkedArray(value, name, 'an array of points [x, y]').map((point, index) =>
+    checkedPoint(point, `${name}[${index}]`),
+  )
+  if (points.length < 2) throw expected('two points or more', name, points.length)
+  return points
+}
+
+function turned(image: Size, size: Size, transform: Affine, options: unknown, owner: string): Frame {
+  const from = checkedSize(image, 'image')
+  const fill = checkedFill(options, owner)
+  const [x, y, width, height] = boundsOf(transform, whole(size))
+  const reach = Math.max(width, height, ...boundsOf(inverse(transform), whole(from)).map(Math.abs))
+  if (!(reach <= longest))
+    throw expected(`a part of the picture of at most ${longest} pixels a side`, owner, `${width} x ${height}`)
+  const [left, top] = [Math.floor(x), Math.floor(y)]
+  const source: Box = [left, top, Math.ceil(x + width) - left, Math.ceil(y + height) - top]
+  return new Frame(from, size, source, whole(size), fill, transform)
 }

@@ -1,6 +1,6 @@
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
+import { checkedArray, checkedObject, checkedPositive } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import {
   type Checked as CheckedTable,
@@ -10,6 +10,7 @@ import {
   option,
   type OptionTable,
 } from '../base/option-table.js'
+import { sigmoid } from './decoders/candidates.js'
 import type { Box, Detection } from './types.js'
 
 /** Options of {@link decodeGrid}. */
@@ -33,10 +34,6 @@ export interface GridOptions {
   readonly encoding?: 'exp' | 'square' | undefined
   /** What makes probabilities of objectness and classes; default `sigmoid`; `none` where the model has done it. */
   readonly activation?: 'sigmoid' | 'none' | undefined
-}
-
-function sigmoid(x: number): number {
-  return 1 / (1 + Math.exp(-x))
 }
 
 function identity(x: number): number {
@@ -68,7 +65,7 @@ export function decodeGrid(output: Tensor, options: GridOptions): Detection[][] 
 
 const table = {
   anchors: needed(checkedAnchors),
-  stride: needed(checkedStride),
+  stride: needed(checkedPositive),
   scoreThreshold: needed(is.number(0, 1)),
   classes: option(is.whole(0), 0),
   layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
@@ -77,12 +74,6 @@ const table = {
 } satisfies OptionTable<GridOptions>
 
 type Checked = CheckedTable<typeof table>
-
-function checkedStride(stride: unknown): number {
-  const what = 'a number greater than 0'
-  if (checkedNumber(stride, 'stride', 0, undefined, what) === 0) throw expected(what, 'stride', stride)
-  return stride as number
-}
 
 function checkedAnchors(anchors: unknown): GridOptions['anchors'] {
   return checkedArray(anchors, 'anchors').map((anchor, index) => checkedAnchor(anchor, `anchors[${index}]`))

@@ -5,10 +5,14 @@
  */
 export { batchesOf, type BatchOptions } from './batches.js'
 export { blurMask, blurRegions, type BlurMaskOptions, type BlurOptions } from './blur.js'
-export { intersectionOverUnion, nonMaxSuppression, type NonMaxSuppressionOptions, type ScoredBox } from './boxes.js'
 export { softmax, topK, type ClassScore, type SoftmaxOptions, type TopKOptions } from './classes.js'
-export { connectedComponents, type Component, type Components, type ConnectedComponentsOptions } from './components.js'
-export type { PartOptions } from './mask-labels.js'
+export {
+  connectedComponents,
+  type Component,
+  type Components,
+  type ConnectedComponentsOptions,
+  type PartOptions,
+} from './components.js'
 export { cutOut, type AlphaImage, type CutOutImage, type CutOutOptions } from './cut-out.js'
 export {
   drawBoxes,
@@ -22,10 +26,13 @@ export type { Filter } from '../steps/pixels/filters.js'
 export type { Affine } from './affine.js'
 export { clipBox, Frame, type MapOptions } from './frame.js'
 export {
+  alignedCrop,
+  arcfacePoints,
   centerCrop,
   crop,
   letterbox,
   padToSquare,
+  rotatedCrop,
   stretch,
   type CenterCropOptions,
   type FrameOptions,
@@ -34,7 +41,6 @@ export {
   type Position,
   type Rounding,
 } from './framing.js'
-export { alignedCrop, arcfacePoints, rotatedCrop } from './turned.js'
 export * from './decoders/index.js'
 export {
   anchorsOfCorners,
@@ -47,7 +53,7 @@ export {
   type LevelAnchors,
   type RetinaFacePriorOptions,
   type SsdAnchorOptions,
-} from '../steps/anchors/index.js'
+} from '../steps/anchors.js'
 export type { Abortable } from '../base/options.js'
 export type { Sides } from '../base/size.js'
 export {
@@ -69,11 +75,18 @@ export {
   type InstanceMask,
   type InstanceMasksOptions,
 } from './instance-masks.js'
-export { maskIoU, type MaskIoUOptions } from './mask-iou.js'
 export { toMask, type ToMaskOptions } from './masks.js'
 export { polygons, type Polygon, type PolygonsOptions, type Ring } from './polygons.js'
-export { suppress, type Candidates, type SuppressOptions } from './suppress.js'
-export type { Mask } from './mask-data.js'
+export {
+  intersectionOverUnion,
+  nonMaxSuppression,
+  suppress,
+  type Candidates,
+  type NonMaxSuppressionOptions,
+  type ScoredBox,
+  type SuppressOptions,
+} from './suppress.js'
+export { maskIoU, type Mask, type MaskIoUOptions } from './mask-data.js'
 export type { Alpha, PlacedMask } from './placed-mask.js'
 export { overlay, type OverlayOptions } from './overlay.js'
 export type { Copied, InPlace, Painter } from './painted.js'

@@ -5,8 +5,8 @@ import { shapeText } from '../base/dims.js'
 import { type Checked, checkedCall, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
-import { finite, numbersOf } from './arrays.js'
+import type { Tensor } from '../tensor.js'
+import { finite, floatsOf, numbersOf } from './checks.js'
 import type { Frame } from './frame.js'
 import { maskAxis, uprightFrame, writePortably } from './mask-pass.js'
 import type { Mask } from './mask-data.js'
@@ -194,13 +194,7 @@ function checkedPrototypes(prototypes: unknown): {
   readonly height: number
   readonly width: number
 } {
-  if (!(prototypes instanceof Tensor)) throw expected('a Tensor', 'prototypes', prototypes)
-  const { data, dtype, shape } = prototypes
-  if (!(data instanceof Float32Array))
-    throw new TensorRTError(
-      'ERR_TRT_DTYPE',
-      `Expected a float32 tensor for prototypes but received ${dtype}: see toFloat32()`,
-    )
+  const { data, shape } = floatsOf(prototypes, 'prototypes')
   const [count = 0, height = 0, width = 0] = shape.slice(-3)
   const isOne = shape.length === 3 || (shape.length === 4 && shape[0] === 1)
   if (isOne && data.length > 0 && count <= 65536) return { data, count, height, width }

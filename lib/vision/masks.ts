@@ -3,7 +3,8 @@ import { shapeText } from '../base/dims.js'
 import { type Checked, checkedCall, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import type { Tensor } from '../tensor.js'
+import { floatsOf } from './checks.js'
 import type { Frame } from './frame.js'
 import type { Mask } from './mask-data.js'
 import { type MaskValues, uprightFrame, writeMask } from './mask-pass.js'
@@ -95,13 +96,7 @@ function checkedOutput(
   output: unknown,
   planar: boolean,
 ): { readonly data: Float32Array; readonly shape: readonly number[] } {
-  if (!(output instanceof Tensor)) throw expected('a Tensor', 'output', output)
-  const { data, shape } = output
-  if (!(data instanceof Float32Array))
-    throw new TensorRTError(
-      'ERR_TRT_DTYPE',
-      `Expected a float32 tensor for output but received ${output.dtype}: see toFloat32()`,
-    )
+  const { data, shape } = floatsOf(output, 'output')
   const channels = shape[planar ? 1 : 3] ?? 0
   if (shape.length === 4 && shape.slice(1).every((side) => side > 0) && channels <= 256) return { data, shape }
   const wanted = planar ? '[N, C, height, width]' : '[N, height, width, C]'

@@ -1,6 +1,6 @@
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray } from '../base/checks.js'
-import { is, option, type OptionTable, signalOption } from '../base/option-table.js'
+import { checkedRows, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
@@ -10,7 +10,7 @@ import { readImage } from './image.js'
 import type { PictureSource } from './info.js'
 import { checkedPixels, checkPixelsThere, type Pixels } from './raw.js'
 import { resampled } from './resample.js'
-import { checkedNormalization } from '../steps/pixels/tensor-options.js'
+import { checkedNormalization, tensorRows } from '../steps/pixels/tensor-options.js'
 import type { Image, RawImage } from './types.js'
 
 /** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */
@@ -48,7 +48,7 @@ export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefi
   return inheritFiles(checkedPixels(image, name), image)
 }
 
-const asItIs = checkedNormalization({ dtype: 'uint8', layout: 'NHWC' })
+const asItIs = checkedNormalization(checkedRows({ dtype: 'uint8', layout: 'NHWC' }, tensorRows))
 
 /**
  * As RGB without gaps: what is that already is not copied.

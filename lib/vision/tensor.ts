@@ -1,13 +1,14 @@
 import { releaseMemory } from '../backend/memory.js'
 import { nativeSync } from '../backend/native.js'
 import { within } from '../base/cancellation.js'
-import { checkedChoice, checkedListener, checkedWhole } from '../base/checks.js'
+import { isOneOf } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { type Abortable, readOptions, unaborted } from '../base/options.js'
+import { type Checked, checkedCall, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
+import type { Abortable } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, type DType, expectedTensor, Tensor } from '../tensor.js'
 import { Frame } from './frame.js'
-import { inAll, isSource, type ManyOptions, type Picture, pixelsOf } from './picture.js'
+import { inAll, isSource, type ManyOptions, manyRows, type Picture, pixelsOf } from './picture.js'
 import { checkedPixels, type Pixels } from './raw.js'
 import { resampled, resampleSync, type Resampling } from './resample.js'
 import {
@@ -15,8 +16,8 @@ import {
   type Normalization,
   type PixelType,
   pixelTypes,
-  tensorOptionNames,
   type TensorOptions,
+  tensorRows,
 } from '../steps/pixels/tensor-options.js'
 import { pixelAddon } from './threads.js'
 import type { Image, RawImage, Size } from './types.js'
@@ -40,6 +41,14 @@ export interface IntoOptions<D extends PixelType = PixelType> extends TensorOpti
 
 /** Options of {@link toTensor}. */
 export interface ToTensorOptions<D extends PixelType = PixelType> extends IntoOptions<D>, Abortable, ManyOptions {}
+
+const intoTable = {
+  ...tensorRows,
+  into: option((into) => into),
+  at: option(is.whole(0), 0),
+} satisfies OptionTable<IntoOptions>
+
+const table = { ...intoTable, ...manyRows } satisfies OptionTable<ToTensorOptions>
 
 /**
  * Pictures as a model's input, in one pass over the pixels: resize, fill, (x - mean) / std, layout. It runs on threads,
@@ -67,11 +76,9 @@ export async function toTensor<D extends PixelType = 'float32'>(
   frames: Framing | readonly Framing[],
   options?: ToTensorOptions<D>,
 ): Promise<Tensor<D>> {
-  const given = readOptions(options, [...tensorOptionNames, 'into', 'at', 'signal', 'onProgress'], 'toTensor')
-  const signal = unaborted(given.signal)
+  const { signal, onProgress, ...given } = checkedCall(options, table, 'toTensor')
   const normalization = checkedNormalization(typed(given))
   const wanted = checkedFramings(pictures, frames)
-  const onProgress = checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress')
   return within({ signal }, async (cut) => {
     const prepared = async (index: number): Promise<Framed> => {
       const each = wanted[index]!
@@ -101,7 +108,7 @@ export function toTensorSync<D extends PixelType = 'float32'>(
   frames: Framing | readonly Framing[],
   options?: IntoOptions<D>,
 ): Tensor<D> {
-  const given = readOptions(options, [...tensorOptionNames, 'into', 'at'], 'toTensorSync')
+  const given = checkedOptions(options, intoTable, 'toTensorSync')
   const normalization = checkedNormalization(typed(given))
   const wanted = checkedFramings(images, frames)
   const batch = wanted.map((each) => framed(checkedPixels(each.picture as Image, each.name), each))
@@ -159,13 +166,12 @@ function checkAlike({ width, height }: Size, other: Size): void {
 }
 
 /** Where `into` is given, its data type is the default. */
-function typed<G extends { readonly into?: unknown; readonly dtype?: unknown }>(given: G): G {
+function typed(given: Checked<typeof intoTable>): Checked<typeof intoTable> {
   if (given.into === undefined) return given
   if (!Tensor.is(given.into)) throw expectedTensor('a Tensor', 'into', given.into)
   const { dtype } = given.into
-  if (given.dtype !== undefined && checkedChoice(given.dtype, 'dtype', pixelTypes) !== dtype)
-    throw mismatch([given.dtype], dtype)
-  if (!(pixelTypes as readonly DType[]).includes(dtype)) throw mismatch(pixelTypes, dtype)
+  if (given.dtype !== undefined && given.dtype !== dtype) throw mismatch([given.dtype], dtype)
+  if (!isOneOf(dtype, pixelTypes)) throw mismatch(pixelTypes, dtype)
   return { ...given, dtype }
 }
 
@@ -183,11 +189,10 @@ function room<D extends PixelType>(
   { width, height }: Size,
   count: number,
   { layout, order, dtype }: Normalization,
-  { into, at = 0 }: { readonly into?: unknown; readonly at?: unknown },
+  { into, at: first }: { readonly into: unknown; readonly at: number },
 ): { readonly tensor: Tensor<D>; readonly rows: readonly Row[] } {
   const channels = order === 'GRAY' ? 1 : 3
   const shape = layout === 'NCHW' ? [channels, height, width] : [height, width, channels]
-  const first = checkedWhole(at, 'at', 0)
   const tensor = into === undefined ? emptyTensor(dtype, [first + count, ...shape], first) : (into as Tensor<PixelType>)
   if (into !== undefined) checkRoom(tensor, shape, first + count)
   const length = width * height * channels

@@ -10,7 +10,7 @@ import {
   ssdAnchors,
   yoloAnchors,
   yoloStrides,
-} from '../../lib/steps/anchors/index.js'
+} from '../../lib/steps/anchors.js'
 import { failure } from '../support/errors.js'
 
 /** (cx, cy, w, h) of one of them as (top, left, bottom, right), as google/automl writes its anchors. */

@@ -1,4 +1,4 @@
-import { anchorsOfCorners, cellsOf, efficientDetAnchors, retinaFacePriors } from '../../lib/steps/anchors/index.js'
+import { anchorsOfCorners, cellsOf, efficientDetAnchors, retinaFacePriors } from '../../lib/steps/anchors.js'
 import { type DetectionSteps, type Dim, GraphBuilder, type ModelProto } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import {

@@ -12,9 +12,9 @@ import {
   withPreprocessing,
   writeModel,
 } from '../../lib/onnx/index.js'
-import { letterboxSides } from '../../lib/steps/letterbox.js'
+import { letterboxSides } from '../../lib/steps/dynamic.js'
 import { StepGraph } from '../../lib/steps/graph.js'
-import { isWhole } from '../../lib/steps/pixels/whole.js'
+import { isWhole } from '../../lib/steps/pixels/filters.js'
 import { Tensor } from '../../lib/tensor.js'
 import { type Image, letterbox, type RawImage, type Size, toTensorSync } from '../../lib/vision/index.js'
 import { failureOf } from '../support/errors.js'

@@ -7,6 +7,10 @@ import type { AttributeProto, ModelProto, NodeProto, TensorProto } from '../onnx
 import { isOnnx, outerReads, shortened } from '../scope.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 import { type Arrow, type Box, type BoxKind, type DrawnGraph, endBox, shortText } from './graph.js'
+import { checkedList, isText } from '../../base/checks.js'
+import { checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
+import { checkedFormat, type DrawingFormat, drawn } from './formats.js'
+import { elementCount } from '../../tensor.js'
 
 /**
  * The main graph of a model as boxes and arrows: its nodes with their constants, and what goes from one to the other.
@@ -150,7 +154,7 @@ function constantOf(editor: GraphEditor, value: string): string | undefined {
 function tensorText(tensor: TensorProto): string {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
-  const count = shape.reduce((all, dim) => all * dim, 1)
+  const count = elementCount(shape)
   const isReadable =
     count === 1 && !isExternal(tensor) && ['float32', 'int64', 'int32', 'int8', 'uint8', 'float64'].includes(dtype)
   return isReadable ? numberText(Number(tensorFromProto(tensor).data[0])) : `${dtype} ${dimsText(shape)}`
@@ -238,3 +242,51 @@ const kinds = new Map(
 function kindOf(node: NodeProto): BoxKind {
   return (isOnnx(node) ? kinds.get(node.opType) : undefined) ?? 'other'
 }
+
+export type { DrawingFormat } from './formats.js'
+
+/** Options of {@link drawModel} and `drawLayers`. */
+export interface DrawingOptions {
+  /** `'svg'` unless given. */
+  readonly format?: DrawingFormat | undefined
+  /** The names of nodes, or of values that they give: only what is near them is drawn. */
+  readonly around?: string | readonly string[] | undefined
+  /** How many steps from `around`, up and down; 3 unless given. */
+  readonly depth?: number | undefined
+  /**
+   * The most nodes, the first ones that run; 300 unless given for SVG, whose layout takes its time (seconds, on this
+   * thread), and all for DOT. A box says how many are not drawn.
+   */
+  readonly limit?: number | undefined
+  /** The shapes of inputs, by name, as {@link inferTypes} takes them. */
+  readonly shapes?: InferenceOptions['shapes'] | undefined
+}
+
+/**
+ * The main graph of a model for people who would rather look: each node with its operator, name and attributes; its
+ * constants within it, by type and shape; arrows with the shapes of values (their types too where they are not
+ * float32). Names that are too long lose their middle, and are whole in the SVG's tooltips. The same model gives the
+ * same drawing.
+ * @throws TensorRTError (as a rejection) ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_SHAPE,
+ * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT
+ */
+export async function drawModel(model: ModelProto, options?: DrawingOptions): Promise<string> {
+  const { format, shapes, limit, ...near } = checkedOptions(options, table, 'drawModel')
+  const selection = { ...near, limit: limit ?? (format === 'svg' ? mostBoxes : Number.MAX_SAFE_INTEGER) }
+  return drawn(modelGraph(model, selection, shapes), format)
+}
+
+/** Nobody finds anything in more. */
+const mostBoxes = 300
+
+function checkedNames(around: unknown): string[] {
+  return checkedList(typeof around === 'string' ? [around] : around, 'around', 'names of nodes or values', isText)
+}
+
+const table = {
+  format: option(checkedFormat, 'svg'),
+  around: option(checkedNames),
+  depth: option(is.whole(0), 3),
+  limit: option(is.whole(1)),
+  shapes: option((value) => value as InferenceOptions['shapes']),
+} satisfies OptionTable<DrawingOptions>

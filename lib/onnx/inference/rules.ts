@@ -2,9 +2,8 @@ import { elementwise } from './elementwise.js'
 import { matrices } from './matrices.js'
 import type { Rule } from './node.js'
 import { parts } from './parts.js'
-import { resizing } from './resize.js'
+import { resizing, windows } from './windows.js'
 import { shapes } from './shapes.js'
-import { windows } from './windows.js'
 
 const rules: ReadonlyMap<string, Rule> = new Map(
   Object.entries({ ...elementwise, ...windows, ...matrices, ...shapes, ...parts, ...resizing }),

@@ -1,5 +1,4 @@
-import { readNumbers, typeOf } from './stored.js'
-import { broadcast, type Dim, type Known, mostElements, product, size } from './known.js'
+import { broadcast, type Dim, type Known, mostElements, product, readNumbers, size, typeOf } from './known.js'
 import { axesOf, needed, reshaped, type Rule } from './node.js'
 
 const shapeOf: Rule = (node) => {

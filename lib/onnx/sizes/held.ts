@@ -4,6 +4,7 @@ import { broadcast, type Dim, type Known, nothing } from '../inference/known.js'
 import { intAttribute, intsAttribute, stringAttribute } from '../node-attributes.js'
 import type { NodeProto } from '../onnx_pb.js'
 import { innerGraphs, isOnnx } from '../scope.js'
+import { elementCount } from '../../tensor.js'
 
 /** What is known of all values with an input of one size; the first of several is the size of the export. */
 export type Trial = ReadonlyMap<string, Known>
@@ -65,8 +66,6 @@ function variesAnywhere(tried: readonly Known[]): boolean {
   const shapes = shapesOf(tried)
   return (shapes[0] ?? []).some((_, axis) => varies(shapes, axis))
 }
-
-const product = (dims: readonly number[]): number => dims.reduce((all, dim) => all * dim, 1)
 
 /** Whether the node cannot be followed: what it gives at another size is not known. */
 export function isUnknown(node: NodeProto): boolean {
@@ -153,14 +152,14 @@ const split: Check = (node) => {
 const reshape: Check = (node) => {
   const [from, to] = [node.shapes(0), numeric(outputOf(node))]
   if (from === undefined || to === undefined) return false
-  if (from.some((shape, trial) => product(shape) !== product(to[trial]!))) return true
+  if (from.some((shape, trial) => elementCount(shape) !== elementCount(to[trial]!))) return true
   const wanted = intsAttribute(node.proto, 'shape') ?? node.input(1)[0]?.value
   if (wanted === undefined) return false
   if (varies(from, 0) && !varies(to, 0) && typeof wanted[0] === 'number' && wanted[0] > 0) return true
   if (!wanted.includes(-1)) return false
   const isCopied = (axis: number): boolean => wanted[axis] === 0
-  const given = product(from[0]!.filter((_, axis) => !varies(from, axis) && !isCopied(axis)))
-  const stored = product(to[0]!.filter((_, axis) => !varies(to, axis) && !isCopied(axis) && wanted[axis] !== -1))
+  const given = elementCount(from[0]!.filter((_, axis) => !varies(from, axis) && !isCopied(axis)))
+  const stored = elementCount(to[0]!.filter((_, axis) => !varies(to, axis) && !isCopied(axis) && wanted[axis] !== -1))
   return stored !== 0 && given % stored !== 0
 }
 

@@ -1,3 +1,5 @@
+import type { Color } from './types.js'
+
 /**
  * How a picture is resized.
  * - `linear`: between the nearest pixels, without antialias: cv2's INTER_LINEAR, ultralytics, ONNX's Resize. Made
@@ -17,13 +19,13 @@ interface Kernel {
   readonly weight: (distance: number) => number
 }
 
-const kernels: Readonly<Record<Exclude<Filter, 'linear' | 'nearest'>, Kernel>> = {
+const kernels: Readonly<Record<WholeFilter, Kernel>> = {
   triangle: { support: 1, weight: (x) => Math.max(0, 1 - Math.abs(x)) },
   cubic: { support: 2, weight: (x) => cubic(Math.abs(x)) },
   lanczos: { support: 3, weight: (x) => (Math.abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0) },
 }
 
-export function kernelOf(filter: Exclude<Filter, 'linear' | 'nearest'>): Kernel {
+export function kernelOf(filter: WholeFilter): Kernel {
   return kernels[filter]
 }
 
@@ -36,4 +38,31 @@ function cubic(x: number): number {
 
 function sinc(x: number): number {
   return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)
+}
+
+/**
+ * Those whose results are whole values of 0 to 255 where they are rounded, to the last one as PIL makes them: columns,
+ * rounded, then rows; weights in whole numbers; halves are rounded up.
+ */
+export type WholeFilter = Exclude<Filter, 'linear' | 'nearest'>
+
+/** Whether a resize is one of them; of `nearest` there is nothing to round. */
+export function isWhole(filter: Filter, round: boolean): filter is WholeFilter {
+  return round && filter !== 'linear' && filter !== 'nearest'
+}
+
+/** What PIL counts weights in: sums of bytes then fit 32 bits. */
+export const wholeUnit = 2 ** 22
+
+/**
+ * What red, green and blue weigh in a whole grey, as PIL's convert('L') has it: (19595 R + 38470 G + 7471 B + 32768) >>
+ * 16, which float32 holds exactly.
+ */
+export const grayWeights = [19595 / 65536, 38470 / 65536, 7471 / 65536] as const
+
+/** The nearest colour of whole values. */
+export function wholeColor(color: Color): Color {
+  const [red, green, blue] = color
+  const whole = (value: number): number => Math.floor(value + 0.5)
+  return [whole(red), whole(green), whole(blue)]
 }

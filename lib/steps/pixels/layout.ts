@@ -2,7 +2,10 @@
  * How a picture lies in a model's input, as numbers: for the frames of lib/vision, and for the same steps inside of a
  * graph. All arguments were checked.
  */
-import type { Box, Point, Size } from './types.js'
+import { checkedWhole } from '../../base/checks.js'
+import { is } from '../../base/option-table.js'
+import { checkedSize, longest } from '../../base/size.js'
+import { type Box, checkedColor, type Point, type Size } from './types.js'
 
 /**
  * `source` of the picture is shown at `target` of the input, both in whole pixels; either may reach beyond it. The
@@ -17,8 +20,6 @@ export interface Layout extends Size {
 /** Where a picture stands in what is larger: in the middle, or at the top left. */
 export type Position = 'center' | 'start'
 
-export const positions: readonly Position[] = ['center', 'start']
-
 /**
  * How a length that is no whole number of pixels becomes one: `nearest` (halves up), `even` (halves to even, as
  * Python's round: ultralytics), `down` (as Python's int: YOLOX, effdet, automl's EfficientDet).
@@ -31,7 +32,15 @@ const roundings: Readonly<Record<Rounding, (value: number) => number>> = {
   down: Math.floor,
 }
 
-export const roundingNames = Object.keys(roundings) as readonly Rounding[]
+/** The checks of what says how a picture lies. */
+export const layoutChecks = {
+  position: is.choice<Position>('center', 'start'),
+  rounding: is.choice(...(Object.keys(roundings) as Rounding[])),
+  multipleOf: is.whole(1, longest),
+  shortSide: (value: unknown, name: string): number | Size =>
+    typeof value === 'object' ? checkedSize(value, name) : checkedWhole(value, name, 1, longest),
+  fill: checkedColor,
+} as const
 
 export function whole(size: Size): Box {
   return [0, 0, size.width, size.height]

@@ -1,6 +1,5 @@
-import { kernelOf, type Filter } from './filters.js'
+import { type Filter, kernelOf, type WholeFilter, wholeUnit } from './filters.js'
 import type { Layout } from './layout.js'
-import { type WholeFilter, wholeUnit } from './whole.js'
 
 /** How an output pixel maps to a source pixel, by the names of ONNX's Resize. */
 export type Coordinates = 'half_pixel' | 'asymmetric' | 'align_corners'

@@ -1,9 +1,8 @@
-import { type Checked, checkedRows, is, option, type OptionTable } from '../../base/option-table.js'
+import { type Checked, is, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
-import { checkedPerChannel } from './checks.js'
+import { checkedPerChannel, type Color } from './types.js'
 import { type Filter, filters } from './filters.js'
 import type { Coordinates } from './taps.js'
-import type { Color } from './types.js'
 
 /** The data types that pixels become. */
 export type PixelType = 'float32' | 'float16' | 'uint8'
@@ -57,7 +56,8 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly dtype?: D | undefined
 }
 
-const table = {
+/** What each may be; what goes together is for {@link checkedNormalization}. */
+export const tensorRows = {
   filter: option(is.choice(...filters), 'linear'),
   coordinates: option(is.choice('half_pixel', 'asymmetric', 'align_corners')),
   round: option(is.boolean, false),
@@ -67,23 +67,22 @@ const table = {
   std: option((value) => value),
   layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
   order: option(is.choice('RGB', 'BGR', 'GRAY'), 'RGB'),
-  dtype: option(is.choice(...pixelTypes), 'float32'),
+  dtype: option(is.choice(...pixelTypes)),
 } satisfies OptionTable<TensorOptions>
 
-export const tensorOptionNames = Object.keys(table) as (keyof typeof table)[]
-
-type Given = Checked<typeof table>
+type Given = Checked<typeof tensorRows>
 
 /** The options, checked: (value - mean) * scale by channel, of values of 0 to 255. */
-export interface Normalization extends Omit<Given, 'coordinates' | 'range' | 'mean' | 'scale' | 'std'> {
+export interface Normalization extends Pick<Given, 'filter' | 'round' | 'layout' | 'order'> {
+  readonly dtype: PixelType
   readonly coordinates: Coordinates
   readonly scale: Color
   readonly mean: Color
 }
 
-export function checkedNormalization(options: Partial<Record<keyof Given, unknown>>): Normalization {
-  const given = checkedRows(options, table)
-  const { filter, coordinates, round, dtype, layout, order } = given
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what does not go together */
+export function checkedNormalization(given: Given): Normalization {
+  const { filter, coordinates, round, dtype = 'float32', layout, order } = given
   if (coordinates !== undefined && filter !== 'linear')
     throw expected('no coordinates with a filter other than linear', 'the options of toTensor', coordinates)
   return { filter, coordinates: coordinates ?? 'half_pixel', round, dtype, layout, order, ...checkedFactors(given) }

@@ -9,6 +9,11 @@ export type Scores = NativeScores
 export type CandidateRule = NativeCandidateRule
 export type Found = NativeCandidates
 
+/** Of boxes that lie one after the other, `step` numbers apart, the scores of their classes beside each other. */
+export function rowsOf(values: Float32Array, count: number, classes: number, step: number): Scores {
+  return { values, count, classes, step, classStep: 1, first: 0, firstStep: 1 }
+}
+
 /** The best first; of equal scores that of the lower number, then of the lower class. */
 export function findCandidates(parts: readonly Scores[], rule: CandidateRule): Found {
   const addon = pixelAddon()

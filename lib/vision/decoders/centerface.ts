@@ -1,8 +1,10 @@
-import { expected } from '../../errors.js'
+import { checkedOptions, type OptionTable } from '../../base/option-table.js'
+import { centerFaceOutputs, centerFaceStride } from '../../steps/families.js'
 import type { Size } from '../types.js'
+import { rowsOf } from './candidates.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
-import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, sizeText } from './options.js'
-import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { type CandidateOptions, candidateRows, ruleOf, type Sides, sizeRow } from './options.js'
+import { batchOf, forEachPicture, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
 /** Options of {@link decodeCenterFace}. */
@@ -15,8 +17,7 @@ export interface CenterFaceOptions extends CandidateOptions {
   readonly maxCandidates?: number | undefined
 }
 
-/** Pixels of the input for each cell of its maps. */
-const stride = 4
+const table = { ...candidateRows(0.5, 10000), size: sizeRow } satisfies OptionTable<CenterFaceOptions>
 
 /**
  * What CenterFace gives (Star-Clouds/CenterFace): maps of a quarter of the input's sides, in this order: scores [N, 1,
@@ -28,27 +29,22 @@ const stride = 4
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeCenterFace(outputs: Outputs, options: CenterFaceOptions): Decoded[] {
-  const given = decoderOptions(options, ['size'], 'decodeCenterFace')
-  const rule = ruleOf(given, { scoreThreshold: 0.5, maxCandidates: 10000 })
-  const size = inputSize(given.size)
-  const maps = mapsOf(outputsOf(outputs), size)
-  const all = Object.values(maps).filter((map): map is Output => map !== undefined)
-  const columns = size.width / stride
+  const { size, ...limits } = checkedOptions(options, table, 'decodeCenterFace')
+  const all = outputsOf(outputs)
+  const maps = centerFaceOutputs(all, size, wrongShape)
   const looksLike = (): string => 'this looks like a map of logits, or a model of another family'
-  const source = { outputs: all, looksLike }
   return forEachPicture(batchOf(all, 'maps'), (index) => {
     const values = pictureOf(maps.scores, index)
     const face = {
       sizes: pictureOf(maps.sizes, index),
       offsets: pictureOf(maps.offsets, index),
-      columns,
+      columns: maps.columns,
       count: values.length,
       size,
     }
-    const scores = { values, count: values.length, classes: 1, step: 1, classStep: 1, first: 0, firstStep: 1 }
     const points = maps.points === undefined ? {} : { landmarks: landmarksOf(pictureOf(maps.points, index), face) }
     return decodedOf(
-      candidatesOf([scores], rule, source),
+      candidatesOf([rowsOf(values, values.length, 1, 1)], ruleOf(limits), { outputs: all, looksLike }),
       (cell, boxes, at) => writeFace(face, cell, boxes, at),
       points,
     )
@@ -63,14 +59,15 @@ interface Faces {
   readonly size: Size
 }
 
-const sideOf = ({ sizes, count }: Faces, cell: number, axis: 0 | 1): number =>
-  Math.exp(sizes[cell + (axis === 0 ? count : 0)]!) * stride
+/** Of an axis, 0 for the width; the height comes first. */
+const sideOf = ({ sizes, count }: Faces, cell: number, axis: number): number =>
+  Math.exp(sizes[cell + (axis === 0 ? count : 0)]!) * centerFaceStride
 
 function writeFace(faces: Faces, cell: number, boxes: Float32Array, at: number): void {
   const { offsets, columns, count, size } = faces
   const [width, height] = [sideOf(faces, cell, 0), sideOf(faces, cell, 1)]
-  const x = ((cell % columns) + offsets[count + cell]! + 0.5) * stride - width / 2
-  const y = (Math.floor(cell / columns) + offsets[cell]! + 0.5) * stride - height / 2
+  const x = ((cell % columns) + offsets[count + cell]! + 0.5) * centerFaceStride - width / 2
+  const y = (Math.floor(cell / columns) + offsets[cell]! + 0.5) * centerFaceStride - height / 2
   const [left, top] = [Math.min(Math.max(0, x), size.width), Math.min(Math.max(0, y), size.height)]
   boxes[at] = left
   boxes[at + 1] = top
@@ -80,35 +77,9 @@ function writeFace(faces: Faces, cell: number, boxes: Float32Array, at: number):
 
 /** y and x of each in turns, as parts of the box's sides from its left and top. */
 function landmarksOf(points: Float32Array, faces: Faces): Extra {
-  const write: Extra['write'] = (cell, into, at, boxes, box) => {
-    const [width, height] = [sideOf(faces, cell, 0), sideOf(faces, cell, 1)]
-    for (let point = 0; point < 10; point += 2) {
-      into[at + point] = points[(point + 1) * faces.count + cell]! * width + boxes[box]!
-      into[at + point + 1] = points[point * faces.count + cell]! * height + boxes[box + 1]!
-    }
+  const valueOf: Extra['valueOf'] = (cell, place, boxes, at) => {
+    const [axis, other] = [place % 2, place % 2 === 0 ? place + 1 : place - 1]
+    return points[other * faces.count + cell]! * sideOf(faces, cell, axis) + boxes[at + axis]!
   }
-  return { length: 10, write }
-}
-
-interface Maps {
-  readonly scores: Output
-  readonly sizes: Output
-  readonly offsets: Output
-  readonly points: Output | undefined
-}
-
-function mapsOf(outputs: readonly Output[], size: Size): Maps {
-  if (size.width % 32 !== 0 || size.height % 32 !== 0) throw expected('multiples of 32 pixels', 'size', sizeText(size))
-  const [rows, columns] = [size.height / stride, size.width / stride]
-  const ofChannels = (channels: number): Output[] =>
-    outputs.filter(
-      ({ shape, isWhole }) =>
-        !isWhole && shape.length === 4 && shape[1] === channels && shape[2] === rows && shape[3] === columns,
-    )
-  const [[scores], [sizes, offsets], [points]] = [ofChannels(1), ofChannels(2), ofChannels(10)]
-  const isAll = outputs.length === (points === undefined ? 3 : 4)
-  if (scores !== undefined && sizes !== undefined && offsets !== undefined && isAll)
-    return { scores, sizes, offsets, points }
-  const wanted = [1, 2, 2].map((channels) => `[N, ${channels}, ${rows}, ${columns}]`).join(', ')
-  throw wrongShape(`${wanted} and perhaps [N, 10, ${rows}, ${columns}] for an input of ${sizeText(size)}`, outputs)
+  return { length: 10, valueOf }
 }

@@ -1,5 +1,5 @@
-import { checkedArray, checkedChoice, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
+import { checkedArray, checkedWhole } from '../../base/checks.js'
+import { checkedOptions, is, needed, option, type OptionTable } from '../../base/option-table.js'
 import { expected } from '../../errors.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 
@@ -14,6 +14,19 @@ export interface CtcOptions {
   readonly blank?: number | undefined
   /** What makes probabilities of the output; default `none`: it has them. `softmax` of logits. */
   readonly activation?: 'none' | 'softmax' | undefined
+}
+
+const table = {
+  characters: needed(checkedCharacters),
+  blank: option((value) => value, 0), // one of the characters' classes
+  activation: option(is.choice('none', 'softmax'), 'none'),
+} satisfies OptionTable<CtcOptions>
+
+function checkedCharacters(value: unknown, name: string): readonly string[] {
+  const characters = checkedArray(value, name)
+  const wrong = characters.findIndex((character) => typeof character !== 'string')
+  if (wrong >= 0) throw expected('a string', `${name}[${wrong}]`, characters[wrong])
+  return characters as string[]
 }
 
 /** A line of text that was read. */
@@ -35,18 +48,15 @@ export interface DecodedText {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeCtc(outputs: Outputs, options: CtcOptions): DecodedText[] {
-  const given = readOptions(options, ['characters', 'blank', 'activation'], 'decodeCtc')
-  const characters = checkedArray(given.characters, 'characters')
-  const wrong = characters.findIndex((character) => typeof character !== 'string')
-  if (wrong >= 0) throw expected('a string', `characters[${wrong}]`, characters[wrong])
-  const blank = checkedWhole(given.blank ?? 0, 'blank', 0, characters.length)
-  const isLogit = checkedChoice(given.activation ?? 'none', 'activation', ['none', 'softmax']) === 'softmax'
+  const { characters, activation, ...given } = checkedOptions(options, table, 'decodeCtc')
+  const blank = checkedWhole(given.blank, 'blank', 0, characters.length)
+  const isLogit = activation === 'softmax'
   const classes = characters.length + 1
   const wanted = `[N, steps, ${classes}] (${characters.length} characters and the blank)`
   const output = onlyOutput(outputsOf(outputs), 3, wanted)
   if (output.shape[2] !== classes) throw wrongShape(wanted, [output])
   return forEachPicture(output.shape[0]!, (index) => {
-    return read(pictureOf(output, index), classes, { characters: characters as string[], blank, isLogit })
+    return read(pictureOf(output, index), classes, { characters, blank, isLogit })
   })
 }
 

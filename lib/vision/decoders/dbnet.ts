@@ -1,6 +1,7 @@
-import { checkedNumber } from '../../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
+import { checkedThreshold } from '../../steps/families.js'
 import { type Components, connectedComponentsSync } from '../components.js'
+import { rowsOf } from './candidates.js'
 import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle } from './min-rectangle.js'
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { checkScores } from './probabilities.js'
@@ -38,11 +39,6 @@ const table = {
   maxCandidates: option(is.whole(1), 1000),
   minSide: option(is.number(0), 3),
 } satisfies OptionTable<DbNetOptions>
-
-/** As float32, which probabilities are. */
-function checkedThreshold(threshold: unknown): number {
-  return Math.fround(checkedNumber(threshold, 'threshold', 0, 1))
-}
 
 /** A line of text, or what the model takes for one. */
 export interface TextRegion {
@@ -103,9 +99,8 @@ function regionsOf(map: Probabilities, rules: Rules): TextRegion[] {
 
 /** @throws TensorRTError ERR_TRT_SHAPE where its pixels are no probabilities */
 function checkMap({ output, values }: Probabilities): void {
-  const pixels = { values, count: values.length, classes: 1, step: 1, classStep: 1, first: 0, firstStep: 1 }
   const looksLike = (): string => 'this looks like a map of logits, or a model of another family'
-  checkScores([pixels], { isLogit: false }, { outputs: [output], looksLike })
+  checkScores([rowsOf(values, values.length, 1, 1)], { isLogit: false }, { outputs: [output], looksLike })
 }
 
 function textMask({ values, width, height }: Probabilities, { threshold, dilate }: Rules): Uint8Array {

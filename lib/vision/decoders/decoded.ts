@@ -1,5 +1,6 @@
 import { TensorRTError } from '../../errors.js'
 import type { Found } from './candidates.js'
+import type { Variances } from '../../steps/families.js'
 
 /**
  * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the
@@ -30,10 +31,10 @@ export interface Decoded {
 /** Writes the four corners of the box with this number at `at`. */
 export type BoxWriter = (number: number, boxes: Float32Array, at: number) => void
 
-/** What else a model says of a box: so many numbers. */
+/** What else a model says of the box with this number, which stands at `at` of the boxes: so many numbers. */
 export interface Extra {
   readonly length: number
-  readonly write: (number: number, values: Float32Array, at: number, boxes: Float32Array, boxAt: number) => void
+  readonly valueOf: (number: number, place: number, boxes: Float32Array, at: number) => number
 }
 
 /** The candidates with their boxes. @throws TensorRTError ERR_TRT_SHAPE where none of the boxes is finite */
@@ -57,8 +58,10 @@ export function decodedOf(
   }
   const stays = places.subarray(0, count)
   const extra = (wanted: Extra): Float32Array => {
-    const values = new Float32Array(count * wanted.length)
-    for (let i = 0; i < count; i++) wanted.write(found.indices[stays[i]!]!, values, i * wanted.length, boxes, i * 4)
+    const { length, valueOf } = wanted
+    const values = new Float32Array(count * length)
+    for (let i = 0; i < count; i++)
+      for (let k = 0; k < length; k++) values[i * length + k] = valueOf(found.indices[stays[i]!]!, k, boxes, i * 4)
     return values
   }
   return {
@@ -85,4 +88,47 @@ export function writeCentred(
   boxes[at + 1] = y - height / 2
   boxes[at + 2] = x + width / 2
   boxes[at + 3] = y + height / 2
+}
+
+/**
+ * The box that is told from an anchor, both of them (cx, cy, w, h) in pixels:
+ * centre = anchor's + offset * variance * anchor's side; side = anchor's * exp(offset * variance).
+ * @param offsetOf x, y, width and height as the model gives them
+ */
+export function writeFromAnchor(
+  boxes: Float32Array,
+  at: number,
+  anchors: Float32Array,
+  anchor: number,
+  [centre, size]: Variances,
+  offsetOf: (side: 0 | 1 | 2 | 3) => number,
+): void {
+  const [ax, ay, aw, ah] = [anchors[anchor]!, anchors[anchor + 1]!, anchors[anchor + 2]!, anchors[anchor + 3]!]
+  const [x, y] = [ax + offsetOf(0) * centre * aw, ay + offsetOf(1) * centre * ah]
+  writeCentred(boxes, at, x, y, aw * Math.exp(offsetOf(2) * size), ah * Math.exp(offsetOf(3) * size))
+}
+
+/** Where an offset stands of a model that has y before x and height before width. */
+export const otherWay = [1, 0, 3, 2] as const
+
+/** The last of what was computed from numbers: a model has one input, and its anchors are many. */
+export function kept<O, T>(compute: (options: O) => T): (options: O) => T {
+  let last: { readonly text: string; readonly value: T } | undefined
+  return (options) => {
+    const text = textOf(options)
+    // what is not of numbers is for `compute` to refuse
+    if (text === undefined) return compute(options)
+    if (last?.text !== text) last = { text, value: compute(options) }
+    return last.value
+  }
+}
+
+/** Numbers, and arrays and objects of them, as text. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'number') return String(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (!Array.isArray(value) && prototype !== Object.prototype) return undefined
+  const texts = Object.entries(value).map(([name, inner]) => [name, textOf(inner)])
+  return texts.some(([, text]) => text === undefined) ? undefined : JSON.stringify(texts)
 }

@@ -1,7 +1,8 @@
 /** Options that decoders share. */
-import { checkedBoolean, checkedNumber, checkedObject, checkedWhole } from '../../base/checks.js'
-import { readOptions } from '../../base/options.js'
-import { type Sides, type Size, sizeOf } from '../../base/size.js'
+import { is, needed, option } from '../../base/option-table.js'
+import { type Size, sizeOf } from '../../base/size.js'
+import { yoloStrides } from '../../steps/anchors.js'
+import { checkedThreshold } from '../../steps/families.js'
 import type { CandidateRule } from './candidates.js'
 
 /** Which candidates of a model a decoder gives. */
@@ -18,45 +19,37 @@ export interface ManyClassesOptions extends CandidateOptions {
   readonly multiLabel?: boolean | undefined
 }
 
-const shared = ['scoreThreshold', 'maxCandidates'] as const
-
-/** The options of a decoder: all that have candidates know these. */
-export function decoderOptions<K extends string>(
-  options: unknown,
-  names: readonly K[],
-  owner: string,
-): Partial<Record<K | (typeof shared)[number], unknown>> {
-  if (options !== undefined) checkedObject(options, `the options of ${owner}`)
-  return readOptions(options, [...shared, ...names], owner)
-}
-
-interface Defaults {
-  readonly scoreThreshold: number
-  readonly maxCandidates: number
-  readonly sigmoid?: boolean | undefined
-}
-
-/** What is looked for. */
-export function ruleOf(
-  given: { readonly scoreThreshold?: unknown; readonly maxCandidates?: unknown; readonly multiLabel?: unknown },
-  { scoreThreshold, maxCandidates, sigmoid = false }: Defaults,
-): CandidateRule {
+/** Rows of {@link CandidateOptions} with these defaults. */
+export function candidateRows(scoreThreshold: number, maxCandidates: number) {
   return {
-    sigmoid,
-    // as float32, which scores are: 0.2 is not above 0.2
-    threshold: Math.fround(checkedNumber(given.scoreThreshold ?? scoreThreshold, 'scoreThreshold', 0, 1)),
-    everyClass: checkedBoolean(given.multiLabel ?? false, 'multiLabel'),
-    most: checkedWhole(given.maxCandidates ?? maxCandidates, 'maxCandidates', 1, 1e6),
+    scoreThreshold: option(checkedThreshold, Math.fround(scoreThreshold)),
+    maxCandidates: option(is.whole(1, 1e6), maxCandidates),
   }
 }
 
-/** The model's input. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function inputSize(size: unknown): Size {
-  return sizeOf(size)
+/** Rows of {@link ManyClassesOptions} with these defaults. */
+export function manyClassesRows(scoreThreshold: number, maxCandidates: number, multiLabel = false) {
+  return { ...candidateRows(scoreThreshold, maxCandidates), multiLabel: option(is.boolean, multiLabel) }
 }
 
-export function sizeText({ width, height }: Size): string {
-  return `${width} x ${height}`
+/** The size of the model's input. */
+export const sizeRow = needed((size) => sizeOf(size))
+export const sizeIfGiven = option<Size | undefined>((size) => sizeOf(size))
+
+/** Pixels between the cells of each level, which {@link cellsOf} checks. */
+export const stridesRow = option((strides) => strides as readonly number[], yoloStrides)
+
+export const classesIfGiven = option(is.whole(1, 65536))
+
+interface Limits {
+  readonly scoreThreshold: number
+  readonly maxCandidates: number
+  readonly multiLabel?: boolean
 }
 
-export type { Sides }
+/** What is looked for, among scores or, with `sigmoid`, among logits. */
+export function ruleOf({ scoreThreshold, maxCandidates, multiLabel = false }: Limits, sigmoid = false): CandidateRule {
+  return { sigmoid, threshold: scoreThreshold, everyClass: multiLabel, most: maxCandidates }
+}
+
+export type { Sides } from '../../base/size.js'

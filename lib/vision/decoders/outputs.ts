@@ -1,7 +1,7 @@
 /** What a model gave, as decoders read it: which tensor is which is told by shapes. */
 import { shapeText } from '../../base/dims.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { Tensor } from '../../tensor.js'
+import { elementCount, Tensor } from '../../tensor.js'
 
 /**
  * One tensor, several, or those that `infer` gives by name. Names say nothing: shapes do, and the order where shapes
@@ -63,7 +63,7 @@ export function onlyOutput(outputs: readonly Output[], rank: number, wanted: str
 
 /** The part of a tensor that belongs to one picture of its batch. */
 export function pictureOf({ data, shape }: Output, index: number): Float32Array {
-  const length = shape.slice(1).reduce((product, side) => product * side, 1)
+  const length = elementCount(shape.slice(1))
   return data.subarray(index * length, (index + 1) * length)
 }
 

@@ -1,10 +1,11 @@
-import type { Found, Scores } from './candidates.js'
-import { type BoxWriter, type Decoded, decodedOf, writeCentred } from './decoded.js'
+import { checkedOptions, type OptionTable } from '../../base/option-table.js'
+import { sizeOf } from '../../base/size.js'
+import { rtDetrDone, rtDetrJoined, rtDetrRaw } from '../../steps/families.js'
 import type { Size } from '../types.js'
-import { checkedWhole } from '../../base/checks.js'
-import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides } from './options.js'
+import { type CandidateRule, type Found, rowsOf } from './candidates.js'
+import { type BoxWriter, type Decoded, decodedOf, writeCentred } from './decoded.js'
+import { classesIfGiven, type ManyClassesOptions, manyClassesRows, ruleOf, type Sides, sizeIfGiven } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
-import type { CandidateRule } from './candidates.js'
 import { candidatesOf, isNoProbability, type Source } from './probabilities.js'
 
 /** Options of {@link decodeRtDetr}. */
@@ -21,8 +22,11 @@ export interface RtDetrOptions extends ManyClassesOptions {
   readonly classes?: number | undefined
 }
 
-const wanted =
-  '[N, Q, classes] and [N, Q, 4] (logits and boxes), or [N, Q], [N, Q, 4] and [N, Q] (labels, boxes, scores), or [N, Q, 6] or [N, Q, 4 + classes] (box, then score and class or probabilities)'
+const table = {
+  ...manyClassesRows(0.6, 300, true),
+  size: sizeIfGiven,
+  classes: classesIfGiven,
+} satisfies OptionTable<RtDetrOptions>
 
 /**
  * What RT-DETR gives; nothing is left to be suppressed. By the shapes:
@@ -35,15 +39,13 @@ const wanted =
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeRtDetr(outputs: Outputs, options?: RtDetrOptions): Decoded[] {
-  const given = decoderOptions(options, ['multiLabel', 'size', 'classes'], 'decodeRtDetr')
-  const rule = ruleOf({ ...given, multiLabel: given.multiLabel ?? true }, { scoreThreshold: 0.6, maxCandidates: 300 })
-  const known = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
+  const { size: given, classes, ...limits } = checkedOptions(options, table, 'decodeRtDetr')
   const all = outputsOf(outputs)
-  if (all.length === 3) return decodeDone(all, rule)
-  const size = inputSize(given.size)
+  if (all.length === 3) return decodeDone(all, ruleOf(limits))
+  const size = sizeOf(given)
   return all.length === 2
-    ? decodeRaw(all, size, { ...rule, sigmoid: true }, known)
-    : decodeJoined(all, size, rule, known)
+    ? decodeRaw(all, size, ruleOf(limits, true), classes)
+    : decodeJoined(all, size, ruleOf(limits), classes)
 }
 
 /** Of boxes in parts of the input's sides. */
@@ -52,10 +54,6 @@ function partsWriter(values: Float32Array, width: number, size: Size): BoxWriter
     const [x, y, w, h] = [0, 1, 2, 3].map((side) => values[number * width + side]!) as [number, number, number, number]
     writeCentred(boxes, at, x * size.width, y * size.height, w * size.width, h * size.height)
   }
-}
-
-function rows(values: Float32Array, count: number, classes: number, step: number): Scores {
-  return { values, count, classes, step, classStep: 1, first: 0, firstStep: 1 }
 }
 
 function sourceOf(outputs: readonly Output[]): Source {
@@ -83,17 +81,10 @@ function areDistributions(values: Float32Array, count: number, width: number): b
 }
 
 function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule, known: number | undefined): Decoded[] {
-  const logits = outputs.find(({ shape }) => shape[2] !== 4) ?? outputs[0]!
-  const boxes = outputs.find((output) => output !== logits)!
-  const [, count = 0, classes = 0] = logits.shape
-  const isRight =
-    outputs.every(({ shape, isWhole }) => !isWhole && shape.length === 3 && shape[1] === count) && boxes.shape[2] === 4
-  if (!isRight || classes < 1) throw wrongShape(wanted, outputs)
-  if (known !== undefined && classes !== known)
-    throw wrongShape(`[N, ${count}, ${known}] and [N, ${count}, 4]`, outputs)
+  const { logits, boxes, count, classes } = rtDetrRaw(outputs, known, wrongShape)
   return forEachPicture(batchOf(outputs, 'logits and boxes'), (index) => {
-    const found = candidatesOf([rows(pictureOf(logits, index), count, classes, classes)], rule, sourceOf(outputs))
-    return decodedOf(found, partsWriter(pictureOf(boxes, index), 4, size))
+    const scores = rowsOf(pictureOf(logits, index), count, classes, classes)
+    return decodedOf(candidatesOf([scores], rule, sourceOf(outputs)), partsWriter(pictureOf(boxes, index), 4, size))
   })
 }
 
@@ -103,41 +94,24 @@ function decodeJoined(
   rule: CandidateRule,
   known: number | undefined,
 ): Decoded[] {
-  const [output] = outputs
-  if (
-    outputs.length !== 1 ||
-    output === undefined ||
-    output.isWhole ||
-    output.shape.length !== 3 ||
-    output.shape[2]! < 5
-  )
-    throw wrongShape(wanted, outputs)
-  const [batch = 0, count = 0, width = 0] = output.shape
-  if (known !== undefined && width !== 6 && width !== 4 + known)
-    throw wrongShape(`[N, ${count}, ${4 + known}] or [N, ${count}, 6]`, outputs)
-  return forEachPicture(batch, (index) => {
-    const values = pictureOf(output, index)
+  const { rows, count, width, isLabelled, classes } = rtDetrJoined(outputs, known, wrongShape)
+  return forEachPicture(rows.shape[0]!, (index) => {
+    const values = pictureOf(rows, index)
     if (areDistributions(values, count, width))
       throw wrongShape(
         `boxes and scores, not rows whose ${width} numbers sum to 1, which a reader of text gives for each step,`,
         outputs,
       )
-    const part = rows(values.subarray(4), count, width === 6 ? 1 : width - 4, width)
-    const best = candidatesOf([part], rule, sourceOf(outputs))
-    const classes = width === 6 ? best.indices.map((number) => Math.round(values[number * 6 + 5]!)) : best.classes
-    return decodedOf({ ...best, classes }, partsWriter(values, width, size))
+    const best = candidatesOf([rowsOf(values.subarray(4), count, classes, width)], rule, sourceOf(outputs))
+    const labels = isLabelled ? best.indices.map((number) => Math.round(values[number * 6 + 5]!)) : best.classes
+    return decodedOf({ ...best, classes: labels }, partsWriter(values, width, size))
   })
 }
 
 function decodeDone(outputs: readonly Output[], rule: CandidateRule): Decoded[] {
-  const labels = outputs.find(({ shape, isWhole }) => isWhole && shape.length === 2)
-  const boxes = outputs.find(({ shape, isWhole }) => !isWhole && shape.length === 3 && shape[2] === 4)
-  const scores = outputs.find(({ shape, isWhole }) => !isWhole && shape.length === 2)
-  if (labels === undefined || boxes === undefined || scores === undefined) throw wrongShape(wanted, outputs)
-  const count = boxes.shape[1]!
-  if (labels.shape[1] !== count || scores.shape[1] !== count) throw wrongShape(wanted, outputs)
+  const { labels, boxes, scores, count } = rtDetrDone(outputs, wrongShape)
   return forEachPicture(batchOf(outputs, 'labels, boxes and scores'), (index) => {
-    const found = candidatesOf([rows(pictureOf(scores, index), count, 1, 1)], rule, sourceOf(outputs))
+    const found = candidatesOf([rowsOf(pictureOf(scores, index), count, 1, 1)], rule, sourceOf(outputs))
     const [names, corners] = [pictureOf(labels, index), pictureOf(boxes, index)]
     const named: Found = { ...found, classes: found.indices.map((number) => names[number]!) }
     return decodedOf(named, (number, into, at) => into.set(corners.subarray(number * 4, number * 4 + 4), at))

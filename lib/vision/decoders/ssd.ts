@@ -1,13 +1,12 @@
-import { checkedAnchors, checkedVariances, ssdAnchors, type Variances } from '../../steps/anchors/index.js'
-import { checkedChoice, checkedWhole } from '../../base/checks.js'
-import { softmax } from '../classes.js'
+import { checkedOptions, needed, option, type OptionTable } from '../../base/option-table.js'
+import { ssdAnchors } from '../../steps/anchors.js'
+import { checkedAnchors, familyRows, ssdOutputs, type Variances } from '../../steps/families.js'
 import { Tensor } from '../../tensor.js'
-import type { Scores } from './candidates.js'
-import { writeFromAnchor } from './coders.js'
-import { type Decoded, decodedOf } from './decoded.js'
-import { kept } from './kept.js'
-import { decoderOptions, type ManyClassesOptions, ruleOf, type Sides } from './options.js'
-import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { softmax } from '../classes.js'
+import { rowsOf } from './candidates.js'
+import { type Decoded, decodedOf, kept, otherWay, writeFromAnchor } from './decoded.js'
+import { type ManyClassesOptions, manyClassesRows, ruleOf, type Sides } from './options.js'
+import { batchOf, forEachPicture, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
 /** Options of {@link decodeSsd}. */
@@ -40,7 +39,12 @@ export interface SsdOptions extends ManyClassesOptions {
 /** Of one size they are computed once. */
 const anchorsFor = kept(ssdAnchors)
 
-const names = ['multiLabel', 'anchors', 'size', 'variances', 'order', 'activation', 'firstClass', 'classes'] as const
+const table = {
+  ...manyClassesRows(0.5, 5000),
+  anchors: needed((anchors) => (anchors === 'tf' ? anchors : checkedAnchors(anchors))),
+  size: option((size) => size as Sides),
+  ...familyRows.ssd,
+} satisfies OptionTable<SsdOptions>
 
 /**
  * What an SSD gives: boxes [N, P, 4] as offsets from its anchors, and scores [N, P, C], the background among them.
@@ -49,63 +53,26 @@ const names = ['multiLabel', 'anchors', 'size', 'variances', 'order', 'activatio
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeSsd(outputs: Outputs, options: SsdOptions): Decoded[] {
-  const given = decoderOptions(options, names, 'decodeSsd')
-  const activation = checkedChoice(given.activation ?? 'sigmoid', 'activation', ['sigmoid', 'softmax', 'none'])
-  const rule = ruleOf(given, { scoreThreshold: 0.5, maxCandidates: 5000, sigmoid: activation === 'sigmoid' })
-  const variances = checkedVariances(given.variances)
-  const isDown = checkedChoice(given.order ?? 'yx', 'order', ['yx', 'xy']) === 'yx'
-  const anchors = given.anchors === 'tf' ? anchorsFor({ size: given.size as Sides }) : checkedAnchors(given.anchors)
-  const firstClass = checkedWhole(given.firstClass ?? 1, 'firstClass', 0, 65535)
-  const { boxes, scores } = pairOf(outputsOf(outputs), anchors.length / 4, firstClass)
-  const columns = scores.shape[2]!
-  const classes = checkedWhole(given.classes ?? columns - firstClass, 'classes', 1, columns - firstClass)
+  const given = checkedOptions(options, table, 'decodeSsd')
+  const { activation, variances, order, firstClass } = given
+  const rule = ruleOf(given, activation === 'sigmoid')
+  const anchors = given.anchors === 'tf' ? anchorsFor({ size: given.size as Sides }) : given.anchors
+  const all = outputsOf(outputs)
+  const { boxes, scores, columns, classes } = ssdOutputs(all, anchors.length / 4, given, wrongShape)
   const looksLike = (): string => "this looks like logits: activation: 'sigmoid' or 'softmax' takes them"
-  const source = { outputs: [boxes, scores], looksLike }
-  return forEachPicture(batchOf([boxes, scores], 'boxes and scores'), (index) => {
+  return forEachPicture(batchOf(all, 'boxes and scores'), (index) => {
     const values = activated(pictureOf(scores, index), columns, activation === 'softmax')
-    const part: Scores = {
-      values: values.subarray(firstClass),
-      count: anchors.length / 4,
-      classes,
-      step: columns,
-      classStep: 1,
-      first: 0,
-      firstStep: 1,
-    }
+    const part = rowsOf(values.subarray(firstClass), anchors.length / 4, classes, columns)
     const offsets = pictureOf(boxes, index)
-    return decodedOf(candidatesOf([part], rule, source), (number, into, at) => {
-      const from = number * 4
-      const [first, second, third, fourth] = [
-        offsets[from]!,
-        offsets[from + 1]!,
-        offsets[from + 2]!,
-        offsets[from + 3]!,
-      ]
-      writeFromAnchor(
-        into,
-        at,
-        anchors,
-        from,
-        isDown ? [second, first, fourth, third] : [first, second, third, fourth],
-        variances,
-      )
-    })
+    return decodedOf(candidatesOf([part], rule, { outputs: [boxes, scores], looksLike }), (number, into, at) =>
+      writeFromAnchor(into, at, anchors, number * 4, variances, (side) => {
+        return offsets[number * 4 + (order === 'yx' ? otherWay[side] : side)]!
+      }),
+    )
   })
 }
 
 function activated(values: Float32Array, columns: number, isSoftmax: boolean): Float32Array {
   if (!isSoftmax) return values
   return softmax(new Tensor('float32', values, [values.length / columns, columns])).data
-}
-
-function pairOf(
-  outputs: readonly Output[],
-  count: number,
-  firstClass: number,
-): { readonly boxes: Output; readonly scores: Output } {
-  const fits = ({ shape, isWhole }: Output): boolean => !isWhole && shape.length === 3 && shape[1] === count
-  const boxes = outputs.find((output) => fits(output) && output.shape[2] === 4)
-  const scores = outputs.find((output) => fits(output) && output !== boxes && output.shape[2]! > firstClass)
-  if (outputs.length === 2 && boxes !== undefined && scores !== undefined) return { boxes, scores }
-  throw wrongShape(`[N, ${count}, 4] and [N, ${count}, more than ${firstClass}], for the ${count} anchors,`, outputs)
 }

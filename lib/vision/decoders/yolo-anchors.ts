@@ -1,13 +1,14 @@
-import { checkedLevels, type LevelAnchors } from '../../steps/anchors/index.js'
-import { checkedWhole } from '../../base/checks.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
+import { sizeOf } from '../../base/size.js'
+import { cellsBy, type LevelAnchors } from '../../steps/anchors.js'
+import { checkCells, familyRows, forInput, type YoloMap, yoloMaps } from '../../steps/families.js'
 import type { Size } from '../types.js'
-import { type CandidateRule, type Scores, sigmoid } from './candidates.js'
+import { type CandidateRule, rowsOf, type Scores, sigmoid } from './candidates.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
-import { row } from './end-to-end.js'
-import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
+import { coefficientsOf, otherThan, row, withPrototypes } from './yolo.js'
+import { type ManyClassesOptions, manyClassesRows, ruleOf, type Sides, sizeIfGiven } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
-import { coefficientsOf, otherThan, withPrototypes } from './yolo.js'
 
 /** Options of {@link decodeYoloAnchors}. */
 export interface YoloAnchorsOptions extends ManyClassesOptions {
@@ -31,9 +32,15 @@ export interface YoloAnchorsOptions extends ManyClassesOptions {
   readonly coefficients?: number | undefined
 }
 
-const names = ['multiLabel', 'size', 'anchors', 'classes', 'coefficients'] as const
+const table = {
+  ...manyClassesRows(0.25, 30000),
+  size: sizeIfGiven,
+  ...familyRows.yoloAnchors,
+  classes: option(is.whole(0, 65536)),
+  coefficients: option(is.whole(0, 65536)),
+} satisfies OptionTable<YoloAnchorsOptions>
 
-type Given = Readonly<Partial<Record<(typeof names)[number], unknown>>>
+type Given = Checked<typeof table>
 
 /**
  * What YOLO v5 and v7 give (ultralytics/yolov5, WongKinYiu/yolov7). Either boxes [N, P, 5 + C], decoded by the model:
@@ -45,53 +52,38 @@ type Given = Readonly<Partial<Record<(typeof names)[number], unknown>>>
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYoloAnchors(outputs: Outputs, options?: YoloAnchorsOptions): Decoded[] {
-  const given = decoderOptions(options, names, 'decodeYoloAnchors')
-  const levels = checkedLevels(given.anchors)
+  const given = checkedOptions(options, table, 'decodeYoloAnchors')
   const all = outputsOf(outputs)
   const [boxes, prototypes] = withPrototypes(all)
-  if (boxes.length === 1 && boxes[0]!.shape.length === 3) {
-    const rule = ruleOf(given, { scoreThreshold: 0.25, maxCandidates: 30000 })
-    return decodeRows(boxes[0]!, coefficientsOf(given.coefficients, prototypes), levels, given, rule)
-  }
-  const rule = ruleOf(given, { scoreThreshold: 0.25, maxCandidates: 30000, sigmoid: true })
-  return decodeMaps(all, coefficientsOf(given.coefficients, undefined), levels, given, rule)
+  return boxes.length === 1 && boxes[0]!.shape.length === 3
+    ? decodeRows(boxes[0]!, coefficientsOf(given.coefficients, prototypes), given)
+    : decodeMaps(all, coefficientsOf(given.coefficients, undefined), given)
 }
 
 /** A wanted number of channels in words, or the number. */
-function channelsOf(given: Given, coefficients: number): { readonly known: number | undefined; readonly text: string } {
-  const classes = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 0, 65536)
-  if (classes !== undefined) return { known: 5 + classes + coefficients, text: String(5 + classes + coefficients) }
-  return { known: undefined, text: coefficients > 0 ? `5 + classes + ${coefficients}` : '5 + classes' }
+function channelsOf({ classes }: Given, coefficients: number): number | string {
+  if (classes !== undefined) return 5 + classes + coefficients
+  return coefficients > 0 ? `5 + classes + ${coefficients}` : '5 + classes'
 }
-
-const ofSize = (size: Size | undefined): string => (size === undefined ? '' : ` for an input of ${sizeText(size)}`)
 
 /**
  * Scores of rows that have their objectness at 4 and classes from 5 on; without classes the objectness is the score.
  */
 export function rowScores(values: Float32Array, count: number, width: number, classes: number): Scores {
-  const rows = { count, step: width, classStep: 1, first: 0, firstStep: 1 }
-  if (classes === 0) return { ...rows, values: values.subarray(4), classes: 1 }
-  return { ...rows, values: values.subarray(5), classes, objectness: values.subarray(4), objectnessStep: width }
+  if (classes === 0) return rowsOf(values.subarray(4), count, 1, width)
+  const rows = rowsOf(values.subarray(5), count, classes, width)
+  return { ...rows, objectness: values.subarray(4), objectnessStep: width }
 }
 
-function decodeRows(
-  output: Output,
-  coefficients: number,
-  levels: readonly LevelAnchors[],
-  given: Given,
-  rule: CandidateRule,
-): Decoded[] {
-  const size = given.size === undefined ? undefined : inputSize(given.size)
+function decodeRows(output: Output, coefficients: number, given: Given): Decoded[] {
+  const { size, anchors } = given
   const count =
-    size === undefined
-      ? undefined
-      : levels.reduce((sum, anchors, level) => sum + anchors.length * cells(size, 8 << level), 0)
-  const { known, text } = channelsOf(given, coefficients)
+    size && anchors.map((own, level) => own.length * cellCount(size, 8 << level)).reduce((sum, own) => sum + own, 0)
+  const wanted = channelsOf(given, coefficients)
   const [batch = 0, found = 0, width = 0] = output.shape
-  const fits = known === undefined ? width >= 5 + coefficients : width === known
+  const fits = typeof wanted === 'string' ? width >= 5 + coefficients : width === wanted
   if (output.isWhole || !fits || (count !== undefined && count !== found))
-    throw wrongShape(`[N, ${count ?? 'boxes'}, ${text}]${ofSize(size)}`, [output])
+    throw wrongShape(`[N, ${count ?? 'boxes'}, ${wanted}]${size === undefined ? '' : ` ${forInput(size)}`}`, [output])
   const classes = width - 5 - coefficients
   const source = { outputs: [output], looksLike: otherThan(classes, coefficients) }
   return forEachPicture(batch, (index) => {
@@ -101,23 +93,18 @@ function decodeRows(
       writeCentred(boxes, at, values[from]!, values[from + 1]!, values[from + 2]!, values[from + 3]!)
     }
     const extras = coefficients > 0 ? { coefficients: row(values, width, 5 + classes, coefficients) } : {}
-    return decodedOf(candidatesOf([rowScores(values, found, width, classes)], rule, source), write, extras)
+    return decodedOf(candidatesOf([rowScores(values, found, width, classes)], ruleOf(given), source), write, extras)
   })
 }
 
-const cells = ({ width, height }: Size, stride: number): number =>
-  Math.ceil(width / stride) * Math.ceil(height / stride)
+function cellCount(size: Size, stride: number): number {
+  const { columns, rows } = cellsBy(stride, size)
+  return columns * rows
+}
 
-/**
- * The map of a level, and where in it things are: of anchor a, channel c, cell p at a * anchorStep + c * channelStep +
- * p * cellStep.
- */
-interface Level {
-  readonly output: Output
-  readonly anchors: LevelAnchors
-  readonly rows: number
-  readonly columns: number
-  readonly channels: number
+/** Where in a map things are: of anchor a, channel c, cell p at a * anchorStep + c * channelStep + p * cellStep. */
+interface Level extends YoloMap<Output> {
+  readonly area: number
   readonly anchorStep: number
   readonly channelStep: number
   readonly cellStep: number
@@ -125,56 +112,31 @@ interface Level {
   readonly first: number
 }
 
-function levelsOf(outputs: readonly Output[], anchors: readonly LevelAnchors[], wanted: string): Level[] {
-  const sides = outputs.map((output) => ({ output, ...sidesOf(output) }))
-  const ordered = sides.sort((a, b) => b.rows * b.columns - a.rows * a.columns)
+function levelsOf(maps: readonly YoloMap<Output>[]): Level[] {
   let first = 0
-  return ordered.map(({ output, rows, columns, isSplit }, index): Level => {
-    const own = anchors[index]!
-    const area = rows * columns
-    const channels = isSplit ? output.shape[4]! : output.shape[1]! / own.length
-    if (
-      output.isWhole ||
-      !Number.isInteger(channels) ||
-      (isSplit && output.shape[1] !== own.length) ||
-      channels < 5 ||
-      area === 0
-    )
-      throw wrongShape(wanted, outputs)
-    const steps = isSplit ? { channelStep: 1, cellStep: channels } : { channelStep: area, cellStep: 1 }
-    const level = { output, anchors: own, rows, columns, channels, anchorStep: channels * area, ...steps, first }
-    first += own.length * area
+  return maps.map((map): Level => {
+    const area = map.rows * map.columns
+    const steps = map.isSplit ? { channelStep: 1, cellStep: map.channels } : { channelStep: area, cellStep: 1 }
+    const level = { ...map, area, anchorStep: map.channels * area, ...steps, first }
+    first += map.anchors.length * area
     return level
   })
 }
 
-function sidesOf({ shape }: Output): { readonly rows: number; readonly columns: number; readonly isSplit: boolean } {
-  return { rows: shape[2] ?? 0, columns: shape[3] ?? 0, isSplit: shape.length === 5 }
-}
-
-function decodeMaps(
-  outputs: readonly Output[],
-  coefficients: number,
-  anchors: readonly LevelAnchors[],
-  given: Given,
-  rule: CandidateRule,
-): Decoded[] {
-  const { known, text } = channelsOf(given, coefficients)
-  const wanted = `[N, boxes, ${text}], or ${anchors.length} maps [N, anchors * (${text}), rows, columns] of the levels`
-  const isMap = ({ shape }: Output): boolean => shape.length === 4 || shape.length === 5
-  if (outputs.length !== anchors.length || !outputs.every(isMap)) throw wrongShape(wanted, outputs)
-  const size = inputSize(given.size)
-  const levels = levelsOf(outputs, anchors, wanted)
-  const channels = levels[0]!.channels
-  const fits = (known === undefined || channels === known) && channels >= 5 + coefficients
-  if (!fits || levels.some((level) => level.channels !== channels)) throw wrongShape(wanted, outputs)
-  for (const { rows, columns } of levels) {
-    if (size.width % columns === 0 && size.width * rows === size.height * columns) continue
-    throw wrongShape(`maps whose cells are squares of whole pixels${ofSize(size)}`, outputs)
-  }
-  const batch = batchOf(outputs, wanted)
-  return forEachPicture(batch, (index) =>
-    decodeLevels(levels, index, channels - 5 - coefficients, coefficients, size, rule),
+function decodeMaps(outputs: readonly Output[], coefficients: number, given: Given): Decoded[] {
+  const { anchors } = given
+  const known = channelsOf(given, coefficients)
+  const wanted = `[N, boxes, ${known}], or ${anchors.length} maps [N, anchors * (${known}), rows, columns] of the levels`
+  const maps = yoloMaps(outputs, anchors, wanted, wrongShape)
+  const { channels } = maps[0]!
+  const size = sizeOf(given.size)
+  if ((typeof known === 'number' && channels !== known) || channels < 5 + coefficients)
+    throw wrongShape(wanted, outputs)
+  checkCells(maps, size, wrongShape)
+  const levels = levelsOf(maps)
+  const classes = channels - 5 - coefficients
+  return forEachPicture(batchOf(outputs, wanted), (index) =>
+    decodeLevels(levels, index, classes, coefficients, size, ruleOf(given, true)),
   )
 }
 
@@ -186,11 +148,7 @@ function decodeLevels(
   size: Size,
   rule: CandidateRule,
 ): Decoded {
-  const pictures = levels.map((level) => ({
-    ...level,
-    values: pictureOf(level.output, index),
-    area: level.rows * level.columns,
-  }))
+  const pictures = levels.map((level) => ({ ...level, values: pictureOf(level.output, index) }))
   const parts = pictures.flatMap(({ values, anchors, area, anchorStep, channelStep, cellStep, first }) =>
     anchors.map((_, anchor): Scores => {
       const start = anchor * anchorStep
@@ -229,12 +187,6 @@ function decodeLevels(
   const source = { outputs: levels.map(({ output }) => output), looksLike: otherThan(classes, coefficients) }
   const found = candidatesOf(parts, rule, source)
   if (coefficients === 0) return decodedOf(found, write)
-  const extra = {
-    length: coefficients,
-    write: (number: number, into: Float32Array, at: number): void => {
-      const { read } = find(number)
-      for (let k = 0; k < coefficients; k++) into[at + k] = read(5 + classes + k)
-    },
-  }
-  return decodedOf(found, write, { coefficients: extra })
+  const valueOf = (number: number, place: number): number => find(number).read(5 + classes + place)
+  return decodedOf(found, write, { coefficients: { length: coefficients, valueOf } })
 }

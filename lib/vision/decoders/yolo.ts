@@ -1,8 +1,20 @@
-import { cellsOf, yoloStrides } from '../../steps/anchors/index.js'
-import { checkedWhole } from '../../base/checks.js'
+import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
+import { cellsOf } from '../../steps/anchors.js'
+import { forInput } from '../../steps/families.js'
+import { rowsOf } from './candidates.js'
 import { type Decoded, decodedOf, type Extra, writeCentred } from './decoded.js'
-import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
-import { forEachPicture, type Output, type Outputs, outputsOf, onlyOutput, pictureOf, wrongShape } from './outputs.js'
+import {
+  type CandidateOptions,
+  candidateRows,
+  classesIfGiven,
+  type ManyClassesOptions,
+  manyClassesRows,
+  ruleOf,
+  type Sides,
+  sizeIfGiven,
+  stridesRow,
+} from './options.js'
+import { forEachPicture, onlyOutput, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
 /** Options of {@link decodeYolo}. */
@@ -26,6 +38,14 @@ export interface YoloOptions extends ManyClassesOptions {
   readonly coefficients?: number | undefined
 }
 
+const table = {
+  ...manyClassesRows(0.25, 30000),
+  size: sizeIfGiven,
+  strides: stridesRow,
+  classes: classesIfGiven,
+  coefficients: option(is.whole(0, 65536)),
+} satisfies OptionTable<YoloOptions>
+
 /**
  * What YOLO v8 and 11 give (ultralytics; also v5u and v9): boxes without anchors, [N, 4 + C, P], or [N, 4 + C + M, P]
  * with mask coefficients; of each box its centre's x and y, width, height in pixels of the input, and the probabilities
@@ -36,25 +56,16 @@ export interface YoloOptions extends ManyClassesOptions {
  * model; ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYolo(outputs: Outputs, options?: YoloOptions): Decoded[] {
-  const given = decoderOptions(options, ['multiLabel', 'size', 'strides', 'classes', 'coefficients'], 'decodeYolo')
-  const rule = ruleOf(given, { scoreThreshold: 0.25, maxCandidates: 30000 })
+  const given = checkedOptions(options, table, 'decodeYolo')
   const all = outputsOf(outputs)
   const { output, coefficients, classes } = layoutOf(all, given)
   const source = { outputs: all, looksLike: otherThan(classes, coefficients) }
   const [batch = 0, , count = 0] = output.shape
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
-    const scores = {
-      values: values.subarray(4 * count),
-      count,
-      classes,
-      step: 1,
-      classStep: count,
-      first: 0,
-      firstStep: 1,
-    }
+    const scores = { ...rowsOf(values.subarray(4 * count), count, classes, 1), classStep: count }
     return decodedOf(
-      candidatesOf([scores], rule, source),
+      candidatesOf([scores], ruleOf(given), source),
       (i, boxes, at) =>
         writeCentred(boxes, at, values[i]!, values[count + i]!, values[2 * count + i]!, values[3 * count + i]!),
       coefficients > 0 ? { coefficients: planar(values, 4 + classes, coefficients, count) } : {},
@@ -81,12 +92,7 @@ export function otherThan(classes: number, coefficients: number): (score: number
 
 /** Some channels of each box, where each channel lies by itself. */
 function planar(values: Float32Array, first: number, length: number, count: number): Extra {
-  return {
-    length,
-    write: (number, into, at) => {
-      for (let k = 0; k < length; k++) into[at + k] = values[(first + k) * count + number]!
-    },
-  }
+  return { length, valueOf: (number, place) => values[(first + place) * count + number]! }
 }
 
 interface Layout {
@@ -97,26 +103,19 @@ interface Layout {
 
 function layoutOf(
   outputs: readonly Output[],
-  given: Readonly<Partial<Record<'size' | 'strides' | 'classes' | 'coefficients', unknown>>>,
+  { size, strides, classes, coefficients: wanted }: Checked<typeof table>,
 ): Layout {
   const [boxes, prototypes] = withPrototypes(outputs)
-  const coefficients = coefficientsOf(given.coefficients, prototypes)
-  const classes = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
-  const size = given.size === undefined ? undefined : inputSize(given.size)
-  const count = size === undefined ? undefined : cellsOf(size, strides(given.strides)).length / 3
+  const coefficients = coefficientsOf(wanted, prototypes)
+  const count = size === undefined ? undefined : cellsOf(size, strides).length / 3
   const known = classes === undefined ? undefined : 4 + classes + coefficients
   const channelText = known ?? (coefficients > 0 ? `4 + classes + ${coefficients}` : '4 + classes')
-  const of = size === undefined ? '' : ` for an input of ${sizeText(size)}`
-  const wanted = `[N, ${channelText}, ${count ?? 'boxes'}]${of}`
-  const output = onlyOutput(boxes, 3, wanted)
+  const form = `[N, ${channelText}, ${count ?? 'boxes'}]${size === undefined ? '' : ` ${forInput(size)}`}`
+  const output = onlyOutput(boxes, 3, form)
   const [, channels = 0, found] = output.shape
   const fits = known === undefined ? channels > 4 + coefficients : channels === known
-  if (!fits || (count !== undefined && found !== count)) throw wrongShape(wanted, outputs)
+  if (!fits || (count !== undefined && found !== count)) throw wrongShape(form, outputs)
   return { output, classes: channels - 4 - coefficients, coefficients }
-}
-
-function strides(given: unknown): readonly number[] {
-  return (given ?? yoloStrides) as readonly number[]
 }
 
 /** The boxes, and what has four dimensions apart from them. */
@@ -128,12 +127,61 @@ export function withPrototypes(outputs: readonly Output[]): [boxes: Output[], pr
 }
 
 /**
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE where the prototypes are as many as were not asked for
+ * @throws TensorRTError ERR_TRT_SHAPE where the prototypes are as many as were not asked for
  */
-export function coefficientsOf(given: unknown, prototypes: Output | undefined): number {
+export function coefficientsOf(wanted: number | undefined, prototypes: Output | undefined): number {
   const found = prototypes?.shape[1]
-  if (given === undefined) return found ?? 0
-  const wanted = checkedWhole(given, 'coefficients', 0, 65536)
+  if (wanted === undefined) return found ?? 0
   if (found === undefined || found === wanted || prototypes === undefined) return wanted
   throw wrongShape(`[N, ${wanted}, height, width], prototypes for ${wanted} coefficients,`, [prototypes])
+}
+
+/** Options of {@link decodeYoloEndToEnd}. */
+export interface YoloEndToEndOptions extends CandidateOptions {
+  /** Default 0.25, as ultralytics predicts. */
+  readonly scoreThreshold?: number | undefined
+  /** Default 300. */
+  readonly maxCandidates?: number | undefined
+}
+
+const endToEndTable = candidateRows(0.25, 300) satisfies OptionTable<YoloEndToEndOptions>
+
+/**
+ * What YOLO v10 and 26 give (ultralytics, end to end), and exports with suppression inside: [N, K, 6], of each box
+ * left, top, right, bottom in pixels of the input, score and class; with masks [N, K, 6 + M]. Nothing is left to be
+ * suppressed.
+ * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
+ * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
+ */
+export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptions): Decoded[] {
+  const rule = ruleOf(checkedOptions(options, endToEndTable, 'decodeYoloEndToEnd'))
+  const all = outputsOf(outputs)
+  const [rows, prototypes] = withPrototypes(all)
+  const width = 6 + (prototypes?.shape[1] ?? 0)
+  const wanted = `[N, boxes, ${width}] (left, top, right, bottom, score, class${width > 6 ? ', coefficients' : ''})`
+  const output = onlyOutput(rows, 3, wanted)
+  const [batch = 0, count = 0, found = 0] = output.shape
+  if (prototypes === undefined ? found < 6 : found !== width) throw wrongShape(wanted, all)
+  if (prototypes === undefined && found === 7)
+    throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model,`, all)
+  const source = {
+    outputs: all,
+    looksLike: () => 'this looks like a model of another family, or one whose scores are logits',
+    isPadded: true,
+  }
+  return forEachPicture(batch, (index) => {
+    const values = pictureOf(output, index)
+    const best = candidatesOf([rowsOf(values.subarray(4), count, 1, found)], rule, source)
+    const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
+    return decodedOf(
+      { ...best, classes },
+      (number, boxes, at) => boxes.set(values.subarray(number * found, number * found + 4), at),
+      found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {},
+    )
+  })
+}
+
+/** Some numbers of each row. */
+export function row(values: Float32Array, width: number, first: number, length: number): Extra {
+  return { length, valueOf: (number, place) => values[number * width + first + place]! }
 }

@@ -1,7 +1,16 @@
-import { cellsOf, yoloStrides } from '../../steps/anchors/index.js'
-import { checkedWhole } from '../../base/checks.js'
+import { checkedOptions, type OptionTable } from '../../base/option-table.js'
+import { cellsOf } from '../../steps/anchors.js'
+import { forInput } from '../../steps/families.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
-import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
+import {
+  classesIfGiven,
+  type ManyClassesOptions,
+  manyClassesRows,
+  ruleOf,
+  type Sides,
+  sizeRow,
+  stridesRow,
+} from './options.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 import { rowScores } from './yolo-anchors.js'
@@ -20,6 +29,13 @@ export interface YoloxOptions extends ManyClassesOptions {
   readonly classes?: number | undefined
 }
 
+const table = {
+  ...manyClassesRows(0.1, 30000),
+  size: sizeRow,
+  strides: stridesRow,
+  classes: classesIfGiven,
+} satisfies OptionTable<YoloxOptions>
+
 /**
  * What YOLOX gives (Megvii-BaseDetection/YOLOX), [N, P, 5 + C], not decoded but for the sigmoid of objectness and
  * classes: centre = (value + cell) * stride, side = exp(value) * stride. A score is objectness * class. `suppress` with
@@ -27,17 +43,15 @@ export interface YoloxOptions extends ManyClassesOptions {
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYolox(outputs: Outputs, options: YoloxOptions): Decoded[] {
-  const given = decoderOptions(options, ['multiLabel', 'size', 'strides', 'classes'], 'decodeYolox')
-  const rule = ruleOf(given, { scoreThreshold: 0.1, maxCandidates: 30000 })
-  const size = inputSize(given.size)
-  const cells = cellsOf(size, (given.strides ?? yoloStrides) as readonly number[])
+  const { size, strides, classes, ...limits } = checkedOptions(options, table, 'decodeYolox')
+  const cells = cellsOf(size, strides)
   const count = cells.length / 3
-  const classes = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
-  const wanted = `[N, ${count}, ${classes === undefined ? '5 + classes' : 5 + classes}] for an input of ${sizeText(size)}`
+  const wanted = `[N, ${count}, ${classes === undefined ? '5 + classes' : 5 + classes}] ${forInput(size)}`
   const output = onlyOutput(outputsOf(outputs), 3, wanted)
   const [batch = 0, found = 0, width = 0] = output.shape
   if (found !== count || width < 6 || (classes !== undefined && width !== 5 + classes))
     throw wrongShape(wanted, [output])
+  const rule = ruleOf(limits)
   const source = {
     outputs: [output],
     looksLike: () => 'this looks like a model whose scores have had no sigmoid, or one of another family',

@@ -3,8 +3,7 @@
  */
 import type { Color } from '../types.js'
 import { type Bounds, touched } from './cover.js'
-import { opaque } from './mixed.js'
-import type { Surface } from './surface.js'
+import { opaque, type Surface } from './surface.js'
 
 /** RGBA, 8 bit, tight rows, not premultiplied. */
 export interface Tile {

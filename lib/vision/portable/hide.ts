@@ -1,9 +1,8 @@
 /** Hides parts of a picture in place, in JavaScript: as native/vision/blend.h, with the same numbers. */
 import type { Color } from '../types.js'
 import { type Area, blurred, type Bounds, type Cover, filled, pixelated, touched } from './cover.js'
-import { opaque } from './mixed.js'
+import { opaque, type Surface } from './surface.js'
 import { maskAt, type Placed } from './overlay.js'
-import type { Surface } from './surface.js'
 
 export interface HideStyle {
   readonly method: 'blur' | 'pixelate' | 'fill'

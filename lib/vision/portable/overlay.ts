@@ -1,8 +1,7 @@
 /** Masks made visible, in JavaScript: as native/vision/overlay.h, with the same numbers. */
 import type { Image } from '../types.js'
 import type { Area } from './cover.js'
-import { mixed, opaque } from './mixed.js'
-import type { Surface } from './surface.js'
+import { mixed, opaque, type Surface } from './surface.js'
 
 /** A mask over a part of the picture. */
 export interface Placed<T extends Uint8Array | Float32Array = Uint8Array> {

@@ -1,7 +1,6 @@
 /** Pictures that are painted where they lie, in JavaScript: as native/vision/surface.h, with the same numbers. */
-import { chromaOf, type Chroma, packingOf, type Pixels } from '../raw.js'
+import { type Chroma, chromaOf, packingOf, type Pixels } from '../raw.js'
 import type { Color, Size } from '../types.js'
-import { mixed, opaque } from './mixed.js'
 
 /** Row by row downwards each pixel is laid once, with three samples in the surface's own terms; then it is finished. */
 export interface Surface extends Size {
@@ -116,3 +115,10 @@ class ChromaSums {
 }
 
 const nearest = (value: number): number => Math.floor(Math.min(Math.max(value + 0.5, 0), 255))
+
+export const opaque = 2 ** 15
+
+/** Opacity is 0 to {@link opaque}. */
+export function mixed(under: number, over: number, opacity: number): number {
+  return under + (((over - under) * opacity + opaque / 2) >> 15)
+}

@@ -1,7 +1,0 @@
-export { anchorsOfCorners, type CornerOptions } from './corners.js'
-export { efficientDetAnchors, levelArea, type EfficientDetAnchorOptions } from './efficientdet.js'
-export { checkedAnchors, checkedLevels, checkedVariances, type Variances } from './options.js'
-export { retinaFacePriors, type RetinaFacePriorOptions } from './retinaface.js'
-export type { LevelArea } from './size.js'
-export { ssdAnchors, type SsdAnchorOptions } from './ssd.js'
-export { cellsOf, yoloAnchors, yoloStrides, type LevelAnchors } from './yolo.js'
