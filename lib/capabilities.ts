@@ -243,7 +243,7 @@ async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
   let known: Pick<RunCheck, 'backend' | 'reason'> = {}
   try {
     const { chooseBackend } = await import('./engine/opening.js')
-    const place = { device: 0, ...(tensorrt !== undefined && { tensorrt }) }
+    const place = { device: 0, tensorrt }
     const wishes = tensorrt === undefined ? [] : ['tensorrt']
     const { backend, reason } = await chooseBackend({ backend: 'auto', wishes, ...place })
     known = { backend, ...(reason !== undefined && { reason }) }

@@ -47,16 +47,13 @@ export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.
 export type { EngineLayersOptions } from './engine/layers.js'
 export type {
   AttachOptions,
-  BatchingOptions,
   DeclaredOptions,
+  EngineBuilderOptions,
   EngineOptions,
-  LaneOptions,
-  Priorities,
-  QueuePolicy,
   Undeclared,
 } from './engine/options.js'
+export type { BatchingOptions, LaneOptions, Priorities, QueuePolicy } from './engine/lane-options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
-export type { EngineBuilderOptions } from './engine/opening.js'
 export type {
   BareInput,
   BareInputForOne,

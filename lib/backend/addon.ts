@@ -218,10 +218,10 @@ export class AddonBackend implements Backend {
   }
 
   async #timeLayers({ profile, iterations, inputs }: LayersRun, cut: Cut | undefined): Promise<LayerFacts> {
-    const running = nativeSync(() =>
-      this.#engine.audit({ profile, iterations, ...(inputs !== undefined && { inputs: inputs.map(nativeInput) }) }),
-    )
-    return this.#besideLanes(running, cut)
+    const given = { profile, iterations, inputs: inputs?.map(nativeInput) }
+    const running = nativeSync(() => this.#engine.audit(given))
+    const { facts, ...ran } = await this.#besideLanes(running, cut)
+    return { ...facts, ...ran }
   }
 
   async benchmark(

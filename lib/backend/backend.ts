@@ -1,6 +1,7 @@
 import type { Cut } from '../base/cancellation.js'
 import type { AnyTensor, DeviceMemory } from '../device-tensor.js'
 import type { DType, Tensor } from '../tensor.js'
+import type { EngineFacts } from './facts.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
@@ -244,12 +245,10 @@ export interface LayersRun {
 }
 
 /** What the inspector and the profiler tell of an engine's layers. */
-export interface LayerFacts {
+export interface LayerFacts extends EngineFacts {
   readonly layers: number
   /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
   readonly verbosity: string
-  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
-  readonly document: string
   /** The inputs' shapes, at which it ran. */
   readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
   /** In the order in which the layers ran; names may come twice. */

@@ -25,6 +25,12 @@ export interface Gpu {
   readonly integrated: boolean
 }
 
+/** What TensorRT tells of an engine as it is. */
+export interface EngineFacts {
+  /** What TensorRT's inspector says of the engine, as it says it: JSON; empty where it says nothing. */
+  readonly document: string
+}
+
 /** An input or output of a network. */
 export interface NetworkTensor {
   /** Its name in the model. */

@@ -262,8 +262,12 @@ export interface NativeEngine {
    * computed.
    */
   observed?(): readonly Observed[]
-  audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {
-    readonly promise: Promise<LayerFacts>
+  audit(options: {
+    readonly profile: number
+    readonly iterations: number
+    readonly inputs: readonly NativeInput[] | undefined
+  }): {
+    readonly promise: Promise<NativeLayers>
     cancel(): void
   }
   benchmark(options: NativeBenchmarkOptions): {
@@ -272,6 +276,11 @@ export interface NativeEngine {
     progress(): { readonly phase: 'queries' | 'end-to-end'; readonly elapsedMs: number }
   }
   close(): Promise<void>
+}
+
+/** {@link LayerFacts}, whose `facts` native/gpu/audit.cc names. */
+export type NativeLayers = Pick<LayerFacts, 'shapes' | 'times'> & {
+  readonly facts: Omit<LayerFacts, 'shapes' | 'times'>
 }
 
 /** A tensor whose data is read before the call returns. */
@@ -336,16 +345,13 @@ export interface NativeFileLock {
 export interface NativePlanPlace {
   readonly tensorrt: string
   readonly device: number
-  readonly origin?: NativePlanOrigin
-  /** 1: code that the plan brings along may run in this process. */
-  readonly hostCode?: 0 | 1
-  /** Absolute paths of plugin libraries. */
-  readonly plugins?: readonly string[]
-  /** 1: it was noted that the plan was built without its weights. */
-  readonly stripped?: number
-  /** 1: a plan whose ranges nobody measured is opened, too. */
-  readonly placeholderRanges?: 0 | 1
+  readonly origin?: NativePlanOrigin | undefined
+  /** It was noted that the plan was built without its weights. */
+  readonly stripped?: boolean | undefined
 }
+
+/** Options of an engine about a plan that is opened, by their names: native code takes them as they were checked. */
+export type NativePlanOptions = Readonly<Record<string, NativeOptionValue | undefined>>
 
 /** Weights that a refitter can replace. */
 export interface NativeWeights {
@@ -418,17 +424,15 @@ export interface NativeAddon extends NativeVision, NativeVideo {
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   /**
-   * `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`:
-   * bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache};
-   * what is of no use is told to the log.
+   * `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `runtimeCache`:
+   * see {@link NativeEngine.runtimeCache}; what is of no use is told to the log. {@link NativePlanOptions} go with it.
    */
   openEngine(
     plan: Uint8Array | number,
     options: NativeSessionOptions &
       NativePlanPlace & {
-        readonly weights?: OnnxSource
-        readonly memoryLimit?: number
-        readonly runtimeCache?: Uint8Array
+        readonly weights?: OnnxSource | undefined
+        readonly runtimeCache?: Uint8Array | undefined
       },
   ): Promise<NativeEngine>
   /**

@@ -28,6 +28,11 @@ export interface OptionRow<T> {
 /** A row for each option of an interface, and none besides. */
 export type OptionTable<Options> = { readonly [Name in keyof Required<Options>]: OptionRow<unknown> }
 
+/** The names of the options of a table, in its order. */
+export function namesOf<Table extends object>(table: Table): readonly (keyof Table & string)[] {
+  return Object.keys(table) as (keyof Table & string)[]
+}
+
 /** What the rows of a table give. */
 export type Checked<Table> = {
   readonly [Name in keyof Table]: Table[Name] extends OptionRow<infer T> ? T : never
