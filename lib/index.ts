@@ -27,7 +27,17 @@ export type { NetworkInfo, QuantizingLayers } from './plan/network.js'
 export type { CalibrationSource, InputBatch } from './building/calibration.js'
 export type { BuildProgress } from './building/in-process.js'
 export type * from './building/builder-options.js'
-export type * from './plan/settings.js'
+export type {
+  BuildSettings,
+  HardwareCompatibility,
+  IOFormat,
+  Precision,
+  PreviewFeature,
+  ProfilingVerbosity,
+  RuntimePlatform,
+  TacticSource,
+  TensorFormatName,
+} from './plan/settings.js'
 export type { InputShapes, Shapes } from './building/shapes.js'
 export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCache } from './cache/engine-cache.js'
 export type { CacheEntry } from './cache/entries.js'

@@ -1,13 +1,5 @@
 import type { TensorRTDType } from '../tensor.js'
-import type {
-  HardwareCompatibility,
-  IOFormat,
-  Precision,
-  PreviewFeature,
-  ProfilingVerbosity,
-  RuntimePlatform,
-  TacticSource,
-} from '../plan/settings.js'
+import type { IOFormat, Precision, SharedSettings } from '../plan/settings.js'
 import type { TimingCacheOptions } from './timing-cache.js'
 
 /** Where builds run: on a thread of this process (`none`), or in a process of their own. */
@@ -21,7 +13,7 @@ export type Isolation = 'none' | 'process'
  * otherwise.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder_config.html
  */
-export interface BuilderOptions extends TimingCacheOptions {
+export interface BuilderOptions extends SharedSettings, TimingCacheOptions {
   /**
    * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that can
    * build here.
@@ -74,21 +66,6 @@ export interface BuilderOptions extends TimingCacheOptions {
    */
   readonly placeholderRanges?: boolean | undefined
   /**
-   * Whether the types are the model's, so that TensorRT chooses none; default false on TensorRT 10. Always true
-   * elsewhere, where false is an error. NetworkDefinitionCreationFlag::kSTRONGLY_TYPED
-   */
-  readonly stronglyTyped?: boolean | undefined
-  /**
-   * Whether FP32 layers may use TensorFloat-32 (10 bits of mantissa); TensorRT's default is true. BuilderFlag::kTF32
-   */
-  readonly tf32?: boolean | undefined
-  /** Whether layers may use kernels for weights of 2:4 sparsity. BuilderFlag::kSPARSE_WEIGHTS */
-  readonly sparsity?: boolean | undefined
-  /** Whether NaN and infinity are kept through all layers. BuilderFlag::kSTRICT_NANS (10.6) */
-  readonly strictNans?: boolean | undefined
-  /** Whether a row's result is the same at each place in a batch. BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE (10.12) */
-  readonly distributiveIndependence?: boolean | undefined
-  /**
    * The types that layers compute in, by their names; a name may have one `*`, later entries win. Needs
    * `precisionConstraints`. TensorRT 10 only, weakly typed. ILayer::setPrecision
    */
@@ -99,11 +76,6 @@ export interface BuilderOptions extends TimingCacheOptions {
    */
   readonly layerOutputTypes?: Readonly<Record<string, TensorRTDType | readonly TensorRTDType[]>> | undefined
   /**
-   * What happens where a layer cannot have the type that was asked for: the build fails (`obey`), or the layer has
-   * another (`prefer`). TensorRT 10 only. BuilderFlag kOBEY_PRECISION_CONSTRAINTS, kPREFER_PRECISION_CONSTRAINTS
-   */
-  readonly precisionConstraints?: 'obey' | 'prefer' | undefined
-  /**
    * The types and memory layouts of inputs, by name. An engine of this package runs `chw` alone: a plan with another
    * layout, of an input or an output, is ERR_TRT_UNSUPPORTED to {@link Engine.load}, and so are these options there.
    * Such plans are for other programs.
@@ -112,61 +84,12 @@ export interface BuilderOptions extends TimingCacheOptions {
   /** The types and memory layouts of outputs, by name; see {@link inputFormats}. */
   readonly outputFormats?: Readonly<Record<string, IOFormat>> | undefined
 
-  /** 0 (fastest build) to 5 (longest search); TensorRT's default is 3. setBuilderOptimizationLevel */
-  readonly optimizationLevel?: number | undefined
-  /** How often each kernel is timed. setAvgTimingIterations */
-  readonly averageTiming?: number | undefined
-  /** How many kernels are timed for a layer. setMaxNbTactics (10.4) */
-  readonly maxTactics?: number | undefined
-  /**
-   * The most CUDA streams that layers may run on besides the engine's own; 0 takes the least memory. setMaxAuxStreams
-   */
-  readonly auxiliaryStreams?: number | undefined
-  /** The only sources of kernels that are used; `cublas`, `cublasLt` and `cudnn` are TensorRT 10's. setTacticSources */
-  readonly tacticSources?: readonly TacticSource[] | undefined
-  /**
-   * Features of TensorRT that are not on by default yet: `aliasedPluginIO1003` (10.3), `runtimeActivationResize1010`
-   * (10.10); `profileSharing0806` and `multiDeviceRuntime1016` (10.16) are TensorRT 10's. setPreviewFeature
-   */
-  readonly previewFeatures?: readonly PreviewFeature[] | undefined
-  /** Whether equal layers are timed each by itself. BuilderFlag::kDISABLE_TIMING_CACHE */
-  readonly disableTimingCache?: boolean | undefined
-  /**
-   * Whether compiled kernels go into the timing cache; TensorRT's default is true. false:
-   * BuilderFlag::kDISABLE_COMPILATION_CACHE
-   */
-  readonly compilationCache?: boolean | undefined
-  /** Whether TensorRT reports the memory that it takes while it builds. BuilderFlag::kMONITOR_MEMORY (10.6) */
-  readonly monitorMemory?: boolean | undefined
-  /**
-   * How much the engine tells of its layers; {@link Engine.layers} needs `detailed` for precisions.
-   * setProfilingVerbosity
-   */
-  readonly profilingVerbosity?: ProfilingVerbosity | undefined
-
-  /** Whether later versions of TensorRT can load the plan. BuilderFlag::kVERSION_COMPATIBLE */
-  readonly versionCompatible?: boolean | undefined
-  /**
-   * Whether the lean runtime is left out of a version-compatible plan. BuilderFlag::kEXCLUDE_LEAN_RUNTIME; needs
-   * `versionCompatible`.
-   */
-  readonly excludeLeanRuntime?: boolean | undefined
-  /**
-   * The GPUs that the plan runs on: the model that built it (`none`), Ampere and later (`ampere+`), or those of the
-   * same compute capability (10.9). Not with TensorRT-RTX, which has `computeCapabilities`.
-   * setHardwareCompatibilityLevel
-   */
-  readonly hardwareCompatibility?: HardwareCompatibility | undefined
-  /** The system that the plan runs on. setRuntimePlatform (10.2) */
-  readonly runtimePlatform?: RuntimePlatform | undefined
   /**
    * The GPUs that the plan has kernels for: `current`, or compute capabilities such as `['8.6', '12.0']`. TensorRT-RTX
    * only. setComputeCapability
    */
   readonly computeCapabilities?: 'current' | readonly string[] | undefined
 
-  /** Whether refittable weights are left out of the plan. BuilderFlag::kSTRIP_PLAN */
-  readonly stripWeights?: boolean | undefined
   /**
    * Whether weights can be replaced later: all (true: BuilderFlag::kREFIT), with the same weights again ('identical':
    * kREFIT_IDENTICAL), or only `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2). TensorRT-RTX needs a GPU's
@@ -181,11 +104,4 @@ export interface BuilderOptions extends TimingCacheOptions {
    * registry
    */
   readonly plugins?: readonly string[] | undefined
-  /** Paths of plugin libraries that go into the plan. setPluginsToSerialize; needs `versionCompatible`. */
-  readonly pluginsToSerialize?: readonly string[] | undefined
-  /**
-   * Whether InstanceNormalization becomes TensorRT's own layers and not a plugin; TensorRT's default is true.
-   * OnnxParserFlag::kNATIVE_INSTANCENORM (10.14)
-   */
-  readonly nativeInstanceNorm?: boolean | undefined
 }

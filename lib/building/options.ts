@@ -7,27 +7,15 @@ import type {
 } from '../backend/native-types.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import {
-  checkedBoolean,
-  checkedChoice,
-  checkedList,
-  checkedObject,
-  checkedWhole,
-  isOneOf,
-  isText,
-  quoted,
-} from '../base/checks.js'
-import { checkedRows, placeRows } from '../base/option-table.js'
+import { checkedChoice, checkedList, checkedObject, checkedWhole, isOneOf, quoted } from '../base/checks.js'
+import { type Check, checkedRows, is, placeRows } from '../base/option-table.js'
+import { checkedTexts, precisions, sharedSettings, tensorFormats } from '../plan/settings.js'
 import { readOptions } from '../base/options.js'
 import { tensorrtDTypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
 export type * from './builder-options.js'
-
-type Check = (value: unknown, name: string) => NativeOptionValue
-
-const formatNames = ['chw', 'chw2', 'chw4', 'chw16', 'chw32', 'hwc', 'hwc8', 'hwc16', 'dhwc', 'dhwc8', 'cdhw32']
 
 /** Options that are no value of their own for native code. */
 const others = [
@@ -45,44 +33,20 @@ const others = [
  * (native/building/configure.cc, precision.cc).
  */
 const checks = {
+  ...sharedSettings,
   workspace: checkedBytes,
   tacticSharedMemory: checkedBytes,
   tacticDram: checkedBytes,
   precision: checkedPrecision,
-  placeholderRanges: checkedBoolean,
-  stronglyTyped: checkedBoolean,
-  tf32: checkedBoolean,
-  sparsity: checkedBoolean,
-  strictNans: checkedBoolean,
-  distributiveIndependence: checkedBoolean,
-  precisionConstraints: oneOf('obey', 'prefer'),
-  optimizationLevel: integer(0, 5),
-  averageTiming: integer(1, 1e6),
-  maxTactics: integer(1, 1e6),
-  auxiliaryStreams: integer(0, 1e3),
-  tacticSources: namesOf('cublas', 'cublasLt', 'cudnn', 'edgeMaskConvolutions', 'jitConvolutions'),
-  previewFeatures: namesOf(
-    'profileSharing0806',
-    'aliasedPluginIO1003',
-    'runtimeActivationResize1010',
-    'multiDeviceRuntime1016',
-  ),
-  disableTimingCache: checkedBoolean,
-  compilationCache: checkedBoolean,
-  monitorMemory: checkedBoolean,
-  profilingVerbosity: oneOf('layerNames', 'detailed', 'none'),
-  versionCompatible: checkedBoolean,
-  excludeLeanRuntime: checkedBoolean,
-  hardwareCompatibility: oneOf('none', 'ampere+', 'sameComputeCapability'),
-  runtimePlatform: oneOf('same', 'windows-amd64'),
+  placeholderRanges: is.boolean,
   computeCapabilities: checkedCapabilities,
-  stripWeights: checkedBoolean,
   refit: checkedRefit,
   refittableWeights: checkedTexts,
   plugins: checkedTexts,
-  pluginsToSerialize: checkedTexts,
-  nativeInstanceNorm: checkedBoolean,
-} satisfies Record<Exclude<keyof BuilderOptions, (typeof others)[number] | (typeof timingCacheOptions)[number]>, Check>
+} satisfies Record<
+  Exclude<keyof BuilderOptions, (typeof others)[number] | (typeof timingCacheOptions)[number]>,
+  Check<NativeOptionValue>
+>
 
 const known = [...others, ...timingCacheOptions, ...(Object.keys(checks) as (keyof typeof checks)[])]
 
@@ -92,7 +56,7 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
   const { tensorrt, device } = checkedRows(given, placeRows)
   const { isolation = 'none' } = given
   const values: Record<string, NativeOptionValue> = {}
-  for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
+  for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check<NativeOptionValue>][]) {
     const value = given[name]
     if (value !== undefined) values[name] = check(value, name)
   }
@@ -183,27 +147,6 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
   if (broken !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${broken[1]}`)
 }
 
-function integer(min: number, max: number): Check {
-  return (value, name) => checkedWhole(value, name, min, max)
-}
-
-function oneOf(...names: string[]): Check {
-  return (value, name) => checkedChoice(value, name, names)
-}
-
-function namesOf(...names: string[]): Check {
-  const what = `an array of ${quoted(names)}`
-  return (value, name) => checkedList(value, name, what, (element) => isOneOf(element, names))
-}
-
-function checkedTexts(value: unknown, name: string): string[] {
-  const texts = checkedList(value, name, 'an array of texts', isText)
-  if (texts.length === 0) throw expected('an array of one or more texts', name, value)
-  return texts
-}
-
-const precisions = ['fp32', 'fp16', 'bf16', 'int8', 'fp8', 'int4']
-
 function checkedPrecision(value: unknown, name: string): string[] {
   const what = `one or several of ${quoted(precisions)}`
   const names = checkedList(typeof value === 'string' ? [value] : value, name, what, (element) =>
@@ -254,8 +197,8 @@ function checkedFormats(value: unknown, option: string): NativeFormat[] {
 }
 
 function checkedFormatNames(value: unknown, name: string): string[] {
-  const names = checkedList(value, name, `an array of ${quoted(formatNames)}`, (element) =>
-    isOneOf(element, formatNames),
+  const names = checkedList(value, name, `an array of ${quoted(tensorFormats)}`, (element) =>
+    isOneOf(element, tensorFormats),
   )
   if (names.length === 0) throw expected('an array of one or more formats', name, value)
   return names
