@@ -26,7 +26,7 @@ export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkInfo, QuantizingLayers } from './plan/network.js'
 export type { CalibrationSource, InputBatch } from './building/calibration.js'
 export type { BuildProgress } from './building/in-process.js'
-export type * from './building/builder-options.js'
+export type { BuilderOptions, Isolation } from './building/options.js'
 export type {
   BuildSettings,
   HardwareCompatibility,

@@ -94,3 +94,22 @@ export interface CalibrationFacts {
   /** Whether TensorRT took the text that `readCache()` gave. */
   readonly fromCache: boolean
 }
+
+/** What a library tells of a build, once there is a plan. */
+export interface BuiltFacts {
+  /** How long the build took, in milliseconds. */
+  readonly buildMs: number
+  /** Where a calibrator was given. */
+  readonly calibration?: CalibrationFacts | undefined
+  /** The timing cache, where the build used one. */
+  readonly timingCache?:
+    | {
+        /** The size of its file before the build; 0: there was none. */
+        readonly bytesBefore: number
+        /** The size of its file after the build. */
+        readonly bytesAfter: number
+      }
+    | undefined
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'> | undefined
+}

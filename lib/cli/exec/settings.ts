@@ -1,5 +1,5 @@
 import type { BenchmarkOptions } from '../../benchmark/types.js'
-import type { BuilderOptions } from '../../building/builder-options.js'
+import type { BuilderOptions } from '../../building/options.js'
 import type { Precision, TacticSource, TensorFormatName } from '../../plan/settings.js'
 import type { TensorRTDType } from '../../tensor.js'
 import type { NamedDims } from '../options/shapes.js'

@@ -1,4 +1,4 @@
-import type { BuilderOptions } from '../../building/builder-options.js'
+import type { BuilderOptions } from '../../building/options.js'
 import type { Precision } from '../../plan/settings.js'
 import { each, type Flags, type Given, givenFlags, list, valuesOf, whole } from '../flags.js'
 
