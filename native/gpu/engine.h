@@ -27,7 +27,7 @@ struct Loading {
   tensorrt::PlanNeeds needs;
   // What is done to an engine before anything uses it.
   std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)> prepare;
-  std::size_t memoryLimit = 0;             // see cuda::Account
+  cuda::Limits limits = {};
   std::vector<uint8_t> runtimeCache = {};  // see ContextMaker
 };
 

@@ -46,10 +46,9 @@ inline constexpr auto fieldsOf<SessionOptions> =
     std::tuple(Field("lanes", &SessionOptions::lanes), Field("maxQueue", &SessionOptions::maxQueue),
                Field("maxQueueBytes", &SessionOptions::maxQueueBytes), Field("wait", &SessionOptions::wait),
                Field("batching", &SessionOptions::batching));
-// NativePlanOptions there, as far as they are the engine's, and what was compiled for it before.
+// NativePlanOptions there, as far as they are limits.
 template <>
-inline constexpr auto fieldsOf<gpu::Loading> =
-    std::tuple(Field("memoryLimit", &gpu::Loading::memoryLimit), Field("runtimeCache", &gpu::Loading::runtimeCache));
+inline constexpr auto fieldsOf<cuda::Limits> = std::tuple(Field("memoryLimit", &cuda::Limits::memory));
 template <>
 inline constexpr auto fieldsOf<Session::Memory> =
     std::tuple(Field("device", &Session::Memory::device), Field("pinned", &Session::Memory::pinned),
@@ -237,8 +236,10 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
   const auto options = fromJs<Napi::Object>(info[1], "options");
   using Weights = std::optional<building::OnnxSource>;
   const auto weights = std::make_shared<const Weights>(property<Weights>(options, "weights"));
-  const auto loading = std::make_shared<gpu::Loading>(fromJs<gpu::Loading>(options, "options"));
+  const auto loading = std::make_shared<gpu::Loading>();
   loading->needs = plan.needs;
+  loading->limits = fromJs<cuda::Limits>(options, "options");
+  loading->runtimeCache = property<std::vector<uint8_t>>(options, "runtimeCache");
   return openSession(info.Env(), options, [plan, weights, loading] {
     const auto [library, device] = plan.place();
     loading->prepare = preparing(library, device, plan, *weights);
