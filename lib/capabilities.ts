@@ -3,6 +3,7 @@ import type { NativeLibraryReport, NativeSystemReport } from './backend/native-t
 import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js'
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
+import { defined } from './base/options.js'
 import { checkedOptions, is, option, type OptionTable, placeRows } from './base/option-table.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
@@ -186,12 +187,7 @@ async function inspect(
 function describeDriver(report: NativeSystemReport | undefined): Capabilities['driver'] {
   if (report === undefined) return { found: false, error: 'not looked for: the native addon is not loaded' }
   const { path, version, error } = report.driver
-  return {
-    found: path !== undefined,
-    ...(path !== undefined && { path }),
-    ...(version !== undefined && { cuda: version }),
-    ...(error !== undefined && { error }),
-  }
+  return defined({ found: path !== undefined, path, cuda: version, error })
 }
 
 interface Around {
@@ -203,13 +199,12 @@ interface Around {
 function describeLibrary(library: NativeLibraryReport, { hasGpu, byVariable }: Around): TensorRTLibrary {
   const { path, kind, version, parser, cannotBuild, cannotRun } = library
   const usable = kind !== undefined
-  const error = library.error ?? library.parserError
-  return {
+  return defined({
     path,
     foundBy: byVariable && library.foundBy === 'option' ? 'TENSORRT_PATH' : library.foundBy,
-    ...(kind !== undefined && { kind }),
-    ...(version !== undefined && { version }),
-    ...(parser !== undefined && { parser }),
+    kind,
+    version,
+    parser,
     canBuild:
       usable &&
       library.hasBuilder &&
@@ -217,25 +212,24 @@ function describeLibrary(library: NativeLibraryReport, { hasGpu, byVariable }: A
       (library.buildsWithoutGpu || hasGpu) &&
       cannotBuild === undefined,
     canRun: usable && hasGpu && cannotRun === undefined,
-    ...(error !== undefined && { error }),
-    ...(cannotBuild !== undefined && { cannotBuild }),
-    ...(cannotRun !== undefined && { cannotRun }),
-  }
+    error: library.error ?? library.parserError,
+    cannotBuild,
+    cannotRun,
+  })
 }
 
 /** Looked up, not loaded: a process has one onnxruntime, and this does not decide which. */
 function findOnnxRuntime(portable: boolean): Capabilities['cpu'] {
   const version = peerVersion('onnxruntime-node/package.json')
-  const named = version !== undefined && { version }
-  if (portable) return { available: version !== undefined, ...named }
+  if (portable) return defined({ available: version !== undefined, version })
   const path = locateOnnxRuntime()
   if (path === undefined) return { available: false }
-  return { available: true, path, ...(path.includes('onnxruntime-node') && named) }
+  return defined({ available: true, path, version: path.includes('onnxruntime-node') ? version : undefined })
 }
 
 function findSharp(): Capabilities['pictures'] {
   const version = peerVersion('sharp')
-  return { available: version !== undefined, ...(version !== undefined && { version }) }
+  return defined({ available: version !== undefined, version })
 }
 
 /** As an Engine would: the same choice, and on the CPU an engine. On a GPU building one takes too long. */
@@ -243,10 +237,10 @@ async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
   let known: Pick<RunCheck, 'backend' | 'reason'> = {}
   try {
     const { chooseBackend } = await import('./engine/opening.js')
-    const place = { device: 0, ...(tensorrt !== undefined && { tensorrt }) }
+    const place = { device: 0, tensorrt }
     const wishes = tensorrt === undefined ? [] : ['tensorrt']
     const { backend, reason } = await chooseBackend({ backend: 'auto', wishes, ...place })
-    known = { backend, ...(reason !== undefined && { reason }) }
+    known = defined({ backend, reason })
     return { works: true, ...known, on: backend === 'cpu' ? await runOneNode() : await loadedTensorRT(place) }
   } catch (error) {
     return { works: false, ...known, error: error instanceof Error ? error.message : String(error) }

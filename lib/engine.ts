@@ -25,7 +25,7 @@ import type { Benchmark, BenchmarkOptions, EngineLayers } from './benchmark/type
 import { checkedLayersOptions, engineLayers, type EngineLayersOptions } from './engine/layers.js'
 import { isMeasurable, runBenchmark } from './engine/benchmark.js'
 import { refuseUnusable, run, runSync } from './engine/calls.js'
-import { lacking, Loading, onlyOnGpu } from './engine/loading.js'
+import { callsOf, lacking, Loading, onlyOnGpu } from './engine/loading.js'
 import { allocatedBytes, allocatedTensor, bytesOf } from './engine/memory.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { type AnyTensorRecord } from './engine/forms.js'
@@ -568,7 +568,7 @@ export class Engine<
 
   /** @see onReleased */
   #onReleased(memory: Uint8Array, callback: () => void): boolean {
-    return this.#loading.loaded?.backend.onReleased?.(memory, callback) ?? false
+    return this.#loading.loaded?.backend.calls?.onReleased(memory, callback) ?? false
   }
 
   static {
@@ -589,10 +589,8 @@ export class Engine<
     const signal = checkedAbort(options, 'upload')
     if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'the tensor of upload', tensor)
     checkAttached(tensor, 'the tensor of upload')
-    const { backend } = this.#loading.open()
-    if (backend.upload === undefined) throw lacking('upload()', backend)
     const { dtype, shape, byteLength, data } = tensor
-    const uploading = backend.upload(data)
+    const uploading = callsOf(this.#loading.open(), 'upload()').upload(data)
     return within({ signal }, async () => deviceTensor(dtype, shape, byteLength, await uploading))
   }
 
@@ -603,18 +601,15 @@ export class Engine<
    * load
    */
   share(): EngineToken {
-    return this.#share((backend) => backend.share?.())
+    return this.#share('share')
   }
 
-  #share(idOf: (backend: Backend) => string | undefined): EngineToken {
-    const { backend } = this.#loading.open()
-    const id = idOf(backend)
-    if (id === undefined) throw lacking('share()', backend)
-    return Object.freeze({ pid: process.pid, id })
+  #share(by: 'share' | 'shareQueue'): EngineToken {
+    return Object.freeze({ pid: process.pid, id: callsOf(this.#loading.open(), 'share()')[by]() })
   }
 
   static {
-    shareQueue = (engine) => engine.#share((backend) => backend.shareQueue?.())
+    shareQueue = (engine) => engine.#share('shareQueue')
   }
 
   /**
@@ -624,9 +619,7 @@ export class Engine<
    * load
    */
   stats(): EngineStats {
-    const { backend } = this.#loading.known()
-    if (backend.stats === undefined) throw lacking('stats', backend)
-    return backend.stats()
+    return callsOf(this.#loading.known(), 'stats').stats()
   }
 
   /**
@@ -635,9 +628,7 @@ export class Engine<
    * @throws TensorRTError as {@link stats}
    */
   counters(): EngineCounters {
-    const { backend } = this.#loading.known()
-    if (backend.counters === undefined) throw lacking('counters()', backend)
-    return backend.counters()
+    return callsOf(this.#loading.known(), 'counters()').counters()
   }
 
   /**
@@ -645,9 +636,7 @@ export class Engine<
    * @throws TensorRTError as {@link stats}
    */
   memory(): EngineMemory {
-    const { backend } = this.#loading.known()
-    if (backend.memory === undefined) throw lacking('memory', backend)
-    return backend.memory()
+    return callsOf(this.#loading.known(), 'memory').memory()
   }
 
   /**

@@ -26,8 +26,18 @@ export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkInfo, QuantizingLayers } from './plan/network.js'
 export type { CalibrationSource, InputBatch } from './building/calibration.js'
 export type { BuildProgress } from './building/in-process.js'
-export type * from './building/builder-options.js'
-export type * from './plan/settings.js'
+export type { BuilderOptions, Isolation } from './building/options.js'
+export type {
+  BuildSettings,
+  HardwareCompatibility,
+  IOFormat,
+  Precision,
+  PreviewFeature,
+  ProfilingVerbosity,
+  RuntimePlatform,
+  TacticSource,
+  TensorFormatName,
+} from './plan/settings.js'
 export type { InputShapes, Shapes } from './building/shapes.js'
 export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCache } from './cache/engine-cache.js'
 export type { CacheEntry } from './cache/entries.js'
@@ -47,16 +57,13 @@ export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.
 export type { EngineLayersOptions } from './engine/layers.js'
 export type {
   AttachOptions,
-  BatchingOptions,
   DeclaredOptions,
+  EngineBuilderOptions,
   EngineOptions,
-  LaneOptions,
-  Priorities,
-  QueuePolicy,
   Undeclared,
 } from './engine/options.js'
+export type { BatchingOptions, LaneOptions, Priorities, QueuePolicy } from './engine/lane-options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
-export type { EngineBuilderOptions } from './engine/opening.js'
 export type {
   BareInput,
   BareInputForOne,

@@ -218,7 +218,7 @@ async function open(
     throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected a TensorRT plan in ${model.label} but found ONNX`)
   try {
     const { info } = model.plan
-    const given = { ...options, origin: checkedOrigin(model.plan), stripped: isStripped(info) ? 1 : 0 }
+    const given = { ...options, origin: checkedOrigin(model.plan), stripped: isStripped(info) }
     return {
       refitter: await withContent(model.plan, (plan) => native(() => loadAddon().openRefitter(plan, given))),
       info,

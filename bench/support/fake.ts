@@ -2,7 +2,7 @@
 import { openTensorRT } from '../../lib/backend/tensorrt.js'
 import type { Backend } from '../../lib/backend/backend.js'
 import type { NativeSessionOptions } from '../../lib/backend/native-types.js'
-import { checkedAttachOptions } from '../../lib/engine/checked-options.js'
+import { checkedAttachOptions } from '../../lib/engine/options.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import type { FakeDriver, FakeTensorRT } from '../../test/fake/control.js'
 import { useFakes } from '../../test/native/fakes.js'

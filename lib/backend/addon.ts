@@ -1,6 +1,6 @@
 import type { Cut } from '../base/cancellation.js'
 import { Work } from '../base/work.js'
-import { type AnyTensor, type DeviceMemory, memoryOf } from '../device-tensor.js'
+import { type AnyTensor, memoryOf } from '../device-tensor.js'
 import type {
   LayersRun,
   Backend,
@@ -8,9 +8,7 @@ import type {
   BenchmarkListener,
   BenchmarkRun,
   LayerFacts,
-  EngineCounters,
-  EngineMemory,
-  EngineStats,
+  EngineCalls,
   ModelTensor,
   Results,
   RunOptions,
@@ -85,6 +83,7 @@ export class AddonBackend implements Backend {
   readonly precisions: readonly string[]
   /** Only of what runs on a GPU. */
   readonly layers?: NonNullable<Backend['layers']>
+  readonly calls: EngineCalls
   readonly #engine: NativeEngine
   /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
   readonly #beside = new Work()
@@ -97,6 +96,7 @@ export class AddonBackend implements Backend {
     { precisions = [], dimensionNames, valuesOf, reason, keepCompiled }: KnownFacts = {},
   ) {
     this.#engine = engine
+    this.calls = callsOf(engine)
     this.#keep = keepCompiled
     this.precisions = precisions
     this.reason = reason
@@ -181,47 +181,11 @@ export class AddonBackend implements Backend {
     }
   }
 
-  allocate(bytes: number): ArrayBuffer {
-    return nativeSync(() => this.#engine.allocate(bytes))
-  }
-
-  onReleased(memory: Uint8Array, callback: () => void): boolean {
-    return nativeSync(() => this.#engine.onReleased(memory, callback))
-  }
-
-  upload(data: NodeJS.TypedArray): Promise<DeviceMemory> {
-    return native(async () => new AddonMemory(await this.#engine.upload(data)))
-  }
-
-  stats(): EngineStats {
-    return nativeSync(() => this.#engine.stats())
-  }
-
-  counters(): EngineCounters {
-    return nativeSync(() => this.#engine.counters())
-  }
-
-  memory(): EngineMemory {
-    return { ...nativeSync(() => this.#engine.memory()), host: sharedBytes }
-  }
-
-  prepared(): Promise<void> {
-    return native(() => this.#engine.prepared())
-  }
-
-  share(): string {
-    return nativeSync(() => this.#engine.share())
-  }
-
-  shareQueue(): string {
-    return nativeSync(() => this.#engine.shareQueue())
-  }
-
   async #timeLayers({ profile, iterations, inputs }: LayersRun, cut: Cut | undefined): Promise<LayerFacts> {
-    const running = nativeSync(() =>
-      this.#engine.audit({ profile, iterations, ...(inputs !== undefined && { inputs: inputs.map(nativeInput) }) }),
-    )
-    return this.#besideLanes(running, cut)
+    const given = { profile, iterations, inputs: inputs?.map(nativeInput) }
+    const running = nativeSync(() => this.#engine.audit(given))
+    const { facts, ...ran } = await this.#besideLanes(running, cut)
+    return { ...facts, ...ran }
   }
 
   async benchmark(
@@ -264,6 +228,22 @@ export class AddonBackend implements Backend {
       if (bytes !== undefined) await keep(new Uint8Array(bytes))
     }
     return (this.#kept = this.#kept.then(step).catch(() => {}))
+  }
+}
+
+/** The functions of an engine, whose failures are TensorRTErrors. */
+function callsOf(engine: NativeEngine): EngineCalls {
+  const guarded = Object.entries(engine).map(([name, call]: [string, unknown]) => [
+    name,
+    (...given: unknown[]) => {
+      const result = nativeSync(() => (call as (...given: unknown[]) => unknown)(...given))
+      return result instanceof Promise ? native(() => result) : result
+    },
+  ])
+  return {
+    ...(Object.fromEntries(guarded) as Omit<EngineCalls, 'upload' | 'memory'>),
+    upload: (data) => native(async () => new AddonMemory(await engine.upload(data))),
+    memory: () => ({ ...nativeSync(() => engine.memory()), host: sharedBytes }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Cut } from '../base/cancellation.js'
 import type { AnyTensor, DeviceMemory } from '../device-tensor.js'
 import type { DType, Tensor } from '../tensor.js'
+import type { EngineFacts } from './facts.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
@@ -244,12 +245,10 @@ export interface LayersRun {
 }
 
 /** What the inspector and the profiler tell of an engine's layers. */
-export interface LayerFacts {
+export interface LayerFacts extends EngineFacts {
   readonly layers: number
   /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
   readonly verbosity: string
-  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
-  readonly document: string
   /** The inputs' shapes, at which it ran. */
   readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
   /** In the order in which the layers ran; names may come twice. */
@@ -299,6 +298,30 @@ export interface BenchmarkFacts {
 /** Told about ten times a second while a benchmark runs: where it is, and how far by the clock that ends that part. */
 export type BenchmarkListener = (part: 'queries' | 'end-to-end', elapsedMs: number) => void
 
+/** What native code does for an engine, by the names that it has there (native/node/engine.cc). */
+export interface EngineCalls {
+  /** A copy on its device; `data` is read before this returns, unless it is memory of allocate(). */
+  upload(data: NodeJS.TypedArray): Promise<DeviceMemory>
+  allocate(bytes: number): ArrayBuffer
+  /**
+   * Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does
+   * any more. Of a closed engine, too.
+   */
+  onReleased(memory: Uint8Array, callback: () => void): boolean
+  stats(): EngineStats
+  counters(): EngineCounters
+  memory(): EngineMemory
+  /**
+   * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then
+   * captures them.
+   */
+  prepared(): Promise<void>
+  /** The name by which other threads of the process find the engine. */
+  share(): string
+  /** The same for its own lanes and queue, whichever of the engines on its weights was shared first. */
+  shareQueue(): string
+}
+
 /**
  * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are
  * checked already (all there, in the order of `inputs`, right data type, shape that fits), and has copied their data
@@ -332,26 +355,8 @@ export interface Backend {
    * inputs and options.
    */
   readonly device?: number | undefined
-  /** A copy on that device; `data` is read before this returns, unless it is memory of allocate(). */
-  upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
-  allocate?(bytes: number): ArrayBuffer
-  /**
-   * Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does
-   * any more. Of a closed one, too.
-   */
-  onReleased?(memory: Uint8Array, callback: () => void): boolean
-  stats?(): EngineStats
-  counters?(): EngineCounters
-  memory?(): EngineMemory
-  /**
-   * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then
-   * captures them.
-   */
-  prepared?(): Promise<void>
-  /** The name by which other threads of the process find the engine. */
-  share?(): string
-  /** The same for the queue of this one, whichever of the engines on its weights was shared first. */
-  shareQueue?(): string
+  /** What only the addon's engines can do, called as it is there. */
+  readonly calls?: EngineCalls | undefined
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
   layers?(options: LayersRun, cut: Cut | undefined): Promise<LayerFacts>
   /**

@@ -25,6 +25,12 @@ export interface Gpu {
   readonly integrated: boolean
 }
 
+/** What TensorRT tells of an engine as it is. */
+export interface EngineFacts {
+  /** What TensorRT's inspector says of the engine, as it says it: JSON; empty where it says nothing. */
+  readonly document: string
+}
+
 /** An input or output of a network. */
 export interface NetworkTensor {
   /** Its name in the model. */
@@ -87,4 +93,23 @@ export interface CalibrationFacts {
   readonly batches: number
   /** Whether TensorRT took the text that `readCache()` gave. */
   readonly fromCache: boolean
+}
+
+/** What a library tells of a build, once there is a plan. */
+export interface BuiltFacts {
+  /** How long the build took, in milliseconds. */
+  readonly buildMs: number
+  /** Where a calibrator was given. */
+  readonly calibration?: CalibrationFacts | undefined
+  /** The timing cache, where the build used one. */
+  readonly timingCache?:
+    | {
+        /** The size of its file before the build; 0: there was none. */
+        readonly bytesBefore: number
+        /** The size of its file after the build. */
+        readonly bytesAfter: number
+      }
+    | undefined
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'> | undefined
 }

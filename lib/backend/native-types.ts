@@ -8,9 +8,8 @@ import type {
   BenchmarkFacts,
   BenchmarkRun,
   LayerFacts,
-  EngineCounters,
+  EngineCalls,
   EngineMemory,
-  EngineStats,
   ModelTensor,
   NamedShapes,
   ProfileShapes,
@@ -18,7 +17,7 @@ import type {
 } from './backend.js'
 import type { NativeVideo } from './native-video.js'
 import type { NativeVision } from './native-vision.js'
-import type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor, Observed, ParsedFacts } from './facts.js'
+import type { BuiltFacts, FoundBy, Gpu, LibraryKind, NetworkTensor, Observed, ParsedFacts } from './facts.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly NamedShapes[]
@@ -106,18 +105,12 @@ export interface NativeNetworkInfo {
   readonly outputs: readonly NetworkTensor[]
 }
 
-export interface NativeBuildResult extends NativeParseResult {
+export interface NativeBuildResult extends NativeParseResult, BuiltFacts {
   readonly plan: ArrayBuffer
-  /** As the library itself reported them; lib/building/settings.ts gives them to users. */
+  /** As the library itself reported them; lib/building/info.ts gives them to users. */
   readonly settings: NativeOptions
-  /** Where there was one, what became of the calibration, and the text for a later one, if TensorRT gave any. */
-  readonly calibration?: CalibrationFacts
+  /** The text for a later calibration, where TensorRT gave any. */
   readonly calibrationCache?: string
-  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
-  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
-  readonly buildMs: number
-  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
-  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'>
 }
 
 /** Where a plan came from, as far as that decides where it runs; complete, with empty text for what is not known. */
@@ -199,7 +192,7 @@ export interface NativeSessionOptions {
   }
 }
 
-export interface NativeEngine {
+export interface NativeEngine extends Omit<EngineCalls, 'upload' | 'memory'> {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   readonly unsupported: readonly UnsupportedTensor[]
@@ -236,34 +229,24 @@ export interface NativeEngine {
   ): unknown[]
   /** Whether the request was taken out of the queue: then no completion comes. */
   cancel(ticket: number): boolean
-  /** The data is read before this returns, unless it is memory of allocate(). */
   upload(data: NodeJS.TypedArray): Promise<NativeTensor>
-  allocate(bytes: number): ArrayBuffer
-  /**
-   * Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does
-   * any more. Of a closed engine, too.
-   */
-  onReleased(memory: Uint8Array, callback: () => void): boolean
-  stats(): EngineStats
-  counters(): EngineCounters
   memory(): Omit<EngineMemory, 'host'>
   /**
    * All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call
    * gave; nothing on other runtimes.
    */
   runtimeCache(): Promise<ArrayBuffer | undefined>
-  /** Until all is there that the lanes have had made in the background. */
-  prepared(): Promise<void>
-  share(): string
-  /** The same for its own lanes and queue, whoever shared the engine first. */
-  shareQueue(): string
   /**
    * Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has
    * computed.
    */
   observed?(): readonly Observed[]
-  audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {
-    readonly promise: Promise<LayerFacts>
+  audit(options: {
+    readonly profile: number
+    readonly iterations: number
+    readonly inputs: readonly NativeInput[] | undefined
+  }): {
+    readonly promise: Promise<NativeLayers>
     cancel(): void
   }
   benchmark(options: NativeBenchmarkOptions): {
@@ -272,6 +255,11 @@ export interface NativeEngine {
     progress(): { readonly phase: 'queries' | 'end-to-end'; readonly elapsedMs: number }
   }
   close(): Promise<void>
+}
+
+/** {@link LayerFacts}, whose `facts` native/gpu/audit.cc names. */
+export type NativeLayers = Pick<LayerFacts, 'shapes' | 'times'> & {
+  readonly facts: Omit<LayerFacts, 'shapes' | 'times'>
 }
 
 /** A tensor whose data is read before the call returns. */
@@ -336,16 +324,13 @@ export interface NativeFileLock {
 export interface NativePlanPlace {
   readonly tensorrt: string
   readonly device: number
-  readonly origin?: NativePlanOrigin
-  /** 1: code that the plan brings along may run in this process. */
-  readonly hostCode?: 0 | 1
-  /** Absolute paths of plugin libraries. */
-  readonly plugins?: readonly string[]
-  /** 1: it was noted that the plan was built without its weights. */
-  readonly stripped?: number
-  /** 1: a plan whose ranges nobody measured is opened, too. */
-  readonly placeholderRanges?: 0 | 1
+  readonly origin?: NativePlanOrigin | undefined
+  /** It was noted that the plan was built without its weights. */
+  readonly stripped?: boolean | undefined
 }
+
+/** Options of an engine about a plan that is opened, by their names: native code takes them as they were checked. */
+export type NativePlanOptions = Readonly<Record<string, NativeOptionValue | undefined>>
 
 /** Weights that a refitter can replace. */
 export interface NativeWeights {
@@ -418,17 +403,15 @@ export interface NativeAddon extends NativeVision, NativeVideo {
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   /**
-   * `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`:
-   * bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache};
-   * what is of no use is told to the log.
+   * `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `runtimeCache`:
+   * see {@link NativeEngine.runtimeCache}; what is of no use is told to the log. {@link NativePlanOptions} go with it.
    */
   openEngine(
     plan: Uint8Array | number,
     options: NativeSessionOptions &
       NativePlanPlace & {
-        readonly weights?: OnnxSource
-        readonly memoryLimit?: number
-        readonly runtimeCache?: Uint8Array
+        readonly weights?: OnnxSource | undefined
+        readonly runtimeCache?: Uint8Array | undefined
       },
   ): Promise<NativeEngine>
   /**

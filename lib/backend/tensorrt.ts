@@ -4,35 +4,27 @@ import { TensorRTError } from '../errors.js'
 import { openAddonEngine, type KnownFacts } from './addon.js'
 import type { Backend } from './backend.js'
 import { loadAddon, native, tensorrtPath } from './native.js'
-import type { NativeBuilderChoice, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
+import type { NativeBuilderChoice, NativePlanOptions, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
 export type LaneOptions = NativeSessionOptions
 
+/** Where a plan is opened, how, and what was noted of it when it was built. */
 export interface TensorRTOptions {
   /** The number of the GPU. */
   readonly device: number
   /** The path of a TensorRT library, or of the folder that has it. */
   readonly tensorrt?: string | undefined
-  /** The most bytes of device memory; nothing: as much as there is. */
-  readonly memoryLimit?: number | undefined
+  /** What native code takes as it is. */
+  readonly plan?: NativePlanOptions | undefined
   /** The ONNX model that the plan's weights are taken from before anything runs. */
   readonly weights?: OnnxSource | undefined
-  /** Code that the plan brings along may run in this process. */
-  readonly hostCode?: boolean | undefined
-  /** A plan with ranges of INT8 that nobody measured is opened, too. */
-  readonly allowPlaceholderRanges?: boolean | undefined
-  /** Absolute paths of the libraries that have the plan's plugins. */
-  readonly plugins?: readonly string[] | undefined
   /** What TensorRT-RTX compiled for the plan another time. */
   readonly compiled?: Uint8Array | undefined
-}
-
-/** What was noted of a plan when it was built. */
-export interface PlanFacts {
   readonly origin?: NativePlanOrigin | undefined
   /** Without its weights. */
   readonly stripped?: boolean | undefined
+  readonly told?: KnownFacts | undefined
 }
 
 /**
@@ -46,38 +38,14 @@ export interface PlanFacts {
  */
 export async function openTensorRT(
   plan: Uint8Array | number,
-  {
-    device,
-    tensorrt,
-    memoryLimit = 0,
-    origin,
-    stripped = false,
-    weights,
-    hostCode = false,
-    allowPlaceholderRanges = false,
-    plugins = [],
-    compiled,
-    told = {},
-  }: TensorRTOptions & PlanFacts & { readonly told?: KnownFacts | undefined },
+  { device, tensorrt, plan: options, compiled: runtimeCache, told, ...given }: TensorRTOptions,
   lanes: LaneOptions,
 ): Promise<Backend> {
-  const given = {
-    ...(origin !== undefined && { origin }),
-    ...(weights !== undefined && { weights }),
-    ...(compiled !== undefined && { runtimeCache: compiled }),
-  }
-  const options = {
-    ...lanes,
-    device,
-    tensorrt: tensorrtPath(tensorrt),
-    memoryLimit,
-    hostCode: hostCode ? 1 : 0,
-    placeholderRanges: allowPlaceholderRanges ? 1 : 0,
-    plugins,
-    stripped: stripped ? 1 : 0,
-    ...given,
-  } as const
-  return openAddonEngine((addon) => addon.openEngine(plan, options), told)
+  const place = { device, tensorrt: tensorrtPath(tensorrt) }
+  return openAddonEngine(
+    (addon) => addon.openEngine(plan, { ...lanes, ...options, ...given, ...place, runtimeCache }),
+    told,
+  )
 }
 
 /** What keeps this machine from both building plans and running them. */

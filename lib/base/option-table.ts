@@ -10,6 +10,8 @@ import {
   checkedNumber,
   checkedSignal,
   checkedWhole,
+  isOneOf,
+  quoted,
 } from './checks.js'
 import { readOptions } from './options.js'
 import { checkedPath } from './source.js'
@@ -27,6 +29,11 @@ export interface OptionRow<T> {
 
 /** A row for each option of an interface, and none besides. */
 export type OptionTable<Options> = { readonly [Name in keyof Required<Options>]: OptionRow<unknown> }
+
+/** The names of the options of a table, in its order. */
+export function namesOf<Table extends object>(table: Table): readonly (keyof Table & string)[] {
+  return Object.keys(table) as (keyof Table & string)[]
+}
 
 /** What the rows of a table give. */
 export type Checked<Table> = {
@@ -129,10 +136,15 @@ function listOf<T>(what: string, isElement: (element: unknown) => element is T):
   return (value, name) => checkedList(value, name, what, isElement)
 }
 
+/** Some of some words, each once. */
+function several<const T extends string>(...choices: readonly T[]): Check<T[]> {
+  return listOf(`an array of ${quoted(choices)}`, (element) => isOneOf(element, choices))
+}
+
 /** A function. */
 function listener<F extends (...args: never[]) => unknown>(): Check<F> {
   return (value, name) => checkedListener<F>(value, name) as F
 }
 
 /** What an option may be: `option(is.whole(1, 64), 1)`. */
-export const is = { whole, number, milliseconds, boolean, choice, listOf, listener } as const
+export const is = { whole, number, milliseconds, boolean, choice, listOf, several, listener } as const

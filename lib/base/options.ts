@@ -31,6 +31,11 @@ export function plainCopy(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
 }
 
+/** The same record without what is undefined: what is not known is not there. */
+export function defined<T extends object>(record: T): T {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
+}
+
 /** The same value, frozen with all that is in it; typed arrays, which cannot be, are left out. */
 export function deepFrozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value

@@ -1,4 +1,5 @@
 import type { TensorInfo } from '../backend/backend.js'
+import type { EngineFacts } from '../backend/facts.js'
 import type { Tensor, TensorRTDType } from '../tensor.js'
 
 /** A phase of a benchmark, in this order; phases that were not asked for are left out. */
@@ -220,7 +221,7 @@ export interface PrecisionShare {
 }
 
 /** What a built engine is made of, and where its time goes. Plain data, frozen. */
-export interface EngineLayers {
+export interface EngineLayers extends EngineFacts {
   /** How many layers the engine has. */
   readonly count: number
   /** The layers in the order in which they ran; those that TensorRT's profiler told no time of come last. */
@@ -242,8 +243,6 @@ export interface EngineLayers {
   readonly limited?: string | undefined
   /** What is not as expected: a precision that is absent, layers without a known precision. */
   readonly warnings: readonly string[]
-  /** What TensorRT's inspector says of the engine, as it says it: JSON; empty where it says nothing. */
-  readonly document: string
 }
 
 /** Something about a benchmark that a reader has to know. */

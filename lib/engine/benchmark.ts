@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import type { Backend, BenchmarkFacts, BenchmarkListener, ModelTensor } from '../backend/backend.js'
 import type { Cut } from '../base/cancellation.js'
-import { deepFrozen } from '../base/options.js'
+import { deepFrozen, defined } from '../base/options.js'
 import { randomTensor } from '../benchmark/random.js'
 import { summarize, summarizeTrace, type TraceSummary, traceRow, warningsOf } from '../benchmark/statistics.js'
 import type {
@@ -57,26 +57,25 @@ export async function runBenchmark(
   const endToEnd = options.endToEnd ? counted(facts.endToEnd, options) : undefined
   const javascript = options.javascript ? await timeInfer(measured, inputs, options, cut) : undefined
   const layers = options.layers ? await timeLayers(measured, inputs, options, trace, cut) : undefined
-  return Object.freeze({
+  const found = {
     kind: 'benchmark',
     runtime: facts.runtime,
     backend: backend.kind,
     device: deviceOf(backend, facts),
-    ...(measured.model !== undefined && { model: measured.model }),
+    model: measured.model,
     settings: deepFrozen({
       ...settings,
       shapes: Object.fromEntries(backend.inputs.map(({ name }, i) => [name, inputs[i]?.shape ?? []])),
     }),
     ...trace,
-    ...(endToEnd !== undefined && { endToEnd }),
-    ...(endToEnd !== undefined &&
-      javascript !== undefined && {
-        javascript: Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }),
-      }),
-    ...(layers !== undefined && { layers }),
-    ...(options.outputs && { outputs: outputsOf(backend, facts) }),
+    endToEnd,
+    javascript:
+      endToEnd && javascript && Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }),
+    layers,
+    outputs: options.outputs ? outputsOf(backend, facts) : undefined,
     warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
-  })
+  } as const
+  return Object.freeze(defined(found))
 }
 
 /**

@@ -1,40 +1,8 @@
 import { isLack } from '../base/remedies.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { cpuNames } from './cpu-options.js'
 
-// Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto`
-// too. What every runtime can mean (`shapes`, `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`,
-// `maxQueueBytes`, `wait`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
-
-type Given = Readonly<Partial<Record<string, unknown>>>
-
-/** Wishes for TensorRT by being given at all. */
-const always = [
-  'tensorrt',
-  'device',
-  'memoryLimit',
-  'builder',
-  'weights',
-  'plugins',
-  'hostCode',
-  'anyGpu',
-  'allowPlaceholderRanges',
-] as const
-/** Wishes for TensorRT with any value but the default. */
-const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
-
-/** The names of the options that ask for TensorRT. */
-export function wishesFor(given: Given): readonly string[] {
-  const chosen = Object.entries(unlessDefault).filter(
-    ([name, value]) => given[name] !== undefined && given[name] !== value,
-  )
-  return [...always.filter((name) => given[name] !== undefined), ...chosen.map(([name]) => name)]
-}
-
-/** The names of the options that are about the CPU alone: with `auto` they count where it is taken. */
-export function wishesForCpu(given: Given): readonly string[] {
-  return cpuNames.filter((name) => given[name] !== undefined)
-}
+// What becomes of a wish for TensorRT that cannot be fulfilled: an error, under `auto` too. What any runtime can mean
+// is no wish. What the CPU lacks where the addon does not load, it says itself.
 
 /**
  * For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the

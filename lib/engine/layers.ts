@@ -53,31 +53,31 @@ function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
 
 /** The inspector's document and the profiler's times as one account. */
 export function engineLayers(
-  found: LayerFacts,
+  { layers: counted, verbosity, shapes, times, ...told }: LayerFacts,
   { iterations, profile, minShare, expect }: Omit<CheckedLayersOptions, 'signal'>,
   builtFor: readonly string[] = [],
 ): EngineLayers {
-  const listed = inspectedLayers(found.document)
-  const count = listed.length > 0 ? listed.length : found.layers
-  const { layers, strays } = timed(listed, found.times)
+  const listed = inspectedLayers(told.document)
+  const count = listed.length > 0 ? listed.length : counted
+  const { layers, strays } = timed(listed, times)
   const precisions = sharesOf(layers, strays, count)
-  const limited = limitOf(found.verbosity)
+  const limited = limitOf(verbosity)
   const outcome = { precisions, count, minShare, limited }
   return deepFrozen({
     count,
     layers,
     precisions,
-    totalMs: totalOf(found.times),
+    totalMs: totalOf(times),
     iterations,
     profile,
-    shapes: Object.fromEntries(found.shapes.map(({ name, shape }) => [name, shape])),
+    shapes: Object.fromEntries(shapes.map(({ name, shape }) => [name, shape])),
     ...(limited !== undefined && { limited }),
     warnings: [
       ...(listed.length > 0 ? strayWarning(strays) : []),
       ...(limited === undefined ? unknownWarning(precisions, count) : []),
       ...(expect ?? builtFor.filter(isPrecision)).flatMap((name) => expectation(name, outcome)),
     ],
-    document: found.document,
+    ...told,
   })
 }
 

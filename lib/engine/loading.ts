@@ -1,5 +1,5 @@
 /** A model on its way, then loaded, failed or closed: what every call of an engine asks first. */
-import type { Backend, UnsupportedTensor } from '../backend/backend.js'
+import type { Backend, EngineCalls, UnsupportedTensor } from '../backend/backend.js'
 import { within } from '../base/cancellation.js'
 import { restacked, failRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
@@ -135,6 +135,12 @@ export function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
     'ERR_TRT_UNSUPPORTED',
     `${what} needs the TensorRT backend; this engine runs on the CPU${autoChoiceNote(reason)}`,
   )
+}
+
+/** What only the addon's engines can do. @throws TensorRTError ERR_TRT_UNSUPPORTED where this is none */
+export function callsOf({ backend }: Loaded, what: string): EngineCalls {
+  if (backend.calls === undefined) throw lacking(what, backend)
+  return backend.calls
 }
 
 /** What another backend on the same machine could have: this one says why it has not. */

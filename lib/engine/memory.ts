@@ -18,14 +18,16 @@ export function allocatedTensor({ backend, inputs, outputs }: Loaded, name: unkn
       'ERR_TRT_SHAPE',
       `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,
     )
-  const pinned = backend.allocate?.(allocatable(byteSize(info.dtype, dims)))
+  const pinned = backend.calls?.allocate(allocatable(byteSize(info.dtype, dims)))
   return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
 }
 
 /** @throws TensorRTError as {@link Engine.allocateBytes} */
 export function allocatedBytes(backend: Backend, bytes: unknown): Uint8Array<ArrayBuffer> {
   const length = checkedWhole(bytes, 'bytes', 0)
-  return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(allocatable(length)))
+  return backend.calls === undefined
+    ? ordinaryBytes(length)
+    : new Uint8Array(backend.calls.allocate(allocatable(length)))
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Declaration } from './declaration.js'
 import { openBackend } from './opening.js'
-import { checkedAttachOptions, checkedEngineOptions } from './checked-options.js'
+import { checkedAttachOptions, checkedEngineOptions } from './options.js'
 import type { EngineOptions } from './options.js'
 import { checkedEngineSource, closeModel, type EngineSource, openModel } from './source.js'
 

@@ -1,45 +1,13 @@
 import type { Backend } from '../backend/backend.js'
-import type { CpuOptions } from '../backend/cpu-options.js'
-import type { NativeSessionOptions } from '../backend/native-types.js'
-import type { BuildOptions } from '../builder.js'
-import type { BuilderOptions } from '../building/options.js'
 import { checkedProfiles } from '../building/shapes.js'
-import type { CacheWish } from '../cache/options.js'
 import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { isUnableToBuild, reasonForCpu, autoChoiceNote, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
+import type { OpenOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
 import { checkedOrigin, dimensionNamesOf, hasPlaceholderRanges, isStripped, precisionsOf } from '../plan/origin.js'
-
-export interface OpenOptions {
-  readonly backend: 'auto' | 'tensorrt' | 'cpu'
-  /** The names of options that ask for TensorRT, of those that are for the CPU alone, and of all that were given. */
-  readonly wishes: readonly string[]
-  readonly forCpu: readonly string[]
-  readonly given: readonly string[]
-  readonly cpu: CpuOptions
-  readonly device: number
-  readonly lanes: NativeSessionOptions
-  readonly tensorrt?: string | undefined
-  readonly memoryLimit?: number | undefined
-  readonly shapes?: NonNullable<BuildOptions['shapes']> | undefined
-  readonly builder?: EngineBuilderOptions | undefined
-  readonly onProgress?: NonNullable<BuildOptions['onProgress']> | undefined
-  /** Where plans are kept; nothing: nowhere. */
-  readonly cache: CacheWish | undefined
-  readonly weights?: OnnxSource | undefined
-  /** Whether a plan's GPU is left to TensorRT. */
-  readonly anyGpu?: boolean | undefined
-  /** Absolute paths of plugin libraries. */
-  readonly plugins: readonly string[]
-  readonly hostCode: boolean
-  readonly allowPlaceholderRanges: boolean
-}
-
-/** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
-export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
 
 /**
  * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither
@@ -60,12 +28,13 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   if (typeof built === 'string') return openOnCpu(model.data, options, built)
   const { bytes, info } = built.plan
   // what was built without weights takes them from where it was built from
-  const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
-  const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plugins])]
+  const weights = options.builder?.stripWeights === true ? onnxSource(model.data, 'model') : undefined
+  const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plan.plugins])]
   return openPlan(
     { name: 'The plan', content: bytes, info },
-    { ...options, ...weights, plugins, runtimeCache: built.runtimeCache },
+    { ...options, weights, plan: { ...options.plan, plugins } },
     signal,
+    built.runtimeCache,
   )
 }
 
@@ -90,8 +59,8 @@ function refuseForOnnx(label: string, { weights, anyGpu }: OpenOptions): void {
  * Before anything is built or loaded, where it is known by then; native code finds the mark in the plan itself. @throws
  * TensorRTError ERR_TRT_PLACEHOLDER_RANGES
  */
-function refusePlaceholders(label: string, known: boolean, { allowPlaceholderRanges }: OpenOptions): void {
-  if (known && !allowPlaceholderRanges) throw withPlaceholders(label)
+function refusePlaceholders(label: string, known: boolean, { plan }: OpenOptions): void {
+  if (known && !plan.allowPlaceholderRanges) throw withPlaceholders(label)
 }
 
 function withPlaceholders(label: string): TensorRTError {
@@ -143,17 +112,18 @@ async function openOnCpu(
 
 async function openPlan(
   plan: PlanToOpen,
-  options: OpenOptions & Pick<Built, 'runtimeCache'>,
+  options: OpenOptions,
   signal: AbortSignal,
+  { bytes: compiled, keep: keepCompiled }: Partial<RuntimeCache> = {},
 ): Promise<Backend> {
   const origin = checkedOrigin(plan, options)
   refusePlaceholders(plan.name, hasPlaceholderRanges(plan.info), options)
   const { openTensorRT } = await import('../backend/tensorrt.js')
-  const { bytes: compiled, keep: keepCompiled } = options.runtimeCache ?? {}
   const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
+  const { device, tensorrt, plan: asked, lanes } = options
   const weights = options.weights && (await weightsOf(options.weights, plan, signal))
-  const given = { ...options, ...(weights && { weights }), origin, stripped: isStripped(plan.info), compiled, told }
-  const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, options.lanes))
+  const given = { device, tensorrt, plan: asked, weights, origin, stripped: isStripped(plan.info), compiled, told }
+  const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, lanes))
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason

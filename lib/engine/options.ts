@@ -1,127 +1,28 @@
+/** The options of engines: what users give, and the same checked. */
 import type { BuildProgress } from '../building/in-process.js'
 import type { Shapes } from '../building/shapes.js'
-import type { EngineCacheOptions } from '../cache/options.js'
-import type { ModelSource } from '../base/source.js'
-import type { CpuEngineOptions } from './cpu-options.js'
-import type { DeclaredTypes, TensorTypes } from './declaration.js'
-import type { EngineBuilderOptions } from './opening.js'
+import { checkedArray, checkedChoice, checkedSignal } from '../base/checks.js'
+import {
+  checkedRows,
+  is,
+  namesOf,
+  needed,
+  option,
+  type OptionTable,
+  placeRows,
+  signalOption,
+} from '../base/option-table.js'
+import { plainCopy, readOptions } from '../base/options.js'
+import { checkedPath, type ModelSource, onnxSource } from '../base/source.js'
+import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
+import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
+import { expected } from '../errors.js'
+import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
+import { checkedDeclaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
+import { checkedLanes, laneNames, type LaneOptions, refuseLanes } from './lane-options.js'
 
-/**
- * How requests that come close together are merged into one batch. Every input and output needs a dynamic dimension 0.
- */
-export interface BatchingOptions {
-  /** The most rows that a batch may have. */
-  readonly maxBatch: number
-  /** How long a request may wait for others, in milliseconds; default 0: a batch leaves as soon as a lane is free. */
-  readonly maxDelayMs?: number | undefined
-  /**
-   * Batch sizes, in rows, at which a batch leaves without waiting for more; default: none. A batch is made up when a
-   * lane takes it: of the largest preferred size that the waiting requests, in their order, can form; the rest waits.
-   * Where none can be formed, all that fit leave after `maxDelayMs`. The rows of one request are never split.
-   */
-  readonly preferred?: readonly number[] | undefined
-  /**
-   * Batch sizes, in rows, that a batch is filled up to, so that it meets a CUDA graph that was captured; `true`: the
-   * powers of two, and `maxBatch`; default false.
-   */
-  readonly pad?: boolean | readonly number[] | undefined
-  /**
-   * Whether requests settle in the order in which they left the queue, though a later batch may end first on another
-   * lane; default false.
-   */
-  readonly preserveOrder?: boolean | undefined
-  /**
-   * For tests: nothing leaves before so many requests wait at one time; from then on it has no effect. Closing the
-   * engine ends it, too. Default: none. Triton's is TRITONSERVER_DELAY_SCHEDULER.
-   */
-  readonly holdUntil?: number | undefined
-  /** The limits of each level that `priorities.policies` does not name; without `priorities` those of all requests. */
-  readonly queue?: QueuePolicy | undefined
-  /** Levels of priority; default: one. With `maxBatch: 1` requests have levels and do not merge. */
-  readonly priorities?: Priorities | undefined
-}
-
-/**
- * What limits the requests of one level while they wait, as Triton's ModelQueuePolicy.
- * @see
- * https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#queue-policy
- */
-export interface QueuePolicy {
-  /**
-   * The most requests of the level that may wait; default: no limit but {@link LaneOptions.maxQueue}. One more is
-   * rejected with ERR_TRT_QUEUE_FULL.
-   */
-  readonly maxQueue?: number | undefined
-  /**
-   * How long a request may wait, in milliseconds, from its call until a lane takes it; the time that it runs does not
-   * count. 0.001 is a microsecond, the least. Default: no limit. {@link InferOptions.queueTimeoutMs} may shorten it.
-   */
-  readonly queueTimeoutMs?: number | undefined
-  /**
-   * What becomes of a request that has waited so long; default `reject`.
-   *
-   * - `reject`: its call is rejected with ERR_TRT_QUEUE_TIMEOUT.
-   * - `delay`: it goes behind all others of its level, has no queue timeout any more, and runs when its turn comes.
-   */
-  readonly onQueueTimeout?: 'reject' | 'delay' | undefined
-}
-
-/**
- * Levels of priority. Level 1 leaves the queue first, then 2, and so on; within a level requests leave in the order of
- * their calls. A batch may have requests of several levels. A level waits for as long as requests of those before it
- * keep all lanes busy: under such a load it may never run (starvation), as in Triton. A queue timeout bounds the wait.
- * @see
- * https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#priority-levels
- */
-export interface Priorities {
-  /** How many levels there are, 2 to 100. */
-  readonly levels: number
-  /** The level of a request that names none; default: the last, so that a request is urgent only where it says so. */
-  readonly default?: number | undefined
-  /** The limits of levels, by level: `{ 1: { maxQueue: 16 } }`; {@link BatchingOptions.queue} is that of the others. */
-  readonly policies?: { readonly [level: number]: QueuePolicy } | undefined
-}
-
-/**
- * How an engine runs inferences, on a GPU and on the CPU. `profile`, `priority` and `cudaGraph` are TensorRT's: any
- * value but the default asks for TensorRT, see {@link EngineOptions.backend}.
- */
-export interface LaneOptions {
-  /**
-   * How many inferences may compute at the same time, 1 to 64; default 1. Each lane is a thread: on a GPU with an
-   * execution context and CUDA streams of its own, on the CPU with `threads` threads. All lanes share the weights.
-   */
-  readonly lanes?: number | undefined
-  /** The number of the optimization profile; default `auto`: the one that fits the shapes best. */
-  readonly profile?: 'auto' | number | undefined
-  /** The priority of the CUDA streams; default `normal`. */
-  readonly priority?: 'normal' | 'high' | undefined
-  /**
-   * Whether shapes that come again are captured as CUDA graphs; default `auto`, which like `true` captures them where
-   * that is possible. TensorRT-RTX captures graphs itself, or not.
-   */
-  readonly cudaGraph?: 'auto' | boolean | undefined
-  /** Merges requests into batches; default: each request runs by itself. */
-  readonly batching?: BatchingOptions | undefined
-  /** The most requests that may wait; default 4096. One more is rejected with ERR_TRT_QUEUE_FULL. */
-  readonly maxQueue?: number | undefined
-  /**
-   * The most bytes that the inputs of waiting requests may have; default 256 MiB. Tensors of {@link Engine.allocate} do
-   * not count. A request beyond it is rejected with ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
-   */
-  readonly maxQueueBytes?: number | undefined
-  /**
-   * How a lane's thread waits for the GPU; on the CPU it has no effect.
-   *
-   * - `spin`: it polls, and keeps a core busy as long as anything runs.
-   * - `block`: it sleeps; waking it takes some ten microseconds.
-   * - `adaptive` (default): where the last inferences took less than half a millisecond it polls for twice as long as
-   *   they took, on at most half of the cores and not at all where there are two or fewer; then it sleeps.
-   *
-   * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
-   */
-  readonly wait?: 'spin' | 'block' | 'adaptive' | undefined
-}
+/** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
+export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
 
 /** Options of {@link Engine.load} and `new Engine`. */
 export interface EngineOptions extends LaneOptions, CpuEngineOptions {
@@ -248,4 +149,115 @@ export interface AttachOptions extends LaneOptions {
   readonly queue?: 'own' | 'shared' | undefined
   /** Aborts the attaching, which is then rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** What any runtime can mean. */
+const ownTable = {
+  signal: signalOption,
+  backend: option(is.choice('auto', 'tensorrt', 'cpu'), 'auto'),
+  shapes: option(checkedShapes),
+  onProgress: option(is.listener<NonNullable<EngineOptions['onProgress']>>()),
+  cache: needed(checkedCache),
+}
+
+/** What asks for TensorRT by being given at all. */
+const tensorrtTable = {
+  ...placeRows,
+  builder: option(checkedBuilder),
+  anyGpu: option(is.boolean),
+  weights: option((weights) => weights), // copied, unless the signal is aborted
+}
+
+/** The same that native code takes as they are, by the same names (native/node/engine.cc). */
+const planTable = {
+  memoryLimit: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),
+  plugins: option(checkedPlugins, []),
+  hostCode: option(is.boolean, false),
+  allowPlaceholderRanges: option(is.boolean, false),
+}
+
+const engineTable = { ...ownTable, ...tensorrtTable, ...planTable } satisfies OptionTable<
+  Omit<EngineOptions, keyof LaneOptions | keyof CpuEngineOptions>
+>
+
+/** All options of an engine, but the data types that are declared: for what opens one and hands them on. */
+export const engineOptionNames = [...namesOf(engineTable), ...cpuNames, ...laneNames]
+
+type Values = Readonly<Partial<Record<string, unknown>>>
+
+const isGiven = (given: Values) => (name: string) => given[name] !== undefined
+
+/** What asks for TensorRT with any value but the default. */
+const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
+
+/** The names of the options that ask for TensorRT. */
+function wishesOf(given: Values): readonly string[] {
+  const always = namesOf({ ...tensorrtTable, ...planTable })
+  const chosen = namesOf(unlessDefault).filter((name) => given[name] !== unlessDefault[name])
+  return [...always, ...chosen].filter(isGiven(given))
+}
+
+/** The options of an engine, checked. */
+export type OpenOptions = Omit<ReturnType<typeof checkedEngineOptions>, 'signal' | 'declaration'>
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedEngineOptions(options: unknown) {
+  const given = readOptions(options, [...engineOptionNames, 'inputs', 'outputs'], 'Engine')
+  const own = checkedRows(given, ownTable)
+  const { weights, ...tensorrt } = checkedRows(given, tensorrtTable)
+  const lanes = checkedLanes(given)
+  const [wishes, forCpu] = [wishesOf(given), cpuNames.filter(isGiven(given))]
+  if (own.backend === 'cpu' && wishes.length > 0)
+    throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
+  if (own.backend === 'tensorrt' && forCpu.length > 0)
+    throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
+  return {
+    ...own,
+    ...tensorrt,
+    plan: checkedRows(given, planTable),
+    weights: weights === undefined || own.signal?.aborted ? undefined : onnxSource(weights, 'weights'),
+    /** The names of options that ask for TensorRT, of those that are for the CPU alone, and of all that were given. */
+    wishes,
+    forCpu,
+    given: Object.keys(given).filter(isGiven(given)),
+    cpu: checkedCpuOptions(given),
+    lanes,
+    declaration: checkedDeclaration(given),
+  }
+}
+
+function checkedShapes(shapes: unknown): NonNullable<EngineOptions['shapes']> {
+  if (typeof shapes === 'object' && shapes !== null) return shapes as NonNullable<EngineOptions['shapes']>
+  throw expected('an object', 'shapes', shapes)
+}
+
+/** Paths are made absolute here: a later chdir changes nothing. */
+function checkedPlugins(plugins: unknown): readonly string[] {
+  return checkedArray(plugins, 'plugins', 'an array of paths').map((path, i) => checkedPath(path, `plugins[${i}]`))
+}
+
+function checkedBuilder(builder: unknown): EngineBuilderOptions {
+  const copy = plainCopy(builder)
+  checkedBuilderOptions(copy)
+  const { tensorrt, device } = copy as BuilderOptions
+  if (tensorrt !== undefined)
+    throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
+  if (device !== undefined)
+    throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
+  refuseVectorized(copy as BuilderOptions)
+  return copy as EngineBuilderOptions
+}
+
+/** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedAttachOptions(options: unknown) {
+  const given = readOptions(options, ['queue', 'signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  const queue = checkedChoice(given.queue === undefined ? 'own' : given.queue, 'queue', ['own', 'shared'])
+  if (queue === 'shared') refuseLanes(given)
+  return {
+    queue,
+    lanes: checkedLanes(given),
+    wishes: wishesOf(given),
+    signal: checkedSignal(given.signal),
+    declaration: checkedDeclaration(given),
+  }
 }

@@ -5,7 +5,7 @@ import { Tensor } from '../tensor.js'
 import { bestValues } from './best-values.js'
 import type { TensorRecord } from './declaration.js'
 
-type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'prepared'>
+type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'calls'>
 
 /**
  * Runs something for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that
@@ -20,7 +20,7 @@ export async function warmUp(
   for (const inputs of warmupInputs(room)) {
     const inFlight = Array.from({ length: inFlightOf(inputs, room) })
     for (let i = 0; i < iterations; i++) {
-      if (i > 0 && i === iterations - 1) await room.prepared?.()
+      if (i > 0 && i === iterations - 1) await room.calls?.prepared()
       await Promise.all(inFlight.map(() => run(inputs)))
     }
   }

@@ -1,5 +1,5 @@
 import type { NamedShapes } from '../backend/backend.js'
-import type { CalibrationFacts, Gpu, ParsedFacts } from '../backend/facts.js'
+import type { BuiltFacts, ParsedFacts } from '../backend/facts.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
 import { libraryOf, type PlanHeader } from './header.js'
 import type { NetworkInfo } from './network.js'
@@ -9,7 +9,7 @@ import type { BuildSettings } from './settings.js'
  * How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in
  * the sidecar.
  */
-export interface BuildInfo extends ParsedFacts {
+export interface BuildInfo extends ParsedFacts, BuiltFacts {
   /**
    * What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.layers} tells on a
    * device.
@@ -24,21 +24,6 @@ export interface BuildInfo extends ParsedFacts {
    * were put there: what was converted, and what was not and why.
    */
   readonly conversion?: PrecisionReport | undefined
-  /** How long the build took, in milliseconds. */
-  readonly buildMs: number
-  /** Where a calibrator was given. */
-  readonly calibration?: CalibrationFacts | undefined
-  /** The timing cache, where the build used one. */
-  readonly timingCache?:
-    | {
-        /** The size of its file before the build; 0: there was none. */
-        readonly bytesBefore: number
-        /** The size of its file after the build. */
-        readonly bytesAfter: number
-      }
-    | undefined
-  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
-  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'> | undefined
   /** The system of the build. */
   readonly system: {
     /** The operating system, by Node's name: `linux`. */

@@ -19,7 +19,7 @@ import {
 } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { plainCopy, readOptions } from '../base/options.js'
-import { checkedEngineOptions } from '../engine/checked-options.js'
+import { checkedEngineOptions } from '../engine/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { restrictedCategories } from './front/options.js'
 import type { ControlSettings } from './models/settings.js'

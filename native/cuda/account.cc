@@ -23,7 +23,7 @@ bool Account::tryCharge(std::size_t bytes) noexcept {
 bool Account::tryChargeAlone(std::size_t bytes) noexcept {
   std::size_t used = this->used();
   do {
-    if (limit_ > 0 && (used > limit_ || bytes > limit_ - used)) return false;
+    if (limits_.memory > 0 && (used > limits_.memory || bytes > limits_.memory - used)) return false;
   } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
   return true;
 }
@@ -34,8 +34,9 @@ void Account::charge(std::size_t bytes) {
   if (whole_) whole_->release(bytes);
   const std::size_t used = this->used();
   throw Error("ERR_TRT_OUT_OF_MEMORY",
-              "The engine may hold " + std::to_string(limit_) + " bytes of device memory (memoryLimit), holds " +
-                  std::to_string(used) + " and would need " + std::to_string(used + bytes),
+              "The engine may hold " + std::to_string(limits_.memory) +
+                  " bytes of device memory (memoryLimit), holds " + std::to_string(used) + " and would need " +
+                  std::to_string(used + bytes),
               {{"bytes", std::to_string(bytes)}, {"needed", std::to_string(used + bytes)}});
 }
 

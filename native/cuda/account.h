@@ -8,12 +8,17 @@
 
 namespace nt::cuda {
 
+// What an engine may take, as its options say.
+struct Limits {
+  Limits(std::size_t memory = 0) noexcept : memory(memory) {}
+  std::size_t memory;                                          // bytes of device memory; 0: as much as there is
+};
+
 class Account {
  public:
-  // `limit`: bytes of device memory; 0: as much as there is. `whole`: the account of which this is a part, and which is
-  // charged too.
-  explicit Account(std::size_t limit = 0, std::shared_ptr<Account> whole = nullptr) noexcept
-      : limit_(limit), whole_(std::move(whole)) {}
+  // `whole`: the account of which this is a part, and which is charged too.
+  explicit Account(Limits limits = {}, std::shared_ptr<Account> whole = nullptr) noexcept
+      : limits_(limits), whole_(std::move(whole)) {}
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
@@ -27,12 +32,12 @@ class Account {
     if (whole_) whole_->release(bytes);
   }
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  std::size_t limit() const noexcept { return limit_; }
+  std::size_t limit() const noexcept { return limits_.memory; }
 
  private:
   bool tryChargeAlone(std::size_t bytes) noexcept;
 
-  const std::size_t limit_;
+  const Limits limits_;
   const std::shared_ptr<Account> whole_;
   std::atomic<std::size_t> used_{0};
 };

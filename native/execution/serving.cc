@@ -159,7 +159,7 @@ bool Session::enqueue(Worker& worker, Serving& serving, std::shared_ptr<Batch>& 
 }
 
 void Session::begin(Worker& worker, Permit& permit, const std::shared_ptr<Batch>& batch) {
-  stats_.enqueued();
+  stats_.add(Count::batches);
   batch->times = {};
   {
     std::unique_lock lock(worker.enqueueing);
@@ -212,7 +212,7 @@ void Session::finish(Worker& worker, Serving& serving, std::shared_ptr<Batch> ba
   worker.waitPolicy.note(serving.ended - serving.shortBatches.begun());
   serving.shortBatches.end(serving.ended, worker.ended.exchange(serving.ended), batch->shapes);
   serving.permit.shortBatches = static_cast<bool>(serving.shortBatches);
-  stats_.copied(batch->copied);
+  stats_.add(Count::bytesCopied, batch->copied);
   stats_.finished(completions);
   markCancelled(*batch, completions);
   counters_.ended(*batch, completions);

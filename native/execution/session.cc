@@ -128,7 +128,8 @@ Ticket Session::submit(const std::vector<InputView>& inputs, Part part, Scratch&
   const std::size_t bytes = std::accumulate(scratch.rowBytes.begin(), scratch.rowBytes.end(), std::size_t{0});
   if (!options_.lane.merging && bytes <= Batch::kKept) return submitAlone(inputs, std::move(part), scratch);
   const Queue::Place place = counted([&] { return queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part)); });
-  stats_.copied(copy(inputs, [&](std::size_t input) { return place.data(input, scratch.rowBytes[input]); }));
+  stats_.add(Count::bytesCopied,
+             copy(inputs, [&](std::size_t input) { return place.data(input, scratch.rowBytes[input]); }));
   queue_.commit(place);
   return place.ticket;
 }
@@ -145,7 +146,7 @@ Ticket Session::submitAlone(const std::vector<InputView>& inputs, Part part, Scr
   const std::size_t copied = copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); });
   try {
     const Ticket ticket = counted([&] { return queue_.push(scratch.batch); });
-    stats_.copied(copied);
+    stats_.add(Count::bytesCopied, copied);
     return ticket;
   } catch (...) {
     batch.clear();
@@ -156,7 +157,7 @@ Ticket Session::submitAlone(const std::vector<InputView>& inputs, Part part, Scr
 bool Session::cancel(const FrontEnd& front, Ticket ticket) {
   const Queue::Cancelled cancelled = queue_.cancel(&front, ticket);
   if (cancelled.waiting) {
-    stats_.cancelled(1);
+    stats_.add(Count::cancelled);
     counters_.cancelledWaiting(1);
     wakeLeaving();
   }
@@ -178,12 +179,12 @@ Completion Session::run(const std::vector<InputView>& inputs, Part part, Scratch
          [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); });
   batch->add(std::move(part));
   const Rows& rows = *batch->memory.front();
-  stats_.copied(copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); }));
+  stats_.add(Count::bytesCopied, copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); }));
 
   Permit* const permit = queue_.borrow(batch->oldest());
   if (permit == nullptr) failClosed();
   std::vector<Completion> completions = runIn(*permit, batch);
-  stats_.copied(batch->copied);
+  stats_.add(Count::bytesCopied, batch->copied);
   stats_.finished(completions);
   counters_.ended(*batch, completions);
   if (completions.front().abandoned) failClosed();
@@ -247,7 +248,7 @@ void Session::drop(FrontEnd& front) {
   front.gone = true;
   anyGone_ = true;  // before the lanes are asked, as in cancel()
   const Queue::AllCancelled cancelled = queue_.cancelAll(front);
-  stats_.cancelled(cancelled.parts.size());
+  stats_.add(Count::cancelled, cancelled.parts.size());
   counters_.cancelledWaiting(cancelled.parts.size());
   for (const Queue::Abandoned& abandoned : cancelled.abandoned) abandon(abandoned);
   wakeLeaving();

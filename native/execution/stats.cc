@@ -21,34 +21,29 @@ Samples::Percentiles Samples::percentiles() const {
   return {at(0.5), at(0.95), at(0.99), count_};
 }
 
-void Stats::enqueued() noexcept { batches_.fetch_add(1, std::memory_order_relaxed); }
-void Stats::cancelled(std::size_t requests) noexcept { cancelled_.fetch_add(requests, std::memory_order_relaxed); }
-void Stats::copied(std::size_t bytes) noexcept { bytesCopied_.fetch_add(bytes, std::memory_order_relaxed); }
-
 void Stats::finished(const std::vector<Completion>& completions) noexcept {
   const std::lock_guard lock(mutex_);
+  const auto measured = [&](Duration duration, float milliseconds) {
+    if (milliseconds >= 0) durations_[static_cast<std::size_t>(duration)].add(milliseconds);
+  };
   for (const Completion& completion : completions) {
-    if (completion.abandoned) {
-      cancelled(1);
-    } else {
-      ++(completion.failure ? failures_ : requests_);
-    }
-    if (!completion.failure) queue_.add(completion.timing.queue);
+    add(completion.abandoned ? Count::cancelled : completion.failure ? Count::failed : Count::completed);
+    if (!completion.failure) measured(Duration::queue, completion.timing.queue);
   }
   if (completions.empty()) return;
   const Timing& timing = completions.front().timing;  // one for the whole batch
-  const auto add = [](Samples& samples, float milliseconds) {
-    if (milliseconds >= 0) samples.add(milliseconds);
-  };
-  add(copyIn_, timing.copyIn);
-  add(compute_, timing.compute);
-  add(copyOut_, timing.copyOut);
+  measured(Duration::copyIn, timing.copyIn);
+  measured(Duration::compute, timing.compute);
+  measured(Duration::copyOut, timing.copyOut);
 }
 
 Stats::Snapshot Stats::snapshot() const {
   const std::lock_guard lock(mutex_);
-  const Counts counts{requests_, failures_, cancelled_, batches_, bytesCopied_};
-  return {counts, queue_.percentiles(), copyIn_.percentiles(), compute_.percentiles(), copyOut_.percentiles()};
+  Snapshot all;
+  for (std::size_t i = 0; i < kCountNames.size(); ++i) all.counts.emplace_back(kCountNames[i], counts_[i].value);
+  for (std::size_t i = 0; i < kDurationNames.size(); ++i)
+    all.durations.emplace_back(kDurationNames[i], durations_[i].percentiles());
+  return all;
 }
 
 }  // namespace nt::execution

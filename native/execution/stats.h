@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "completion.h"
@@ -27,36 +28,33 @@ class Samples {
   std::size_t count_ = 0;
 };
 
-struct Counts {
-  uint64_t requests = 0;  // finished well
-  uint64_t failures = 0;
-  uint64_t cancelled = 0;    // taken out of the queue, or ended
-  uint64_t batches = 0;      // enqueued
-  uint64_t bytesCopied = 0;  // of inputs, by the CPU
-};
+// What is counted and measured: EngineStats of lib/backend/backend.ts, by its names.
+enum class Count : uint8_t { completed, failed, cancelled, batches, bytesCopied };
+inline constexpr std::array kCountNames = {"completed", "failed", "cancelled", "batches", "bytesCopied"};
+enum class Duration : uint8_t { queue, copyIn, compute, copyOut };
+inline constexpr std::array kDurationNames = {"queueMs", "copyInMs", "computeMs", "copyOutMs"};
 
 class Stats {
  public:
-  void enqueued() noexcept;
-  void cancelled(std::size_t requests) noexcept;
-  void copied(std::size_t bytes) noexcept;
+  // By whoever does it, without a wait.
+  void add(Count count, std::size_t more = 1) noexcept {
+    counts_[static_cast<std::size_t>(count)].value.fetch_add(more, std::memory_order_relaxed);
+  }
   void finished(const std::vector<Completion>& completions) noexcept;
 
   struct Snapshot {
-    Counts counts;
-    Samples::Percentiles queue, copyIn, compute, copyOut;
+    std::vector<std::pair<const char*, uint64_t>> counts;
+    std::vector<std::pair<const char*, Samples::Percentiles>> durations;
   };
   Snapshot snapshot() const;
 
  private:
-  // counted by whoever does it, without a wait: these by callers, those below by lanes
-  alignas(64) std::atomic<uint64_t> cancelled_{0};
-  std::atomic<uint64_t> bytesCopied_{0};
+  struct alignas(64) Counted {
+    std::atomic<uint64_t> value{0};
+  };
+  std::array<Counted, kCountNames.size()> counts_;
   alignas(64) mutable std::mutex mutex_;
-  std::atomic<uint64_t> batches_{0};
-  uint64_t requests_ = 0;
-  uint64_t failures_ = 0;
-  Samples queue_, copyIn_, compute_, copyOut_;
+  std::array<Samples, kDurationNames.size()> durations_;
 };
 
 }  // namespace nt::execution

@@ -95,9 +95,10 @@ void Audit::addInput(const IoTensor& tensor, const Shape& shape) {
 }
 
 void Audit::inspect(EngineAudit& result) const {
-  result.layers = engine_->layers();
-  result.verbosity = engine_->profilingVerbosity();
-  result.document = engine_->inspect(context_.get());
+  const tensorrt::CudaEngine& plan = engine_->plan();
+  result.facts = {{"layers", plan.layers()},
+                  {"verbosity", engine_->profilingVerbosity()},
+                  {"document", engine_->inspect(context_.get())}};
 }
 
 void Audit::execute(const std::atomic<bool>& cancelled) {

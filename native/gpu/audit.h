@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine.h"
@@ -31,11 +32,8 @@ struct LayerTime {
 };
 
 struct EngineAudit {
-  int32_t layers = 0;
-  // "detailed", "layer_names_only" or "none": how much the plan tells
-  std::string verbosity;
-  // the inspector's JSON document, empty where there is none
-  std::string document;
+  // what TensorRT tells of the engine as it is, by the names of LayerFacts in lib/backend/backend.ts
+  std::vector<std::pair<const char*, std::variant<int64_t, std::string>>> facts;
   std::vector<InputShape> shapes;
   std::vector<LayerTime> times;
 };

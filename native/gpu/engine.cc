@@ -22,7 +22,7 @@ struct DeviceVisit : execution::Visit {
 std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device,
                                      const tensorrt::PlanSource& plan, const Loading& loading) {
   const cuda::DeviceScope scope(device);
-  auto account = std::make_shared<cuda::Account>(loading.memoryLimit);
+  auto account = std::make_shared<cuda::Account>(loading.limits);
   const cuda::AccountScope working(account);
   auto engine = tensorrt::deserialize(library, device, plan, loading.needs);
   if (loading.prepare) loading.prepare(engine);

@@ -27,7 +27,7 @@ struct Loading {
   tensorrt::PlanNeeds needs;
   // What is done to an engine before anything uses it.
   std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)> prepare;
-  std::size_t memoryLimit = 0;             // see cuda::Account
+  cuda::Limits limits = {};
   std::vector<uint8_t> runtimeCache = {};  // see ContextMaker
 };
 
@@ -62,7 +62,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // The same of any input or output: what the CPU does when a context enqueues is in no CUDA graph.
   bool hasHostTensors() const noexcept;
 
-  int32_t layers() const { return engine_->layers(); }
+  const tensorrt::CudaEngine& plan() const noexcept { return *engine_; }
   // "detailed", "layer_names_only" or "none", as the plan was built.
   std::string profilingVerbosity() const;
   // The inspector's JSON document of the engine, at the shapes that the context is set to. Throws ERR_TRT_EXECUTION.

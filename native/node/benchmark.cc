@@ -23,8 +23,7 @@ inline constexpr auto fieldsOf<gpu::InputShape> =
     std::tuple(Field("name", &gpu::InputShape::name), Field("shape", &gpu::InputShape::shape));
 template <>
 inline constexpr auto fieldsOf<gpu::EngineAudit> =
-    std::tuple(Field("layers", &gpu::EngineAudit::layers), Field("verbosity", &gpu::EngineAudit::verbosity),
-               Field("document", &gpu::EngineAudit::document), Field("shapes", &gpu::EngineAudit::shapes),
+    std::tuple(Field("facts", &gpu::EngineAudit::facts), Field("shapes", &gpu::EngineAudit::shapes),
                Field("times", &gpu::EngineAudit::times));
 
 // All but the inputs.
@@ -106,7 +105,8 @@ Napi::Value audit(const Napi::CallbackInfo& info) {
   audit.profile = property<int32_t>(options, "profile");
   audit.iterations = property(options, "iterations", audit.iterations);
   const EngineHandle& handle = handleOf(info);
-  if (options.Has("inputs")) audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
+  if (!options.Get("inputs").IsUndefined())
+    audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
   // shared: the engine stays while it is audited, whoever closes it
   const auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
   if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");

@@ -46,6 +46,9 @@ inline constexpr auto fieldsOf<SessionOptions> =
     std::tuple(Field("lanes", &SessionOptions::lanes), Field("maxQueue", &SessionOptions::maxQueue),
                Field("maxQueueBytes", &SessionOptions::maxQueueBytes), Field("wait", &SessionOptions::wait),
                Field("batching", &SessionOptions::batching));
+// NativePlanOptions there, as far as they are limits.
+template <>
+inline constexpr auto fieldsOf<cuda::Limits> = std::tuple(Field("memoryLimit", &cuda::Limits::memory));
 template <>
 inline constexpr auto fieldsOf<Session::Memory> =
     std::tuple(Field("device", &Session::Memory::device), Field("pinned", &Session::Memory::pinned),
@@ -213,7 +216,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
 decltype(gpu::Loading::prepare) preparing(const tensorrt::Library& library, const cuda::DeviceContext& device,
                                           const PlanToOpen& plan, const std::optional<building::OnnxSource>& weights) {
   const bool noted = plan.stripped;
-  const bool allowed = plan.placeholderRanges;
+  const bool allowed = plan.allowPlaceholderRanges;
   return [&library, &device, noted, allowed, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
     tensorrt::withLog(library.log(), [&] {
       if (!allowed && building::hasPlaceholderRanges(*engine)) {
@@ -233,12 +236,14 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
   const auto options = fromJs<Napi::Object>(info[1], "options");
   using Weights = std::optional<building::OnnxSource>;
   const auto weights = std::make_shared<const Weights>(property<Weights>(options, "weights"));
-  const auto memoryLimit = static_cast<std::size_t>(std::max<int64_t>(property<int64_t>(options, "memoryLimit"), 0));
-  const auto compiled = property<std::vector<uint8_t>>(options, "runtimeCache");
-  return openSession(info.Env(), options, [plan, weights, memoryLimit, compiled] {
+  const auto loading = std::make_shared<gpu::Loading>();
+  loading->needs = plan.needs;
+  loading->limits = fromJs<cuda::Limits>(options, "options");
+  loading->runtimeCache = property<std::vector<uint8_t>>(options, "runtimeCache");
+  return openSession(info.Env(), options, [plan, weights, loading] {
     const auto [library, device] = plan.place();
-    return gpu::Engine::load(library, device, plan.source(),
-                             {plan.needs, preparing(library, device, plan, *weights), memoryLimit, compiled});
+    loading->prepare = preparing(library, device, plan, *weights);
+    return gpu::Engine::load(library, device, plan.source(), *loading);
   });
 }
 

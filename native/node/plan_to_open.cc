@@ -24,7 +24,7 @@ inline constexpr auto fieldsOf<tensorrt::PlanNeeds> =
 template <>
 inline constexpr auto fieldsOf<PlanToOpen> = std::tuple(
     Field("tensorrt", &PlanToOpen::path), Field("device", &PlanToOpen::device), Field("origin", &PlanToOpen::origin),
-    Field("stripped", &PlanToOpen::stripped), Field("placeholderRanges", &PlanToOpen::placeholderRanges));
+    Field("stripped", &PlanToOpen::stripped), Field("allowPlaceholderRanges", &PlanToOpen::allowPlaceholderRanges));
 
 namespace {
 

@@ -21,8 +21,8 @@ struct PlanToOpen {
   int device = 0;
   finding::PlanOrigin origin;
   tensorrt::PlanNeeds needs;
-  bool stripped = false;           // as was noted when it was built
-  bool placeholderRanges = false;  // whether such a plan is wanted all the same
+  bool stripped = false;  // as was noted when it was built
+  bool allowPlaceholderRanges = false;
   // Says something to the user as a warning of the process; from any thread.
   std::function<void(const std::string&)> warn;
 

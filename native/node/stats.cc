@@ -29,11 +29,10 @@ Napi::Value stats(const Napi::CallbackInfo& info) {
   const std::size_t waiting = session.waiting();
   const std::size_t inFlight = session.running();
   const execution::Stats::Snapshot all = session.stats();
-  return objectOf(info.Env(), Field("waiting", waiting), Field("inFlight", inFlight),
-                  Field("completed", all.counts.requests), Field("failed", all.counts.failures),
-                  Field("cancelled", all.counts.cancelled), Field("batches", all.counts.batches),
-                  Field("bytesCopied", all.counts.bytesCopied), Field("queueMs", all.queue),
-                  Field("copyInMs", all.copyIn), Field("computeMs", all.compute), Field("copyOutMs", all.copyOut));
+  const Napi::Object object = objectOf(info.Env(), Field("waiting", waiting), Field("inFlight", inFlight));
+  for (const auto& [name, count] : all.counts) object.Set(name, toJs(info.Env(), count));
+  for (const auto& [name, duration] : all.durations) object.Set(name, toJs(info.Env(), duration));
+  return object;
 }
 
 // counters(): sums since the session began

@@ -1,7 +1,7 @@
 // The options of an engine's lanes: what is refused and with which words.
 import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
-import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/checked-options.js'
+import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
 import { identity } from '../support/models.js'
 import { load, rowsPlan, suiteFamilies } from './rig.js'
 
@@ -129,7 +129,7 @@ t.test('what is refused', async (t) => {
     t.throws(() => checkedEngineOptions({ memoryLimit }), {
       message: /Expected a number of bytes from 1 for memoryLimit/,
     })
-  t.equal(checkedEngineOptions({ memoryLimit: 2 ** 40 }).memoryLimit, 2 ** 40)
+  t.equal(checkedEngineOptions({ memoryLimit: 2 ** 40 }).plan.memoryLimit, 2 ** 40)
   t.throws(() => checkedAttachOptions({ memoryLimit: 1 }), {
     message: /Unknown option "memoryLimit" for Engine.attach/,
   })

@@ -1,5 +1,15 @@
 import { TensorRTError } from '../../errors.js'
+import { type DType, dtypes, isDType } from '../../tensor.js'
 import type { OpenCpuOptions } from '../cpu-options.js'
+
+/** The data types that this package and onnxruntime-node both have. */
+export const runtimeTypes = 'float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'
+  .split(' ')
+  .filter(isDType)
+
+export const isRuntimeType = (name: string): name is DType => isDType(name) && runtimeTypes.includes(name)
+
+const foreignTypes = dtypes.filter((dtype) => !isRuntimeType(dtype))
 
 /**
  * What the portable way lacks of what the addon does on the CPU. The one list: errors, docs/architecture.md and tests
@@ -32,7 +42,7 @@ export const lacks = {
   ways: [
     '`allocate()` and `allocateBytes()` give ordinary memory: it is copied, and nobody minds its use by two inferences at once, so `released()` is fulfilled at once',
     'an inference that has begun runs to its end, though all who wait for it give it up',
-    'inputs and outputs of bfloat16, float8e4m3, int4 and float4e2m1: ERR_TRT_DTYPE, since onnxruntime-node has none of them',
+    `inputs and outputs of ${foreignTypes.slice(0, -1).join(', ')} and ${foreignTypes.at(-1)}: ERR_TRT_DTYPE, since onnxruntime-node has none of them`,
   ],
 } as const
 

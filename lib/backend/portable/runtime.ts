@@ -2,8 +2,9 @@ import { createRequire } from 'node:module'
 import type * as Runtime from 'onnxruntime-node'
 import { lacking } from '../../base/remedies.js'
 import { TensorRTError } from '../../errors.js'
-import { copiedBytes, elementCount, isDType, Tensor } from '../../tensor.js'
+import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
+import { isRuntimeType, runtimeTypes } from './lacks.js'
 import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
 
 type OnnxRuntime = typeof Runtime
@@ -74,15 +75,10 @@ async function unknownTensor(model: Uint8Array | string): Promise<string> {
     import('../../onnx/model.js'),
   ])
   const { inputs, outputs } = inspectModel(await readModel(model))
-  const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
+  const found = [...inputs, ...outputs].find(({ dtype }) => !isRuntimeType(dtype))
   const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
   return `${which}, which onnxruntime-node does not take or give; it does ${runtimeTypes.join(', ')}`
 }
-
-/** What this package and onnxruntime-node both have. */
-const runtimeTypes: readonly string[] = 'float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'
-  .split(' ')
-  .filter(isDType)
 
 /** What is known of an input or output, or that no Tensor can hold it. */
 function infoOf(
@@ -92,7 +88,7 @@ function infoOf(
   const { name } = metadata
   if (!metadata.isTensor) return { name, use, type: 'no tensor' }
   const dtype: string = metadata.type
-  if (!isDType(dtype) || dtype === 'int4') return { name, use, type: dtype }
+  if (!isRuntimeType(dtype)) return { name, use, type: dtype }
   const shape = metadata.shape.map((dim) => (typeof dim === 'number' ? dim : -1))
   const dimensionNames = metadata.shape.map((dim) => (typeof dim === 'string' && dim !== '' ? dim : undefined))
   return { name, dtype, shape, dimensionNames, profiles: [], format: 'linear' }
@@ -153,7 +149,7 @@ function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTenso
   if (tensor === undefined)
     throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
   const dtype: string = tensor.type
-  if (!isDType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
+  if (!isRuntimeType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
   const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)
   return { name, dtype, shape: tensor.dims, bytes }
 }

@@ -1,5 +1,7 @@
 import { expected } from '../../errors.js'
 import { type Apply, builder, type ExecOption, noted, refused, row, setting } from './option.js'
+import { builderSwitches } from '../options/builder.js'
+import type { PrecisionWish } from './settings.js'
 import * as read from './values.js'
 
 /** Sets one of the shapes of the profile that stands open. */
@@ -56,7 +58,12 @@ function tactics(text: string, name: string): number | undefined {
   return count === -1 ? undefined : count
 }
 
-const precision = (name: 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4', versions: string): ExecOption =>
+const switches = Object.entries(builderSwitches).map(([option, [words, versions, value = true]]) => {
+  const [name = '', ...aliases] = words.split(' ')
+  return builder(name, versions, option as keyof typeof builderSwitches, value, { aliases })
+})
+
+const precision = (name: PrecisionWish, versions: string): ExecOption =>
   row(`--${name}`, versions, `Builder: precision '${name}'`, ({ precisions }) => precisions.add(name))
 
 const constraints = { none: 'none', obey: 'obey', prefer: 'prefer' } as const
@@ -91,8 +98,7 @@ export const buildOptions: readonly ExecOption[] = [
   precision('fp8', '8.6-10.16'),
   precision('int4', '10.1-10.16'),
   row('--best', '7.1-10.16', best, setting('best', true)),
-  builder('--stronglyTyped', '9.0-', 'stronglyTyped', true),
-  builder('--noTF32', '7.1-', 'tf32', false),
+  ...switches,
   row('--calib=file', '7.0-10.16', 'build(): calibrator, with the cache in the file', setting('calib', read.text)),
   row('--precisionConstraints=none|obey|prefer', '8.2-10.16', 'Builder: precisionConstraints', setConstraints),
   builder('--layerPrecisions=layer:type,…', '8.4-10.16', 'layerPrecisions', (text, name) =>
@@ -111,20 +117,15 @@ export const buildOptions: readonly ExecOption[] = [
   row('--tacticSources=+NAME,-NAME', '7.2-', sources, setting('tacticSources', read.tacticSources)),
   builder('--maxAuxStreams=N', '8.6-', 'auxiliaryStreams', read.whole()),
   builder('--timingCacheFile=file', '8.0-', 'timingCache', read.text),
-  builder('--noBuilderCache', '7.1-', 'disableTimingCache', true),
-  builder('--noCompilationCache', '9.0-', 'compilationCache', false),
   builder('--errorOnTimingCacheMiss', '9.0-', 'timingCacheMiss', 'error'),
   ...refused('--tilingOptimizationLevel=0-3 --l2LimitForTiling=bytes', '10.8-', tiling),
   builder('--preview=+NAME,-NAME', '8.5-', 'previewFeatures', (text, name) =>
     [...read.previewFeatures(text, name)].filter(([, on]) => on).map(([feature]) => feature),
   ),
   row('--profilingVerbosity=layer_names_only|detailed|none', '8.2-', 'Builder: profilingVerbosity', setVerbosity),
-  builder('--monitorMemory', '10.6-', 'monitorMemory', true),
-  builder('--distributiveIndependence', '10.12-', 'distributiveIndependence', true),
   ...refused('--markDebug=names --saveDebugTensors=files', '10.0-', debugging),
   ...refused('--markUnfusedTensorsAsDebugTensors --saveAllDebugTensors=formats', '10.12-', debugging),
   ...refused('--cpuOnly', '10.15-', unasked),
-  builder('--pluginInstanceNorm', '10.0-', 'nativeInstanceNorm', false, { aliases: ['--pi'] }),
   ...refused('--enablePluginOverride', '10.15-', override),
   ...refused('--safe --allowGPUFallback --useDLACore=N', '7.0-', dla),
   ...refused('--consistency', '8.2-', dla),

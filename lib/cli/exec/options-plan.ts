@@ -30,8 +30,6 @@ export const planOptions: readonly ExecOption[] = [
   ...noted('--asyncFileReader', '10.7-', 'has no effect: a plan is read off the main thread anyway'),
   row('--getPlanVersionOnly', '9.0-', 'Plan.inspect(): prints what built the plan', setting('planVersionOnly', true)),
   row('--skipInference', '8.6-', 'builds, and measures nothing', setting('skipInference', true)),
-  builder('--versionCompatible', '8.6-', 'versionCompatible', true, { aliases: ['--vc'] }),
-  builder('--excludeLeanRuntime', '8.6-', 'excludeLeanRuntime', true),
   ...refused('--useRuntime=full|lean|dispatch --leanDLLPath=file', '8.6-', runtimes),
   builder(
     '--hardwareCompatibilityLevel=none|ampere+|sameComputeCapability',
@@ -41,7 +39,6 @@ export const planOptions: readonly ExecOption[] = [
   ),
   row('--runtimePlatform=SameAsBuild|WindowsAMD64', '10.2-', platform, setPlatform),
   builder('--refit', '7.2-', 'refit', true),
-  builder('--stripWeights', '10.0-', 'stripWeights', true),
   row('--stripAllWeights', '10.1-', 'Builder: stripWeights, refit', stripAll),
   builder('--weightless', '10.0-10.16', 'stripWeights', true, { note: 'is the old word for --stripWeights' }),
   row('--refitFromOnnx=file', '10.14-', 'Engine: weights', setting('refitFromOnnx', text)),

@@ -1,4 +1,4 @@
-import type { BuilderOptions } from '../../building/builder-options.js'
+import type { BuilderOptions } from '../../building/options.js'
 import { TensorRTError } from '../../errors.js'
 import type { ExecSettings, PrecisionWish } from './settings.js'
 import { type ModelFacts, isModern, type Target } from './target.js'

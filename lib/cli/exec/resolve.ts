@@ -1,4 +1,4 @@
-import type { BuilderOptions } from '../../building/builder-options.js'
+import type { BuilderOptions } from '../../building/options.js'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
 import type { IOFormat, TacticSource } from '../../plan/settings.js'

@@ -1,6 +1,6 @@
 import type { BenchmarkOptions } from '../../benchmark/types.js'
-import type { BuilderOptions } from '../../building/builder-options.js'
-import type { TacticSource, TensorFormatName } from '../../plan/settings.js'
+import type { BuilderOptions } from '../../building/options.js'
+import type { Precision, TacticSource, TensorFormatName } from '../../plan/settings.js'
 import type { TensorRTDType } from '../../tensor.js'
 import type { NamedDims } from '../options/shapes.js'
 
@@ -17,7 +17,7 @@ export interface FormatWish {
 }
 
 /** A weakly typed network's precisions, by trtexec's options. */
-export type PrecisionWish = 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
+export type PrecisionWish = Exclude<Precision, 'fp32'>
 
 /** What trtexec's options ask for, before anything is known of the model, the library or the machine. */
 export class ExecSettings {

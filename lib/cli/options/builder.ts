@@ -1,4 +1,4 @@
-import type { BuilderOptions } from '../../building/builder-options.js'
+import type { BuilderOptions } from '../../building/options.js'
 import type { Precision } from '../../plan/settings.js'
 import { each, type Flags, type FlagValues, usedFlags, list, valuesOf, whole } from '../flags.js'
 
@@ -30,6 +30,25 @@ export const builderFlags = {
   '--device <N>': ['the GPU to build for', whole(0)],
   '--tensorrt <PATH>': 'a TensorRT library, or the folder that has it',
 } as const satisfies Flags
+
+/**
+ * Switches of {@link Builder} in trtexec's words, by the option: the versions of TensorRT whose trtexec has it (see
+ * cli/exec), and what it comes to where that is not true.
+ */
+export const builderSwitches = {
+  stronglyTyped: ['--stronglyTyped', '9.0-'],
+  tf32: ['--noTF32', '7.1-', false],
+  disableTimingCache: ['--noBuilderCache', '7.1-'],
+  compilationCache: ['--noCompilationCache', '9.0-', false],
+  monitorMemory: ['--monitorMemory', '10.6-'],
+  distributiveIndependence: ['--distributiveIndependence', '10.12-'],
+  nativeInstanceNorm: ['--pluginInstanceNorm --pi', '10.0-', false],
+  versionCompatible: ['--versionCompatible --vc', '8.6-'],
+  excludeLeanRuntime: ['--excludeLeanRuntime', '8.6-'],
+  stripWeights: ['--stripWeights', '10.0-'],
+} as const satisfies {
+  readonly [Name in keyof BuilderOptions]?: readonly [words: string, versions: string, value?: false]
+}
 
 export type BuilderFlags = FlagValues<typeof builderFlags>
 

@@ -6,7 +6,7 @@ import {
   ModelQueuePolicy_TimeoutAction as TimeoutAction,
 } from '../../kserve/messages/model_config_pb.js'
 import { unsupported } from '../faults.js'
-import type { BatchingOptions, Priorities, QueuePolicy } from '../../engine/options.js'
+import type { BatchingOptions, Priorities, QueuePolicy } from '../../engine/lane-options.js'
 
 /** What an engine takes; a queue and a timeout beyond theirs are as good as none. */
 const mostLevels = 100

@@ -1,5 +1,5 @@
 // Requests that wait for an instance, and which of them leave together.
-import type { BatchingOptions } from '../../engine/options.js'
+import type { BatchingOptions } from '../../engine/lane-options.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { batchingOf, takesTimeout } from '../config/batching.js'
 import type { Cut } from '../../base/cancellation.js'
