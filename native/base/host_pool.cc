@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "error.h"
-#include "host_ring.h"
 
 namespace nt {
 namespace {
@@ -107,9 +106,8 @@ HostBlock* HostPool::allocate(std::size_t size, Waits waits) {
   } getting{*this, size};
   void* memory = memoryFor(size, waits);
   if (memory == nullptr) return nullptr;
-  auto* block = new HostBlock(static_cast<uint8_t*>(memory), size, memory_->pinned());
+  auto* block = new HostBlock(static_cast<uint8_t*>(memory), size, memory_->pinned(), idleBytes_);
   const std::lock_guard lock(mutex_);
-  all_.insert(block);
   totalBytes_ += size;
   gettingBytes_ -= std::exchange(getting.bytes, 0);
   return block;
@@ -165,7 +163,6 @@ HostBlock* HostPool::takeOldest() noexcept {
   keptBytes_ -= block->capacity();
   totalBytes_ -= block->capacity();
   leavingBytes_ += block->capacity();
-  all_.erase(block);
   return block;
 }
 
@@ -237,32 +234,14 @@ bool HostPool::endFreeing(ExitDeadline deadline) noexcept {
   return freed_.wait_until(lock, deadline, [&] { return !freeing_; });
 }
 
-void HostPool::add(const HostRing* ring) {
-  const std::lock_guard lock(mutex_);
-  rings_.insert(ring);
-}
-
-void HostPool::remove(const HostRing* ring) noexcept {
-  const std::lock_guard lock(mutex_);
-  rings_.erase(ring);
-}
-
-// The lock is held. A ring's blocks rest here: the ring knows what of them is in use.
-std::size_t HostPool::usedLocked() const {
-  std::size_t bytes = 0;
-  for (const HostBlock* block : all_) bytes += block->idle_ ? 0 : block->capacity();
-  for (const HostRing* ring : rings_) bytes += ring->used();
-  return bytes - keptBytes_;
-}
-
 std::size_t HostPool::used() const {
   const std::lock_guard lock(mutex_);
-  return usedLocked();
+  return totalBytes_ - keptBytes_ - idleBytes_;
 }
 
 std::size_t HostPool::kept() const {
   const std::lock_guard lock(mutex_);
-  return totalBytes_ - usedLocked();
+  return keptBytes_ + idleBytes_;
 }
 
 }  // namespace nt

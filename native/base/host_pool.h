@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <vector>
 
 #include "condition.h"
@@ -25,17 +24,22 @@ class HostBlock {
   // Whether a device copies to and from it while the CPU goes on.
   bool pinned() const noexcept { return pinned_; }
   // Whether its owner only keeps it for later: then it counts as kept, not as in use.
-  void setIdle(bool idle) noexcept { idle_.store(idle, std::memory_order_relaxed); }
+  void setIdle(bool idle) noexcept {
+    if (idle_.exchange(idle, std::memory_order_relaxed) == idle) return;
+    idleBytes_.fetch_add(idle ? capacity_ : -capacity_, std::memory_order_relaxed);
+  }
 
  private:
   friend class HostPool;
   friend class HostRing;
-  HostBlock(uint8_t* data, std::size_t capacity, bool pinned) : data_(data), capacity_(capacity), pinned_(pinned) {}
+  HostBlock(uint8_t* data, std::size_t capacity, bool pinned, std::atomic<std::size_t>& idleBytes)
+      : data_(data), capacity_(capacity), pinned_(pinned), idleBytes_(idleBytes) {}
   ~HostBlock() = default;  // the pool frees or keeps the memory
   uint8_t* data_;
   std::size_t capacity_;
   const bool pinned_;
   std::atomic<bool> idle_{false};
+  std::atomic<std::size_t>& idleBytes_;  // of its pool
 };
 
 // Of all memory that a pool gives, and of tensors that lie in one block: as cudaMalloc's, which is enough for every
@@ -55,8 +59,6 @@ class HostMemory {
   // Says why tryAllocate() gave null: throws ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CUDA.
   [[noreturn]] virtual void failOutOfMemory(std::size_t bytes) = 0;
 };
-
-class HostRing;
 
 // Leaked on purpose: blocks may come back from finalizers at any time. Pinned memory is freed on a thread of the pool's
 // own, never on that of whoever gives it back or asks for some.
@@ -107,9 +109,6 @@ class HostPool {
   void freeLeaving() noexcept;
   void freeHere(const std::vector<HostBlock*>& blocks) noexcept;
   bool endFreeing(ExitDeadline deadline) noexcept;
-  std::size_t usedLocked() const;
-  void add(const HostRing* ring);
-  void remove(const HostRing* ring) noexcept;
 
   const std::unique_ptr<HostMemory> memory_;
   const std::size_t keepAtMost_, totalAtMost_;
@@ -121,12 +120,11 @@ class HostPool {
   std::size_t totalBytes_ = 0;
   // besides: what threads are getting, and what is to be freed
   std::size_t gettingBytes_ = 0, leavingBytes_ = 0;
-  uint64_t frees_ = 0;               // blocks so far
-  std::vector<HostBlock*> leaving_;  // pinned, for the thread that frees
-  bool freeing_ = false;             // there is such a thread
-  bool over_ = false;                // the process ends: nothing is freed any more
-  std::set<const HostBlock*> all_;
-  std::set<const HostRing*> rings_;
+  uint64_t frees_ = 0;                                 // blocks so far
+  std::vector<HostBlock*> leaving_;                    // pinned, for the thread that frees
+  bool freeing_ = false;                               // there is such a thread
+  bool over_ = false;                                  // the process ends: nothing is freed any more
+  alignas(64) std::atomic<std::size_t> idleBytes_{0};  // of blocks that their owners keep for later
 };
 
 }  // namespace nt

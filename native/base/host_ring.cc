@@ -9,17 +9,10 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;  // a chunk's bytes are a m
 
 }  // namespace
 
-std::shared_ptr<HostRing> HostRing::make(HostPool& pool, std::size_t limit, std::size_t first) {
-  std::shared_ptr<HostRing> ring(new HostRing(pool, limit, first));
-  pool.add(ring.get());
-  return ring;
-}
-
 HostRing::HostRing(HostPool& pool, std::size_t limit, std::size_t first)
     : pool_(pool), limit_(limit), ready_(first / 4), lacking_(std::min(std::max<std::size_t>(first, 1), limit)) {}
 
 HostRing::~HostRing() {
-  pool_.remove(this);
   for (const Chunk& chunk : chunks_) chunk.memory->setIdle(false);
 }
 
@@ -56,7 +49,8 @@ HostBlock* HostRing::cut(std::size_t bytes, For purpose) {
     const auto found = std::ranges::find_if(chunk->free, [&](const auto& range) { return range.second >= bytes; });
     if (found == chunk->free.end()) continue;
     const HostBlock& memory = *chunk->memory;
-    auto* piece = new HostBlock(memory.data() + found->first, bytes, memory.pinned());
+    auto* piece = new HostBlock(memory.data() + found->first, bytes, memory.pinned(), memory.idleBytes_);
+    memory.idleBytes_ -= bytes;
     pieces_.emplace(piece, Piece{chunk, purpose});
     if (found->second > bytes) chunk->free.emplace(found->first + bytes, found->second - bytes);
     chunk->free.erase(found);
@@ -68,6 +62,7 @@ HostBlock* HostRing::cut(std::size_t bytes, For purpose) {
 }
 
 void HostRing::giveBack(HostBlock* piece) noexcept {
+  piece->setIdle(true);
   {
     const std::lock_guard lock(mutex_);
     const auto found = pieces_.find(piece);
@@ -152,13 +147,6 @@ std::shared_ptr<HostBlock> HostRing::takeOrGrow(std::size_t bytes, For purpose) 
     grow();
   }
   return block;
-}
-
-std::size_t HostRing::used() const {
-  const std::lock_guard lock(mutex_);
-  std::size_t bytes = 0;
-  for (const auto& [piece, _] : pieces_) bytes += piece->idle_ ? 0 : piece->capacity();
-  return bytes;
 }
 
 }  // namespace nt

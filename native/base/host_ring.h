@@ -18,7 +18,7 @@ class HostRing : public std::enable_shared_from_this<HostRing> {
   enum class For : uint8_t { input, result };
 
   // `limit`: bytes of all of it; `first`: bytes that are there once a thread has called grow().
-  static std::shared_ptr<HostRing> make(HostPool& pool, std::size_t limit, std::size_t first);
+  HostRing(HostPool& pool, std::size_t limit, std::size_t first);
   ~HostRing();
   HostRing(const HostRing&) = delete;
   HostRing& operator=(const HostRing&) = delete;
@@ -29,9 +29,6 @@ class HostRing : public std::enable_shared_from_this<HostRing> {
   void grow();
   // Both, and leaves room for the next input where it can: on such a thread.
   std::shared_ptr<HostBlock> takeOrGrow(std::size_t bytes, For purpose);
-
-  std::size_t used() const;
-  std::size_t limit() const noexcept { return limit_; }
 
  private:
   // Memory of the pool that is given out in pieces.
@@ -46,7 +43,6 @@ class HostRing : public std::enable_shared_from_this<HostRing> {
     For purpose;
   };
 
-  HostRing(HostPool& pool, std::size_t limit, std::size_t first);
   std::size_t most(For purpose) const noexcept { return purpose == For::input ? limit_ / 4 * 3 : limit_ / 2; }
   HostBlock* cut(std::size_t bytes, For purpose);
   bool hasRoom(std::size_t bytes) const;

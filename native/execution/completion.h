@@ -120,8 +120,7 @@ struct Completion {
   Timing timing;
 };
 
-// Where completions go, from any thread; says whether earlier ones still wait there, since whoever takes them is busy.
-// Must not throw.
-using Sink = std::function<bool(std::vector<Completion>)>;
+// Where completions go, from any thread. Must not throw.
+using Sink = std::function<void(std::vector<Completion>)>;
 
 }  // namespace nt::execution

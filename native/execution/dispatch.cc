@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "queue.h"
-#include "wait_policy.h"
 
 namespace nt::execution {
 
@@ -157,7 +156,7 @@ std::shared_ptr<Batch> Queue::take(Permit& permit, TimePoint now, std::shared_pt
 
 void Queue::begun(Permit& permit) {
   --*permit.beginning;
-  // of what comes from here on commit() and push() know that the lane can take it
+  // of what comes from here on commit() knows that the lane can take it
   if (permit.shortBatches || waiting_ == 0) return;
   Permit* next = nullptr;
   {
@@ -196,16 +195,6 @@ std::optional<TimePoint> Queue::nextDue() const {
   return nextDueLocked();
 }
 
-// Until something happens, but no longer than it takes to be woken: to wake a thread costs a caller more than the rest
-// of his call.
-void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
-  constexpr std::chrono::microseconds kPatience{20};
-  if (cores() == 1) return;
-  TimePoint end = Clock::now() + kPatience;
-  if (due) end = std::min(end, *due);
-  while (news_ == seen && Clock::now() < end) relax();
-}
-
 // Until the thread is called, or, where nobody else watches the clock, until the next batch is due.
 void Queue::park(std::unique_lock<std::mutex>& lock, Permit& permit, TimePoint now) {
   const auto called = [&] { return permit.place != Permit::Place::parked; };
@@ -223,7 +212,7 @@ void Queue::park(std::unique_lock<std::mutex>& lock, Permit& permit, TimePoint n
   if (!called()) permits_.move(permit, Permit::Place::coming);
 }
 
-std::shared_ptr<Batch> Queue::waitAndTake(Permit& permit, std::shared_ptr<Batch> spent, bool alert) {
+std::shared_ptr<Batch> Queue::waitAndTake(Permit& permit, std::shared_ptr<Batch> spent) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (permit.owner == Permit::Owner::thread) leave(permit);
   keep(std::move(spent));
@@ -239,15 +228,7 @@ std::shared_ptr<Batch> Queue::waitAndTake(Permit& permit, std::shared_ptr<Batch>
       permits_.move(permit, Permit::Place::away);
       return nullptr;
     }
-    if (std::exchange(alert, false)) {
-      const uint32_t seen = news_;
-      const std::optional<TimePoint> due = nextDueLocked();
-      lock.unlock();
-      look(seen, due);
-      lock.lock();
-    } else {
-      park(lock, permit, now);
-    }
+    park(lock, permit, now);
   }
 }
 

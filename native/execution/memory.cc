@@ -25,7 +25,7 @@ void giveMemory(const Engine& engine, int lanes, LaneOptions& options) {
   if (!engine.pool().pinned()) return;
   // a few requests with their results
   const std::size_t usual = std::min(usualBytes(engine, options.profile), kMostFirst);
-  options.ring = HostRing::make(engine.pool(), kPinned / 2, std::clamp(usual * 8, kLeastFirst, kMostFirst));
+  options.ring = std::make_shared<HostRing>(engine.pool(), kPinned / 2, std::clamp(usual * 8, kLeastFirst, kMostFirst));
   const auto shares = static_cast<std::size_t>(lanes) * static_cast<std::size_t>(std::max(options.slots, 1)) * 2;
   options.staging = std::min(kPinned / 2 / shares, kMostStaging);
   options.graphMemory = std::max(options.graphMemory, engine.deviceBytes() / static_cast<std::size_t>(lanes));

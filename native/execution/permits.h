@@ -18,7 +18,10 @@ struct Permit {
   // Written by its thread, read when it gives the permit back: its batches take less time than it takes to wake another
   // thread.
   bool shortBatches = false;
-  // Batches that are being put on the lane's device: another one would have to wait for that.
+  // Batches that are being put on the lane's device: another one would have to wait for that, and is better left to the
+  // lane that comes free first. Without it four lanes whose enqueue blocks for 5 ms take 3 % longer for requests of
+  // which five are in flight (1346 instead of 1308 µs each); with 16 in flight (bench core, `four lanes`) nothing
+  // changes.
   std::atomic<int>* beginning = nullptr;
 
   // The rest is the queue's, under its lock.

@@ -105,29 +105,6 @@ void Queue::line(Entry& entry) {
   ++ready_;
   if (held_ && ready_ >= batching_.holdUntil) held_ = false;
   limitWait(entry);
-  ++news_;
-}
-
-Ticket Queue::push(std::shared_ptr<Batch>& batch) {
-  Permit* permit = nullptr;
-  Ticket ticket = 0;
-  const Part& part = batch->parts.front();
-  const uint32_t level = levelOf(part);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const TimePoint now = part.asked;
-    expireLocked(now);
-    checkRoom(part, level);
-    Group& group = groupFor({}, {});
-    Entry& entry = enter(part, level, group);
-    entry.own = std::move(batch);
-    ticket = Entries::ticketOf(entry);
-    line(entry);
-    batch = spare_.empty() ? nullptr : emptyBatch();
-    permit = callAllFor(now);
-  }
-  if (permit != nullptr) permit->called.notify_one();  // after the lock, which who wakes wants at once
-  return ticket;
 }
 
 // What a large request will need, got without the lock: others go on meanwhile.

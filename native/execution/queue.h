@@ -37,10 +37,6 @@ class Queue {
   Place reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part);
   void commit(const Place& place);
 
-  // The same in one step where nothing merges: `batch` is a request of its own, written already. What is left in
-  // `batch` then is an empty one for the next request, or null. Throws likewise, and leaves it as it is.
-  Ticket push(std::shared_ptr<Batch>& batch);
-
   // A batch of which nobody waits for any request any more, and the lane that has it: `batch->permit` is read under the
   // lock only, since the batch may be used again once this is the last who has it.
   struct Abandoned {
@@ -87,9 +83,8 @@ class Queue {
   void begun(Permit& permit);
   // When the next batch may leave, if nothing else happens.
   std::optional<TimePoint> nextDue() const;
-  // Blocks until there is one, by the real clock. `alert`: looks for a moment before it sleeps. Null: the queue is
-  // closed and empty.
-  std::shared_ptr<Batch> waitAndTake(Permit& permit, std::shared_ptr<Batch> spent = {}, bool alert = false);
+  // Blocks until there is one, by the real clock. Null: the queue is closed and empty.
+  std::shared_ptr<Batch> waitAndTake(Permit& permit, std::shared_ptr<Batch> spent = {});
 
   // A permit of the lane with the least to do, for a caller; he waits where none is free, and comes before what is
   // queued. Null: the queue is closed.
@@ -155,7 +150,6 @@ class Queue {
   void leave(Permit& permit);
   void park(std::unique_lock<std::mutex>& lock, Permit& permit, TimePoint now);
   std::optional<TimePoint> nextDueLocked() const;
-  void look(uint32_t seen, std::optional<TimePoint> due) const;  // without it
 
   const BatchingOptions batching_;
   const std::size_t limit_;
@@ -169,7 +163,6 @@ class Queue {
   std::vector<std::size_t> waitingOf_;  // by level
   bool closed_ = false;
   bool held_;
-  std::atomic<uint32_t> news_{0};  // counts what a lane may wait for; read without the lock
   uint64_t arrivals_ = 0;
   uint64_t batches_ = 0;
   Entries entries_;

@@ -18,13 +18,35 @@ struct Session::Start {
   std::exception_ptr failure;
 };
 
+// Whether a lane's batches take so little time that waking JavaScript for each would cost more than they do: then
+// results are held until a few have come, but only while the next batch is of the same shapes, and so expected to be as
+// short; and the lane is left to one thread (Permits::occupied). Without it 64 requests in flight take 10 % longer
+// (bench core, `infer, 64 in flight`: 3.2 instead of 2.9 µs a call; onnxruntime: 4.9 instead of 4.3 µs).
+class ShortBatches {
+ public:
+  void begin(TimePoint now) noexcept { begun_ = now; }
+  // A batch of these shapes is done, of a lane whose batch before ended at `last`; the next one begins.
+  void end(TimePoint now, TimePoint last, const Shapes& shapes) {
+    // what waits behind another batch is not slow
+    short_ = now - std::max(begun_, last) < std::chrono::microseconds(20);
+    begun_ = now;
+    if (short_ && shapes_ != shapes) shapes_ = shapes;
+  }
+  TimePoint begun() const noexcept { return begun_; }
+  explicit operator bool() const noexcept { return short_; }
+  // Whether the results that are held may wait for a batch of these shapes.
+  bool holds(std::size_t held, const Shapes& shapes) const { return held < 8 && short_ && shapes_ == shapes; }
+
+ private:
+  TimePoint begun_;
+  bool short_ = false;
+  Shapes shapes_;
+};
+
 // What the thread of a permit works with.
 struct Session::Serving {
   Permit& permit;
   ShortBatches shortBatches{};
-  // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
-  // would only keep it from this core
-  bool alert = false;
   std::vector<Completion> held{};                                       // results that nobody has heard of yet
   std::vector<std::pair<uint64_t, std::vector<Completion>>> ordered{};  // the same, where batches keep their order
   TimePoint ended{};                                                    // the last batch
@@ -132,13 +154,13 @@ std::shared_ptr<Batch> Session::next(Serving& serving) {
   std::shared_ptr<Batch> batch;
   if (!serving.held.empty() || !serving.ordered.empty()) {
     batch = queue_.take(serving.permit, serving.ended, std::move(serving.spent));
-    const bool hold = batch && serving.ordered.empty() && serving.held.size() < ShortBatches::kMostHeld &&
-                      serving.shortBatches.isAlike(batch->shapes);
+    const bool hold =
+        batch && serving.ordered.empty() && serving.shortBatches.holds(serving.held.size(), batch->shapes);
     if (!hold) deliver(serving);
     serving.shortBatches.begin(serving.ended);
     if (batch) return batch;
   }
-  batch = queue_.waitAndTake(serving.permit, std::move(serving.spent), serving.alert);
+  batch = queue_.waitAndTake(serving.permit, std::move(serving.spent));
   serving.shortBatches.begin(Clock::now());
   return batch;
 }
@@ -231,34 +253,30 @@ void Session::deliver(Serving& serving) {
   for (auto& [number, completions] : std::exchange(serving.ordered, {})) {
     order_.add(number, std::move(completions), [this](std::vector<Completion> next) { deliver(std::move(next)); });
   }
-  if (!serving.held.empty()) serving.alert = deliver(std::exchange(serving.held, {}));
+  deliver(std::exchange(serving.held, {}));
 }
 
-// To each front-end what is its own; whether one of them is at work on results.
-bool Session::deliver(std::vector<Completion> completions) {
-  bool alert = false;
+// To each front-end what is its own.
+void Session::deliver(std::vector<Completion> completions) {
   while (!completions.empty()) {
     FrontEnd& front = *completions.front().front;
     const auto others = std::ranges::stable_partition(
         completions, [&](const Completion& completion) { return completion.front == &front; });
     std::vector<Completion> left(std::move_iterator(others.begin()), std::move_iterator(others.end()));
     completions.resize(completions.size() - left.size());
-    alert = deliver(front, std::exchange(completions, std::move(left))) || alert;
+    deliver(front, std::exchange(completions, std::move(left)));
   }
-  return alert;
 }
 
-bool Session::deliver(FrontEnd& front, std::vector<Completion> completions) {
+void Session::deliver(FrontEnd& front, std::vector<Completion> completions) {
   const std::size_t count = completions.size();
-  bool alert = false;
   if (front.gone) {
     completions.clear();
   } else {
-    alert = front.sink(std::move(completions));
+    front.sink(std::move(completions));
   }
   front.delivered += count;
   wakeLeaving();
-  return alert;
 }
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
@@ -281,7 +299,7 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
   queue_.forget(*batch);
   batch.reset();
   failure = nullptr;
-  if (!options_.batching.preserveOrder) return void(deliver(std::move(completions)));
+  if (!options_.batching.preserveOrder) return deliver(std::move(completions));
   order_.add(number, std::move(completions), [this](std::vector<Completion> next) { deliver(std::move(next)); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "../base/error.h"
 #include "../base/text.h"
@@ -111,47 +110,20 @@ void Session::measure(const std::vector<InputView>& inputs, Part& part, Scratch&
   part.asked = Clock::now();
 }
 
-// What the queue has no room for is counted.
-template <class Enter>
-auto Session::counted(Enter enter) {
+Ticket Session::submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
+  measure(inputs, part, scratch);
+  if (queue_.isTimed(part)) watchWaits();
+  Queue::Place place;
   try {
-    return enter();
+    place = queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part));
   } catch (const Error& error) {
     if (error.code() == "ERR_TRT_QUEUE_FULL") counters_.rejected();
     throw;
   }
-}
-
-Ticket Session::submit(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
-  measure(inputs, part, scratch);
-  if (queue_.isTimed(part)) watchWaits();
-  const std::size_t bytes = std::accumulate(scratch.rowBytes.begin(), scratch.rowBytes.end(), std::size_t{0});
-  if (!options_.lane.merging && bytes <= Batch::kKept) return submitAlone(inputs, std::move(part), scratch);
-  const Queue::Place place = counted([&] { return queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part)); });
   stats_.add(Count::bytesCopied,
              copy(inputs, [&](std::size_t input) { return place.data(input, scratch.rowBytes[input]); }));
   queue_.commit(place);
   return place.ticket;
-}
-
-// A small request that does not merge is written before it is queued: the queue's lock, which the lanes want all the
-// time, is taken once.
-Ticket Session::submitAlone(const std::vector<InputView>& inputs, Part part, Scratch& scratch) {
-  if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
-  Batch& batch = *scratch.batch;
-  layOut(batch, scratch.shapes, scratch.rowBytes, part, 1,
-         [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); });
-  batch.add(std::move(part));
-  const Rows& rows = *batch.memory.front();
-  const std::size_t copied = copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); });
-  try {
-    const Ticket ticket = counted([&] { return queue_.push(scratch.batch); });
-    stats_.add(Count::bytesCopied, copied);
-    return ticket;
-  } catch (...) {
-    batch.clear();
-    throw;
-  }
 }
 
 bool Session::cancel(const FrontEnd& front, Ticket ticket) {

@@ -14,7 +14,6 @@
 #include "front_end.h"
 #include "order.h"
 #include "queue.h"
-#include "short_batches.h"
 #include "stats.h"
 #include "wait_policy.h"
 
@@ -145,18 +144,15 @@ class Session {
   void rejectLate(std::vector<Part> parts);
   void finish(Worker& worker, Serving& serving, std::shared_ptr<Batch> batch);
   void deliver(Serving& serving);
-  bool deliver(std::vector<Completion> completions);
-  bool deliver(FrontEnd& front, std::vector<Completion> completions);
+  void deliver(std::vector<Completion> completions);
+  void deliver(FrontEnd& front, std::vector<Completion> completions);
   void wakeLeaving();
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
   void stayHalted();
 
   std::vector<Completion> runIn(Permit& permit, const std::shared_ptr<Batch>& batch);
   void eachLane(const std::function<void(Lane&)>& visit);
-  template <class Enter>
-  auto counted(Enter enter);
   void measure(const std::vector<InputView>& inputs, Part& part, Scratch& scratch) const;
-  Ticket submitAlone(const std::vector<InputView>& inputs, Part part, Scratch& scratch);
   void readRowBytes(const std::vector<InputView>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
   void readShapes(const std::vector<InputView>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;

@@ -20,7 +20,8 @@ inline void relax() noexcept {
 enum class WaitMode : uint8_t { spin, block, adaptive };
 
 // Of one lane. To be woken takes as long as a short batch does; a thread that asks takes a core from those who have
-// work.
+// work. inferSync of 200 µs of device time (bench core, `a lone request`) takes 274 µs where its caller asks and 286
+// where it sleeps, and has all of a core instead of a fifth.
 class WaitPolicy {
  public:
   explicit WaitPolicy(WaitMode mode) : mode_(mode) {}

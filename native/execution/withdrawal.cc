@@ -84,7 +84,6 @@ void Queue::closeFor(FrontEnd& front) {
       if (entry.front == &front && entry.state == Entry::State::waiting) entry.group->hurry(entry);
     });
     held_ = held_ && ready_ == 0;
-    ++news_;
     permit = callAllFor(Clock::now());
   }
   if (permit != nullptr) permit->called.notify_one();
@@ -155,7 +154,6 @@ void Queue::close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   held_ = false;
-  ++news_;
   spare_.clear();
   callAll();
   expiring_.notify_all();

@@ -163,7 +163,7 @@ Napi::Object queueValue(Napi::Env env, const Session& session) {
 // Completions go to the environment; `session` is what the engine works with.
 std::shared_ptr<Client> clientOf(const std::shared_ptr<Environment>& environment, std::shared_ptr<Session> session) {
   return std::make_shared<Client>(std::move(session), [environment](std::vector<execution::Completion> completions) {
-    return environment->complete(std::move(completions));
+    environment->complete(std::move(completions));
   });
 }
 

@@ -134,17 +134,16 @@ void Environment::post(Call call) {
   wakeUp();
 }
 
-bool Environment::complete(std::vector<execution::Completion> completions) {
+void Environment::complete(std::vector<execution::Completion> completions) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (ended_) return false;
+    if (ended_) return;
     std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
     first = !std::exchange(woken_, true);
   }
   // after the lock, which JavaScript wants at once; lanes end before the environment lets go of wakeUp_
   if (first) wakeUp_.NonBlockingCall();
-  return !first;
 }
 
 // Once for all that came since JavaScript looked last; the lock is held.

@@ -59,8 +59,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void post(Call call);
 
   // What became of inferences, from any thread; goes through the port on the JavaScript thread, with the same wake-up.
-  // Whether earlier ones still wait there.
-  bool complete(std::vector<execution::Completion> completions);
+  void complete(std::vector<execution::Completion> completions);
   void connect(std::unique_ptr<CompletionPort> port) { port_ = std::move(port); }
   CompletionPort* port() const noexcept { return port_.get(); }
   ~Environment();

@@ -205,7 +205,7 @@ TEST("memory: a pool keeps what was used last, within its limits") {
 TEST("memory: a ring gives out pieces, takes them back, and never asks the driver for them") {
   static std::size_t bytes = 0, calls = 0;
   static auto& pool = *new HostPool(std::make_unique<Counted>(bytes, calls), 64 * kMiB);
-  auto ring = HostRing::make(pool, 8 * kMiB, 1);
+  auto ring = std::make_shared<HostRing>(pool, 8 * kMiB, 1);
   const auto input = HostRing::For::input, result = HostRing::For::result;
   CHECK(ring->take(1000, input) == nullptr);
   CHECK_EQ(calls, 0u);

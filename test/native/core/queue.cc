@@ -249,39 +249,19 @@ TEST("queue: a batch that is still being written does not leave") {
   CHECK_EQ(q.take(), (Ids{1}));
 }
 
-TEST("queue: a request of its own goes in one step, and gets an empty batch for the next one") {
+TEST("queue: a request of its own gets a batch that is done with, and none that somebody still holds") {
   Clocked q(batching(1, 0ms), 2);
-  const auto made = [&] {
-    auto batch = std::make_shared<Batch>();
-    batch->add(q.part(1));
-    return batch;
-  };
-  std::shared_ptr<Batch> batch = made();
-  q.queue.push(batch);
-  CHECK(batch == nullptr);
-  std::shared_ptr<Batch> first = q.queue.take(q.permit, q.now);
-  CHECK_EQ(first->parts.front().request, 1u);
-  const Batch* const spent = first.get();
-  first->clear();
-  CHECK(q.queue.take(q.permit, q.now, std::move(first)) == nullptr);
-  batch = made();
-  q.queue.push(batch);
-  CHECK(batch.get() == spent && batch->parts.empty() && batch->rows == 0);
-
-  batch = made();
-  const nt::execution::Ticket third = q.queue.push(batch);
-  batch = made();
-  CHECK_CODE("ERR_TRT_QUEUE_FULL", q.queue.push(batch));
-  CHECK_EQ(batch->parts.front().request, 4u);
-  CHECK_EQ(q.queue.waiting(), 2u);
-  CHECK(q.queue.cancel(nullptr, third).waiting);
-  q.queue.close();
-  CHECK_CODE("ERR_TRT_CLOSED", q.queue.push(batch));
-  CHECK(batch != nullptr);
-  // what somebody still holds is not for others
-  const std::shared_ptr<Batch> held = q.queue.take(q.permit, q.now);
-  CHECK_EQ(held->parts.front().request, 2u);
-  CHECK(q.queue.take(q.permit, q.now, held) == nullptr);
+  q.add(1, 8);
+  std::shared_ptr<Batch> batch = q.queue.take(q.permit, q.now);
+  const Batch* const spent = batch.get();
+  batch->clear();
+  CHECK(q.queue.take(q.permit, q.now, std::move(batch)) == nullptr);
+  q.add(1, 8);
+  batch = q.queue.take(q.permit, q.now);
+  CHECK(batch.get() == spent && batch->parts.size() == 1 && batch->rows == 1);
+  CHECK(q.queue.take(q.permit, q.now, batch) == nullptr);
+  q.add(1, 8);
+  CHECK(q.queue.take(q.permit, q.now).get() != spent);
 }
 
 TEST("queue: a batch that is used again is laid out anew where the request is not alike") {

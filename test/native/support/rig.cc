@@ -104,7 +104,6 @@ void SessionRig::join(std::shared_ptr<Session> joined) {
       completions_[completion.request] = std::move(completion);
     }
     changed_.notify_all();
-    return false;
   };
   client = std::make_unique<Client>(joined, sink);
   session = std::move(joined);
