@@ -1,7 +1,7 @@
 /** What a picture shows, by MobileNetV2: the best five of a thousand classes. */
 import { Option } from 'commander'
 import { Classifier } from '../../lib/tasks/index.js'
-import { mobileNetV2 } from '../models/index.js'
+import { mobileNetV2 } from '../../test/support/networks/index.js'
 import { type Given, openModel, run } from '../support/program.js'
 
 interface ClassifyGiven extends Given {

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { TensorRTError } from '../../lib/errors.js'
 import type { ModelProto } from '../../lib/onnx/index.js'
 import { Detector, type DetectorOptions } from '../../lib/tasks/index.js'
-import { anySizeCenterFace, retinaFace } from '../models/index.js'
+import { anySizeCenterFace, retinaFace } from '../../test/support/networks/index.js'
 import { shown } from '../support/boxes.js'
 import { facePhoto, type Given, openModel, run, share } from '../support/program.js'
 

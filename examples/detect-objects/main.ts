@@ -1,7 +1,7 @@
 /** Things in boxes: by classic YOLOv5, or by EfficientDet-D1. */
 import { Option } from 'commander'
 import { Detector } from '../../lib/tasks/index.js'
-import { efficientDet, yoloV5 } from '../models/index.js'
+import { efficientDet, yoloV5 } from '../../test/support/networks/index.js'
 import { shown } from '../support/boxes.js'
 import { type Given, openModel, run, share } from '../support/program.js'
 

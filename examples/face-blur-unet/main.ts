@@ -4,7 +4,7 @@
  */
 import { Segmenter } from '../../lib/tasks/index.js'
 import { blurMask } from '../../lib/vision/index.js'
-import { unet } from '../models/index.js'
+import { unet } from '../../test/support/networks/index.js'
 import { openModel, run } from '../support/program.js'
 
 /** Standard deviation of the gaussian, as a part of the longer side of what is blurred. */

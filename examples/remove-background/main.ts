@@ -2,7 +2,7 @@
 import { Option } from 'commander'
 import { Segmenter } from '../../lib/tasks/index.js'
 import { centerCrop, cutOut, type Image, readImage, toTensor } from '../../lib/vision/index.js'
-import { u2netp } from '../models/index.js'
+import { u2netp } from '../../test/support/networks/index.js'
 import { type Given, openModel, run } from '../support/program.js'
 
 interface BackgroundGiven extends Given {

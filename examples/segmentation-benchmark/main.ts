@@ -10,7 +10,7 @@ import { type Benchmark, benchmarkReport, type OtherMeasurement } from '../../li
 import { Engine } from '../../lib/engine.js'
 import { TensorRTError } from '../../lib/errors.js'
 import { convertPrecision, GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
-import { unet } from '../models/index.js'
+import { unet } from '../../test/support/networks/index.js'
 import { note, wholeNumber } from '../support/program.js'
 import { timeOnnxRuntime } from './onnxruntime.js'
 import { timeTorch } from './torch.js'

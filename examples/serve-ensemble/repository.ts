@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
 import { TensorRTError } from '../../lib/errors.js'
 import { inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
-import { resnet50 } from '../models/index.js'
+import { resnet50 } from '../../test/support/networks/index.js'
 
 export interface RepositoryOptions {
   /** An ONNX file of the user's; a ResNet-50 with seeded weights where there is none. */

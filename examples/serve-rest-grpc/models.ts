@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type ModelProto, withPostprocessing, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
 import type { Tensor } from '../../lib/tensor.js'
 import { readImage, stretch, toTensor } from '../../lib/vision/index.js'
-import { efficientDet, mobileNetV2 } from '../models/index.js'
+import { efficientDet, mobileNetV2 } from '../../test/support/networks/index.js'
 
 export type Form = 'bytes' | 'float32'
 

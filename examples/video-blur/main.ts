@@ -9,7 +9,7 @@ import { writeModel } from '../../lib/onnx/index.js'
 import { FaceBlur } from '../../lib/tasks/index.js'
 import { openVideo } from '../../lib/video/index.js'
 import { drawBoxes, type Image, writeImage } from '../../lib/vision/index.js'
-import { anySizeCenterFace } from '../models/index.js'
+import { anySizeCenterFace } from '../../test/support/networks/index.js'
 import { note, wholeNumber } from '../support/program.js'
 import { madeClip } from './clip.js'
 
