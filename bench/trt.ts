@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { resnet50 } from '../examples/models/index.js'
+import { resnet50 } from '../test/support/networks/index.js'
 import type { BenchmarkOptions } from '../lib/benchmark/index.js'
 import { packageRoot } from '../lib/base/package.js'
 import { Engine } from '../lib/index.js'

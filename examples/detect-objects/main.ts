@@ -1,23 +1,21 @@
 /** Things in boxes: by classic YOLOv5, or by EfficientDet-D1. */
 import { Option } from 'commander'
-import { Detector } from '../../lib/tasks/index.js'
-import { efficientDet, yoloV5 } from '../models/index.js'
-import { shown } from '../support/boxes.js'
-import { type Given, openModel, run, share } from '../support/program.js'
+import { Detector } from 'node-tensorrt/tasks'
+import { efficientDet, yoloV5 } from '../../test/support/networks/index.js'
+import { modelOf, type PicturesGiven, run, shown } from '../support/pictures.js'
+import { share } from '../support/program.js'
 
-interface ObjectsGiven extends Given {
+interface Given extends PicturesGiven {
   readonly family: 'yolov5' | 'efficientdet'
   readonly variant: 'n' | 's'
   readonly threshold?: number
   readonly labels?: string
 }
 
-/** The classes that the families' published weights know. */
-const coco = { yolov5: 'coco80', efficientdet: 'coco90' } as const
-
-run<ObjectsGiven>({
-  name: 'detect-objects',
+run({
+  name: 'npm run example -- detect-objects',
   description: 'Draws the things in photographs.',
+  models: 'seeded',
   options: [
     new Option('--family <NAME>', 'whose outputs the model has').choices(['yolov5', 'efficientdet']).default('yolov5'),
     new Option('--variant <LETTER>', 'which YOLOv5').choices(['n', 's']).default('n'),
@@ -26,19 +24,14 @@ run<ObjectsGiven>({
   ],
   columns: ['objects', 'the best'],
   suffix: 'objects.jpg',
-  open: async (given) => {
-    const { family, variant, threshold: scoreThreshold, labels = coco[family] } = given
-    const [build, name] =
-      family === 'yolov5'
-        ? ([() => yoloV5.modelOf(given), `YOLOv5${variant}`] as const)
-        : ([() => efficientDet.modelOf(given), 'EfficientDet-D1'] as const)
-    const engine = await openModel(given, build, name)
+  load: (given: Given) => {
+    const { family, variant, threshold: scoreThreshold, backend } = given
+    const isYolo = family === 'yolov5'
+    const name = isYolo ? `YOLOv5${variant}` : 'EfficientDet-D1'
+    const model = modelOf(given, name, () => (isYolo ? yoloV5.modelOf(given) : efficientDet.modelOf(given)))
     // of a model that is built here for pictures of any size, the size does not tell the scale
-    const preset = family === 'efficientdet' && given.model === undefined ? 'efficientdet:d1' : family
-    const detector = await Detector.load(engine, { preset, scoreThreshold, labels })
-    return {
-      answer: async (image) => shown(image, await detector.detect(image), 'objects'),
-      [Symbol.asyncDispose]: () => engine.close(),
-    }
+    const preset = !isYolo && given.model === undefined ? 'efficientdet:d1' : family
+    return Detector.load(model, { preset, scoreThreshold, backend, labels: given.labels ?? (isYolo ? 'coco80' : 'coco90') }) // prettier-ignore
   },
+  answer: async (detector, image) => shown(image, await detector.detect(image), 'objects'),
 })

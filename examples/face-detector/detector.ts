@@ -1,5 +1,5 @@
-import { TensorRTError } from '../../lib/errors.js'
-import type { Tensor } from '../../lib/tensor.js'
+import { TensorRTError } from 'node-tensorrt'
+import type { Tensor } from 'node-tensorrt'
 import {
   decodeGrid,
   nonMaxSuppression,
@@ -8,7 +8,7 @@ import {
   type Box,
   type Image,
   type Size,
-} from '../../lib/vision/index.js'
+} from 'node-tensorrt/vision'
 import {
   anchors,
   gridSize,
@@ -37,11 +37,11 @@ export interface Face {
 const stride = inputSize / gridSize
 
 /** Finds faces by the tiny face detector of `@vladmandic/face-api`, with the answers of that package. */
-export class FaceDetector {
-  readonly #engine: FaceEngine
+export class FaceDetector<E extends FaceEngine = FaceEngine> {
+  readonly engine: E
 
-  constructor(engine: FaceEngine) {
-    this.#engine = engine
+  constructor(engine: E) {
+    this.engine = engine
   }
 
   /** The faces in a picture, the best first. */
@@ -56,7 +56,7 @@ export class FaceDetector {
 
   /** The model's answer for a prepared picture: [1, 25, 13, 13]. */
   async infer(input: Tensor<'float32'>): Promise<Tensor> {
-    const outputs = await this.#engine.infer({ [inputName]: input })
+    const outputs = await this.engine.infer({ [inputName]: input })
     const output = outputs[outputName]
     if (output === undefined) {
       throw new TensorRTError(

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { TensorRTError } from '../../lib/errors.js'
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import type { Attributes, Value } from '../../lib/onnx/index.js'
+import { TensorRTError } from 'node-tensorrt'
+import { GraphBuilder, writeModel } from 'node-tensorrt/onnx'
+import type { Attributes, Value } from 'node-tensorrt/onnx'
 import { elementCount, Tensor } from '../../lib/tensor.js'
 
 /** Width and height of the picture that the network sees. */

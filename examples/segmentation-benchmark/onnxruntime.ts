@@ -1,7 +1,7 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { summarize } from '../../lib/benchmark/statistics.js'
-import type { Summary } from '../../lib/benchmark/index.js'
+import type { Summary } from 'node-tensorrt/benchmark'
 
 interface Timing {
   readonly input: string

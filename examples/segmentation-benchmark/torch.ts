@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packageRoot } from '../../lib/base/package.js'
 import { summarize } from '../../lib/benchmark/statistics.js'
-import type { OtherMeasurement } from '../../lib/benchmark/index.js'
+import type { OtherMeasurement } from 'node-tensorrt/benchmark'
 
 interface TorchOptions {
   readonly python?: string

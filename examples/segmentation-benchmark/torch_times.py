@@ -39,7 +39,7 @@ class Block(nn.Module):
 
 
 class UNet(nn.Module):
-    """As examples/models/unet.ts has it."""
+    """As test/support/networks/unet.ts has it."""
 
     def __init__(self, classes=2):
         super().__init__()

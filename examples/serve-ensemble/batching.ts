@@ -1,9 +1,9 @@
 /** The same requests with dynamic batching and without, from several clients at a time. */
-import { HttpClient } from '../../lib/client/index.js'
-import type { ServerAddresses } from '../../lib/serve/index.js'
+import { HttpClient } from 'node-tensorrt/client'
+import type { ServerAddresses } from 'node-tensorrt/serve'
 import { askAll, type Times, timesOf } from '../serve-support/asking.js'
-import { draw, type LinePanel } from '../serve-support/chart.js'
-import { note } from '../support/program.js'
+import { draw, linePanel } from '../serve-support/chart.js'
+import { note, tableOf } from '../support/program.js'
 import { classify } from './classify.js'
 import type { Repository } from './repository.js'
 
@@ -65,34 +65,34 @@ async function batchesOf(client: HttpClient): Promise<{ readonly rows: number; r
   return { rows: stats?.inference_count ?? 0, batches: stats?.execution_count ?? 0 }
 }
 
-const names = { off: 'without dynamic batching', on: 'with dynamic batching' }
-const axis = 'requests at a time'
+const series = ['without dynamic batching', 'with dynamic batching']
 
-export function batchingChart(points: readonly BatchingPoint[], title: string): string {
-  const panel = (title: string, unit: string, value: (point: BatchingPoint) => number): LinePanel => ({
-    title,
-    axis,
-    lines: [false, true].map((on) => {
-      const series = on ? names.on : names.off
-      const own = points.filter(({ batching }) => batching === on)
-      return {
-        series,
-        points: own.map((point) => ({
-          at: point.clients,
-          value: value(point),
-          words: `${series}, ${point.clients}: ${value(point).toFixed(2)} ${unit}`,
-        })),
-      }
-    }),
-  })
-  return draw({
-    title,
-    series: [names.off, names.on],
-    panels: [
-      panel('requests per second', 'requests per second', ({ rate }) => rate),
-      panel('rows of a batch of the ResNet-50, mean', 'rows', ({ meanBatch }) => meanBatch),
-      panel('median latency, ms', 'ms', ({ median }) => median),
-      panel('p95 latency, ms', 'ms', ({ p95 }) => p95),
-    ],
-  })
+export function batchingChart(points: readonly BatchingPoint[]): string {
+  const panel = (title: string, unit: string, value: (point: BatchingPoint) => number) => {
+    const lines = series.map((name, i) => ({
+      points: points
+        .filter(({ batching }) => batching === (i === 1))
+        .map((point) => {
+          const y = value(point)
+          return { x: point.clients, y, words: `${name}, ${point.clients}: ${y.toFixed(2)} ${unit}` }
+        }),
+    }))
+    return linePanel(title, 'requests at a time', lines)
+  }
+  return draw('A JPEG to a label, by an ensemble', series, [
+    panel('requests per second', 'requests per second', ({ rate }) => rate),
+    panel('rows of a batch of the ResNet-50, mean', 'rows', ({ meanBatch }) => meanBatch),
+    panel('median latency, ms', 'ms', ({ median }) => median),
+    panel('p95 latency, ms', 'ms', ({ p95 }) => p95),
+  ])
+}
+
+export function batchingText(points: readonly BatchingPoint[]): string {
+  const head = ['dynamic batching', 'at a time', 'requests', 'requests/s', 'median ms', 'p95 ms', 'mean batch']
+  const rows = points.map(({ batching, clients, requests, rate, median, p95, meanBatch }) => [
+    ...[batching ? 'on' : 'off', clients, requests],
+    ...[rate, median, p95].map((figure) => figure.toFixed(1)),
+    meanBatch.toFixed(2),
+  ])
+  return tableOf(head, rows)
 }

@@ -1,5 +1,5 @@
-import type { InferenceClient } from '../../lib/client/index.js'
-import { Tensor } from '../../lib/tensor.js'
+import type { InferenceClient } from 'node-tensorrt/client'
+import { Tensor } from 'node-tensorrt'
 import type { Label } from './outside.js'
 
 interface Outputs {

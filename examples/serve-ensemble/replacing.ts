@@ -2,9 +2,9 @@
  * A new version of a step while clients ask the ensemble: nothing fails, and from some request on the answers are the
  * new one's.
  */
-import { HttpClient } from '../../lib/client/index.js'
-import { TensorRTError } from '../../lib/errors.js'
-import type { ServerAddresses } from '../../lib/serve/index.js'
+import { HttpClient } from 'node-tensorrt/client'
+import { TensorRTError } from 'node-tensorrt'
+import type { ServerAddresses } from 'node-tensorrt/serve'
 import { askAll } from '../serve-support/asking.js'
 import { classify } from './classify.js'
 import type { Label } from './outside.js'
@@ -89,6 +89,11 @@ export function checkReplaced({ failures, ofNeither }: Replaced): void {
       `${failures.length} requests failed while the model was replaced: ${failures[0] ?? ''}`,
     )
   if (ofNeither > 0) throw new TensorRTError('ERR_TRT_SERVER', `${ofNeither} answers were of neither version`)
+}
+
+export function replacedText({ clients, requests, failures, ofOld, ofNew, ofNeither, loadMs }: Replaced): string {
+  const answers = `${ofOld} answers of version 1, ${ofNew} of version 2, ${ofNeither} of neither`
+  return `Version 2 of resnet50 was loaded in ${(loadMs / 1000).toFixed(1)} s while ${clients} clients asked: ${requests} requests, ${failures.length} failed; ${answers}.`
 }
 
 async function reached(isReached: () => boolean): Promise<void> {

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
-import { TensorRTError } from '../../lib/errors.js'
-import { inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
-import { resnet50 } from '../models/index.js'
+import { TensorRTError } from 'node-tensorrt'
+import { inspectModel, readModel, writeModel } from 'node-tensorrt/onnx'
+import { resnet50 } from '../../test/support/networks/index.js'
 
 export interface RepositoryOptions {
   /** An ONNX file of the user's; a ResNet-50 with seeded weights where there is none. */

@@ -1,8 +1,9 @@
 /** All who ask about the same pictures, and whether they got the same answers. */
 import { readFile } from 'node:fs/promises'
-import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
-import { TensorRTError } from '../../lib/errors.js'
-import type { ServerAddresses } from '../../lib/serve/index.js'
+import { GrpcClient, HttpClient, type InferenceClient } from 'node-tensorrt/client'
+import { TensorRTError } from 'node-tensorrt'
+import type { ServerAddresses } from 'node-tensorrt/serve'
+import { tableOf } from '../support/program.js'
 import { classify } from './classify.js'
 import { curlJson, curlPicture, type Label, tritonclient, type Witness } from './outside.js'
 
@@ -55,4 +56,14 @@ function checkAlike(all: readonly Witness[]): void {
     'ERR_TRT_SERVER',
     `${first?.who} and ${other.who} got different answers: ${words(first)} and ${words(other)}`,
   )
+}
+
+export function saidText(all: readonly Witness[]): string {
+  const pictures = all.find(({ answers }) => answers !== undefined)?.answers ?? []
+  const rows = all.map(({ who, answers, missing = '' }) =>
+    answers === undefined
+      ? [who, { content: `left out: ${missing}`, colSpan: pictures.length }]
+      : [who, ...answers.map(({ label, score }) => `${label} ${score.toFixed(4)}`)],
+  )
+  return tableOf(['who asked', ...pictures.map((_, i) => `picture ${i + 1}`)], rows)
 }

@@ -4,10 +4,10 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ModelProto, withPostprocessing, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
-import type { Tensor } from '../../lib/tensor.js'
-import { readImage, stretch, toTensor } from '../../lib/vision/index.js'
-import { efficientDet, mobileNetV2 } from '../models/index.js'
+import { type ModelProto, withPostprocessing, withPreprocessing, writeModel } from 'node-tensorrt/onnx'
+import type { Tensor } from 'node-tensorrt'
+import { readImage, stretch, toTensor } from 'node-tensorrt/vision'
+import { efficientDet, mobileNetV2 } from '../../test/support/networks/index.js'
 
 export type Form = 'bytes' | 'float32'
 
@@ -24,7 +24,6 @@ export interface CaseOptions {
   readonly classifierSize: number
   readonly detectorSize: number
   readonly forms: readonly Form[]
-  readonly photo: string
 }
 
 /** What the networks were trained with. */
@@ -36,7 +35,8 @@ const normalization = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 
  */
 export async function putModels(
   folder: string,
-  { classifierSize, detectorSize, forms, photo }: CaseOptions,
+  photo: string,
+  { classifierSize, detectorSize, forms }: CaseOptions,
 ): Promise<readonly Case[]> {
   await rm(folder, { recursive: true, force: true })
   const networks = [

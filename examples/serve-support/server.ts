@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
-import { TensorRTError } from '../../lib/errors.js'
-import type { ServerAddresses } from '../../lib/serve/index.js'
+import { TensorRTError } from 'node-tensorrt'
+import type { ServerAddresses } from 'node-tensorrt/serve'
 
 /** `trt serve` in a process of its own, as it is in production: who asks and who answers do not share an event loop. */
 export interface ServerProcess extends AsyncDisposable {

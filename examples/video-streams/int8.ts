@@ -1,72 +1,95 @@
-import { Builder } from '../../lib/builder.js'
-import { capabilities } from '../../lib/capabilities.js'
-import { Engine, type EngineOptions } from '../../lib/index.js'
-import { type ErrorCode, TensorRTError } from '../../lib/errors.js'
-import { type ModelProto, writeModel } from '../../lib/onnx/index.js'
-import { Calibrator, quantize } from '../../lib/quantization/index.js'
-import type { Tensor } from '../../lib/tensor.js'
-import { note } from '../support/program.js'
+import type { Engine, Tensor } from 'node-tensorrt'
+import { type ModelProto, writeModel } from 'node-tensorrt/onnx'
+import { Calibrator, quantize } from 'node-tensorrt/quantization'
+import { Detector, presetBatches } from 'node-tensorrt/tasks'
+import { openVideo, streams, type StreamsStats, type VideoFrame } from 'node-tensorrt/video'
+import { retinaFace, yoloV5 } from '../../test/support/networks/index.js'
+import { engineOf, planOf } from '../support/plan.js'
+import { type Given, note } from '../support/program.js'
 
-/** What says that a plan cannot be built on this machine at all. */
-const noTensorRT: readonly ErrorCode[] = [
-  'ERR_TRT_NO_LIBRARY',
-  'ERR_TRT_NO_ADDON',
-  'ERR_TRT_NO_DRIVER',
-  'ERR_TRT_NO_GPU',
-  'ERR_TRT_PLATFORM',
-]
-
-export interface Int8Model {
-  readonly name: string
-  readonly model: ModelProto
-  /** The name of its input, and how large that is: [3, height, width]. */
-  readonly input: string
-  readonly picture: readonly number[]
+export interface StreamsGiven extends Given {
+  readonly backend: 'auto' | 'cpu' | 'tensorrt'
+  readonly seconds: number
+  readonly fps: number
+  readonly size: number
 }
 
-/** An engine, and what became of the model on the way. */
-export interface Int8Engine {
-  readonly engine: Engine
-  readonly name: string
-  /** Convolutions and products whose multiplications are of INT8, 0 to 1. */
-  readonly share: number
-  /** Bytes of the plan; undefined where none could be built. */
-  readonly plan: number | undefined
+/** A batch holds a frame of each camera, and waits as long as a camera of 30 frames a second does. */
+export const batching = { maxBatch: 4, maxDelayMs: 33 }
+
+interface Timed {
+  /** Of each: convolutions and products in INT8, 0 to 1, and the bytes of its plan, where one could be built. */
+  readonly models: readonly { readonly name: string; readonly share: number; readonly plan: number | undefined }[]
+  readonly stats: StreamsStats
+  /** Frames a second of all streams together. */
+  readonly fps: number
+  /** Rows a batch of each model. */
+  readonly meanBatch: readonly number[]
 }
 
-/**
- * Quantized by ranges that were measured on the pictures, built where there is a TensorRT that builds, and run by it
- * where there is a GPU for it: else on the CPU.
- */
-export async function int8Engine(
-  { name, model, input, picture }: Int8Model,
-  pictures: readonly Tensor[],
-  maxBatch: number,
-  options: EngineOptions,
-): Promise<Int8Engine> {
-  const quantized = await quantize(model, new Calibrator(pictures))
+/** RetinaFace and YOLOv5 on each frame: seeded weights, whose boxes mean nothing. */
+export async function timed(clips: readonly string[], given: StreamsGiven): Promise<Timed> {
+  const { size } = given
+  const asFaces = { resize: 'letterbox', position: 'start', size, fill: [123, 117, 104] } as const
+  const steps = { retinaface: { preset: 'retinaface', input: asFaces }, yolov5: { preset: 'yolov5' } } as const
+  const faceModel = retinaFace.modelOf({ size, batch: 'N' })
+  const objectModel = yoloV5.modelOf({ size, batch: 'N' })
+  const models = [
+    await int8('RetinaFace with MobileNetV1 × 0.25', faceModel, ['input', steps.retinaface], clips, given),
+    await int8('YOLOv5n', objectModel, ['images', steps.yolov5], clips, given),
+  ] as const
+  await using faces = models[0].engine
+  await using objects = models[1].engine
+  const faceDetector = await Detector.load(faces, steps.retinaface)
+  const objectDetector = await Detector.load(objects, { ...steps.yolov5, labels: 'coco80' })
+  const before = models.map(({ engine }) => engine.counters())
+  const begun = performance.now()
+  const all = streams(clips, async (frame, { signal }) =>
+    Promise.all([faceDetector.detect(frame, { signal }), objectDetector.detect(frame, { signal })]),
+  )
+  for await (const { frame } of all) frame.close()
+  const seconds = (performance.now() - begun) / 1000
+  const stats = all.stats()
+  return {
+    models: models.map(({ name, share, plan }) => ({ name, share, plan })),
+    stats,
+    fps: stats.sources.reduce((sum, { delivered }) => sum + delivered, 0) / seconds,
+    meanBatch: models.map(({ engine }, i) => {
+      const { rows, executions } = engine.counters()
+      return (rows - before[i]!.rows) / (executions - before[i]!.executions)
+    }),
+  }
+}
+
+type Steps = NonNullable<Parameters<typeof presetBatches>[2]>
+
+/** Quantized by ranges that are measured on frames of the clips, built where that can be, and run. */
+async function int8(
+  name: string,
+  model: ModelProto,
+  [input, steps]: readonly [string, Steps],
+  clips: readonly string[],
+  { size, backend }: StreamsGiven,
+) {
+  const info = { name: input, dtype: 'float32', shape: [-1, 3, size, size] } as const
+  const frames: Tensor[] = []
+  for await (const tensor of presetBatches(framesOf(clips), info, steps)) frames.push(tensor)
+  const quantized = await quantize(model, new Calibrator(frames))
   const bytes = writeModel(quantized.model)
-  const range = { min: [1, ...picture], opt: [maxBatch, ...picture], max: [maxBatch, ...picture] }
-  const plan = options.backend === 'cpu' ? undefined : await built(bytes, { [input]: range })
-  const { gpus, tensorrt } = await capabilities()
-  const onGpu = plan !== undefined && gpus.length > 0 && tensorrt.some(({ canRun }) => canRun)
-  const engine = onGpu
-    ? await Engine.load(plan.bytes, options)
-    : await Engine.load(bytes, { ...options, backend: 'cpu' })
+  const [one, most] = [1, batching.maxBatch].map((rows) => [rows, 3, size, size]) as [number[], number[]]
+  const plan =
+    backend === 'cpu' ? undefined : await planOf(bytes, { shapes: { [input]: { min: one, opt: most, max: most } } })
+  const engine: Engine = await engineOf(bytes, plan, { backend, batching })
   note(`${name}, INT8, runs on ${engine.description}`)
   return { engine, name, share: quantized.report.multiplyAdds.share, plan: plan?.bytes.length }
 }
 
-async function built(
-  model: Uint8Array,
-  shapes: Readonly<Record<string, { min: number[]; opt: number[]; max: number[] }>>,
-): Promise<{ readonly bytes: Uint8Array } | undefined> {
-  try {
-    await using builder = new Builder()
-    return await builder.build(model, { shapes })
-  } catch (error) {
-    if (!(error instanceof TensorRTError && noTensorRT.includes(error.code))) throw error
-    note(`No plan is built: ${error.message}`)
-    return undefined
-  }
+/** Some frames of all clips. */
+async function* framesOf(clips: readonly string[]): AsyncGenerator<VideoFrame, void, undefined> {
+  for (const clip of clips)
+    for await (const frame of await openVideo(clip, { every: 4 })) {
+      yield frame
+      frame.close()
+      if (frame.number >= 4) break
+    }
 }

@@ -1,5 +1,6 @@
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
+import { is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -56,18 +57,13 @@ export class Classifier extends Task<ClassScore[]> {
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
     const { presetName, options: all } = await describedOptions(model, options, 'Classifier')
-    const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(
-      all,
-      'classify',
-      ['output', 'labels', 'top'],
-      'Classifier',
-      presetName,
-    )
-    const output = checkedOutput(split.preset, defined(split.given.output, 'output'))
-    const k = split.given.top === undefined ? 5 : checkedWhole(split.given.top, 'top', 1)
+    const split = splitOptions<ClassifyPreset, typeof table>(all, 'classify', table, 'Classifier', presetName)
+    const output = checkedOutput(split.preset, split.given.output)
     const labels = await checkedLabels(split.given.labels)
     return new Classifier(
-      await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k)),
+      await opened(model, split, (engine) =>
+        answersOf(soleOutput(engine, output.tensor), output, labels, split.given.top),
+      ),
     )
   }
 
@@ -90,9 +86,14 @@ export class Classifier extends Task<ClassScore[]> {
   }
 }
 
+const table = {
+  output: option(defined, {}),
+  labels: option((labels) => labels),
+  top: option(is.whole(1), 5),
+} satisfies OptionTable<Omit<ClassifierOptions, keyof LoadOptions<ClassifyPreset>>>
+
 /** What was given, without what is undefined. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function defined(given: unknown, name: string): object {
-  if (given === undefined) return {}
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw expected('an object', name, given)
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }

@@ -1,4 +1,5 @@
-import { checkedBoolean, checkedChoice, checkedNumber } from '../base/checks.js'
+import { checkedBoolean, checkedChoice } from '../base/checks.js'
+import { type Checked, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { type NonMaxSuppressionOptions, type Picture, suppress } from '../vision/index.js'
 import { defined } from './classifier.js'
@@ -107,8 +108,12 @@ export class Detector extends Task<Found[]> {
   }
 }
 
-export const detectorNames = ['output', 'suppress', 'scoreThreshold', 'labels'] as const
-type DetectorName = (typeof detectorNames)[number]
+const table = {
+  output: option(defined, {}),
+  suppress: option((rules, name) => (rules === false ? rules : defined(rules, name))),
+  scoreThreshold: option(is.number(0, 1)),
+  labels: option((labels) => labels),
+} satisfies OptionTable<Omit<DetectorOptions, keyof LoadOptions<DetectPreset>>>
 
 /** @param owner whose options messages speak of */
 export async function openDetector(
@@ -117,7 +122,7 @@ export async function openDetector(
   owner: 'Detector' | 'FaceBlur',
 ): Promise<Opened<Found[]>> {
   const { presetName, options: all } = await describedOptions(model, options, owner)
-  const split = splitOptions<DetectPreset, DetectorName>(all, 'detect', detectorNames, owner, presetName)
+  const split = splitOptions<DetectPreset, typeof table>(all, 'detect', table, owner, presetName)
   const labels = await checkedLabels(split.given.labels)
   // what is wrong with the options is told before anything is loaded
   rulesOf(split.preset, split.given)
@@ -126,11 +131,9 @@ export async function openDetector(
   )
 }
 
-type GivenRules = Partial<Record<'output' | 'suppress' | 'scoreThreshold', unknown>>
-
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
-  const own = defined(given.output, 'output') as Readonly<Record<string, unknown>>
+function rulesOf(preset: DetectPreset | undefined, given: Checked<typeof table>): Rules {
+  const own = given.output as Readonly<Record<string, unknown>>
   const isOther = own['decoder'] !== undefined && own['decoder'] !== preset?.output.decoder
   const {
     clip = false,
@@ -140,10 +143,8 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
     ...output
   } = { ...(isOther ? {} : preset?.output), ...own } as Readonly<Record<string, unknown>>
   const name = checkedChoice(decoder, 'output.decoder', decoderNames)
-  const score =
-    given.scoreThreshold === undefined
-      ? {}
-      : { scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1) }
+  const { scoreThreshold } = given
+  const score = scoreThreshold === undefined ? {} : { scoreThreshold }
   const rules = {
     output: { ...output, ...score, decoder: name },
     tensors,
@@ -161,11 +162,11 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
 
 function suppressOf(
   preset: NonMaxSuppressionOptions | false,
-  given: unknown,
+  given: object | false | undefined,
   score: { readonly scoreThreshold?: number | undefined },
 ): NonMaxSuppressionOptions | false {
   if (given === false || (given === undefined && preset === false)) return false
-  const rules: NonMaxSuppressionOptions = { ...(preset === false ? {} : preset), ...defined(given, 'suppress') }
+  const rules: NonMaxSuppressionOptions = { ...(preset === false ? {} : preset), ...given }
   // soft suppression lowers scores, below the threshold as well
   return rules.method === undefined || rules.method === 'hard' ? rules : { ...rules, ...score }
 }

@@ -178,11 +178,7 @@ async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions):
       ...(label !== undefined && { label }),
     }))
     const boxes = seen.map(({ box }) => box)
-    const how = { ...style, signal }
-    const blurring: Promise<Pixels> = inPlace
-      ? blurRegions(image, boxes, { ...how, inPlace })
-      : blurRegions(image, boxes, { ...how, inPlace })
-    return { image: await blurring, regions }
+    return { image: await blurRegions(image, boxes, { ...style, signal, inPlace: inPlace as true }), regions }
   }
   return { pipeline, close, answers: thenEach(answers, hidden) }
 }
@@ -212,10 +208,7 @@ async function byMask(model: TaskSource, options: unknown, style: BlurOptions): 
   await blurMask(dot, { width: 1, height: 1, data: new Uint8Array(1) }, style)
   const { masks } = await openSegmenter(model, options, 'FaceBlur')
   const hidden: Hide<Mask> = async (image, mask, { signal, inPlace }) => {
-    const how = { ...style, signal }
-    const blurring: Promise<Pixels> = inPlace
-      ? blurMask(image, mask, { ...how, inPlace })
-      : blurMask(image, mask, { ...how, inPlace })
+    const blurring = blurMask(image, mask, { ...style, signal, inPlace: inPlace as true })
     const [blurred, { parts }] = await Promise.all([blurring, connectedComponents(mask, { signal })])
     return { image: blurred, regions: parts.map(({ box, area }) => ({ box, pixels: area })) }
   }

@@ -1,5 +1,6 @@
 import type { TensorInfo } from '../backend/backend.js'
-import { checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedObject } from '../base/checks.js'
+import { type Checked, checkedRows, is, option, type Rows } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
 import { engineOptionNames } from '../engine/options.js'
@@ -37,8 +38,8 @@ export interface LoadOptions<P> extends EngineOptions {
 export type TaskSource = EngineSource | Engine
 
 /** What was given, split: what is the task's, and what is the engine's. */
-export interface Split<P extends Preset, K extends string> {
-  readonly given: Partial<Record<K, unknown>>
+export interface Split<P extends Preset, T extends Rows> {
+  readonly given: Checked<T>
   readonly preset: P | undefined
   /** The preset's name, or "its own"; for messages. */
   readonly presetName: string
@@ -48,31 +49,30 @@ export interface Split<P extends Preset, K extends string> {
   readonly engine: EngineOptions
 }
 
-const common = ['preset', 'input', 'inFlight'] as const
-
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function splitOptions<P extends Preset, K extends string>(
+export function splitOptions<P extends Preset, T extends Rows>(
   options: unknown,
   task: P['task'],
-  names: readonly K[],
+  table: T,
   owner: string,
   presetName?: string,
-): Split<P, K> {
-  const all = readOptions(options, [...names, ...common, ...engineOptionNames], owner) as Partial<
-    Record<string, unknown>
-  >
-  const given = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Record<K, unknown>>
-  const preset = all['preset'] === undefined ? undefined : checkedPreset<P>(all['preset'], task, owner)
-  const own = all['input'] === undefined ? undefined : (plainCopy(checkedObject(all['input'], 'input')) as InputSteps)
+): Split<P, T> {
+  const common = {
+    preset: option((preset) => checkedPreset<P>(preset, task, owner)),
+    input: option((steps, name) => plainCopy(checkedObject(steps, name)) as InputSteps),
+    inFlight: option(is.whole(1, 1024), 3),
+  }
+  const names = [...Object.keys(table), ...Object.keys(common), ...engineOptionNames]
+  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner)
+  const { input: own, ...ours } = checkedRows(all, common)
   const engine = Object.fromEntries(
     engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
   )
   return {
-    given,
-    preset,
+    ...ours,
+    given: checkedRows(all, table),
     presetName: presetName ?? (typeof all['preset'] === 'string' ? all['preset'] : 'its own'),
     own,
-    inFlight: all['inFlight'] === undefined ? 3 : checkedWhole(all['inFlight'], 'inFlight', 1, 1024),
     engine,
   }
 }
@@ -119,9 +119,9 @@ export interface Opened<R> {
 }
 
 /** Opens a model, holds it against what the task needs, and closes it again where that fails. */
-export async function opened<R, P extends Preset, K extends string>(
+export async function opened<R, P extends Preset, T extends Rows>(
   source: TaskSource,
-  split: Split<P, K>,
+  split: Split<P, T>,
   answersFor: (engine: Engine, input: PictureInput, preset: P | undefined) => Answers<R>,
 ): Promise<Opened<R>> {
   const steps = checkedSteps(mergedSteps(split.preset?.input, split.own))

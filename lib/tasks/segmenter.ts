@@ -1,5 +1,4 @@
-import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { type Checked, checkedOptions, is, needed, option, type OptionTable } from '../base/option-table.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { type Alpha, type Frame, type Mask, type Picture, toMask } from '../vision/index.js'
@@ -106,9 +105,10 @@ export async function openSegmenter(
   model: TaskSource,
   options: unknown,
   owner: string,
-): Promise<{ readonly masks: Opened<Mask>; readonly output: Checked; readonly presetName: string }> {
-  const split = splitOptions<SegmentPreset, 'output'>(options, 'segment', ['output'], owner)
-  const output = checkedOutput({ ...split.preset?.output, ...defined(split.given.output, 'output') })
+): Promise<{ readonly masks: Opened<Mask>; readonly output: Output; readonly presetName: string }> {
+  const split = splitOptions<SegmentPreset, typeof table>(options, 'segment', table, owner)
+  const given = { ...split.preset?.output, ...split.given.output }
+  const output = checkedOptions(given, outputTable, 'output', 'output.')
   const masks = await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output))
   return { masks, output, presetName: split.presetName }
 }
@@ -131,29 +131,20 @@ export async function openMattes(model: TaskSource, options: SegmenterOptions): 
   return { ...masks, answers: { ...masks.answers, of } }
 }
 
-type Checked = SegmentOutput & { readonly threshold: number; readonly layout: 'NCHW' | 'NHWC' }
+const table = { output: option(defined, {}) }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-function checkedOutput(given: object): Checked {
-  const {
-    decide,
-    threshold = 0.5,
-    filter = 'linear',
-    layout = 'NCHW',
-    classes,
-    tensor,
-  } = readOptions(given, ['decide', 'threshold', 'filter', 'layout', 'classes', 'tensor'], 'output')
-  return {
-    decide: checkedChoice(decide, 'output.decide', ['threshold', 'argmax', 'matte', 'classes']),
-    threshold: checkedNumber(threshold, 'output.threshold'),
-    filter: checkedChoice(filter, 'output.filter', filters),
-    layout: checkedChoice(layout, 'output.layout', ['NCHW', 'NHWC']),
-    classes: classes === undefined ? undefined : checkedWhole(classes, 'output.classes', 2, 256),
-    tensor: tensor as string | number | undefined,
-  }
-}
+const outputTable = {
+  decide: needed(is.choice('threshold', 'argmax', 'matte', 'classes')),
+  threshold: option(is.number(), 0.5),
+  filter: option(is.choice(...filters), 'linear'),
+  layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
+  classes: option(is.whole(2, 256)),
+  tensor: option((tensor) => tensor as string | number),
+} satisfies OptionTable<SegmentOutput>
 
-function answersOf(name: string, output: Checked): Answers<Mask> {
+type Output = Checked<typeof outputTable>
+
+function answersOf(name: string, output: Output): Answers<Mask> {
   const { decide, threshold, layout } = output
   const classes = decide === 'argmax' ? output.classes : undefined
   const of: Answers<Mask>['of'] = async ([tensor], frames, signal) => {
@@ -167,7 +158,7 @@ function answersOf(name: string, output: Checked): Answers<Mask> {
   return { outputs: [name], of, fits: async (tensors, frames) => of(tensors, frames, undefined, []) }
 }
 
-function matteAnswers(name: string, { layout, filter = 'linear' }: Checked): Answers<Alpha> {
+function matteAnswers(name: string, { layout, filter }: Output): Answers<Alpha> {
   const of = async ([tensor]: readonly Tensor[], frames: readonly Frame[], signal?: AbortSignal): Promise<Alpha[]> => {
     const values = stretchedMap(mapOf(tensor as Tensor, frames.length, { layout, single: true, input: frames[0]! }))
     return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, { layout, filter }, signal)))

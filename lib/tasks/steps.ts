@@ -1,4 +1,5 @@
-import { checkedBoolean, checkedChoice, checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedOptions, checkedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { longest } from '../base/size.js'
 import { expected } from '../errors.js'
@@ -95,7 +96,23 @@ export interface Steps {
   readonly checked: CheckedSteps
 }
 
-const hostNames = ['size', 'ownMaximum', 'maxSide', 'minSide', 'limitPixels'] as const
+const side = option(is.whole(1, longest))
+
+const hostTable = {
+  size: option(checkedInputSize),
+  ownMaximum: option(is.boolean, false),
+  maxSide: side,
+  minSide: side,
+  limitPixels: option(is.whole(1)),
+} satisfies OptionTable<Omit<InputSteps, keyof PreprocessingSteps>>
+
+const sizeTable = {
+  shortSide: side,
+  leastShortSide: side,
+  mostLongSide: side,
+  multipleOf: side,
+  rounding: option(is.choice('up', 'nearest')),
+} satisfies OptionTable<PictureSize>
 
 /**
  * Of the input of a picture whose size follows from it, unless somebody says more: what a photograph of a telephone
@@ -105,30 +122,23 @@ const defaultMaxSide = 1920
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSteps(steps: unknown): Steps {
-  const {
-    size,
-    ownMaximum = false,
-    maxSide,
-    minSide,
-    limitPixels,
-    ...given
-  } = readOptions(steps, [...preprocessingStepNames, ...hostNames], 'input')
+  const names = [...preprocessingStepNames, ...(Object.keys(hostTable) as (keyof typeof hostTable)[])]
+  const all = readOptions(steps, names, 'input')
+  const { size: _size, ownMaximum: _own, maxSide: _most, minSide: _least, limitPixels: _limit, ...given } = all
   const checked = checkedPreprocessing(given)
+  const { size, ownMaximum, maxSide, minSide, limitPixels } = checkedRows(all, hostTable)
   const { filter, coordinates, round, range, mean, scale, std, order } = given as PreprocessingSteps
-  const own = checkedBoolean(ownMaximum, 'ownMaximum')
-  if (own && range !== '0-1') throw expected("range '0-1' with ownMaximum", 'input', range)
-  const known = size === undefined ? undefined : checkedInputSize(size)
-  const mostLongSide = known !== undefined && !isFixed(known) ? (known.mostLongSide ?? 0) : 0
+  if (ownMaximum && range !== '0-1') throw expected("range '0-1' with ownMaximum", 'input', range)
+  const mostLongSide = size !== undefined && !isFixed(size) ? (size.mostLongSide ?? 0) : 0
   return {
     pixels: { filter, coordinates, round, range, mean, scale, std, order },
     layout: given.layout as Steps['layout'],
-    size: known,
-    ownMaximum: own,
-    maxSide:
-      maxSide === undefined ? Math.max(defaultMaxSide, mostLongSide) : checkedWhole(maxSide, 'maxSide', 1, longest),
+    size,
+    ownMaximum,
+    maxSide: maxSide ?? Math.max(defaultMaxSide, mostLongSide),
     isBounded: maxSide !== undefined,
-    minSide: minSide === undefined ? undefined : checkedWhole(minSide, 'minSide', 1, longest),
-    limitPixels: limitPixels === undefined ? undefined : checkedWhole(limitPixels, 'limitPixels', 1),
+    minSide,
+    limitPixels,
     frame: framingOf(checked),
     checked,
   }
@@ -155,8 +165,6 @@ function squareOf({ width, height }: Size): number {
   throw expected('a square input', "resize 'padToSquare'", `one of ${width} x ${height}`)
 }
 
-const sizeNames = ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf', 'rounding'] as const
-
 function checkedInputSize(size: unknown): Size | PictureSize {
   if (typeof size !== 'object') {
     const side = checkedWhole(
@@ -169,20 +177,12 @@ function checkedInputSize(size: unknown): Size | PictureSize {
     return { width: side, height: side }
   }
   const given = checkedObject(size, 'size') as Partial<Size>
-  if (given.width === undefined && given.height === undefined) return checkedPictureSize(given)
+  if (given.width === undefined && given.height === undefined) return checkedOptions(given, sizeTable, 'size', 'size.')
   const { width, height } = readOptions(given, ['width', 'height'], 'size')
   return {
     width: checkedWhole(width, 'size.width', 1, longest),
     height: checkedWhole(height, 'size.height', 1, longest),
   }
-}
-
-function checkedPictureSize(size: object): PictureSize {
-  const given = readOptions(size, sizeNames, 'size')
-  for (const name of ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf'] as const)
-    if (given[name] !== undefined) checkedWhole(given[name], `size.${name}`, 1, longest)
-  if (given.rounding !== undefined) checkedChoice(given.rounding, 'size.rounding', ['up', 'nearest'])
-  return given as PictureSize
 }
 
 export function isFixed(size: Size | PictureSize): size is Size {

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { mobileNetV2 } from '../../examples/models/index.js'
+import { mobileNetV2 } from '../support/networks/index.js'
 import { Engine, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { realModels } from '../support/real-models.js'

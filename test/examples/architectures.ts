@@ -11,7 +11,7 @@ import {
   yoloV8Seg,
   yoloX,
   type ModelOptions,
-} from '../../examples/models/index.js'
+} from '../support/networks/index.js'
 import { Engine } from '../../lib/engine.js'
 import { checkModel, writeModel, type ModelProto } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'

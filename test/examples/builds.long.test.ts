@@ -9,7 +9,7 @@ import {
   yoloV5,
   yoloV8Seg,
   yoloX,
-} from '../../examples/models/index.js'
+} from '../support/networks/index.js'
 import { Builder } from '../../lib/index.js'
 import { writeModel } from '../../lib/onnx/index.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'

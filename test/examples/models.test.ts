@@ -1,6 +1,6 @@
 // The seeded networks of the examples: the small ones whole. models.slow.test.ts has the others.
 import t from 'tap'
-import { retinaFace, yoloV5 } from '../../examples/models/index.js'
+import { retinaFace, yoloV5 } from '../support/networks/index.js'
 import { retinaFacePriors } from '../../lib/steps/anchors.js'
 import { writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'

@@ -1,7 +1,7 @@
 // One example the whole way, in a process of its own, and what needs none. programs.slow.test.ts has all of them.
 import { join } from 'node:path'
 import t from 'tap'
-import { targetsFor } from '../../examples/support/targets.js'
+import { targetsFor } from '../../examples/support/pictures.js'
 import { packageRoot } from '../../lib/base/package.js'
 import { photographs } from '../demo/variants.js'
 import { runNode } from '../support/children.js'

@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { Seeded } from '../../examples/models/seeded.js'
+import { Seeded } from '../support/networks/seeded.js'
 import { Tensor } from '../../lib/index.js'
 import { HttpClient } from '../../lib/client/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'

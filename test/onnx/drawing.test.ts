@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import t from 'tap'
-import { unet } from '../../examples/models/index.js'
+import { unet } from '../support/networks/index.js'
 import { drawLayers } from '../../lib/benchmark/index.js'
 import { drawModel, GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { parseModel } from '../../lib/onnx/model.js'

@@ -1,7 +1,7 @@
 // Four architectures with random weights: what quantization is held to on models that it was not made with. ResNet-50
 // and MobileNetV2 have all their layers in their true widths, and smaller pictures, 64 and 96 pixels wide instead of
 // 224, so that they take seconds; the UNet is half as wide as it was published, and the encoder has four layers.
-import { stages as invertedResiduals } from '../../examples/models/mobilenet-v2.js'
+import { stages as invertedResiduals } from '../support/networks/mobilenet-v2.js'
 import { Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { drawn, type Inputs, type Layers, network } from './layers.js'

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { faceDetectorModel, inputSize } from '../../examples/face-detector/model.js'
-import { anySizeCenterFace } from '../../examples/models/index.js'
+import { anySizeCenterFace } from '../support/networks/index.js'
 import { Builder, type Shapes } from '../../lib/index.js'
 import {
   type ModelProto,

@@ -1,4 +1,4 @@
-import { Seeded } from '../../examples/models/seeded.js'
+import { Seeded } from './networks/seeded.js'
 
 /**
  * What was to be picked from is empty: a model that was mutated before may lack what the next mutation wants to change.

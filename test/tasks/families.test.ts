@@ -1,7 +1,7 @@
 // Models of another family than the preset's, or of another task: each is refused, when it opens where that can be
 // told, and the message says what it looks like. None gives an answer.
 import t, { type Test } from 'tap'
-import { anySizeCenterFace } from '../../examples/models/index.js'
+import { anySizeCenterFace } from '../support/networks/index.js'
 import { Engine, type Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import {

@@ -2,7 +2,7 @@
 // steps inside of the model.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { yoloV8Seg, yoloX } from '../../examples/models/index.js'
+import { yoloV8Seg, yoloX } from '../support/networks/index.js'
 import { Engine } from '../../lib/index.js'
 import { type DetectionSteps, type ModelProto, withPostprocessing, writeModel } from '../../lib/onnx/index.js'
 import { Detector, type Found, presets } from '../../lib/tasks/index.js'

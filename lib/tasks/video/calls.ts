@@ -1,10 +1,10 @@
 /** The methods of tasks that go through a video. */
 import { VideoSource } from '../../video/index.js'
-import type { DetectedFrame, Found } from '../found.js'
+import type { DetectedFrame } from '../found.js'
 import type { BlurredVideo, SegmentedFrame, VideoInput } from './options.js'
 import { checkedLoop, checkedWrite } from './options.js'
 import { Shown } from './progress.js'
-import { throughTask } from './through.js'
+import { type FrameWork, throughTask } from './through.js'
 import { blurring, type Blurs, detecting, type Detects, segmenting, type Segments } from './work.js'
 
 export async function blurredVideo(
@@ -30,23 +30,24 @@ export async function blurredVideo(
   }
 }
 
-export async function* detectedFrames(
-  task: Detects,
-  most: number,
-  [input, options]: readonly unknown[],
-): AsyncGenerator<DetectedFrame, void, undefined> {
-  const call = checkedLoop(options, input instanceof VideoSource, 'detectVideo')
-  const work = detecting(task, most, call.output !== undefined)
-  for await (const { frame, answer } of throughTask<Found[]>(input as VideoInput, call, work))
-    yield { frame, found: answer }
+type Frames<T> = AsyncGenerator<T, void, undefined>
+
+export async function* detectedFrames(task: Detects, most: number, args: readonly unknown[]): Frames<DetectedFrame> {
+  const work = (draws: boolean) => detecting(task, most, draws)
+  for await (const { frame, answer } of answered(args, 'detectVideo', work)) yield { frame, found: answer }
 }
 
-export async function* segmentedFrames(
-  task: Segments,
-  most: number,
+export async function* segmentedFrames(task: Segments, most: number, args: readonly unknown[]): Frames<SegmentedFrame> {
+  const work = (draws: boolean) => segmenting(task, most, draws)
+  for await (const { frame, answer } of answered(args, 'segmentVideo', work)) yield { frame, mask: answer }
+}
+
+/** The frames of a loop with their answers, drawn on them where they are written. */
+function answered<R>(
   [input, options]: readonly unknown[],
-): AsyncGenerator<SegmentedFrame, void, undefined> {
-  const call = checkedLoop(options, input instanceof VideoSource, 'segmentVideo')
-  const work = segmenting(task, most, call.output !== undefined)
-  for await (const { frame, answer } of throughTask(input as VideoInput, call, work)) yield { frame, mask: answer }
+  owner: string,
+  workFor: (draws: boolean) => FrameWork<R>,
+): ReturnType<typeof throughTask<R>> {
+  const call = checkedLoop(options, input instanceof VideoSource, owner)
+  return throughTask(input as VideoInput, call, workFor(call.output !== undefined))
 }

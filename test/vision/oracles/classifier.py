@@ -1,4 +1,4 @@
-"""What torchvision's preset and onnxruntime say of face-api's six photographs, by the seeded MobileNetV2 of examples/models: labels and all probabilities.
+"""What torchvision's preset and onnxruntime say of face-api's six photographs, by the seeded MobileNetV2 of test/support/networks: labels and all probabilities.
 
 npm run build && python3 classifier.py   writes classifier.json.gz; needs numpy, pillow, torch, torchvision, onnxruntime.
 """
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[3]
 DEMO = ROOT / "node_modules/@vladmandic/face-api/demo"
 PACKAGES = ["numpy", "pillow", "torch", "torchvision", "onnxruntime"]
 MODEL = """
-import { mobileNetV2 } from './dist/examples/models/index.js'
+import { mobileNetV2 } from './dist/test/support/networks/index.js'
 import { writeModel } from './dist/lib/onnx/index.js'
 process.stdout.write(writeModel(mobileNetV2.modelOf()))
 """

@@ -1,4 +1,4 @@
-import type { ModelProto } from '../../lib/onnx/index.js'
+import type { ModelProto } from '../../../lib/onnx/index.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
 /** Expansion, channels, blocks and the first one's stride, of torchvision's `mobilenet_v2`. */

@@ -1,4 +1,4 @@
-import type { Value } from '../../lib/onnx/index.js'
+import type { Value } from '../../../lib/onnx/index.js'
 import type { Feature, Network } from './network.js'
 
 /** How often blocks of small variants are repeated, of how often those of the largest are. */

@@ -1,5 +1,5 @@
-import type { ModelProto, Value } from '../../lib/onnx/index.js'
-import { yoloAnchors, yoloStrides } from '../../lib/steps/anchors.js'
+import type { ModelProto, Value } from '../../../lib/onnx/index.js'
+import { yoloAnchors, yoloStrides } from '../../../lib/steps/anchors.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 import { YoloLayers } from './yolo-layers.js'
 

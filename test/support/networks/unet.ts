@@ -1,4 +1,4 @@
-import type { ModelProto } from '../../lib/onnx/index.js'
+import type { ModelProto } from '../../../lib/onnx/index.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
 export interface UNetOptions extends ModelOptions {

@@ -1,7 +1,7 @@
-import { GraphBuilder } from '../../lib/onnx/index.js'
-import type { Attributes, ModelProto, Value } from '../../lib/onnx/index.js'
-import { Tensor } from '../../lib/tensor.js'
-import type { Size } from '../../lib/vision/index.js'
+import { GraphBuilder } from '../../../lib/onnx/index.js'
+import type { Attributes, ModelProto, Value } from '../../../lib/onnx/index.js'
+import { Tensor } from '../../../lib/tensor.js'
+import type { Size } from '../../../lib/vision/index.js'
 import { Seeded } from './seeded.js'
 
 /** What every architecture of this folder can be asked for. */

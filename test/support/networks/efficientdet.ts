@@ -1,4 +1,4 @@
-import type { ModelProto } from '../../lib/onnx/index.js'
+import type { ModelProto } from '../../../lib/onnx/index.js'
 import { type ConvolutionOptions, type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
 export interface EfficientDetOptions extends ModelOptions {
