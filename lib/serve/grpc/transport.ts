@@ -10,7 +10,6 @@ import type {
 import { Cut } from '../../base/cancellation.js'
 import { decodeMessage, healthMethods, inferenceMethods, pathOf } from '../../kserve/methods.js'
 import { Fault, faultOf } from '../faults.js'
-import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
 import { accountOf, hasArrived, isLate, isOver } from './arrivals.js'

@@ -9,7 +9,7 @@ import { type ModuleResult, resultsOf, thrownBy, type Wanted } from './answers.j
 import type { Endings } from './endings.js'
 import { type ModuleFailed, stackWithin, textOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
-import type { ExecuteOptions, JavaScriptModel, ModelContext, ModelRequest } from './types.js'
+import type { JavaScriptModel, ModelContext, ModelRequest } from './types.js'
 
 export type { ModuleResult, ModuleValue } from './answers.js'
 export { type ModuleStart, type TensorSpec } from './module-start.js'
