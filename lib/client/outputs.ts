@@ -1,7 +1,7 @@
 // The outputs of an answer, as Tensors and lists.
 import { isUtf8 } from 'node:buffer'
 import type { TensorRTError } from '../errors.js'
-import { type Datatype, datatypes, dtypeOf, elementBytes } from '../kserve/tensor.js'
+import { dtypeOf, elementBytes, isDatatype } from '../kserve/tensor.js'
 import { textsOfBytes } from '../kserve/texts.js'
 import { arrayOf, type DType, type DTypeArrays, elementCount, Tensor, trustedTensor } from '../tensor.js'
 import { misread, type Subject } from './errors.js'
@@ -58,10 +58,6 @@ function outputOf(output: RawOutput, form: AnswerForm, subject: Subject): InferO
   return output.bytes
     ? ofBytes(output, output.bytes, dtype, elementBytes[datatype], subject)
     : ofElements(output, dtype, subject)
-}
-
-function isDatatype(name: string): name is Datatype {
-  return (datatypes as readonly string[]).includes(name)
 }
 
 function sizeFault({ name, datatype, shape }: RawOutput, found: string, subject: Subject): TensorRTError {

@@ -1,10 +1,11 @@
 // What users of node-tensorrt/client name: types alone.
 import type { TensorRTError } from '../errors.js'
+import type { ModelMetadata } from '../kserve/metadata.js'
 import type { ModelStatistics } from '../kserve/statistics.js'
-import type { Datatype } from '../kserve/tensor.js'
 import type { Tensor } from '../tensor.js'
 
 export type { ErrorCode, TensorRTError } from '../errors.js'
+export type * from '../kserve/metadata.js'
 export type * from '../kserve/statistics.js'
 export type { Datatype } from '../kserve/tensor.js'
 export type { Tensor } from '../tensor.js'
@@ -124,30 +125,6 @@ export interface ServerMetadata {
   readonly version: string
   /** The extensions of the protocol that it has, by Triton's names. */
   readonly extensions: readonly string[]
-}
-
-/** An input or output, as a client has it. */
-export interface TensorMetadata {
-  /** In requests and answers. */
-  readonly name: string
-  /** KServe's name of its type. */
-  readonly datatype: Datatype
-  /** The dimensions, with the rows of a batch first where the model has batches; -1: any size. */
-  readonly shape: readonly number[]
-}
-
-/** What a model takes and gives. */
-export interface ModelMetadata {
-  /** Of the model. */
-  readonly name: string
-  /** Those that are ready. */
-  readonly versions?: readonly string[] | undefined
-  /** Such as `tensorrt_plan` or `onnxruntime_onnx`. */
-  readonly platform: string
-  /** In the order of the model. */
-  readonly inputs: readonly TensorMetadata[]
-  /** In the order of the model. */
-  readonly outputs: readonly TensorMetadata[]
 }
 
 /** A model's configuration, with the names of model_config.proto. */

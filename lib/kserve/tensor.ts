@@ -38,6 +38,10 @@ export const dtypeOf: Readonly<Record<Exclude<Datatype, 'BYTES'>, DType>> = {
 /** In the order of Triton's DataType. */
 export const datatypes: readonly Datatype[] = [...(Object.keys(dtypeOf) as Datatype[]), 'BYTES']
 
+export function isDatatype(name: string): name is Datatype {
+  return (datatypes as readonly string[]).includes(name)
+}
+
 /**
  * Bytes of an element, whose bits the name has; of BYTES each has a length of its own, which stands before it as four
  * bytes, the lowest first.

@@ -31,10 +31,12 @@ export interface FlagRule {
 }
 
 type Row = Omit<FlagRule, 'name' | 'group'>
-type More = Omit<Row, 'use' | 'value' | 'about'>
+type More = Omit<Row, 'use' | 'value' | 'about' | 'isList'>
 
-function rowOf(use: FlagUse): (value: FlagValue, about: string, more?: More) => Row {
-  return (value, about, more) => ({ use, value, about, ...more })
+/** `texts`: a text that may come several times. */
+function rowOf(use: FlagUse): (value: FlagValue | 'texts', about: string, more?: More) => Row {
+  return (value, about, more) =>
+    value === 'texts' ? { use, value: 'text', about, isList: true, ...more } : { use, value, about, ...more }
 }
 
 const [used, ignored, refused] = [rowOf('used'), rowOf('ignored'), rowOf('refused')]
@@ -71,10 +73,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'log-file': used('text', 'a file that lines are appended to, in place of stderr'),
   },
   Models: {
-    'model-repository': used('text', 'a folder of models; a name that is in two of them is not served', {
-      isList: true,
-    }),
-    'model-store': used('text', 'the same as --model-repository', { isList: true }),
+    'model-repository': used('texts', 'a folder of models; a name that is in two of them is not served'),
+    'model-store': used('texts', 'the same as --model-repository'),
     'exit-on-error': used('boolean', 'whether a model that cannot be loaded at the start ends the server', {
       fallback: 'true',
     }),
@@ -92,9 +92,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       'seconds between two looks at the repository, with --model-control-mode=poll',
       { fallback: '15', least: 1, most: 86_400 },
     ),
-    'load-model': used('text', 'a model to load at the start, or * for all, with --model-control-mode=explicit', {
-      isList: true,
-    }),
+    'load-model': used('texts', 'a model to load at the start, or * for all, with --model-control-mode=explicit'),
     'model-config-name': refused(
       'text',
       'the folder configs/ is not read: keep the config that is wanted as config.pbtxt',
@@ -126,9 +124,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'reuse-http-port': refused('boolean', ownPort, { accepted: ['false'] }),
     'http-header-forward-pattern': ignored('text', noHeaders),
     'http-thread-count': ignored('whole', 'one thread serves HTTP; models run on threads of their own'),
-    'http-restricted-api': used('text', 'APIs:KEY=VALUE: requests for these need the header KEY with this value', {
-      isList: true,
-    }),
+    'http-restricted-api': used('texts', 'APIs:KEY=VALUE: requests for these need the header KEY with this value'),
     'http-max-input-size': used('whole', 'the most bytes of a request, after decompression; of gRPC, too', {
       fallback: '67108864',
       least: 1,
@@ -192,9 +188,8 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       { ...milliseconds },
     ),
     'grpc-restricted-protocol': used(
-      'text',
+      'texts',
       'APIs:KEY=VALUE: calls of these need the header triton-grpc-protocol-KEY with this value',
-      { isList: true },
     ),
   },
   'SageMaker and Vertex AI': {
@@ -217,15 +212,14 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'metrics-port': used('whole', 'the port of metrics; 0: any that is free', { fallback: '8002', ...anyPort }),
     'metrics-interval-ms': ignored('number', 'values are taken when they are asked for'),
     'metrics-config': used(
-      'text',
+      'texts',
       'durations: counter_latencies=false leaves them out; histogram_latencies and summary_latencies are false alone',
-      { isList: true },
     ),
   },
   Traces: {
-    'trace-config': refused('text', noTrace, { isList: true, accepted: ['level=off'] }),
+    'trace-config': refused('texts', noTrace, { accepted: ['level=off'] }),
     'trace-file': refused('text', noTrace),
-    'trace-level': refused('text', noTrace, { isList: true, accepted: ['off'] }),
+    'trace-level': refused('texts', noTrace, { accepted: ['off'] }),
     'trace-rate': refused('whole', noTrace),
     'trace-count': refused('whole', noTrace),
     'trace-log-frequency': refused('whole', noTrace),
@@ -233,15 +227,14 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   Backends: {
     'backend-directory': ignored('text', 'the backends tensorrt and onnxruntime are part of this package'),
     'backend-config': used(
-      'text',
+      'texts',
       'settings: tensorrt,plugins=A.so;B.so loads libraries of plugins; tensorrt,version-compatible=true lets plans run code that they bring; others are named in the log, and have no effect',
-      { isList: true },
     ),
     tensorrt: used('text', 'the TensorRT library, or its folder; else $TENSORRT_PATH', { isOurs: true }),
     'repoagent-directory': ignored('text', 'there are no agents of repositories'),
   },
   'Cache of answers': {
-    'cache-config': refused('text', `${noCache}: leave it out`, { isList: true }),
+    'cache-config': refused('texts', `${noCache}: leave it out`),
     'cache-directory': ignored('text', noCache),
   },
   'Rate limiter': {
@@ -249,16 +242,16 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
       choices: ['off', 'execution_count'],
       accepted: ['off'],
     }),
-    'rate-limit-resource': ignored('text', 'the rate limiter is off, as it is in Triton by default', { isList: true }),
+    'rate-limit-resource': ignored('texts', 'the rate limiter is off, as it is in Triton by default'),
   },
   'Memory and devices': {
     'pinned-memory-pool-byte-size': ignored('whole', 'pinned memory is taken as it is needed, and used again'),
-    'cuda-memory-pool-byte-size': ignored('text', 'engines keep their memory on the GPU', { isList: true }),
-    'cuda-virtual-address-size': ignored('text', 'it is of sequences, which are not served', { isList: true }),
+    'cuda-memory-pool-byte-size': ignored('texts', 'engines keep their memory on the GPU'),
+    'cuda-virtual-address-size': ignored('texts', 'it is of sequences, which are not served'),
     'min-supported-compute-capability': ignored('number', 'TensorRT says which GPUs it takes'),
     'buffer-manager-thread-count': ignored('whole', 'lanes copy on threads of their own'),
-    'host-policy': ignored('text', 'threads are bound to no core: numactl or taskset does that', { isList: true }),
-    'model-load-gpu-limit': refused('text', 'loads have no limit of GPU memory yet: leave it out', { isList: true }),
+    'host-policy': ignored('texts', 'threads are bound to no core: numactl or taskset does that'),
+    'model-load-gpu-limit': refused('texts', 'loads have no limit of GPU memory yet: leave it out'),
     'allow-client-shm': refused('boolean', 'shared memory is not served: send tensors in the body', {
       accepted: ['false'],
     }),

@@ -1,19 +1,17 @@
 // KServe's protocol over gRPC.
 import {
   create,
-  type DescField,
-  type DescMessage,
   type DescMethodUnary,
   fromBinary,
   type MessageInitShape,
   type MessageShape,
-  ScalarType,
   toBinary,
 } from '@bufbuild/protobuf'
-import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { reflect } from '@bufbuild/protobuf/reflect'
 import { expected, TensorRTError } from '../../errors.js'
 import { decodeInferResponse } from '../../kserve/infer-response.js'
 import { inferenceMethods, pathOf } from '../../kserve/methods.js'
+import { plainOf } from '../../kserve/plain.js'
 import { misread } from '../errors.js'
 import { indexEntry } from '../http/transport.js'
 import type { RawAnswer } from '../outputs.js'
@@ -117,7 +115,7 @@ export class GrpcTransport implements Transport {
 
   /** What is asked about the model of a call. */
   async #plain<T>(method: DescMethodUnary, call: Call): Promise<T> {
-    return plainOf(method.output, await this.#unary(method, subjectOf(call), call)) as T
+    return plainOf(reflect(method.output, await this.#unary(method, subjectOf(call), call))) as T
   }
 }
 
@@ -132,43 +130,4 @@ export function reading<T>(call: Parameters<typeof misread>[0], read: () => T): 
   } catch (error) {
     throw misread(call, (error as Error).message, error)
   }
-}
-
-/**
- * A message as a plain object, with the names of its fields, as HTTP's JSON has it. Messages only where they are set,
- * fields of a oneof too; all others with their defaults.
- */
-function plainOf<S extends DescMessage>(schema: S, message: MessageShape<S>): Readonly<Record<string, unknown>> {
-  return ofMessage(reflect(schema, message))
-}
-
-function ofMessage(message: ReflectMessage): Record<string, unknown> {
-  const shown = message.desc.fields.filter(
-    (field) => message.isSet(field) || (field.oneof === undefined && field.fieldKind !== 'message'),
-  )
-  return Object.fromEntries(shown.map((field) => [field.name, ofField(message, field)]))
-}
-
-function ofField(message: ReflectMessage, field: DescField): unknown {
-  if (field.fieldKind === 'list') return Array.from(message.get(field), (value) => ofValue(field, value))
-  if (field.fieldKind === 'map')
-    return Object.fromEntries(Array.from(message.get(field), ([key, value]) => [String(key), ofValue(field, value)]))
-  return ofValue(field, message.get(field))
-}
-
-/** Numbers of 64 bits are numbers, as in HTTP's JSON. */
-function ofValue(field: DescField, value: unknown): unknown {
-  if (field.message !== undefined) return ofMessage(value as ReflectMessage)
-  if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? value
-  if (typeof value === 'bigint') return Number(value)
-  return field.scalar === ScalarType.FLOAT ? shortest(value as number) : value
-}
-
-/** The shortest decimal that is the same 32-bit float. */
-function shortest(value: number): number {
-  for (let digits = 1; digits < 9; digits++) {
-    const decimal = Number(value.toPrecision(digits))
-    if (Math.fround(decimal) === value) return decimal
-  }
-  return value
 }

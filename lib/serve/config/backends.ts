@@ -1,5 +1,6 @@
 // backend, platform and default_model_filename: what runs a model, and from which file.
-import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
+import { create } from '@bufbuild/protobuf'
+import { type ModelConfig, ModelVersionPolicySchema } from '../../kserve/messages/model_config_pb.js'
 import { type Fault, invalid, unsupported } from '../faults.js'
 
 export type Runtime = 'tensorrt' | 'onnxruntime' | 'node' | 'ensemble'
@@ -44,6 +45,13 @@ export function completeBackend(config: ModelConfig, found: readonly string[]): 
   if (runtime === undefined) return
   if (config.platform === '') config.platform = platforms[runtime]
   if (config.defaultModelFilename === '') config.defaultModelFilename = fileAmong(runtime, found) ?? ''
+}
+
+/** The latest, where nothing is said. */
+export function completeVersions(config: ModelConfig): void {
+  config.versionPolicy ??= create(ModelVersionPolicySchema, {
+    policyChoice: { case: 'latest', value: { numVersions: 1 } },
+  })
 }
 
 /** The first of its files that is there; where none is, the one that is looked for. */

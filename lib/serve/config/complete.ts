@@ -1,6 +1,6 @@
 // A configuration with all that follows from the model, and what the two disagree about.
 import { clone, create } from '@bufbuild/protobuf'
-import { completeBackend, modelFileOf } from './backends.js'
+import { completeBackend, completeVersions, modelFileOf } from './backends.js'
 import { batchingOf, dynamicBatchingOf } from './batching.js'
 import { completeInstances, instancesOf } from './instances.js'
 import type { ModelFacts, ModelTensorFacts } from './model-facts.js'
@@ -13,7 +13,6 @@ import {
   ModelOptimizationPolicy_PinnedMemoryBufferSchema as PinnedMemorySchema,
   ModelOptimizationPolicySchema,
   type ModelOutput,
-  ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
 import { checkConfig, checkTensors } from './validate.js'
 import { type Fault, invalid, unsupported } from '../faults.js'
@@ -50,7 +49,8 @@ export function completeConfig(
   checkConfig(config)
   checkScheduling(config)
   completeInstances(config, facts, gpus)
-  checkOrder(config, gpus)
+  const groups = instancesOf(config, gpus).length
+  checkOrder(config, groups, 'instance groups or GPUs', 'one group, with a larger count, on one GPU')
   return config
 }
 
@@ -70,9 +70,7 @@ function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
 }
 
 export function completePolicies(config: ModelConfig): void {
-  config.versionPolicy ??= create(ModelVersionPolicySchema, {
-    policyChoice: { case: 'latest', value: { numVersions: 1 } },
-  })
+  completeVersions(config)
   config.optimization ??= create(ModelOptimizationPolicySchema)
   config.optimization.inputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
   config.optimization.outputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
@@ -109,11 +107,10 @@ export function checkScheduling(config: ModelConfig): void {
   batchingOf(config)
 }
 
-/** Each engine has a queue of its own. */
-function checkOrder(config: ModelConfig, gpus: readonly number[]): void {
-  const engines = instancesOf(config, gpus).length
-  if (dynamicBatchingOf(config)?.preserveOrdering !== true || engines < 2) return
-  const text = `preserve_ordering of model '${config.name}' is not served over ${engines} instance groups or GPUs: give one group, with a larger count, on one GPU`
+/** Answers are in order within one queue alone; each engine, and each thread of a module, has its own. */
+function checkOrder(config: ModelConfig, count: number, of: string, remedy: string): void {
+  if (dynamicBatchingOf(config)?.preserveOrdering !== true || count < 2) return
+  const text = `preserve_ordering of model '${config.name}' is not served over ${count} ${of}: give ${remedy}`
   throw unsupported(text)
 }
 
@@ -204,7 +201,8 @@ export function completeNodeConfig(given: ModelConfig, name: string, autoComplet
   checkScheduling(config)
   refusePriorities(config)
   completeInstances(config, { format: 'onnx', inputs: [], outputs: [], unsupported: [] }, [])
-  checkNodeOrder(config)
+  const count = config.instanceGroup.reduce((sum, group) => sum + group.count, 0)
+  checkOrder(config, count, 'instances of backend: "node"', 'instance_group a count of 1')
   return config
 }
 
@@ -225,11 +223,4 @@ function refusePriorities(config: ModelConfig): void {
   throw unsupported(
     `dynamic_batching.priority_levels of model '${config.name}' is not served for backend: "node", whose requests wait in one queue: leave priorities out`,
   )
-}
-
-function checkNodeOrder(config: ModelConfig): void {
-  const count = config.instanceGroup.reduce((sum, group) => sum + group.count, 0)
-  if (dynamicBatchingOf(config)?.preserveOrdering !== true || count < 2) return
-  const text = `preserve_ordering of model '${config.name}' is not served over ${count} instances of backend: "node": give instance_group a count of 1`
-  throw unsupported(text)
 }

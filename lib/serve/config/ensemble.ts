@@ -4,8 +4,8 @@ import {
   type ModelConfig,
   type ModelEnsembling,
   ModelTransactionPolicySchema,
-  ModelVersionPolicySchema,
 } from '../../kserve/messages/model_config_pb.js'
+import { completeVersions } from './backends.js'
 import { checkTensors } from './validate.js'
 import { invalid } from '../faults.js'
 
@@ -37,9 +37,7 @@ export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   checkFieldsOfEngines(config)
   for (const kind of ['input', 'output'] as const) checkNames(config, kind)
   checkTensors(config, true)
-  config.versionPolicy ??= create(ModelVersionPolicySchema, {
-    policyChoice: { case: 'latest', value: { numVersions: 1 } },
-  })
+  completeVersions(config)
   config.modelTransactionPolicy ??= create(ModelTransactionPolicySchema)
   return schedulingChoice.value
 }

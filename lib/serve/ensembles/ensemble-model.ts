@@ -1,6 +1,5 @@
 // A version of an ensemble: what answers requests by the models of its steps.
 import { performance } from 'node:perf_hooks'
-import type { EngineCounters } from '../../backend/backend.js'
 import type { Cut } from '../../base/cancellation.js'
 import { Turns } from '../../base/turns.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
@@ -19,7 +18,7 @@ import { defaultExitTimeoutMs, type ModelSettings } from '../models/settings.js'
 import { readLabels } from '../repository/labels.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { EnsembleCore, failureKind, stepFault } from './core.js'
-import { type CountedRun, type FailureKind, RunCounts } from '../models/counters.js'
+import { RunCounts, wholeRun } from '../models/counters.js'
 import { checkEnds } from './ends.js'
 import { findSteps } from './find.js'
 import type { EnsembleGraph } from './graph.js'
@@ -28,7 +27,7 @@ import { runnersOf } from './steps.js'
 import { EnsembleThreads } from './threads/ensemble-threads.js'
 import { type ThreadPlan, threadPlanOf } from './threads/thread-plan.js'
 import { PlacedValue, wireOf } from './values.js'
-import { LoadedModel } from '../models/loaded-model.js'
+import { CountedModel } from '../models/loaded-model.js'
 import type { Fault } from '../faults.js'
 
 /** What stays of a version of an ensemble when another version takes the place of one of its steps. */
@@ -65,7 +64,7 @@ export interface EnsembleOptions {
   readonly settings?: EnsembleSettings | undefined
 }
 
-export class EnsembleModel extends LoadedModel implements EngineStep {
+export class EnsembleModel extends CountedModel implements EngineStep {
   /** Of its engines, those of ensembles among its steps too. */
   readonly devices: readonly number[]
   readonly ensemble: EnsembleLinks
@@ -102,7 +101,7 @@ export class EnsembleModel extends LoadedModel implements EngineStep {
     const { config, graph, labels, version } = parts
     const configs = models.map((model) => model.config)
     checkEnds(graph, config, configs)
-    super(graph.name, version, config, withStepLabels(graph, models, labels))
+    super(graph.name, version, config, withStepLabels(graph, models, labels), parts.counts)
     this.#parts = parts
     this.models = models
     this.devices = [...new Set(models.flatMap((model) => (isEngineStep(model) ? model.devices : [])))]
@@ -174,29 +173,6 @@ export class EnsembleModel extends LoadedModel implements EngineStep {
     return this.#threads?.failure
   }
 
-  /** A request that another ensemble's thread has run. */
-  addAnswer(rows: number, ns: number): void {
-    this.#parts.counts.lastInference = Date.now()
-    this.#parts.counts.ran(runOf(rows, ns))
-  }
-
-  /** The same of one that failed. */
-  addFailure(kind: FailureKind): void {
-    this.#parts.counts.failed(kind)
-  }
-
-  get lastInference(): number {
-    return this.#parts.counts.lastInference
-  }
-
-  get invalid(): number {
-    return this.#parts.counts.invalid
-  }
-
-  counters(): EngineCounters {
-    return this.#parts.counts.counters()
-  }
-
   /**
    * Memory of the engine that takes inputs of the ensemble, where there is one: an engine reads no memory of another's.
    */
@@ -221,7 +197,7 @@ export class EnsembleModel extends LoadedModel implements EngineStep {
     const leave = this.#hold(this.visits.inside())
     try {
       const checked = checkRequest(this.rules, request)
-      this.#parts.counts.lastInference = Date.now()
+      this.counts.lastInference = Date.now()
       return await this.#counted(checked, request, cut)
     } finally {
       leave()
@@ -233,15 +209,14 @@ export class EnsembleModel extends LoadedModel implements EngineStep {
     request: PlacedRequest,
     cut: Cut,
   ): Promise<readonly PlacedTensor[]> {
-    const { counts } = this.#parts
     const begun = performance.now()
     try {
       const answer = await this.#run(checked, request, cut)
       cut.throwIfHappened()
-      counts.ran(runOf(checked.rows, Math.round((performance.now() - begun) * 1e6)))
+      this.counts.ran(wholeRun(checked.rows, performance.now() - begun))
       return answer
     } catch (error) {
-      counts.failed(failureKind(error, cut.happened))
+      this.counts.failed(failureKind(error, cut.happened))
       throw cut.happened ? error : stepFault(this.name, error)
     }
   }
@@ -286,11 +261,6 @@ export class EnsembleModel extends LoadedModel implements EngineStep {
     else await this.#threads.end(await this.endVisits(settings.exitTimeoutMs ?? defaultExitTimeoutMs))
     prepared.delete(this)
   }
-}
-
-/** A request is in no queue of the ensemble's own: all its time is that of its steps, which count for themselves. */
-function runOf(rows: number, ns: number): CountedRun {
-  return { rows, requests: 1, answeredRows: rows, queueNs: 0, inputNs: 0, computeNs: ns, outputNs: 0 }
 }
 
 const none: ReadonlySet<string> = new Set()

@@ -7,6 +7,7 @@ import { stepText } from './step-text.js'
 import type { Plan, PlannedOutput, PlannedStep } from './plan.js'
 import { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
+import type { RequestFacts } from '../models/servable.js'
 
 /** A tensor between steps, wherever it is. */
 export interface StepValue {
@@ -22,15 +23,6 @@ export interface StepInput<V extends StepValue> {
   readonly value: V
   /** As the model takes it: with rows or without. */
   readonly shape: readonly number[]
-}
-
-/** What all steps of a request have in common. */
-export interface RequestFacts {
-  readonly id?: string | undefined
-  readonly priority?: number | undefined
-  /** Microseconds; of a step those that are left. */
-  readonly timeoutUs?: number | undefined
-  readonly parameters?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
 export interface StepRequest<V extends StepValue> extends RequestFacts {

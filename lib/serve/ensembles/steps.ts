@@ -14,9 +14,7 @@ type Values = ReadonlyMap<string, PlacedValue>
 /** By the place of the step. */
 export function runnersOf(steps: readonly LoadedVersion[]): readonly StepRunner<PlacedValue>[] {
   const devices = steps.map((step) => (isEngineStep(step) ? step.devices : []))
-  return steps.map((step) =>
-    isEngineStep(step) ? new EngineRunner(inputsOf(step), step, devices) : new HostRunner(step),
-  )
+  return steps.map((step) => (isEngineStep(step) ? engineRunner(inputsOf(step), step, devices) : hostRunner(step)))
 }
 
 /** Inputs as a configuration has them, by name. */
@@ -28,77 +26,51 @@ function inputsOf({ config }: LoadedVersion): StepInputs {
   return new Map(config.input.map(ofInput))
 }
 
-export abstract class Runner implements StepRunner<PlacedValue> {
-  readonly #inputs: StepInputs
-
-  constructor(inputs: StepInputs) {
-    this.#inputs = inputs
-  }
-
-  input(name: string) {
-    return this.#inputs.get(name)
-  }
-
-  abstract run(request: Request, cut: Cut): Promise<Values>
-}
-
 /** A model that knows nothing of devices. */
-class HostRunner extends Runner {
-  readonly #model: LoadedVersion
-
-  constructor(model: LoadedVersion) {
-    super(inputsOf(model))
-    this.#model = model
-  }
-
-  async run(request: Request, cut: Cut): Promise<Values> {
-    const inputs = await Promise.all(request.inputs.map(({ name, value, shape }) => wireOf(value, name, shape)))
-    cut.throwIfHappened()
-    return valuesOf(await this.#model.infer({ ...factsOf(request), inputs }, cut))
+function hostRunner(model: LoadedVersion): StepRunner<PlacedValue> {
+  const known = inputsOf(model)
+  return {
+    input: (name) => known.get(name),
+    run: async (request, cut) => {
+      const inputs = await Promise.all(request.inputs.map(({ name, value, shape }) => wireOf(value, name, shape)))
+      cut.throwIfHappened()
+      return valuesOf(await model.infer({ ...factsOf(request), inputs }, cut))
+    },
   }
 }
 
-export class EngineRunner extends Runner {
-  readonly #model: EngineStep
-  /** Of each step of the ensemble; empty of one that is no engine. */
-  readonly #devices: readonly (readonly number[])[]
-
-  constructor(inputs: StepInputs, model: EngineStep, devices: readonly (readonly number[])[]) {
-    super(inputs)
-    this.#model = model
-    this.#devices = devices
-  }
-
-  async run(request: Request, cut: Cut): Promise<Values> {
-    const { inputs } = request
-    const device = inputs.find(({ value }) => value.device !== undefined && this.#model.devices.includes(value.device))
-      ?.value.device
-    const isElsewhere = ({ value }: Input): boolean => value.device !== undefined && value.device !== device
-    if (!inputs.some(isElsewhere)) return this.#infer(request, inputs.map(placedOf), cut)
-    return this.#inferMoved(request, isElsewhere, cut)
-  }
-
-  /** What is on another device comes by the host; what is on this one is held meanwhile. */
-  async #inferMoved(request: Request, isElsewhere: (input: Input) => boolean, cut: Cut): Promise<Values> {
-    const moving = request.inputs.filter(isElsewhere).map(({ name, value, shape }) => wireOf(value, name, shape))
-    const held = request.inputs.filter((input) => !isElsewhere(input)).map(heldOf)
-    try {
-      const moved = await Promise.all(moving)
-      cut.throwIfHappened()
-      return await this.#infer(request, [...held, ...moved], cut)
-    } finally {
-      for (const tensor of held) if (isOnDevice(tensor)) tensor.tensor.dispose()
-    }
-  }
-
-  async #infer(request: Request, inputs: readonly PlacedTensor[], cut: Cut): Promise<Values> {
-    const keep = new Set(request.outputs.filter((output) => this.#stays(output)).map(({ name }) => name))
-    return valuesOf(await this.#model.inferPlaced({ ...factsOf(request), inputs, keep }, cut))
-  }
-
+/** @param devices of each step of the ensemble; empty of one that is no engine */
+export function engineRunner(
+  known: StepInputs,
+  model: EngineStep,
+  devices: readonly (readonly number[])[],
+): StepRunner<PlacedValue> {
   /** Whether an engine takes it that is on a device of this model. */
-  #stays({ takers, isKept }: PlannedOutput): boolean {
-    return isKept || takers.some((step) => this.#devices[step]?.some((device) => this.#model.devices.includes(device)))
+  const stays = ({ takers, isKept }: PlannedOutput): boolean =>
+    isKept || takers.some((step) => devices[step]?.some((device) => model.devices.includes(device)))
+  const infer = async (request: Request, inputs: readonly PlacedTensor[], cut: Cut): Promise<Values> => {
+    const keep = new Set(request.outputs.filter(stays).map(({ name }) => name))
+    return valuesOf(await model.inferPlaced({ ...factsOf(request), inputs, keep }, cut))
+  }
+  return {
+    input: (name) => known.get(name),
+    run: async (request, cut) => {
+      const { inputs } = request
+      const here = inputs.find(({ value }) => value.device !== undefined && model.devices.includes(value.device))
+      const isElsewhere = ({ value }: Input): boolean =>
+        value.device !== undefined && value.device !== here?.value.device
+      if (!inputs.some(isElsewhere)) return infer(request, inputs.map(placedOf), cut)
+      // what is on another device comes by the host; what is on this one is held meanwhile
+      const moving = inputs.filter(isElsewhere).map(({ name, value, shape }) => wireOf(value, name, shape))
+      const held = inputs.filter((input) => !isElsewhere(input)).map(heldOf)
+      try {
+        const moved = await Promise.all(moving)
+        cut.throwIfHappened()
+        return await infer(request, [...held, ...moved], cut)
+      } finally {
+        for (const tensor of held) if (isOnDevice(tensor)) tensor.tensor.dispose()
+      }
+    },
   }
 }
 

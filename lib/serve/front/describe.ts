@@ -1,4 +1,5 @@
 // What front-ends tell of a server and of its models.
+import type { ModelMetadata, TensorMetadata } from '../../kserve/metadata.js'
 import { type Fault, invalid, unsupported } from '../faults.js'
 import type { Servable, Snapshot } from '../models/servable.js'
 
@@ -13,20 +14,6 @@ export const extensions = [
   'parameters',
   'statistics',
 ] as const
-
-export interface TensorMetadata {
-  readonly name: string
-  readonly datatype: string
-  readonly shape: readonly number[]
-}
-
-export interface ModelMetadata {
-  readonly name: string
-  readonly versions: readonly string[]
-  readonly platform: string
-  readonly inputs: readonly TensorMetadata[]
-  readonly outputs: readonly TensorMetadata[]
-}
 
 /** With all versions that are ready unless one is named. @throws Fault as Snapshot.find() */
 export function metadataOf(snapshot: Snapshot, name: string, version: string | undefined): ModelMetadata {

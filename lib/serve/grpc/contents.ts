@@ -1,6 +1,6 @@
 // Elements of `contents`, as numbers of protobuf, to bytes: each arrives as it was sent, or is refused.
 import type { ContentsElements, ContentsKind, TensorContents } from '../../kserve/tensor-contents.js'
-import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
+import { type Datatype, elementBytes, isDatatype } from '../../kserve/tensor.js'
 import { invalid } from '../faults.js'
 
 /** Where the elements of a data type are. */
@@ -50,15 +50,12 @@ export function bytesOfContents({ name, datatype, contents }: ContentsInput, mod
   if (first === undefined) return 0
   for (const [index, kind] of kinds.entries()) {
     if (index > 0 && first === wanted) throw invalid(`${about}, binary data was already supplied.`)
-    if (kind !== wanted) throw invalid(`${about} of type '${typeOf[kind]}', expected datatype '${shown(datatype)}'`)
+    const shown = isDatatype(datatype) ? datatype : '<invalid>'
+    if (kind !== wanted) throw invalid(`${about} of type '${typeOf[kind]}', expected datatype '${shown}'`)
   }
   return first === 'bytes'
     ? contents.textBytes + 4 * contents.count('bytes')
     : contents.count(first) * bytesOf(datatype)
-}
-
-function shown(datatype: string): string {
-  return (datatypes as readonly string[]).includes(datatype) ? datatype : '<invalid>'
 }
 
 function bytesOf(datatype: string): number {

@@ -10,7 +10,6 @@ import type {
 import { Cut } from '../../base/cancellation.js'
 import { decodeMessage, healthMethods, inferenceMethods, pathOf } from '../../kserve/methods.js'
 import { Fault, faultOf } from '../faults.js'
-import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
 import { accountOf, hasArrived, isLate, isOver } from './arrivals.js'
@@ -72,53 +71,38 @@ function reasonOf(call: AnyCall): Fault {
   return isTooLate ? new Fault('TIMEOUT', 'Deadline Exceeded') : new Fault('CANCELLED', 'The client has left')
 }
 
-class UnaryContext implements CallContext {
-  readonly cut = new Cut()
-  readonly account: Account
-  readonly call: ServerUnaryCall<Buffer, Sent>
-  isAnswered = false
-
-  constructor(call: ServerUnaryCall<Buffer, Sent>, account: Account) {
-    this.call = call
-    this.account = account
-  }
-
-  header(name: string): string | undefined {
-    return headerOf(this.call.metadata, name)
-  }
-}
-
-function registerUnary(server: Server, transport: Transport, method: UnaryMethod): void {
-  const { path, category, handle } = method
-  const mayCompress = transport.compression !== 'none' && path === pathOf(inferenceMethods.modelInfer)
-  const isCounted = path === pathOf(inferenceMethods.modelInfer)
-  const answer = async (context: UnaryContext, respond: sendUnaryData<Sent>): Promise<void> => {
-    try {
-      checkRestriction(transport, category, context.call)
-      const reply = await handle(context.call.request, context)
-      const encoding = mayCompress ? encodingFor(transport.compression, context.header(acceptHeader)) : undefined
-      const sent = encoding === undefined ? reply : await sendable(reply, encoding, context.call)
-      context.isAnswered = true
-      respond(null, sent)
-    } catch (error) {
-      const fault = faultOf(error)
-      if (!isCounted) tellFault(transport, path, fault)
-      context.isAnswered = true
-      respond(statusOf(fault))
-    }
+function registerUnary(server: Server, transport: Transport, { path, category, handle }: UnaryMethod): void {
+  const isInference = path === pathOf(inferenceMethods.modelInfer)
+  const replyTo = async (call: ServerUnaryCall<Buffer, Sent>, context: CallContext): Promise<Sent> => {
+    checkRestriction(transport, category, call)
+    const reply = await handle(call.request, context)
+    const accepted = isInference && transport.compression !== 'none' ? context.header(acceptHeader) : undefined
+    const encoding = encodingFor(transport.compression, accepted)
+    return encoding === undefined ? reply : sendable(reply, encoding, call)
   }
   const handler = (call: ServerUnaryCall<Buffer, Sent>, respond: sendUnaryData<Sent>): void => {
     if (isOver(call)) return
     hasArrived(call)
-    const context = new UnaryContext(call, accountOf(call, transport.budget))
+    const [cut, account] = [new Cut(), accountOf(call, transport.budget)]
+    let isAnswered = false
     transport.begin()
     // whatever has ended the call: its last byte, its deadline, or its client
     call.once('cancelled', () => {
-      context.account.release()
+      account.release()
       transport.end()
-      if (!context.isAnswered) context.cut.happen(reasonOf(call))
+      if (!isAnswered) cut.happen(reasonOf(call))
     })
-    void answer(context, respond)
+    replyTo(call, { cut, account, header: (name) => headerOf(call.metadata, name) })
+      .then((sent) => {
+        isAnswered = true
+        respond(null, sent)
+      })
+      .catch((error: unknown) => {
+        const fault = faultOf(error)
+        if (!isInference) tellFault(transport, path, fault)
+        isAnswered = true
+        respond(statusOf(fault))
+      })
   }
   server.register(path, handler, serialize, deserialize, 'unary')
 }

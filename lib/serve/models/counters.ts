@@ -93,40 +93,41 @@ export class RowCounts {
   }
 }
 
+const timed = ['queueNs', 'inputNs', 'computeNs', 'outputNs'] as const
+/** Nanoseconds: until a batch left, a sum over its requests; of the whole batch to what runs it, in it, and back. */
+type Times = Readonly<Record<(typeof timed)[number], number>>
+
 type Size = Pick<BatchSizeCounters, 'rows' | 'executions' | 'requests'>
 
 function shared(all: BatchSizeCounters, sizes: readonly Size[]): readonly BatchSizeCounters[] {
   const total = sizes.reduce((sum, { rows, executions }) => sum + rows * executions, 0)
   return sizes.map((size) => {
     const of = (ns: number): number => Math.round((ns * size.rows * size.executions) / total)
-    return {
-      ...size,
-      queueNs: of(all.queueNs),
-      inputNs: of(all.inputNs),
-      computeNs: of(all.computeNs),
-      outputNs: of(all.outputNs),
-    }
+    return { ...size, ...(Object.fromEntries(timed.map((name) => [name, of(all[name])])) as Times) }
   })
 }
 
 // What a model in JavaScript has done, counted as engines count.
 
 /** A batch that came to its end. */
-export interface CountedRun {
+export interface CountedRun extends Times {
   /** Rows of all its requests. */
   readonly rows: number
   /** Requests that have a result, and their rows. */
   readonly requests: number
   readonly answeredRows: number
-  /** Nanoseconds from the call until the batch left, a sum over `requests`. */
-  readonly queueNs: number
-  /** Nanoseconds of the whole batch: to the thread, in execute, and back. */
-  readonly inputNs: number
-  readonly computeNs: number
-  readonly outputNs: number
 }
 
 /** `invalid`: the request was at fault. */
+/**
+ * A request of an ensemble: it is in no queue of its own, and all its time is that of its steps, which count for
+ * themselves.
+ */
+export function wholeRun(rows: number, ms: number): CountedRun {
+  const computeNs = Math.round(ms * 1e6)
+  return { rows, requests: 1, answeredRows: rows, queueNs: 0, inputNs: 0, computeNs, outputNs: 0 }
+}
+
 export type FailureKind = keyof FailureCounts | 'invalid'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -159,22 +160,17 @@ export class RunCounts {
   }
 
   ran(run: CountedRun): void {
-    const { requests, queueNs, inputNs, computeNs, outputNs } = run
-    const sums = this.#sums
-    sums.requests += requests
+    const [sums, size] = [this.#sums, this.#size(run.rows)]
+    sums.requests += run.requests
     sums.rows += run.answeredRows
     sums.executions++
-    sums.queueNs += queueNs
-    sums.inputNs += inputNs * requests
-    sums.computeNs += computeNs * requests
-    sums.outputNs += outputNs * requests
-    const size = this.#size(run.rows)
     size.executions++
-    size.requests += requests
-    size.queueNs += queueNs
-    size.inputNs += inputNs
-    size.computeNs += computeNs
-    size.outputNs += outputNs
+    size.requests += run.requests
+    for (const name of timed) {
+      // of each request the batch's own time, but its own in the queue
+      sums[name] += run[name] * (name === 'queueNs' ? 1 : run.requests)
+      size[name] += run[name]
+    }
   }
 
   #size(rows: number): Mutable<BatchSizeCounters> {

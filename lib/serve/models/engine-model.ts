@@ -8,7 +8,15 @@ import type { EngineStep, PlacedRequest, PlacedTensor, SharedEngine } from './en
 import { type Busy, type EngineFacts, EngineTensors, requestFault, type RunOptions } from './engine-tensors.js'
 import { mergingOf, type OpenEngine, openVersion, type OpenVersion } from './engines.js'
 import type { LoadOptions, ModelSettings } from './settings.js'
-import { type CheckedRequest, checkRequest, clientShape, type RequestRules, type TensorRule } from './request-checks.js'
+import {
+  type Checkable,
+  type Checked,
+  type CheckedRequest,
+  checkRequest,
+  clientShape,
+  type RequestRules,
+  type TensorRule,
+} from './request-checks.js'
 import type { ServableRequest, Slot } from './servable.js'
 import { memoryOf, SlotPool } from './slots.js'
 import { warmUp } from './warmup.js'
@@ -94,12 +102,26 @@ export class EngineModel extends LoadedModel implements EngineStep {
     }
   }
 
-  async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
+  infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
+    return this.#inside(request, cut, (checked) =>
+      this.#run(this.#tensors.leastBusy(), checked, this.#tensors.optionsOf(request), cut),
+    )
+  }
+
+  inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+    return this.#inside(request, cut, (checked) => this.#tensors.runPlaced(checked, request, cut))
+  }
+
+  async #inside<T extends Checkable, Tensors>(
+    request: Checked<T>,
+    cut: Cut,
+    run: (checked: CheckedRequest<T>) => Promise<Tensors>,
+  ): Promise<Tensors> {
     const leave = this.visits.inside()
     try {
       const checked = checkRequest(this.rules, request)
       this.#lastInference = Date.now()
-      const answer = await this.#run(this.#tensors.leastBusy(), checked, this.#tensors.optionsOf(request), cut)
+      const answer = await run(checked)
       this.#rowCounts?.answered(checked.rows)
       return answer
     } catch (error) {
@@ -126,25 +148,10 @@ export class EngineModel extends LoadedModel implements EngineStep {
     return this.#tensors.engines.map(({ engine, device }) => ({ token: shareQueue(engine), device }))
   }
 
-  /** Requests of so many rows each that another thread was answered. */
-  ranElsewhere(rows: readonly number[]): void {
+  /** A request of so many rows that another thread was answered. */
+  ranElsewhere(rows: number): void {
     this.#lastInference = Date.now()
-    for (const count of rows) this.#rowCounts?.answered(count)
-  }
-
-  async inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
-    const leave = this.visits.inside()
-    try {
-      const checked = checkRequest(this.rules, request)
-      this.#lastInference = Date.now()
-      const answer = await this.#tensors.runPlaced(checked, request, cut)
-      this.#rowCounts?.answered(checked.rows)
-      return answer
-    } catch (error) {
-      throw cut.happened ? error : requestFault(error, request.id)
-    } finally {
-      leave()
-    }
+    this.#rowCounts?.answered(rows)
   }
 
   async #run(

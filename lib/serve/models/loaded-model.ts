@@ -2,12 +2,21 @@
 // and how they end.
 import type { EngineCounters } from '../../backend/backend.js'
 import type { Cut } from '../../base/cancellation.js'
+import { type CountedRun, type FailureKind, RunCounts } from './counters.js'
 import { tensorsOf } from '../config/types.js'
 import { Fault } from '../faults.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import type { RequestRules, TensorRule } from './request-checks.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from './servable.js'
+
+type ModelParts = [
+  name: string,
+  version: string,
+  config: ModelConfig,
+  /** Of outputs, by name. */
+  labels: ReadonlyMap<string, readonly string[]>,
+]
 
 export abstract class LoadedModel implements LoadedVersion {
   readonly name: string
@@ -19,8 +28,7 @@ export abstract class LoadedModel implements LoadedVersion {
   protected readonly visits: Visits
   #closing: Promise<void> | undefined
 
-  /** @param labels of outputs, by name */
-  constructor(name: string, version: string, config: ModelConfig, labels: ReadonlyMap<string, readonly string[]>) {
+  constructor(...[name, version, config, labels]: ModelParts) {
     this.name = name
     this.version = version
     this.config = config
@@ -81,6 +89,44 @@ export abstract class LoadedModel implements LoadedVersion {
     await Promise.race([this.visits.end(), over])
     clearTimeout(timer)
     return Math.max(0, Math.ceil(limitMs - (performance.now() - begun)))
+  }
+}
+
+/** A model whose requests are counted here, since no engine does. */
+export abstract class CountedModel extends LoadedModel {
+  protected readonly counts: RunCounts
+
+  constructor(...[name, version, config, labels, counts = new RunCounts()]: [...ModelParts, counts?: RunCounts]) {
+    super(name, version, config, labels)
+    this.counts = counts
+  }
+
+  get lastInference(): number {
+    return this.counts.lastInference
+  }
+
+  get invalid(): number {
+    return this.counts.invalid
+  }
+
+  counters(): EngineCounters {
+    return this.counts.counters()
+  }
+
+  /** Requests of this model that ran, also in the thread of an ensemble. */
+  addRun(run: CountedRun): void {
+    this.counts.lastInference = Date.now()
+    this.counts.ran(run)
+  }
+
+  /** The same of one that failed. */
+  addFailure(kind: FailureKind): void {
+    this.counts.failed(kind)
+  }
+
+  override enter(): () => void {
+    this.refuseBroken()
+    return super.enter()
   }
 }
 

@@ -28,7 +28,7 @@ export interface RequestRules {
 /** What is looked at of an input, wherever its bytes are. */
 export type Checkable = Omit<WireTensor, 'bytes'> & { readonly bytes: { readonly length: number } }
 
-type Checked<T extends Checkable> = Pick<ServableRequest, 'id' | 'outputs'> & { readonly inputs: readonly T[] }
+export type Checked<T extends Checkable> = Pick<ServableRequest, 'id' | 'outputs'> & { readonly inputs: readonly T[] }
 
 export interface CheckedRequest<T extends Checkable = WireTensor> {
   /** Rows of the batch; 1 for a model without batches. */
@@ -40,11 +40,18 @@ export interface CheckedRequest<T extends Checkable = WireTensor> {
 /** @throws Fault INVALID_ARG */
 export function checkRequest<T extends Checkable>(rules: RequestRules, request: Checked<T>): CheckedRequest<T> {
   const who = requestText(request.id)
-  checkOutputs(rules, request, who)
-  const given = inputsByName(request, who)
-  checkNumber(rules, given, who)
+  const { model, maxBatch } = rules
+  const { outputs = [] } = request
+  checkOutputNames(model, rules.outputs, outputs)
+  checkTwice('output', outputs, who)
+  const given = new Map(request.inputs.map((tensor) => [tensor.name, tensor]))
+  const names = request.inputs.map(({ name }) => name)
+  checkTwice('input', names, who)
+  checkInputNames(model, rules.inputs, names, who)
   const inputs = [...rules.inputs.values()].map((rule) => ({ rule, tensor: given.get(rule.name) as T }))
-  const rows = rules.maxBatch === 0 ? 1 : checkedRows(rules, inputs, who)
+  const batched = inputs.filter(({ rule }) => !rule.isShapeTensor).map(({ tensor }) => tensor)
+  const rows = maxBatch === 0 ? 1 : (commonRows(model, maxBatch, batched, who) ?? 1) // 1 of shape tensors alone
+  if (rows < 1) throw invalid(`${who}inference request batch-size must be >= 1 for '${model}'`)
   for (const { rule, tensor } of inputs) checkInput(rules, rule, tensor, who)
   return { rows, inputs }
 }
@@ -54,34 +61,34 @@ export function requestText(id: string | undefined): string {
   return `[request id: ${id || '<id_unknown>'}] `
 }
 
-function checkOutputs(
-  { model, outputs }: RequestRules,
-  { outputs: wanted = [] }: Checked<Checkable>,
+/** Nothing is named twice. */
+export function checkTwice(what: 'input' | 'output', names: readonly string[], who: string): void {
+  const seen = new Set<string>()
+  for (const name of names) {
+    if (seen.has(name)) throw invalid(`${who}${what} '${name}' already exists in request`)
+    seen.add(name)
+  }
+}
+
+export function checkOutputNames(model: string, known: ReadonlyMap<string, unknown>, names: readonly string[]): void {
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown}' for model '${model}'`)
+}
+
+/** All inputs of the model, and no others. */
+export function checkInputNames(
+  model: string,
+  known: ReadonlyMap<string, unknown>,
+  names: readonly string[],
   who: string,
 ): void {
-  const unknown = wanted.find((name) => !outputs.has(name))
-  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown}' for model '${model}'`)
-  const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
-  if (twice !== undefined) throw invalid(`${who}output '${twice}' already exists in request`)
-}
-
-function inputsByName<T extends Checkable>({ inputs }: Checked<T>, who: string): ReadonlyMap<string, T> {
-  const given = new Map<string, T>()
-  for (const tensor of inputs) {
-    if (given.has(tensor.name)) throw invalid(`${who}input '${tensor.name}' already exists in request`)
-    given.set(tensor.name, tensor)
-  }
-  return given
-}
-
-function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, Checkable>, who: string): void {
-  if (given.size !== inputs.size) throw invalid(who + otherInputs(model, inputs, [...given.keys()]))
-  for (const name of given.keys())
-    if (!inputs.has(name)) throw invalid(`unexpected inference input '${name}' for model '${model}'`)
+  if (names.length !== known.size) throw invalid(who + otherInputs(model, known, names))
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown !== undefined) throw invalid(`unexpected inference input '${unknown}' for model '${model}'`)
 }
 
 /** Of inputs that are not as many as the model has. */
-export function otherInputs(model: string, known: ReadonlyMap<string, unknown>, given: readonly string[]): string {
+function otherInputs(model: string, known: ReadonlyMap<string, unknown>, given: readonly string[]): string {
   const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
   const missing = [...known.keys()].filter((name) => !given.includes(name))
   return (
@@ -90,24 +97,22 @@ export function otherInputs(model: string, known: ReadonlyMap<string, unknown>, 
   )
 }
 
-function checkedRows(
-  { model, maxBatch }: RequestRules,
-  inputs: CheckedRequest<Checkable>['inputs'],
+/** Rows that all have, where there are any. */
+export function commonRows(
+  model: string,
+  most: number,
+  tensors: readonly Pick<WireTensor, 'name' | 'shape'>[],
   who: string,
-): number {
+): number | undefined {
   let rows: number | undefined
-  for (const { rule, tensor } of inputs) {
-    if (rule.isShapeTensor) continue
-    const [first] = tensor.shape
+  for (const { name, shape } of tensors) {
+    const [first] = shape
     if (first === undefined)
-      throw invalid(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
-    if (rows !== undefined && rows !== first)
-      throw invalid(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
-    rows = first
+      throw invalid(`${who}input '${name}' has no shape but model requires batch dimension for '${model}'`)
+    rows ??= first
+    if (first !== rows) throw invalid(`${who}input '${name}' batch size does not match other inputs for '${model}'`)
   }
-  rows ??= 1 // of shape tensors alone
-  if (rows > maxBatch) throw invalid(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
-  if (rows < 1) throw invalid(`${who}inference request batch-size must be >= 1 for '${model}'`)
+  if ((rows ?? 0) > most) throw invalid(`${who}inference request batch-size must be <= ${most} for '${model}'`)
   return rows
 }
 

@@ -24,18 +24,22 @@ export interface Slot {
   release(): void
 }
 
-export interface ServableRequest {
+/** What a request has beside its tensors. */
+export interface RequestFacts {
   /** The client's, for texts of faults; Triton's `<id_unknown>` unless given. */
   readonly id?: string | undefined
-  readonly inputs: readonly WireTensor[]
-  /** The names of the outputs that are wanted; all unless given. */
-  readonly outputs?: readonly string[] | undefined
   /** The level; 0 is the model's default. */
   readonly priority?: number | undefined
-  /** Microseconds that it may wait for a lane; 0: the model's own. */
+  /** Microseconds that it may wait for a lane, of a step those that are left; 0: the model's own. */
   readonly timeoutUs?: number | undefined
   /** Parameters of the request that mean nothing to the server, for models in JavaScript. */
   readonly parameters?: Readonly<Record<string, string | number | boolean>> | undefined
+}
+
+export interface ServableRequest extends RequestFacts {
+  readonly inputs: readonly WireTensor[]
+  /** The names of the outputs that are wanted; all unless given. */
+  readonly outputs?: readonly string[] | undefined
 }
 
 /** A version of a model that answers requests. Nothing of it changes as long as it is in a snapshot. */

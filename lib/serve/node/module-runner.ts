@@ -9,19 +9,13 @@ import { type ModuleResult, resultsOf, thrownBy, type Wanted } from './answers.j
 import type { Endings } from './endings.js'
 import { type ModuleFailed, stackWithin, textOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
-import type { ExecuteOptions, JavaScriptModel, ModelContext, ModelRequest } from './types.js'
+import type { JavaScriptModel, ModelContext, ModelRequest } from './types.js'
 
 export type { ModuleResult, ModuleValue } from './answers.js'
 export { type ModuleStart, type TensorSpec } from './module-start.js'
 
 /** Of one request: what a module is asked. */
-export interface ModuleRequest extends Wanted {
-  readonly id: string
-  /** Of BYTES the bytes of each text. */
-  readonly inputs: Readonly<Record<string, Tensor | Uint8Array[]>>
-  readonly shapes: Readonly<Record<string, readonly number[]>>
-  readonly parameters: Readonly<Record<string, string | number | boolean>>
-  /** Memory for an output; nothing where any will do. The shape is checked. */
+export interface ModuleRequest extends Wanted, Pick<ModelRequest, 'id' | 'inputs' | 'shapes' | 'parameters'> {
   readonly place?: ((spec: TensorSpec, shape: readonly number[]) => Tensor | undefined) | undefined
 }
 
@@ -78,8 +72,12 @@ export class ModuleRunner {
   async execute(requests: readonly ModuleRequest[], endings: Endings): Promise<readonly ModuleResult[]> {
     const { start } = this
     try {
-      const asked = requests.map((request, i) => new Asked(start, request, endings, i))
-      const answers: unknown = await this.#model.execute(asked, new Options(endings))
+      const asked = requests.map((request, i) => askedOf(start, request, endings, i))
+      const answers: unknown = await this.#model.execute(asked, {
+        get signal() {
+          return endings.batchSignal
+        },
+      })
       return resultsOf(start, requests, answers)
     } catch (error) {
       return thrownBy(start, requests, error)
@@ -146,69 +144,34 @@ function checkTypes({ name, file }: ModuleStart): void {
     )
 }
 
-class Options implements ExecuteOptions {
-  readonly #endings: Endings
-
-  constructor(endings: Endings) {
-    this.#endings = endings
-  }
-
-  get signal(): AbortSignal {
-    return this.#endings.batchSignal
+/** A request as the module sees it. */
+function askedOf(start: ModuleStart, request: ModuleRequest, endings: Endings, index: number): ModelRequest {
+  const { id, inputs, shapes, wanted, parameters } = request
+  return {
+    ...{ id, inputs, shapes, outputs: wanted, parameters },
+    get signal() {
+      return endings.signalOf(index)
+    },
+    output: (name, shape) => outputOf(start, request, name, shape),
   }
 }
 
-/** A request as the module sees it. */
-class Asked implements ModelRequest {
-  readonly id: string
-  readonly inputs: ModelRequest['inputs']
-  readonly shapes: ModelRequest['shapes']
-  readonly outputs: readonly string[]
-  readonly parameters: ModelRequest['parameters']
-  readonly #start: ModuleStart
-  readonly #request: ModuleRequest
-  readonly #endings: Endings
-  readonly #index: number
-
-  constructor(start: ModuleStart, request: ModuleRequest, endings: Endings, index: number) {
-    this.id = request.id
-    this.inputs = request.inputs
-    this.shapes = request.shapes
-    this.outputs = request.wanted
-    this.parameters = request.parameters
-    this.#start = start
-    this.#request = request
-    this.#endings = endings
-    this.#index = index
-  }
-
-  get signal(): AbortSignal {
-    return this.#endings.signalOf(this.#index)
-  }
-
-  /** Not a method, since a module may take it out of its request. */
-  readonly output = (name: string, shape: readonly number[]): Tensor => {
-    const { outputs } = this.#start
-    const spec = outputs.find((each) => each.name === name)
-    if (spec === undefined || spec.datatype === 'BYTES') {
-      const names = outputs.filter(({ datatype }) => datatype !== 'BYTES').map((each) => `'${each.name}'`)
-      throw expected(
-        `an output that is no TYPE_STRING (${names.join(', ') || 'there is none'})`,
-        `output() of model '${this.#start.name}'`,
-        name,
-      )
-    }
-    this.#checkShape(spec, shape)
-    return this.#request.place?.(spec, shape) ?? Tensor.zeros(dtypeOf[spec.datatype], shape)
-  }
-
-  #checkShape(spec: TensorSpec, shape: readonly number[]): void {
-    const wanted = shapeOf(this.#start, spec, this.#request.rows)
-    if (Array.isArray(shape) && fitsShape(shape, wanted)) return
-    const received = Array.isArray(shape) ? `[${shape.join(',')}]` : describe(shape)
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected the shape [${wanted.join(',')}] for output '${spec.name}' of model '${this.#start.name}' but received ${received}`,
+function outputOf(start: ModuleStart, request: ModuleRequest, name: string, shape: readonly number[]): Tensor {
+  const spec = start.outputs.find((each) => each.name === name)
+  if (spec === undefined || spec.datatype === 'BYTES') {
+    const names = start.outputs.filter(({ datatype }) => datatype !== 'BYTES').map((each) => `'${each.name}'`)
+    throw expected(
+      `an output that is no TYPE_STRING (${names.join(', ') || 'there is none'})`,
+      `output() of model '${start.name}'`,
+      name,
     )
   }
+  const wanted = shapeOf(start, spec, request.rows)
+  if (Array.isArray(shape) && fitsShape(shape, wanted))
+    return request.place?.(spec, shape) ?? Tensor.zeros(dtypeOf[spec.datatype], shape)
+  const received = Array.isArray(shape) ? `[${shape.join(',')}]` : describe(shape)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected the shape [${wanted.join(',')}] for output '${name}' of model '${start.name}' but received ${received}`,
+  )
 }

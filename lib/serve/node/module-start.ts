@@ -1,5 +1,6 @@
 // What a module of a model in JavaScript is started with: plain data, which goes to a thread as it is.
 import type { Datatype } from '../../kserve/tensor.js'
+import type { ModelContext } from './types.js'
 
 /** An input or output as the model has it. */
 export interface TensorSpec {
@@ -9,17 +10,9 @@ export interface TensorSpec {
   readonly dims: readonly number[]
 }
 
-export interface ModuleStart {
-  readonly name: string
-  readonly version: string
-  /** The absolute path of the version's folder. */
-  readonly folder: string
-  /** Below that folder. */
+export interface ModuleStart extends Omit<ModelContext, 'signal'> {
+  /** Below the folder of the version. */
   readonly file: string
-  /** As `/config` has it. */
-  readonly config: Readonly<Record<string, unknown>>
-  readonly parameters: Readonly<Record<string, string>>
-  readonly instance: number
   /** 0: the model has no batches. */
   readonly maxBatch: number
   readonly inputs: readonly TensorSpec[]

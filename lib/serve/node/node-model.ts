@@ -1,6 +1,5 @@
 // A version of a model in JavaScript: requests wait in one queue, and the instance with the least to do takes what
 // fits.
-import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
 import { Fault, faultOf } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
@@ -11,7 +10,6 @@ import { SlotPool } from '../models/slots.js'
 import { warmUp } from '../models/warmup.js'
 import { readLabels } from '../repository/labels.js'
 import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
-import { type CountedRun, RunCounts } from '../models/counters.js'
 import { faultOfFailed } from './failed.js'
 import { type Instance, Instances } from './instances.js'
 import { LentMemory } from './memory.js'
@@ -19,16 +17,15 @@ import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
 import { allOf } from '../../base/turns.js'
-import { LoadedModel } from '../models/loaded-model.js'
+import { CountedModel } from '../models/loaded-model.js'
 import { countedRun, ended, ModuleQueue } from './queue.js'
 
-export class NodeModel extends LoadedModel {
+export class NodeModel extends CountedModel {
   readonly slots: SlotPool
   /** What its module is started with in a thread of an ensemble. */
   readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
   readonly #queue: ModuleQueue<Asked, NonNullable<ReturnType<Instances['free']>>>
-  readonly #counts = new RunCounts()
   readonly #settings: ModelSettings
   #instances: Instances | undefined
 
@@ -37,10 +34,9 @@ export class NodeModel extends LoadedModel {
    * @throws Fault, TensorRTError (as a rejection), or the reason of the signal; no thread is left
    */
   static async load(options: LoadOptions): Promise<NodeModel> {
-    const { folder, version, settings, signal } = options
+    const { folder, signal } = options
     const prepared = await prepareModule(options)
-    const labels = await readLabels(folder, prepared.config)
-    const model = new NodeModel(folder.name, version, prepared, labels, settings)
+    const model = new NodeModel(options, prepared, await readLabels(folder, prepared.config))
     try {
       await model.#start(prepared, signal)
       await model.#warmUp(folder.path)
@@ -54,18 +50,16 @@ export class NodeModel extends LoadedModel {
   }
 
   private constructor(
-    name: string,
-    version: string,
+    { folder, version, settings }: LoadOptions,
     prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
-    settings: ModelSettings,
   ) {
-    super(name, version, prepared.config, labels)
+    super(folder.name, version, prepared.config, labels)
     this.prepared = prepared
     this.#queue = new ModuleQueue(prepared.merging, prepared.limits, {
       free: () => this.#instances?.free(),
       run: (instance, batch) => void this.#run(instance, instance.worker, batch),
-      failed: (kind) => this.#counts.failed(kind),
+      failed: (kind) => this.counts.failed(kind),
       left: (asked) => ended(asked).reject(whileRunning(asked.cut.reason)),
     })
     this.#settings = settings
@@ -89,10 +83,6 @@ export class NodeModel extends LoadedModel {
 
   override get platform(): string {
     return 'node'
-  }
-
-  get lastInference(): number {
-    return this.#counts.lastInference
   }
 
   get pending(): number {
@@ -128,7 +118,7 @@ export class NodeModel extends LoadedModel {
     try {
       const checked = checkRequest(this.rules, request)
       const message = messageOf(this.rules, checked, request)
-      this.#counts.lastInference = Date.now()
+      this.counts.lastInference = Date.now()
       const { rows } = checked
       return await new Promise((resolve, reject) => {
         const asked = { message, cut, resolve, reject, rows, arrived: process.hrtime.bigint() }
@@ -178,7 +168,7 @@ export class NodeModel extends LoadedModel {
   }
 
   #fail(asked: Asked, fault: Fault): false {
-    this.#counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
+    this.counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
     ended(asked).reject(fault)
     return false
   }
@@ -190,25 +180,6 @@ export class NodeModel extends LoadedModel {
 
   #dropWaiting(reason: Fault): void {
     for (const asked of this.#queue.clear()) this.#fail(asked, reason)
-  }
-
-  get invalid(): number {
-    return this.#counts.invalid
-  }
-
-  counters(): EngineCounters {
-    return this.#counts.counters()
-  }
-
-  /** A batch of this model that ran elsewhere: in the thread of an ensemble. */
-  addRun(run: CountedRun): void {
-    this.#counts.lastInference = Date.now()
-    this.#counts.ran(run)
-  }
-
-  /** Requests of this model that failed elsewhere. */
-  addFailures(...failed: Parameters<RunCounts['failed']>): void {
-    this.#counts.failed(...failed)
   }
 
   /** Of its model_warmup alone: what a module makes of zeros says nothing of it. */
@@ -223,7 +194,7 @@ export class NodeModel extends LoadedModel {
       run: (inputs) => this.#runOnEach(inputs),
       onWarning: (text) => this.#settings.onWarning?.(text),
     })
-    this.#counts.reset()
+    this.counts.reset()
   }
 
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
@@ -243,11 +214,6 @@ export class NodeModel extends LoadedModel {
       })
     })
     await allOf(runs)
-  }
-
-  override enter(): () => void {
-    this.refuseBroken()
-    return super.enter()
   }
 
   /** Requests under way, and after them a thread that is still at work, have the same limit together. */

@@ -34,8 +34,6 @@ interface Family {
   readonly values: (sample: Sample, source: MetricsSource) => readonly (readonly [value: number, more?: Labels])[]
 }
 
-const micros = (ns: number): number => Math.floor(ns / 1000)
-
 /** A family with one value of the engine's counters. */
 function counter(name: string, help: string, value: (counters: EngineCounters) => number): Family {
   return { name, help, kind: 'Counter', values: ({ counters }) => [[value(counters)]] }
@@ -85,32 +83,17 @@ const counts: readonly Family[] = [
   },
 ]
 
+function duration(name: string, what: string, cached: string, ns: (counters: EngineCounters) => number): Family {
+  const help = `Cumulative ${what} duration in microseconds (${cached} cached requests)`
+  return counter(`nv_inference_${name}_duration_us`, help, (counters) => Math.floor(ns(counters) / 1000))
+}
+
 const latencies: readonly Family[] = [
-  counter(
-    'nv_inference_request_duration_us',
-    'Cumulative inference request duration in microseconds (includes cached requests)',
-    (counters) => micros(requestNs(counters)),
-  ),
-  counter(
-    'nv_inference_queue_duration_us',
-    'Cumulative inference queuing duration in microseconds (includes cached requests)',
-    ({ queueNs }) => micros(queueNs),
-  ),
-  counter(
-    'nv_inference_compute_input_duration_us',
-    'Cumulative compute input duration in microseconds (does not include cached requests)',
-    ({ inputNs }) => micros(inputNs),
-  ),
-  counter(
-    'nv_inference_compute_infer_duration_us',
-    'Cumulative compute inference duration in microseconds (does not include cached requests)',
-    ({ computeNs }) => micros(computeNs),
-  ),
-  counter(
-    'nv_inference_compute_output_duration_us',
-    'Cumulative inference compute output duration in microseconds (does not include cached requests)',
-    ({ outputNs }) => micros(outputNs),
-  ),
+  duration('request', 'inference request', 'includes', requestNs),
+  duration('queue', 'inference queuing', 'includes', ({ queueNs }) => queueNs),
+  duration('compute_input', 'compute input', 'does not include', ({ inputNs }) => inputNs),
+  duration('compute_infer', 'compute inference', 'does not include', ({ computeNs }) => computeNs),
+  duration('compute_output', 'inference compute output', 'does not include', ({ outputNs }) => outputNs),
 ]
 
 /** The names of all metrics of models, for the page. */

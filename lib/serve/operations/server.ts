@@ -36,9 +36,9 @@ const drainTable = {
 /** What a server is made of. */
 export interface ServerParts {
   readonly models: ModelControl & { close(): Promise<void> }
-  readonly http: HttpFrontEnd | undefined
-  readonly grpc: GrpcFrontEnd | undefined
-  readonly metrics: MetricsServer | undefined
+  readonly http?: HttpFrontEnd | undefined
+  readonly grpc?: GrpcFrontEnd | undefined
+  readonly metrics?: MetricsServer | undefined
   readonly log: OpenLog
   readonly exitTimeoutMs: number
   readonly statistics: (servables: readonly Servable[]) => Statistics

@@ -56,11 +56,7 @@ async function checkRepositories(folders: readonly string[]): Promise<void> {
 /** Listens first: a port that is taken costs no load. Until its models are loaded it says that it is not ready. */
 async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const counts = new FrontEndCounts()
-  const opened: {
-    http?: HttpFrontEnd | undefined
-    grpc?: GrpcFrontEnd | undefined
-    metrics?: MetricsServer | undefined
-  } = {}
+  const opened: { -readonly [Name in 'http' | 'grpc' | 'metrics']?: ServerParts[Name] } = {}
   const events = new ModelEvents(log, (model, version) => {
     // another has its place, and its own counts
     if (version !== undefined && models.snapshot.versions(model).includes(version)) return
@@ -85,29 +81,18 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     if (settings.http) opened.http = await listenHttp(settings.http, parts)
     if (settings.grpc) opened.grpc = await listenGrpc(settings.grpc, parts)
     if (settings.metrics) opened.metrics = await listenMetrics(settings.metrics, models, events, counts)
-    const { http, grpc, metrics } = opened
-    const server = new ModelServer({
-      models,
-      http,
-      grpc,
-      metrics,
-      log,
-      statistics,
-      exitTimeoutMs: settings.exitTimeoutMs,
-    })
+    const server = new ModelServer({ ...opened, models, log, statistics, exitTimeoutMs: settings.exitTimeoutMs })
     const { addresses } = server
     log.info(
       { http: addresses.http?.url, grpc: addresses.grpc?.url, metrics: addresses.metrics?.url },
       'the server listens',
     )
     await within({ signal: settings.signal }, () => models.start())
-    grpc?.changed()
+    opened.grpc?.changed()
     log.info({ models: models.snapshot.all.length }, 'the server is started')
     return server
   } catch (error) {
-    await opened.http?.close()
-    await opened.grpc?.close()
-    await opened.metrics?.close()
+    for (const each of [opened.http, opened.grpc, opened.metrics]) await each?.close()
     await models.close()
     log[Symbol.dispose]()
     throw error

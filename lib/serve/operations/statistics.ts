@@ -25,17 +25,10 @@ export function ordered(servables: readonly Servable[]): Servable[] {
 }
 
 /** Requests that gave no result, for whatever reason. */
-export function failuresIn({
-  rejected,
-  queueTimeout,
-  cancelledWaiting,
-  cancelledRunning,
-  failed,
-}: FailureCounts): number {
-  return rejected + queueTimeout + cancelledWaiting + cancelledRunning + failed
+export function failuresIn(failures: FailureCounts): number {
+  return Object.values(failures).reduce((sum: number, count: number) => sum + count, 0)
 }
 
-/** Nanoseconds that requests took in the engine, a sum over those that gave a result. */
 export function requestNs({ queueNs, inputNs, computeNs, outputNs }: EngineCounters): number {
   return queueNs + inputNs + computeNs + outputNs
 }

@@ -3,36 +3,36 @@ import { type Fault, invalid } from '../faults.js'
 import type { Servable, ServableTensor } from '../models/servable.js'
 import { type DocumentInput, type InferDocument, sizeOf } from './document.js'
 import { checkJsonOutput } from './write.js'
-import { otherInputs, requestText, unexpectedShape } from '../models/request-checks.js'
+import {
+  checkInputNames,
+  checkOutputNames,
+  checkTwice,
+  commonRows,
+  requestText,
+  unexpectedShape,
+} from '../models/request-checks.js'
 
 /** @throws Fault INVALID_ARG */
 export function checkDocument(servable: Servable, document: InferDocument): void {
-  checkTwice('input', document, document.inputs)
-  if (document.outputs !== undefined) checkTwice('output', document, document.outputs)
-  checkOutputs(servable, document)
-  checkNames(servable, document)
-  checkBatch(servable, document)
-  for (const input of document.inputs) checkInput(servable, document, input)
-  checkRows(servable, document)
+  const { name: model, config } = servable
+  const { inputs, outputs = [] } = document
+  const who = requestText(document.id)
+  const [given, wanted] = [inputs, outputs].map((tensors) => tensors.map(({ name }) => name)) as [string[], string[]]
+  checkTwice('input', given, who)
+  checkTwice('output', wanted, who)
+  checkOutputNames(model, servable.outputs, wanted)
+  checkInputNames(model, servable.inputs, given, who)
+  const batched = config.maxBatchSize === 0 ? [] : inputs.filter(({ name }) => !isShapeTensor(servable, name))
+  commonRows(model, config.maxBatchSize, batched, who)
+  for (const input of inputs) checkInput(servable, document, input)
+  // after all else, so that Triton's texts come first where it has one: it takes such a request
+  if (batched.some(({ shape }) => shape[0] === 0))
+    throw wrong(document, `inference request batch-size must be >= 1 for '${model}'`)
   checkForms(servable, document)
 }
 
 function wrong({ id }: InferDocument, text: string): Fault {
   return invalid(requestText(id) + text)
-}
-
-function checkTwice(what: string, document: InferDocument, named: readonly { readonly name: string }[]): void {
-  if (named.length < 2) return
-  const seen = new Set<string>()
-  for (const { name } of named) {
-    if (seen.has(name)) throw wrong(document, `${what} '${name}' already exists in request`)
-    seen.add(name)
-  }
-}
-
-function checkOutputs(servable: Servable, { outputs }: InferDocument): void {
-  const unknown = outputs?.find(({ name }) => !servable.outputs.has(name))
-  if (unknown !== undefined) throw invalid(`unexpected inference output '${unknown.name}' for model '${servable.name}'`)
 }
 
 /** What JSON cannot hold is refused before anything is computed. */
@@ -44,42 +44,9 @@ function checkForms(servable: Servable, { outputs, isBinaryOutput }: InferDocume
   }
 }
 
-function checkNames(servable: Servable, document: InferDocument): void {
-  const { inputs } = document
-  const known = servable.inputs
-  if (inputs.length !== known.size)
-    throw wrong(document, otherInputs(servable.name, known, inputs.map(({ name }) => name))) // prettier-ignore
-  const unknown = inputs.find(({ name }) => !known.has(name))
-  if (unknown !== undefined) throw invalid(`unexpected inference input '${unknown.name}' for model '${servable.name}'`)
-}
-
 /** Their values are shapes: they have no dimension of a batch. */
 function isShapeTensor(servable: Servable, name: string): boolean {
   return servable.config.input.find((input) => input.name === name)?.isShapeTensor === true
-}
-
-function checkBatch(servable: Servable, document: InferDocument): void {
-  const most = servable.config.maxBatchSize
-  if (most === 0) return
-  let rows: number | undefined
-  for (const { name, shape } of document.inputs) {
-    if (isShapeTensor(servable, name)) continue
-    const [first] = shape
-    if (first === undefined)
-      throw wrong(document, `input '${name}' has no shape but model requires batch dimension for '${servable.name}'`)
-    rows ??= first
-    if (first !== rows)
-      throw wrong(document, `input '${name}' batch size does not match other inputs for '${servable.name}'`)
-  }
-  if ((rows ?? 0) > most)
-    throw wrong(document, `inference request batch-size must be <= ${most} for '${servable.name}'`)
-}
-
-/** After all else, so that Triton's texts come first where it has one: it takes such a request. */
-function checkRows(servable: Servable, document: InferDocument): void {
-  const isEmpty = ({ name, shape }: DocumentInput): boolean => shape[0] === 0 && !isShapeTensor(servable, name)
-  if (servable.config.maxBatchSize > 0 && document.inputs.some(isEmpty))
-    throw wrong(document, `inference request batch-size must be >= 1 for '${servable.name}'`)
 }
 
 function checkInput(servable: Servable, document: InferDocument, input: DocumentInput): void {

@@ -3,7 +3,7 @@ import { Fault, invalid, unsupported } from '../faults.js'
 import { arrayOf, booleanOf, isObject, type JsonObject, parseJson, stringOf, unsignedOf } from './json.js'
 import { bytesOfElements, checkJsonType, type JsonElements, writeElements } from './numbers.js'
 import type { ServableRequest } from '../models/servable.js'
-import { type Datatype, datatypes, elementBytes } from '../../kserve/tensor.js'
+import { elementBytes, isDatatype } from '../../kserve/tensor.js'
 
 export interface DocumentLimits {
   /** Arrays within each other in `data`. */
@@ -144,10 +144,6 @@ function readElements(
 
 export function tooLarge(what: string): Fault {
   return new Fault('TOO_LARGE', `${what}. Use --http-max-input-size to increase the limit.`)
-}
-
-function isDatatype(name: string): name is Datatype {
-  return (datatypes as readonly string[]).includes(name)
 }
 
 /** Bytes of an element; nothing for texts, and for what is no data type. */

@@ -1,7 +1,7 @@
 // Elements of an output as JSON: each number with all that it has, or a refusal.
-import { isUtf8 } from 'node:buffer'
 import { Fault, invalid } from '../faults.js'
-import { type Datatype, type ElementArray, elementsOf, isNumeric, type WireTensor } from '../../kserve/tensor.js'
+import { jsonOfElements } from '../../kserve/json-elements.js'
+import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 
 /** @throws Fault INVALID_ARG for a type whose numbers JSON has not */
 export function checkJsonOutput(datatype: Datatype): void {
@@ -11,13 +11,14 @@ export function checkJsonOutput(datatype: Datatype): void {
 
 /** The elements, with commas between them. @throws Fault INVALID_ARG for what JSON cannot hold */
 export function textOfElements(tensor: WireTensor): string {
-  const { name, datatype, bytes } = tensor
+  const { name, datatype } = tensor
   checkJsonOutput(datatype)
-  if (datatype === 'BYTES') return textsOf(bytes).map(quotedText(name)).join(',')
-  if (datatype === 'BOOL') return Array.from(bytes, (byte) => (byte === 0 ? 'false' : 'true')).join(',')
-  if (!isNumeric(datatype)) return ''
-  const elements = elementsOf(datatype, bytes)
-  return datatype === 'FP32' || datatype === 'FP64' ? floatsText(elements, name) : elements.join(',')
+  const refuse = (what: string): Fault =>
+    invalid(`output '${name}' has ${what}, which JSON cannot hold: ask for it as binary data`)
+  return jsonOfElements(tensor, textsOf, {
+    number: (value) => refuse(String(value)),
+    text: () => refuse('bytes that are no text'),
+  })
 }
 
 /** Bytes that its JSON has about, to decide who writes it. */
@@ -41,7 +42,7 @@ const charactersOfByte: { readonly [datatype in Datatype]?: number } = {
 }
 
 /** Of a tensor of BYTES, without the lengths before them. @throws Fault INTERNAL where the lengths do not fit */
-export function textsOf(bytes: Uint8Array): readonly Buffer[] {
+function textsOf(bytes: Uint8Array): readonly Buffer[] {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const found: Buffer[] = []
   for (let at = 0; at < all.length;) {
@@ -51,24 +52,4 @@ export function textsOf(bytes: Uint8Array): readonly Buffer[] {
     at = end
   }
   return found
-}
-
-function quotedText(name: string): (text: Buffer) => string {
-  return (text) => {
-    if (isUtf8(text)) return JSON.stringify(text.toString())
-    throw invalid(`output '${name}' has bytes that are no text, which JSON cannot hold: ask for it as binary data`)
-  }
-}
-
-/** Zero keeps its sign, which join() would drop. */
-function floatsText(values: ElementArray, name: string): string {
-  let hasMinusZero = false
-  for (const value of values as Float32Array | Float64Array) {
-    if (value - value !== 0)
-      throw invalid(`output '${name}' has ${value}, which JSON cannot hold: ask for it as binary data`)
-    if (value === 0 && Object.is(value, -0)) hasMinusZero = true
-  }
-  return hasMinusZero
-    ? Array.from<unknown, string>(values, (value) => (Object.is(value, -0) ? '-0.0' : String(value))).join(',')
-    : values.join(',')
 }

@@ -1,10 +1,8 @@
 // The threads of an ensemble as the server has them: a request waits here until a thread has room for it, and is one
 // message there and one back.
-import { performance } from 'node:perf_hooks'
 import type { Cut } from '../../../base/cancellation.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { Fault, faultOf } from '../../faults.js'
-import { requestText } from '../../models/request-checks.js'
 import type { Slot } from '../../models/servable.js'
 import { SlotPool } from '../../models/slots.js'
 import { parcelOf } from '../../node/asked.js'
@@ -12,9 +10,10 @@ import { Instances } from '../../node/instances.js'
 import { LentMemory } from '../../node/memory.js'
 import type { ModuleWorker } from '../../node/module-worker.js'
 import { whileRunning } from '../../node/node-model.js'
+import { ended, ModuleQueue, type Waiting } from '../../node/queue.js'
 import type { ModelSettings } from '../../models/settings.js'
 import type { Counted, EnsembleAnswer, EnsembleOrder, RequestMessage } from './messages.js'
-import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.js'
+import type { EngineVersion, EnsembleVersion, ModuleVersion, ThreadPlan } from './thread-plan.js'
 
 export interface EnsembleThreadsOptions extends Omit<ModelSettings, 'autoComplete' | 'engine'> {
   readonly model: string
@@ -26,17 +25,9 @@ export interface EnsembleThreadsOptions extends Omit<ModelSettings, 'autoComplet
 type Thread = ModuleWorker<EnsembleOrder, EnsembleAnswer>
 
 /** A request that waits for its answer. */
-interface Asked {
+interface Asked extends Waiting {
   readonly message: RequestMessage
-  readonly cut: Cut
-  readonly arrived: number
   readonly resolve: (outputs: readonly WireTensor[]) => void
-  readonly reject: (reason: unknown) => void
-  /** Tells the thread that nobody waits any more. */
-  cancel?: (() => void) | undefined
-  /** Of its wait for a thread. */
-  timer?: NodeJS.Timeout | undefined
-  isOver: boolean
 }
 
 /** What a thread has under way. */
@@ -49,6 +40,11 @@ interface Load {
   left: number
 }
 
+interface Free {
+  readonly thread: Thread
+  readonly load: Load
+}
+
 const entry = new URL('./worker-entry.js', import.meta.url)
 
 export class EnsembleThreads {
@@ -59,7 +55,7 @@ export class EnsembleThreads {
   readonly #loads = new WeakMap<Thread, Load>()
   /** Of the newest thread of each instance: how many messages it has taken. */
   readonly #taken = new Map<number, Int32Array>()
-  #waiting: Asked[] = []
+  readonly #queue: ModuleQueue<Asked, Free>
   #instances: Instances<EnsembleOrder, EnsembleAnswer> | undefined
 
   /** @throws Fault, TensorRTError, or the reason of the signal (as a rejection); no thread is left */
@@ -76,7 +72,7 @@ export class EnsembleThreads {
         maxMemoryMb: plan.maxMemoryMb,
         onOutput,
         onWarning,
-        onReady: () => threads.#pump(),
+        onReady: () => threads.#queue.pump(),
         onFailure: (reason) => threads.#onFailure(reason),
       },
       signal,
@@ -88,6 +84,12 @@ export class EnsembleThreads {
     this.#plan = plan
     this.#options = options
     this.slots = new SlotPool(this.#memory, options.slotBytesKept)
+    this.#queue = new ModuleQueue(undefined, plan.limits, {
+      free: () => this.#free(),
+      run: (free, batch) => batch.forEach((asked) => this.#take(free, asked)),
+      failed: () => {}, // who asked counts it
+      left: (asked) => ended(asked).reject(whileRunning(asked.cut.reason)),
+    })
   }
 
   #takenBy(instance: number): Int32Array {
@@ -103,7 +105,7 @@ export class EnsembleThreads {
 
   /** Requests that wait for a thread. */
   get pending(): number {
-    return this.#waiting.length
+    return this.#queue.length
   }
 
   /** What lies in the slot is not copied on its way. */
@@ -119,56 +121,23 @@ export class EnsembleThreads {
     return new Promise((resolve, reject) => {
       const { failure } = this
       if (failure !== undefined) throw failure
-      const asked: Asked = { message, cut, arrived: performance.now(), resolve, reject, isOver: false }
-      this.#waiting.push(asked)
-      cut.onCut(() => this.#onCut(asked))
-      this.#pump()
-      const { maxQueue, queueTimeoutMs } = this.#plan
-      if (this.#waiting.length > maxQueue) this.#refuse(asked, `${requestText(message.id)}Exceeds maximum queue size`)
-      else if (queueTimeoutMs !== undefined && this.#waiting.includes(asked))
-        asked.timer = setTimeout(() => this.#refuse(asked, 'Request timeout expired'), queueTimeoutMs)
+      const asked = { message, cut, resolve, reject, rows: 1, arrived: process.hrtime.bigint() }
+      this.#queue.push(asked, message.id, undefined)
     })
   }
 
-  #refuse(asked: Asked, text: string): void {
-    if (!this.#remove(asked)) return
-    asked.isOver = true
-    asked.reject(new Fault('UNAVAILABLE', text))
-  }
-
-  #remove(asked: Asked): boolean {
+  #take({ thread, load }: Free, asked: Asked): void {
     clearTimeout(asked.timer)
-    const at = this.#waiting.indexOf(asked)
-    if (at >= 0) this.#waiting.splice(at, 1)
-    return at >= 0
-  }
-
-  #onCut(asked: Asked): void {
-    if (asked.isOver) return
-    asked.isOver = true
-    const { reason } = asked.cut
-    if (this.#remove(asked)) return asked.reject(reason)
-    asked.cancel?.()
-    asked.reject(whileRunning(reason))
-  }
-
-  #pump(): void {
-    while (this.#waiting.length > 0) {
-      const free = this.#free()
-      if (free === undefined) return
-      const asked = this.#waiting.shift() as Asked
-      clearTimeout(asked.timer)
-      const message = withTimeLeft(asked)
-      if (message !== undefined) void this.#run(free.thread, free.load, asked, message)
-    }
+    const message = withTimeLeft(asked)
+    if (message !== undefined) void this.#run(thread, load, asked, message)
   }
 
   /**
    * The thread with the least to do. One that has not taken what it was sent, or does not come back from what nobody
    * waits for, is the last: a module may block it.
    */
-  #free(): { readonly thread: Thread; readonly load: Load } | undefined {
-    let best: { readonly thread: Thread; readonly load: Load } | undefined
+  #free(): Free | undefined {
+    let best: Free | undefined
     for (const { worker: thread, number } of this.#instances?.all ?? []) {
       if (thread === undefined) continue
       const load = this.#loadOf(thread, number)
@@ -212,7 +181,7 @@ export class EnsembleThreads {
     load.requests--
     if (isLeft) load.left--
     this.#mark(thread, load)
-    this.#pump()
+    this.#queue.pump()
   }
 
   /** Whoever ends threads has to know which are at work. */
@@ -223,26 +192,11 @@ export class EnsembleThreads {
     if (requests === 0 && this.failure !== undefined) this.#instances?.retire(instance)
   }
 
-  #count({ runs, failures, rows, ensembles, copies, copiedBytes }: Counted): void {
+  #count({ runs, failures, rows, copies, copiedBytes }: Counted): void {
     const { models } = this.#plan
-    for (const { model, run } of runs) {
-      const of = models[model]
-      if (of !== undefined && isModule(of)) of.addRun(run)
-    }
-    for (const { model, kind } of failures) {
-      const of = models[model]
-      if (of === undefined) continue
-      if (isModule(of)) of.addFailures(kind)
-      else if (isEnsemble(of)) of.addFailure(kind)
-    }
-    for (const { model, rows: count } of rows) {
-      const of = models[model]
-      if (of !== undefined && isEngine(of)) of.ranElsewhere([count])
-    }
-    for (const { model, rows: count, ns } of ensembles) {
-      const of = models[model]
-      if (of !== undefined && isEnsemble(of)) of.addAnswer(count, ns)
-    }
+    for (const { model, run } of runs) (models[model] as ModuleVersion | EnsembleVersion).addRun(run)
+    for (const { model, kind } of failures) (models[model] as ModuleVersion | EnsembleVersion).addFailure(kind)
+    for (const { model, rows: count } of rows) (models[model] as EngineVersion).ranElsewhere(count)
     if (copies > 0) this.#options.onCopies(copies, copiedBytes)
   }
 
@@ -252,7 +206,7 @@ export class EnsembleThreads {
   }
 
   #dropWaiting(reason: Fault): void {
-    for (const asked of this.#waiting.splice(0)) settle(asked, { failure: reason })
+    for (const asked of this.#queue.clear()) settle(asked, { failure: reason })
   }
 
   /** Ends all threads after their last requests, in so many milliseconds at most; what waits is rejected. */
@@ -270,8 +224,7 @@ function weight({ requests, left, sent, taken }: Load): number {
 
 function settle(asked: Asked, result: EnsembleAnswer['result']): void {
   if (asked.isOver) return
-  asked.isOver = true
-  clearTimeout(asked.timer)
+  ended(asked)
   if ('outputs' in result) return asked.resolve(result.outputs)
   const { kind, message, at } = result.failure
   asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message, undefined, at))
@@ -282,7 +235,7 @@ function withTimeLeft(asked: Asked): RequestMessage | undefined {
   const { message, arrived } = asked
   const { timeoutUs = 0 } = message
   if (timeoutUs === 0) return message
-  const left = Math.floor(timeoutUs - (performance.now() - arrived) * 1000)
+  const left = Math.floor(timeoutUs - Number(process.hrtime.bigint() - arrived) / 1000)
   if (left > 0) return { ...message, timeoutUs: left }
   settle(asked, { failure: new Fault('UNAVAILABLE', 'Request timeout expired') })
   return undefined

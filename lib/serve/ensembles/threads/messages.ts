@@ -5,6 +5,7 @@ import type { SharedEngine } from '../../models/engine-steps.js'
 import type { EngineFacts } from '../../models/engine-tensors.js'
 import type { RequestRules } from '../../models/request-checks.js'
 import type { CountedRun, FailureKind } from '../../models/counters.js'
+import type { RequestFacts } from '../../models/servable.js'
 import type { Lent, WorkerStart } from '../../node/messages.js'
 import type { Merging, QueueLimits } from '../../node/queue.js'
 import type { EnsembleGraph } from '../graph.js'
@@ -56,12 +57,7 @@ export interface CoreStart {
   readonly mostInFlight: number
 }
 
-export interface RequestMessage {
-  readonly id?: string | undefined
-  readonly priority?: number | undefined
-  /** Microseconds that are left; nothing without a limit. */
-  readonly timeoutUs?: number | undefined
-  readonly parameters?: Readonly<Record<string, string | number | boolean>> | undefined
+export interface RequestMessage extends RequestFacts {
   readonly outputs: readonly string[]
   /** As clients have them. */
   readonly inputs: readonly WireTensor[]
@@ -87,8 +83,6 @@ export interface Counted {
   readonly failures: readonly { readonly model: number; readonly kind: FailureKind }[]
   /** Rows of requests that engines answered. */
   readonly rows: readonly { readonly model: number; readonly rows: number }[]
-  /** Requests that ensembles among the steps answered. */
-  readonly ensembles: readonly { readonly model: number; readonly rows: number; readonly ns: number }[]
   /** Tensors that were copied on the host between steps. */
   readonly copies: number
   /** Of these tensors. */

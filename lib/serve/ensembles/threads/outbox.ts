@@ -7,6 +7,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] 
 export class Outbox {
   #counted = empty()
 
+  /** Of a module, or of an ensemble among the steps. */
   ran(model: number, run: CountedRun): void {
     this.#counted.runs.push({ model, run })
   }
@@ -18,10 +19,6 @@ export class Outbox {
   /** An engine counts all but this itself. */
   inferred(model: number, rows: number): void {
     this.#counted.rows.push({ model, rows })
-  }
-
-  answered(model: number, rows: number, ns: number): void {
-    this.#counted.ensembles.push({ model, rows, ns })
   }
 
   copied(bytes: number): void {
@@ -37,5 +34,5 @@ export class Outbox {
 }
 
 function empty(): Mutable<Counted> {
-  return { runs: [], failures: [], rows: [], ensembles: [], copies: 0, copiedBytes: 0 }
+  return { runs: [], failures: [], rows: [], copies: 0, copiedBytes: 0 }
 }

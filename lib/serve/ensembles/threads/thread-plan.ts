@@ -7,15 +7,20 @@ import type { LoadedVersion } from '../../models/servable.js'
 import type { CountedRun, FailureKind } from '../../models/counters.js'
 import type { ModuleStart } from '../../node/module-start.js'
 import type { PreparedModule } from '../../node/prepared.js'
+import type { QueueLimits } from '../../node/queue.js'
 import type { EnsembleGraph } from '../graph.js'
 import type { CoreStart, EnsembleStart, ModelStart } from './messages.js'
 
-/** A version of a model in JavaScript, as threads of ensembles need it. */
-export interface ModuleVersion extends LoadedVersion {
-  readonly prepared: PreparedModule
+/** A version whose runs in threads of ensembles are counted with its others. */
+interface CountedVersion extends LoadedVersion {
   readonly rules: RequestRules
   addRun(run: CountedRun): void
-  addFailures(kind: FailureKind, count?: number): void
+  addFailure(kind: FailureKind): void
+}
+
+/** A version of a model in JavaScript, as threads of ensembles need it. */
+export interface ModuleVersion extends CountedVersion {
+  readonly prepared: PreparedModule
 }
 
 /** The same of a model of engines. */
@@ -23,18 +28,15 @@ export interface EngineVersion extends LoadedVersion {
   readonly facts: EngineFacts
   readonly devices: readonly number[]
   share(): readonly SharedEngine[]
-  ranElsewhere(rows: readonly number[]): void
+  ranElsewhere(rows: number): void
 }
 
 /** The same of an ensemble. */
-export interface EnsembleVersion extends LoadedVersion {
+export interface EnsembleVersion extends CountedVersion {
   readonly graph: EnsembleGraph
-  readonly rules: RequestRules
   readonly devices: readonly number[]
   /** The model of each step. */
   readonly models: readonly LoadedVersion[]
-  addAnswer(rows: number, ns: number): void
-  addFailure(kind: FailureKind): void
 }
 
 export function isModule(model: LoadedVersion): model is ModuleVersion {
@@ -57,10 +59,8 @@ export interface ThreadPlan {
   readonly maxMemoryMb: number | undefined
   /** How many requests a thread has at once. */
   readonly perThread: number
-  /** How many requests may wait for a thread. */
-  readonly maxQueue: number
-  /** How long they may; nothing without a limit. */
-  readonly queueTimeoutMs: number | undefined
+  /** How many requests may wait for a thread, and how long. */
+  readonly limits: QueueLimits
   readonly modules: (instance: number) => readonly ModuleStart[]
   /** @throws TensorRTError ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED where engines cannot be shared */
   readonly start: (instance: number) => EnsembleStart
@@ -86,16 +86,12 @@ export function threadPlanOf(ensemble: EnsembleVersion): ThreadPlan | undefined 
     count,
     maxMemoryMb: megabytes.length === 0 ? undefined : Math.max(...megabytes),
     perThread: perThread(models),
-    maxQueue: Math.min(
-      ...modules.map(
-        ({
-          prepared: {
-            limits: { maxQueue },
-          },
-        }) => maxQueue ?? Infinity,
-      ),
-    ),
-    queueTimeoutMs: queueTimeoutOf(ensemble),
+    limits: {
+      maxQueue: Math.min(...modules.map(({ prepared }) => prepared.limits.maxQueue ?? Infinity)),
+      queueTimeoutMs: queueTimeoutOf(ensemble),
+      isDelayed: false,
+      takesTimeout: false, // a thread is told what is left of it
+    },
     modules: (instance) => modules.map(({ prepared }) => prepared.start(instance)),
     start: startOf,
   }

@@ -4,13 +4,14 @@ import { performance } from 'node:perf_hooks'
 import type { Cut } from '../../../base/cancellation.js'
 import { Turns } from '../../../base/turns.js'
 import type { EngineStep, PlacedRequest, PlacedTensor } from '../../models/engine-steps.js'
+import { wholeRun } from '../../models/counters.js'
 import { checkRequest, hasRows, type RequestRules } from '../../models/request-checks.js'
 import type { SlotPool } from '../../models/slots.js'
 import { EnsembleCore, failureKind, stepFault } from '../core.js'
 import type { GraphStep } from '../graph.js'
 import type { PlannedOutput } from '../plan.js'
-import type { StepRequest, StepRunner } from '../run.js'
-import { EngineRunner, Runner, type StepInputs } from '../steps.js'
+import type { StepRunner } from '../run.js'
+import { engineRunner, type StepInputs } from '../steps.js'
 import type { PlacedValue } from '../values.js'
 import type { AttachedEngines } from './attached-engines.js'
 import type { CoreStart } from './messages.js'
@@ -66,7 +67,7 @@ export class WorkerCore {
     try {
       const { rows } = checkRequest(this.rules, request)
       const answer = await this.run(request, memory, cut)
-      this.#outbox.answered(this.#model, rows, Math.round((performance.now() - begun) * 1e6))
+      this.#outbox.ran(this.#model, wholeRun(rows, performance.now() - begun))
       return answer
     } catch (error) {
       this.#outbox.failed(this.#model, failureKind(error, cut.happened))
@@ -76,7 +77,14 @@ export class WorkerCore {
 
   #runner(model: WorkerModel, step: number, memory: RequestMemory): StepRunner<PlacedValue> {
     const inputs = this.#inputs[step] as StepInputs
-    if (model.kind === 'module') return new ModuleRun(inputs, model.step, memory, (output) => this.#place(step, output))
+    if (model.kind === 'module')
+      return {
+        input: (name) => inputs.get(name),
+        run: (request, cut) => {
+          const places = new Map(request.outputs.map((output) => [output.name, this.#place(step, output)]))
+          return memory.track(model.step.run(request, places, memory, cut))
+        },
+      }
     const engine: EngineStep = {
       devices: model.devices,
       inferPlaced: (request, cut) =>
@@ -84,7 +92,7 @@ export class WorkerCore {
           ? model.engines.infer(request, memory, cut)
           : model.core.runAsStep(request, memory, cut),
     }
-    return new EngineRunner(inputs, engine, this.#devices)
+    return engineRunner(inputs, engine, this.#devices)
   }
 
   #place(step: number, { name, tensor, takers, isWanted, isKept }: PlannedOutput): Place {
@@ -107,25 +115,6 @@ export class WorkerCore {
     const takes = ({ inputs }: GraphStep): boolean => [...inputs.values()].includes(input)
     const [taker, ...others] = this.#core.graph.steps.filter(takes)
     return taker === undefined || others.length > 0 ? undefined : this.#poolOf(taker.index, input)
-  }
-}
-
-/** A module as a step of one request. */
-class ModuleRun extends Runner {
-  readonly #step: ModuleStep
-  readonly #memory: RequestMemory
-  readonly #place: (output: PlannedOutput) => Place
-
-  constructor(inputs: StepInputs, step: ModuleStep, memory: RequestMemory, place: (output: PlannedOutput) => Place) {
-    super(inputs)
-    this.#step = step
-    this.#memory = memory
-    this.#place = place
-  }
-
-  run(request: StepRequest<PlacedValue>, cut: Cut): Promise<ReadonlyMap<string, PlacedValue>> {
-    const places = new Map(request.outputs.map((output) => [output.name, this.#place(output)]))
-    return this.#memory.track(this.#step.run(request, places, this.#memory, cut))
   }
 }
 
