@@ -1,5 +1,6 @@
 // @ts-check
-// Part of npm run lint: no file of lib/ imports itself, by whatever way round; types and import() count.
+// Part of npm run lint: no file of lib/ imports itself, by whatever way round; types and import() count. A room of
+// native/ includes only rooms that stand in lower layers.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
@@ -11,6 +12,25 @@ const importsOf = (/** @type {string} */ file) =>
     .preProcessFile(readFileSync(file, 'utf8'))
     .importedFiles.filter(({ fileName }) => fileName.startsWith('.'))
     .map(({ fileName }) => resolve(dirname(file), fileName.replace(/\.js$/, '.ts')))
+
+/** The rooms of native/, the lowest layer first. */
+const layers = [
+  ['base', 'vision'],
+  ['cuda', 'execution', 'onnxruntime', 'tensorrt', 'video'],
+  ['building', 'cpu', 'finding', 'gpu'],
+  ['node'],
+]
+const layerOf = (/** @type {string} */ room) => layers.findIndex((rooms) => rooms.includes(room))
+
+const checkRooms = () => {
+  for (const file of filesUnder(join(root, 'native'))) {
+    const [room, ...rest] = relative(join(root, 'native'), file).split('/')
+    if (room === undefined || rest.length === 0) continue
+    if (layerOf(room) < 0) throw new Failure(`native/${room} has no layer in scripts/cycles.mjs`)
+    for (const [, other = ''] of readFileSync(file, 'utf8').matchAll(/^#include "\.\.\/(\w+)\//gm))
+      if (layerOf(other) >= layerOf(room)) throw new Failure(`${relative(root, file)} includes a file of ${other}/`)
+  }
+}
 
 await main(async () => {
   /** @type {Map<string, 'open' | 'done'>} */
@@ -30,4 +50,5 @@ await main(async () => {
     seen.set(file, 'done')
   }
   for (const file of filesUnder(join(root, 'lib'))) if (file.endsWith('.ts')) visit(file)
+  checkRooms()
 })

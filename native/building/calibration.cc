@@ -126,15 +126,13 @@ void Calibration::bind(const CalibrationBatch& batch, std::span<void*> bindings,
 }
 
 void* Calibration::upload(const CalibrationTensor& tensor, std::size_t input) {
-  const cuda::DeviceContext& device = *request_.device;
   cuda::DeviceBuffer& memory = *memory_[input];
   memory.reserve(tensor.bytes.size(), cuda::DeviceBuffer::Growth::exact);
-  const auto piece = cuda::pinnedPool(device).acquireOrOrdinary(std::min(kPiece, tensor.bytes.size()));
+  const auto piece = cuda::pinnedPool(*request_.device).acquireOrOrdinary(std::min(kPiece, tensor.bytes.size()));
   for (std::size_t done = 0; done < tensor.bytes.size(); done += kPiece) {
     const std::size_t size = std::min(kPiece, tensor.bytes.size() - done);
     std::memcpy(piece->data(), tensor.bytes.data() + done, size);
-    device.check(device.driver().memcpyHtoDAsync(memory.get() + done, piece->data(), size, stream_->get()),
-                 "cuMemcpyHtoDAsync");
+    stream_->copyToDevice(memory.get() + done, piece->data(), size);
     stream_->synchronize();
   }
   return memory.address();

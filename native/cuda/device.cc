@@ -108,6 +108,22 @@ void OwnedStream::synchronize() const {
   device_.check(device_.driver().streamSynchronize(stream_), "cuStreamSynchronize");
 }
 
+void OwnedStream::settle() const noexcept {
+  if (!device_.lost()) device_.note(device_.driver().streamSynchronize(stream_));
+}
+
+void OwnedStream::copyToDevice(DevicePtr to, const void* from, std::size_t bytes) const {
+  if (bytes > 0) device_.check(device_.driver().memcpyHtoDAsync(to, from, bytes, stream_), "cuMemcpyHtoDAsync");
+}
+
+void OwnedStream::copyToHost(void* to, DevicePtr from, std::size_t bytes) const {
+  if (bytes > 0) device_.check(device_.driver().memcpyDtoHAsync(to, from, bytes, stream_), "cuMemcpyDtoHAsync");
+}
+
+void OwnedStream::copyOnDevice(DevicePtr to, DevicePtr from, std::size_t bytes) const {
+  if (bytes > 0) device_.check(device_.driver().memcpyDtoDAsync(to, from, bytes, stream_), "cuMemcpyDtoDAsync");
+}
+
 OwnedEvent::OwnedEvent(const DeviceContext& device, Use use) : device_(device) {
   constexpr unsigned kBlockingSync = 1, kDisableTiming = 2;  // CU_EVENT_…
   const unsigned flags = (use == Use::spinning ? 0 : kBlockingSync) | (use == Use::order ? kDisableTiming : 0);

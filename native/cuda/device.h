@@ -107,6 +107,12 @@ class OwnedStream {
   Stream get() const noexcept { return stream_; }
   void waitFor(Event event) const;
   void synchronize() const;
+  // Before what it works with goes: waits as far as that is possible.
+  void settle() const noexcept;
+  // Put copies on it; nothing where there are no bytes.
+  void copyToDevice(DevicePtr to, const void* from, std::size_t bytes) const;
+  void copyToHost(void* to, DevicePtr from, std::size_t bytes) const;
+  void copyOnDevice(DevicePtr to, DevicePtr from, std::size_t bytes) const;
 
  private:
   const DeviceContext& device_;

@@ -40,10 +40,7 @@ class Audit {
         io_(*engine),
         scratch_(engine->device(), engine->account()),
         context_(*engine) {}
-  ~Audit() {
-    // nothing of it is under way any more when its memory goes
-    if (!engine_->device().lost()) engine_->device().note(engine_->device().driver().streamSynchronize(stream_.get()));
-  }
+  ~Audit() { stream_.settle(); }  // nothing of it is under way any more when its memory goes
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
 
@@ -134,18 +131,14 @@ EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& opt
                   const std::atomic<bool>& cancelled) {
   engine->checkProfileNumber(options.profile);
   const cuda::DeviceScope scope(engine->device());
-  const tensorrt::LogCapture log(engine->library().log());
-  try {
+  return tensorrt::withLog(engine->library().log(), [&] {
     EngineAudit result;
     Audit audit(engine, options.profile);
     audit.prepare(result, options.inputs);
     audit.inspect(result);
     audit.run(result, options.iterations, cancelled);
     return result;
-  } catch (Error& error) {
-    error.attachLog(log.lines());
-    throw;
-  }
+  });
 }
 
 }  // namespace nt::gpu

@@ -26,9 +26,7 @@ class Start {
  public:
   Start(const cuda::DeviceContext& device, const BenchmarkWatch& watch)
       : gpu(device, Use::timing), device_(device), watch_(watch), stream_(device) {}
-  ~Start() {
-    if (!device_.lost()) device_.note(device_.driver().streamSynchronize(stream_.get()));
-  }
+  ~Start() { stream_.settle(); }
   Start(const Start&) = delete;
   Start& operator=(const Start&) = delete;
 
@@ -107,8 +105,9 @@ class Stream final : public QueryStream {
         compute_(engine.device()),
         out_(engine.device()),
         scratch_(engine.device(), engine.account()) {}
+  // nothing of it is under way any more when its memory goes
   ~Stream() override {
-    settle();
+    for (const auto* stream : {&in_, &compute_, &out_}) stream->settle();
     for (const auto& slot : slots_) slot->graph.reset();  // before the context that it was captured from
   }
 
@@ -134,7 +133,6 @@ class Stream final : public QueryStream {
   void launch(QuerySlot& slot);
   void queryAlone(QuerySlot& slot);
   void note(const QuerySlot& slot);
-  void settle() noexcept;
 
   const Engine& engine_;
   const BenchmarkOptions& options_;
@@ -297,14 +295,6 @@ void Stream::queryAlone(QuerySlot& slot) {
   slot.io.copyOut(compute_);
   slot.events.computeEnd.record(compute_);
   slot.events.computeEnd.synchronize();
-}
-
-// Nothing of it is under way any more when its memory goes.
-void Stream::settle() noexcept {
-  const cuda::DeviceContext& device = engine_.device();
-  for (const auto* stream : {&in_, &compute_, &out_}) {
-    if (!device.lost()) device.note(device.driver().streamSynchronize(stream->get()));
-  }
 }
 
 void run(const Engine& engine, const BenchmarkOptions& options, BenchmarkWatch& watch, BenchmarkResult& result) {

@@ -93,13 +93,8 @@ void Contexts::reserveScratch(int32_t profile) {
   for (std::size_t slot = 0; slot < static_cast<std::size_t>(options_.slots); ++slot) dropGraphs(slot);
   forgetSet();
   for (Plain& plain : plain_) plain.scratchSet = false;
-  constexpr auto kExact = cuda::DeviceBuffer::Growth::exact;  // its sizes are few, and large
-  try {
-    return scratch_.reserve(bytes, kExact);
-  } catch (const Error& error) {
-    if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !giveUp()) throw;
-  }
-  scratch_.reserve(bytes, kExact);
+  // its sizes are few, and large
+  makingRoom([&] { scratch_.reserve(bytes, cuda::DeviceBuffer::Growth::exact); });
 }
 
 void Contexts::setPlain(Plain& plain, int32_t profile) {
@@ -235,12 +230,13 @@ bool Contexts::makeRoom(const Shaped& shaped) noexcept {
 void Contexts::dropGraphs(std::size_t slot) noexcept {
   for (Shaped& shaped : shaped_) {
     if (shaped.graph(slot) == nullptr) continue;
-    settle();
+    stream_.settle();
     shaped.captured[slot].graph.reset();
     shaped.captured[slot].postponed = 0;
   }
 }
 
+// Whether it held any memory.
 bool Contexts::giveUp() noexcept {
   bool held = false;
   for (Shaped& shaped : shaped_) {
@@ -266,14 +262,8 @@ void Contexts::abandon(std::size_t slot) noexcept {
 
 void Contexts::drop(Shaped& shaped) noexcept {
   if (shaped.captured.empty()) return;
-  settle();
+  stream_.settle();  // what is enqueued may use what is about to be freed
   shaped.captured.clear();
-}
-
-// What is enqueued may use what is about to be freed.
-void Contexts::settle() const noexcept {
-  const cuda::DeviceContext& device = engine_.device();
-  if (!device.lost()) device.note(device.driver().streamSynchronize(stream_.get()));
 }
 
 }  // namespace nt::gpu

@@ -65,8 +65,16 @@ class Contexts {
   void refuse(Shaped& shaped, const std::string& why);
   // Before buffers of a slot move: graphs that use them go, once they have run.
   void dropGraphs(std::size_t slot) noexcept;
-  // Where memory of the device is lacking: what is only there to be faster goes. Whether it held any.
-  bool giveUp() noexcept;
+  // Runs `reserve`; where the device lacks memory for it, what is only there to be faster goes, and it runs once more.
+  template <class Reserve>
+  void makingRoom(const Reserve& reserve) {
+    try {
+      return reserve();
+    } catch (const Error& error) {
+      if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !giveUp()) throw;
+    }
+    reserve();
+  }
   // After a failure, when the lane has settled: what was not captured is not to be relied on.
   void abandon(std::size_t slot) noexcept;
 
@@ -99,8 +107,8 @@ class Contexts {
   bool order(Shaped& shaped, Captured& captured);
   std::size_t bytesOf(const Captured& captured) const noexcept;
   std::size_t estimate() const noexcept;
+  bool giveUp() noexcept;
   void drop(Shaped& shaped) noexcept;
-  void settle() const noexcept;
 
   const Engine& engine_;
   const LaneOptions& options_;

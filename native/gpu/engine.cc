@@ -20,11 +20,11 @@ struct DeviceVisit : execution::Visit {
 }  // namespace
 
 std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                     const tensorrt::PlanSource& plan, const Loading& loading) {
+                                     const PlanSource& plan, const Loading& loading) {
   const cuda::DeviceScope scope(device);
   auto account = std::make_shared<cuda::Account>(loading.limits);
   const cuda::AccountScope working(account);
-  auto engine = tensorrt::deserialize(library, device, plan, loading.needs);
+  auto engine = gpu::deserialize(library, device, plan, loading.needs);
   if (loading.prepare) loading.prepare(engine);
   return std::shared_ptr<Engine>(new Engine(device, std::move(engine), std::move(account), loading.runtimeCache));
 }

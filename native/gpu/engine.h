@@ -11,9 +11,9 @@
 #include "../cuda/device_pool.h"
 #include "../cuda/pinned.h"
 #include "../execution/engine.h"
-#include "../tensorrt/deserialize.h"
 #include "../tensorrt/interfaces.h"
 #include "context_maker.h"
+#include "deserialize.h"
 
 namespace nt::gpu {
 
@@ -24,7 +24,7 @@ using execution::Shapes;
 class ContextThread;
 
 struct Loading {
-  tensorrt::PlanNeeds needs;
+  PlanNeeds needs;
   // What is done to an engine before anything uses it.
   std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)> prepare;
   cuda::Limits limits = {};
@@ -35,7 +35,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
  public:
   // Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED, ERR_TRT_OUT_OF_MEMORY, the errors of cuda/ and what `prepare` throws.
   static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                      const tensorrt::PlanSource& plan, const Loading& loading = {});
+                                      const PlanSource& plan, const Loading& loading = {});
 
   ~Engine() override;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "staging.h"
-
 namespace nt::gpu {
 
 void* IoMemory::addressOf(const Place& place) {
@@ -20,7 +18,7 @@ IoMemory::Place IoMemory::placeFor(const IoTensor& tensor, const Shape& shape) c
   if (tensor.onHost) {
     place.host = cuda::pinnedPool(engine_.device()).acquire(needed);
   } else {
-    place.device = std::make_unique<cuda::DeviceBuffer>(engine_.device(), engine_.account());
+    place.device = std::make_unique<OutputBuffer>(engine_);
     if (!isDynamic(shape)) place.device->reserve(needed);
   }
   return place;
@@ -39,31 +37,24 @@ void IoMemory::addInput(const Shape& shape, std::span<const uint8_t> bytes) {
 
 void IoMemory::addOutputs(const std::vector<Shape>& shapes) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Place place = placeFor(engine_.outputs()[i], shapes[i]);
-    if (isDynamic(shapes[i]) && place.device) {
-      place.allocator = std::make_unique<tensorrt::OutputAllocator>(engine_.library().family(),
-                                                                    [buffer = place.device.get()](std::size_t wanted) {
-                                                                      buffer->reserve(wanted);
-                                                                      return buffer->address();
-                                                                    });
-    }
-    outputs_.push_back(std::move(place));
+    outputs_.push_back(placeFor(engine_.outputs()[i], shapes[i]));
+    outputs_.back().dependent = isDynamic(shapes[i]) && outputs_.back().device;
   }
 }
 
 void IoMemory::bind(BoundContext& context) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) context.bindInput(i, addressOf(inputs_[i]));
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    context.bindOutput(i, addressOf(outputs_[i]), outputs_[i].allocator.get());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Place& place = outputs_[i];
+    context.bindOutput(i, addressOf(place), place.dependent ? &place.device->allocator() : nullptr);
+  }
 }
 
-bool IoMemory::dependent() const noexcept {
-  return std::ranges::any_of(outputs_, [](const Place& place) { return place.allocator != nullptr; });
-}
+bool IoMemory::dependent() const noexcept { return std::ranges::any_of(outputs_, &Place::dependent); }
 
 void IoMemory::copyIn(const cuda::OwnedStream& stream) const {
   for (const Place& place : inputs_) {
-    if (place.device) copyToDevice(engine_.device(), place.device->get(), place.host->data(), place.bytes, stream);
+    if (place.device) stream.copyToDevice(place.device->get(), place.host->data(), place.bytes);
   }
 }
 
@@ -71,19 +62,14 @@ void IoMemory::copyOut(const cuda::OwnedStream& stream) {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     Place& place = outputs_[i];
     if (!place.device) continue;
-    if (place.allocator) learn(place, engine_.outputs()[i]);
+    if (place.dependent) {
+      place.shape = place.device->shapeTold(engine_.outputs()[i]);
+      place.bytes = byteSize(engine_.outputs()[i].dtype, place.shape);
+    }
     if (!place.host || place.host->capacity() < place.bytes)
       place.host = cuda::pinnedPool(engine_.device()).acquire(std::max<std::size_t>(place.bytes, 1));
-    copyToHost(engine_.device(), place.host->data(), place.device->get(), place.bytes, stream);
+    stream.copyToHost(place.host->data(), place.device->get(), place.bytes);
   }
-}
-
-// What the enqueue told the allocator.
-void IoMemory::learn(Place& place, const IoTensor& tensor) const {
-  const auto shape = place.allocator->shape();
-  if (!shape) throw Error("ERR_TRT_EXECUTION", "TensorRT did not tell the shape of output '" + tensor.name + "'");
-  place.shape = *shape;
-  place.bytes = byteSize(tensor.dtype, place.shape);
 }
 
 std::vector<execution::BenchmarkTensor> IoMemory::outputs() const {

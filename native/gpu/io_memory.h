@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "../tensorrt/output_allocator.h"
 #include "bound_context.h"
+#include "output_buffer.h"
 
 namespace nt::gpu {
 
@@ -37,13 +37,12 @@ class IoMemory {
   struct Place {
     Shape shape;
     std::size_t bytes = 0;
-    std::unique_ptr<cuda::DeviceBuffer> device;  // null: the CPU reads or writes the tensor, which is on the host
-    std::shared_ptr<HostBlock> host;             // pinned; of an output made when first needed
-    std::unique_ptr<tensorrt::OutputAllocator> allocator;
+    bool dependent = false;                // the size depends on the data
+    std::unique_ptr<OutputBuffer> device;  // null: the CPU reads or writes the tensor, which is on the host
+    std::shared_ptr<HostBlock> host;       // pinned; of an output made when first needed
   };
   static void* addressOf(const Place& place);
   Place placeFor(const IoTensor& tensor, const Shape& shape) const;
-  void learn(Place& place, const IoTensor& tensor) const;
 
   const Engine& engine_;
   std::vector<Place> inputs_, outputs_;

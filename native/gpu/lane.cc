@@ -26,31 +26,25 @@ Lane::Lane(std::shared_ptr<const Engine> engine, LaneOptions options)
 
 void Lane::enqueue(int number, std::shared_ptr<Batch> batch) {
   engine_->device().throwIfLost();
-  const tensorrt::LogCapture log(engine_->library().log());
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  const auto abandon = [&] {
-    settle();
-    contexts_.abandon(slot.number);
-    slot.end();
-  };
-  try {
-    start(slot, std::move(batch));
-  } catch (Error& error) {
-    abandon();
-    error.attachLog(log.lines());
-    throw;
-  } catch (...) {
-    abandon();
-    throw;
-  }
+  tensorrt::withLog(engine_->library().log(), [&] {
+    try {
+      start(slot, batch);
+    } catch (...) {
+      settle();
+      contexts_.abandon(slot.number);
+      slot.end();
+      throw;
+    }
+  });
 }
 
-void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
+void Lane::start(Slot& slot, const std::shared_ptr<Batch>& batch) {
   readShapes(*batch);
   Contexts::Shaped& shaped = contexts_.use(shapes_, *batch, slot.number);
   // what was captured has room
   if (shaped.graph(slot.number) == nullptr && slot.moves(shapes_, shaped.outputs)) contexts_.dropGraphs(slot.number);
-  begin(slot, std::move(batch), shaped);
+  contexts_.makingRoom([&] { slot.begin(batch, shapes_, shaped.outputs); });
   slot.timed = timedNow(count_++);
   const bool small = slot.bytes() <= kSmall;
   const cuda::OwnedStream& in = small ? computeStream_ : copyInStream_;
@@ -78,16 +72,6 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   if (!shaped.awaitsCapture(slot.number)) return;
   const std::lock_guard lock(capturing_);
   contexts_.capture(shaped, slot.number);
-}
-
-// What is only there to be faster makes room for what is asked for.
-void Lane::begin(Slot& slot, std::shared_ptr<Batch> batch, const Contexts::Shaped& shaped) {
-  try {
-    return slot.begin(batch, shapes_, shaped.outputs);
-  } catch (const Error& error) {
-    if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !contexts_.giveUp()) throw;
-  }
-  slot.begin(std::move(batch), shapes_, shaped.outputs);
 }
 
 void Lane::compute(Contexts::Shaped& shaped, Slot& slot) {
@@ -169,10 +153,7 @@ Timing Lane::timingOf(Slot& slot) const noexcept {
 
 void Lane::settle() noexcept {
   const std::lock_guard lock(capturing_);
-  const cuda::DeviceContext& device = engine_->device();
-  for (const auto* stream : {&copyInStream_, &computeStream_, &copyOutStream_}) {
-    if (!device.lost()) device.note(device.driver().streamSynchronize(stream->get()));
-  }
+  for (const auto* stream : {&copyInStream_, &computeStream_, &copyOutStream_}) stream->settle();
 }
 
 }  // namespace nt::gpu

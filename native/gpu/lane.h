@@ -24,8 +24,7 @@ class Lane : public execution::Lane {
   std::vector<Completion> finish(int slot, Wait wait) override;
 
  private:
-  void start(Slot& slot, std::shared_ptr<Batch> batch);
-  void begin(Slot& slot, std::shared_ptr<Batch> batch, const Contexts::Shaped& shaped);
+  void start(Slot& slot, const std::shared_ptr<Batch>& batch);
   void readShapes(const Batch& batch);
   void compute(Contexts::Shaped& shaped, Slot& slot);
   bool launch(Contexts::Shaped& shaped, Slot& slot);

@@ -9,19 +9,15 @@
 namespace nt::gpu {
 namespace {
 
-void copyToTarget(const cuda::DeviceContext& device, const Target& target, cuda::DevicePtr from, std::size_t bytes,
-                  const cuda::OwnedStream& stream) {
-  if (!target.onGpu) return copyToHost(device, target.data, from, bytes, stream);
-  copyOnDevice(device, reinterpret_cast<cuda::DevicePtr>(target.data), from, bytes, stream);
+void copyToTarget(const Target& target, cuda::DevicePtr from, std::size_t bytes, const cuda::OwnedStream& stream) {
+  if (!target.onGpu) return stream.copyToHost(target.data, from, bytes);
+  stream.copyOnDevice(reinterpret_cast<cuda::DevicePtr>(target.data), from, bytes);
 }
 
 }  // namespace
 
 Results::Results(const Engine& engine, const execution::LaneOptions& options)
-    : engine_(engine),
-      merging_(options.merging),
-      ring_(options.ring),
-      staging_(engine.device(), engine.pool(), options.staging) {}
+    : engine_(engine), merging_(options.merging), ring_(options.ring), staging_(engine.pool(), options.staging) {}
 
 void Results::begin(std::shared_ptr<const Batch> batch, const std::vector<Shape>& shapes, int64_t rows) {
   batch_ = std::move(batch);
@@ -152,13 +148,12 @@ void Results::takeStaged(std::size_t output) {
 }
 
 void Results::copyOut(std::size_t output, cuda::DevicePtr from, const cuda::OwnedStream& stream) const {
-  const cuda::DeviceContext& device = engine_.device();
   const std::vector<Part>& parts = batch_->parts;
   const Result& result = results_[output];
   if (std::ranges::none_of(parts, [&](const Part& part) { return part.wants(output); })) return;
   const auto hasTarget = [&](const Part& part) { return part.target(output) != nullptr; };
   if (result.staged != nullptr && std::ranges::none_of(parts, hasTarget))
-    return copyToHost(device, result.staged, from, wholeBytes(output), stream);
+    return stream.copyToHost(result.staged, from, wholeBytes(output));
   for (const Part& part : parts) {
     if (!part.wants(output)) continue;
     const Target* target = part.target(output);
@@ -166,11 +161,11 @@ void Results::copyOut(std::size_t output, cuda::DevicePtr from, const cuda::Owne
     if (target != nullptr && target->size != bytes) continue;  // complete() says so
     const std::size_t at = result.rowBytes * static_cast<std::size_t>(part.row);
     if (target != nullptr) {
-      copyToTarget(device, *target, from + at, bytes, stream);
+      copyToTarget(*target, from + at, bytes, stream);
       continue;
     }
     const std::shared_ptr<HostBlock>* block = nullptr;
-    copyToHost(device, const_cast<uint8_t*>(dataOf(output, part, block)), from + at, bytes, stream);
+    stream.copyToHost(const_cast<uint8_t*>(dataOf(output, part, block)), from + at, bytes);
   }
 }
 
@@ -182,8 +177,7 @@ void Results::copyOutHostTensor(std::size_t output, const cuda::OwnedStream& str
   if (target == nullptr || !target->onGpu || target->size != bytes) return;
   // from ordinary memory the driver copies when it is called, whatever the stream has yet to do
   if (results_[output].block) stream.synchronize();
-  copyToDevice(engine_.device(), reinterpret_cast<cuda::DevicePtr>(target->data), results_[output].staged, bytes,
-               stream);
+  stream.copyToDevice(reinterpret_cast<cuda::DevicePtr>(target->data), results_[output].staged, bytes);
 }
 
 // Where a request's rows are, and what keeps them there: null where the next batch gets that memory.

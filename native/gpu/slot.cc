@@ -10,10 +10,9 @@ namespace {
 using Use = cuda::OwnedEvent::Use;
 
 // From where a request leased it: on the host, or on this device.
-void copyLeased(const cuda::DeviceContext& device, cuda::DevicePtr to, const Lease& lease, std::size_t bytes,
-                const cuda::OwnedStream& stream) {
-  if (!lease.onGpu) return copyToDevice(device, to, lease.data, bytes, stream);
-  copyOnDevice(device, to, reinterpret_cast<cuda::DevicePtr>(lease.data), bytes, stream);
+void copyLeased(cuda::DevicePtr to, const Lease& lease, std::size_t bytes, const cuda::OwnedStream& stream) {
+  if (!lease.onGpu) return stream.copyToDevice(to, lease.data, bytes);
+  stream.copyOnDevice(to, reinterpret_cast<cuda::DevicePtr>(lease.data), bytes);
 }
 
 }  // namespace
@@ -30,13 +29,11 @@ Slot::Slot(const Engine& engine, std::size_t number, const execution::LaneOption
       engine_(engine),
       merging_(options.merging),
       ring_(options.ring),
-      allocators_(engine.outputs().size()),
-      staging_(engine.device(), engine.pool(), options.staging),
+      staging_(engine.pool(), options.staging),
       results_(engine, options) {
   for (std::size_t i = 0; i < engine.inputs().size(); ++i)
     inputs_.push_back(std::make_unique<cuda::DeviceBuffer>(engine.device(), engine.account()));
-  for (std::size_t i = 0; i < engine.outputs().size(); ++i)
-    outputs_.push_back(std::make_unique<cuda::DeviceBuffer>(engine.device(), engine.account()));
+  for (std::size_t i = 0; i < engine.outputs().size(); ++i) outputs_.push_back(std::make_unique<OutputBuffer>(engine));
 }
 
 Slot::Clocks::Clocks(const cuda::DeviceContext& device)
@@ -119,9 +116,8 @@ void Slot::reserveExactly(const Shapes& shapes) {
 }
 
 void Slot::releaseDevice() noexcept {
-  for (const auto* buffers : {&inputs_, &outputs_}) {
-    for (const auto& buffer : *buffers) buffer->release();
-  }
+  for (const auto& buffer : inputs_) buffer->release();
+  for (const auto& buffer : outputs_) buffer->release();
 }
 
 void Slot::end() noexcept {
@@ -149,16 +145,7 @@ void* Slot::outputAddress(std::size_t output) const {
 }
 
 tensorrt::OutputAllocator* Slot::allocator(std::size_t output) {
-  if (!results_.dependent(output)) return nullptr;
-  auto& allocator = allocators_[output];
-  if (!allocator) {
-    cuda::DeviceBuffer& buffer = *outputs_[output];
-    allocator = std::make_unique<tensorrt::OutputAllocator>(engine_.library().family(), [&buffer](std::size_t bytes) {
-      buffer.reserve(bytes);
-      return buffer.address();
-    });
-  }
-  return allocator.get();
+  return results_.dependent(output) ? &outputs_[output]->allocator() : nullptr;
 }
 
 void Slot::copyIn(const cuda::OwnedStream& stream) {
@@ -169,7 +156,7 @@ void Slot::copyIn(const cuda::OwnedStream& stream) {
     for (std::size_t at = 0; at < batch.parts.size();) {
       const Part& first = batch.parts[at];
       if (const Lease* lease = first.lease(i)) {
-        copyLeased(engine_.device(), inputs_[i]->get() + row * static_cast<std::size_t>(first.row), *lease,
+        copyLeased(inputs_[i]->get() + row * static_cast<std::size_t>(first.row), *lease,
                    row * static_cast<std::size_t>(merging_ ? first.rows : 1), stream);
         ++at;
         continue;
@@ -194,7 +181,7 @@ void Slot::padRows(std::size_t input, const cuda::OwnedStream& stream) const {
   // each copy doubles what is there
   for (int64_t there = batch_->rows; there < rows_; there *= 2) {
     const std::size_t bytes = row * static_cast<std::size_t>(std::min(there, rows_ - there));
-    copyOnDevice(engine_.device(), base + row * static_cast<std::size_t>(there), base, bytes, stream);
+    stream.copyOnDevice(base + row * static_cast<std::size_t>(there), base, bytes);
   }
 }
 
@@ -204,7 +191,7 @@ void Slot::copyRows(std::size_t input, const Part& first, int64_t count, const c
   const cuda::DevicePtr to = inputs_[input]->get() + row * static_cast<std::size_t>(first.row);
   const uint8_t* from = batch_->dataOf(first, input);
   const std::size_t bytes = row * static_cast<std::size_t>(count);
-  if (first.memory->block->pinned()) return copyToDevice(engine_.device(), to, from, bytes, stream);
+  if (first.memory->block->pinned()) return stream.copyToDevice(to, from, bytes);
   staging_.toDevice(to, from, bytes, stream);
   batch_->copied += bytes;
 }
@@ -212,10 +199,7 @@ void Slot::copyRows(std::size_t input, const Part& first, int64_t count, const c
 void Slot::learnDependentSizes() {
   for (std::size_t i = 0; i < results_.count(); ++i) {
     if (!results_.dependent(i)) continue;
-    const std::optional<std::vector<int64_t>> shape = allocators_[i]->shape();
-    if (!shape)
-      throw Error("ERR_TRT_EXECUTION", "TensorRT did not tell the shape of output '" + engine_.outputs()[i].name + "'");
-    results_.learn(i, *shape);
+    results_.learn(i, outputs_[i]->shapeTold(engine_.outputs()[i]));
     makeStaying(i);
     results_.place(i);
   }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../tensorrt/output_allocator.h"
 #include "engine.h"
+#include "output_buffer.h"
 #include "results.h"
 
 namespace nt::gpu {
@@ -73,8 +73,7 @@ class Slot {
   const bool merging_;
   const std::shared_ptr<HostRing> ring_;
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> inputs_;
-  std::vector<std::unique_ptr<cuda::DeviceBuffer>> outputs_;
-  std::vector<std::unique_ptr<tensorrt::OutputAllocator>> allocators_;
+  std::vector<std::unique_ptr<OutputBuffer>> outputs_;
   std::unique_ptr<Clocks> clocks_;
 
   std::shared_ptr<Batch> batch_;

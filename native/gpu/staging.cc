@@ -6,21 +6,6 @@
 
 namespace nt::gpu {
 
-void copyToDevice(const cuda::DeviceContext& device, cuda::DevicePtr to, const void* from, std::size_t bytes,
-                  const cuda::OwnedStream& stream) {
-  if (bytes > 0) device.check(device.driver().memcpyHtoDAsync(to, from, bytes, stream.get()), "cuMemcpyHtoDAsync");
-}
-
-void copyToHost(const cuda::DeviceContext& device, void* to, cuda::DevicePtr from, std::size_t bytes,
-                const cuda::OwnedStream& stream) {
-  if (bytes > 0) device.check(device.driver().memcpyDtoHAsync(to, from, bytes, stream.get()), "cuMemcpyDtoHAsync");
-}
-
-void copyOnDevice(const cuda::DeviceContext& device, cuda::DevicePtr to, cuda::DevicePtr from, std::size_t bytes,
-                  const cuda::OwnedStream& stream) {
-  if (bytes > 0) device.check(device.driver().memcpyDtoDAsync(to, from, bytes, stream.get()), "cuMemcpyDtoDAsync");
-}
-
 void Staging::begin(std::size_t bytes) {
   used_ = 0;
   const std::size_t wanted = std::min(std::bit_ceil(std::max(bytes, HostPool::kLeast)), most_);
@@ -40,7 +25,7 @@ uint8_t* Staging::take(std::size_t bytes) noexcept {
 }
 
 void Staging::toDevice(cuda::DevicePtr to, const uint8_t* from, std::size_t bytes, const cuda::OwnedStream& stream) {
-  if (!block_) return copyToDevice(device_, to, from, bytes, stream);  // the driver has memory of its own
+  if (!block_) return stream.copyToDevice(to, from, bytes);  // the driver has memory of its own
   while (bytes > 0) {
     if (used_ == block_->capacity()) {
       stream.synchronize();
@@ -49,7 +34,7 @@ void Staging::toDevice(cuda::DevicePtr to, const uint8_t* from, std::size_t byte
     const std::size_t now = std::min(bytes, block_->capacity() - used_);
     uint8_t* place = take(now);
     std::memcpy(place, from, now);
-    copyToDevice(device_, to, place, now, stream);
+    stream.copyToDevice(to, place, now);
     to += now;
     from += now;
     bytes -= now;

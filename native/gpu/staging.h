@@ -12,8 +12,7 @@ namespace nt::gpu {
 class Staging {
  public:
   // `most`: bytes that it may grow to.
-  Staging(const cuda::DeviceContext& device, HostPool& pool, std::size_t most)
-      : device_(device), pool_(pool), most_(most) {}
+  Staging(HostPool& pool, std::size_t most) : pool_(pool), most_(most) {}
 
   // All of it is free again, and there is room for so many bytes where that is allowed and to be had. Throws the errors
   // of cuda/, but for memory that is out.
@@ -30,19 +29,10 @@ class Staging {
   void toDevice(cuda::DevicePtr to, const uint8_t* from, std::size_t bytes, const cuda::OwnedStream& stream);
 
  private:
-  const cuda::DeviceContext& device_;
   HostPool& pool_;
   const std::size_t most_;
   std::shared_ptr<HostBlock> block_;  // null where there was no memory
   std::size_t used_ = 0;
 };
-
-// Puts copies on a stream; nothing where there are no bytes.
-void copyToDevice(const cuda::DeviceContext& device, cuda::DevicePtr to, const void* from, std::size_t bytes,
-                  const cuda::OwnedStream& stream);
-void copyToHost(const cuda::DeviceContext& device, void* to, cuda::DevicePtr from, std::size_t bytes,
-                const cuda::OwnedStream& stream);
-void copyOnDevice(const cuda::DeviceContext& device, cuda::DevicePtr to, cuda::DevicePtr from, std::size_t bytes,
-                  const cuda::OwnedStream& stream);
 
 }  // namespace nt::gpu

@@ -19,8 +19,8 @@ inline constexpr auto fieldsOf<PlanOrigin> =
                Field("gpu", &PlanOrigin::gpu), Field("computeCapability", &PlanOrigin::computeCapability),
                Field("reach", &PlanOrigin::reach));
 template <>
-inline constexpr auto fieldsOf<tensorrt::PlanNeeds> =
-    std::tuple(Field("hostCode", &tensorrt::PlanNeeds::hostCode), Field("plugins", &tensorrt::PlanNeeds::plugins));
+inline constexpr auto fieldsOf<gpu::PlanNeeds> =
+    std::tuple(Field("hostCode", &gpu::PlanNeeds::hostCode), Field("plugins", &gpu::PlanNeeds::plugins));
 template <>
 inline constexpr auto fieldsOf<PlanToOpen> = std::tuple(
     Field("tensorrt", &PlanToOpen::path), Field("device", &PlanToOpen::device), Field("origin", &PlanToOpen::origin),
@@ -45,15 +45,15 @@ PlanToOpen planToOpen(const Napi::CallbackInfo& info) {
     environment->post([text](Napi::Env env) { emitWarning(env, text); });
   };
   if (info[0].IsNumber()) {
-    plan.file = std::make_shared<const tensorrt::PlanFile>(info[0].As<Napi::Number>().Int32Value());
+    plan.file = std::make_shared<const gpu::PlanFile>(info[0].As<Napi::Number>().Int32Value());
   } else {
     plan.bytes = std::make_shared<const std::vector<uint8_t>>(bytesOf(info[0], "plan"));
   }
   return plan;
 }
 
-tensorrt::PlanSource PlanToOpen::source() const {
-  return file ? tensorrt::PlanSource(*file) : tensorrt::PlanSource(bytes->data(), bytes->size());
+gpu::PlanSource PlanToOpen::source() const {
+  return file ? gpu::PlanSource(*file) : gpu::PlanSource(bytes->data(), bytes->size());
 }
 
 PlanToOpen::Place PlanToOpen::place() const {

@@ -9,18 +9,18 @@
 
 #include "../cuda/device.h"
 #include "../finding/origin.h"
-#include "../tensorrt/deserialize.h"
+#include "../gpu/deserialize.h"
 
 namespace nt::node {
 
 struct PlanToOpen {
   // one of them
   std::shared_ptr<const std::vector<uint8_t>> bytes;
-  std::shared_ptr<const tensorrt::PlanFile> file;
+  std::shared_ptr<const gpu::PlanFile> file;
   std::string path;  // of the TensorRT library, when it was given
   int device = 0;
   finding::PlanOrigin origin;
-  tensorrt::PlanNeeds needs;
+  gpu::PlanNeeds needs;
   bool stripped = false;  // as was noted when it was built
   bool allowPlaceholderRanges = false;
   // Says something to the user as a warning of the process; from any thread.
@@ -33,7 +33,7 @@ struct PlanToOpen {
   // The library and the GPU that it runs on; a GPU that is not quite the plan's is warned of. Throws ERR_TRT_PLAN,
   // ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
   Place place() const;
-  tensorrt::PlanSource source() const;
+  gpu::PlanSource source() const;
 };
 
 // (plan: Uint8Array or the descriptor of an open file, { tensorrt, device, origin?, hostCode?, plugins?, stripped?, …

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "../tensorrt/deserialize.h"
+#include "../gpu/deserialize.h"
 #include "environment.h"
 #include "exports.h"
 #include "plan_to_open.h"
@@ -138,7 +138,7 @@ Napi::Value openRefitter(const Napi::CallbackInfo& info) {
     const PlanToOpen::Place place = plan.place();
     const auto shared = std::make_shared<Shared>();
     tensorrt::withLog(place.library.log(), [&] {
-      auto engine = tensorrt::deserialize(place.library, place.device, plan.source(), plan.needs);
+      auto engine = gpu::deserialize(place.library, place.device, plan.source(), plan.needs);
       const bool stripped = building::isStripped(*engine, plan.stripped);
       shared->refitter = std::make_unique<RefittableEngine>(place.device, std::move(engine), stripped);
     });

@@ -417,7 +417,7 @@ TEST("answers: a plan that cannot be read says why") {
   fakes::reset();
   const std::string damaged = fakes::plan(plans::identity) + "x";
   CHECK_CODE("ERR_TRT_PLAN",
-             Engine::load(library(), DeviceContext::get(0), nt::tensorrt::PlanSource(damaged.data(), damaged.size())));
+             Engine::load(library(), DeviceContext::get(0), nt::gpu::PlanSource(damaged.data(), damaged.size())));
   CHECK_CODE("ERR_TRT_UNSUPPORTED",
              load("name f\ninput x float32 4 device 1 0 4\noutput y float32 4 device 0 -1 1\nop identity y x\n"));
   CHECK_CODE("ERR_TRT_NO_GPU", load(plans::identity, 100000));

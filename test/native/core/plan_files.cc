@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "../../../native/tensorrt/stream_reader.h"
+#include "../../../native/gpu/stream_reader.h"
 #include "rig.h"
 
 using namespace rig;
@@ -23,12 +23,12 @@ struct File {
 TEST("plan files: TensorRT reads a plan, half of it into device memory, and the descriptor may be closed before") {
   fakes::reset();
   {
-    std::unique_ptr<nt::tensorrt::PlanFile> file;
+    std::unique_ptr<nt::gpu::PlanFile> file;
     {
       const File opened(fakes::plan(plans::scale));
-      file = std::make_unique<nt::tensorrt::PlanFile>(opened.descriptor);
+      file = std::make_unique<nt::gpu::PlanFile>(opened.descriptor);
     }
-    const auto engine = Engine::load(library(), DeviceContext::get(0), nt::tensorrt::PlanSource(*file));
+    const auto engine = Engine::load(library(), DeviceContext::get(0), nt::gpu::PlanSource(*file));
     CHECK_EQ(fakes::tensorrtCalls()["VRuntime.deserializeCudaEngineV2"], 1);
     CHECK_EQ(fakes::tensorrtCalls()["VRuntime.deserializeCudaEngine"], 0);
     Rig rig(engine, {});
@@ -42,12 +42,12 @@ TEST("plan files: a damaged one is refused, and what cannot be read says so") {
   std::string plan = fakes::plan(plans::scale);
   plan[plan.size() - 5] ^= 1;
   const File damaged(plan);
-  const nt::tensorrt::PlanFile file(damaged.descriptor);
-  const auto load = [&] { Engine::load(library(), DeviceContext::get(0), nt::tensorrt::PlanSource(file)); };
+  const nt::gpu::PlanFile file(damaged.descriptor);
+  const auto load = [&] { Engine::load(library(), DeviceContext::get(0), nt::gpu::PlanSource(file)); };
   CHECK_CODE("ERR_TRT_PLAN", load());
   fakes::driver("fail", "cuMemcpyHtoDAsync_v2:1:1");
   CHECK_CODE("ERR_TRT_CUDA", load());
-  CHECK_CODE("ERR_TRT_FILE", nt::tensorrt::PlanFile(-1));
+  CHECK_CODE("ERR_TRT_FILE", nt::gpu::PlanFile(-1));
   fakes::reset();
   CHECK_NOTHING_LIVE();
 }
@@ -56,9 +56,9 @@ TEST("plan files: reading and seeking stay within the file") {
   const DeviceContext& device = DeviceContext::get(0);
   const nt::cuda::DeviceScope scope(device);
   const File opened("0123456789");
-  const nt::tensorrt::PlanFile file(opened.descriptor);
+  const nt::gpu::PlanFile file(opened.descriptor);
   CHECK_EQ(file.size(), 10u);
-  nt::tensorrt::StreamReader reader(file, device);
+  nt::gpu::StreamReader reader(file, device);
   char text[16] = {};
   CHECK_EQ(reader.read(text, 4, nullptr), 4);
   CHECK_EQ(std::string(text, 4), "0123");

@@ -6,14 +6,14 @@
 
 #include "../base/host_pool.h"
 #include "../cuda/device.h"
+#include "../tensorrt/versioned.h"
 #include "plan_file.h"
-#include "versioned.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
 // One layout in all families that have it. TensorRT calls it on the thread that deserializes; nothing may throw out of
 // it.
-class StreamReader : public Versioned {
+class StreamReader : public tensorrt::Versioned {
  public:
   // Both outlive it; the device is current on the thread that reads.
   StreamReader(const PlanFile& file, const cuda::DeviceContext& device)
@@ -38,4 +38,4 @@ class StreamReader : public Versioned {
   std::exception_ptr failure_;
 };
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

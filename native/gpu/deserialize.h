@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "../cuda/device.h"
-#include "interfaces.h"
-#include "plan.h"
+#include "../tensorrt/interfaces.h"
+#include "../tensorrt/plan.h"
 #include "plan_file.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
 // What a plan may need of whoever loads it.
 struct PlanNeeds {
@@ -28,14 +28,15 @@ struct PlanSource {
   PlanSource(const void* plan, std::size_t planSize) noexcept : bytes(plan), size(planSize) {}
   explicit PlanSource(const PlanFile& plan) noexcept : size(plan.size()), file(&plan) {}
   // The beginning, as much as it takes to know what it is.
-  std::optional<PlanHeader> header() const noexcept {
-    return file == nullptr ? readPlanHeader(bytes, size) : readPlanHeader(file->head().data(), file->head().size());
+  std::optional<tensorrt::PlanHeader> header() const noexcept {
+    return file == nullptr ? tensorrt::readPlanHeader(bytes, size)
+                           : tensorrt::readPlanHeader(file->head().data(), file->head().size());
   }
 };
 
 // Throws ERR_TRT_PLAN, with the option that is missing where that is why, ERR_TRT_FILE for a plugin library,
 // ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, and the errors of cuda/.
-std::shared_ptr<CudaEngine> deserialize(const Library& library, const cuda::DeviceContext& device,
-                                        const PlanSource& plan, const PlanNeeds& needs = {});
+std::shared_ptr<tensorrt::CudaEngine> deserialize(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                                  const PlanSource& plan, const PlanNeeds& needs = {});
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

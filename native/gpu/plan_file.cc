@@ -9,7 +9,7 @@
 
 #include "../base/error.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 namespace {
 
 [[noreturn]] void throwUnreadable() {
@@ -46,4 +46,4 @@ std::vector<uint8_t> PlanFile::readAll() const {
   return bytes;
 }
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

@@ -5,14 +5,14 @@
 #include "../base/one_per.h"
 #include "../cuda/device_pool.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
-GpuAllocator& GpuAllocator::of(Log& log, const cuda::DeviceContext& device) {
-  static auto& allocators = *new OnePer<std::pair<Log*, const cuda::DeviceContext*>, GpuAllocator>;
+GpuAllocator& GpuAllocator::of(tensorrt::Log& log, const cuda::DeviceContext& device) {
+  static auto& allocators = *new OnePer<std::pair<tensorrt::Log*, const cuda::DeviceContext*>, GpuAllocator>;
   return allocators.of({&log, &device}, [&] { return new GpuAllocator(log, device); });
 }
 
-GpuAllocator::GpuAllocator(Log& log, const cuda::DeviceContext& device)
+GpuAllocator::GpuAllocator(tensorrt::Log& log, const cuda::DeviceContext& device)
     : Versioned("IGpuAllocator"), log_(log), device_(device) {}
 
 // TensorRT hears "no" in either case. Its own line says how much was wanted, ours why it was refused.
@@ -80,4 +80,4 @@ bool GpuAllocator::free(void* memory, void* stream, bool ordered) noexcept {
   return device_.note(device_.driver().memFree(reinterpret_cast<cuda::DevicePtr>(memory)));
 }
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

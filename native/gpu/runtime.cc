@@ -9,14 +9,14 @@
 #include <map>
 #include <tuple>
 
-#include "failure.h"
+#include "../tensorrt/failure.h"
 #include "gpu_allocator.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 namespace {
 
 struct Runtimes {
-  using Key = std::tuple<const Library*, int, bool>;
+  using Key = std::tuple<const tensorrt::Library*, int, bool>;
   std::mutex mutex;
   std::map<Key, std::weak_ptr<Runtime>> all;
 };
@@ -25,14 +25,14 @@ Runtimes& runtimes() {
   return instance;
 }
 
-void loadPlugin(const Library& library, void* registry, const std::string& path) {
+void loadPlugin(const tensorrt::Library& library, void* registry, const std::string& path) {
   const bool isPath = path.find('/') != std::string::npos;  // else the loader looks for it
   if (isPath && ::access(path.c_str(), R_OK) != 0) {
     throw Error("ERR_TRT_FILE", "Cannot read the plugin library " + path + ": " + std::strerror(errno),
                 {{"path", path}});
   }
-  const LogCapture log(library.log());
-  if (library.call<Method::IPluginRegistry_loadLibrary>(registry, path.c_str()) != nullptr) return;
+  const tensorrt::LogCapture log(library.log());
+  if (library.call<tensorrt::Method::IPluginRegistry_loadLibrary>(registry, path.c_str()) != nullptr) return;
   const std::string reason = log.lastError();
   Error error("ERR_TRT_FILE",
               library.name() + " cannot load the plugin library " + path +
@@ -44,16 +44,17 @@ void loadPlugin(const Library& library, void* registry, const std::string& path)
 
 }  // namespace
 
-Runtime::Runtime(const Library& library, const cuda::DeviceContext& device, bool hostCode)
+Runtime::Runtime(const tensorrt::Library& library, const cuda::DeviceContext& device, bool hostCode)
     : Owned(library, library.createRuntime()), hostCode_(hostCode) {
-  call<Method::VRuntime_setGpuAllocator>(static_cast<void*>(&GpuAllocator::of(library.log(), device)));
+  call<tensorrt::Method::VRuntime_setGpuAllocator>(static_cast<void*>(&GpuAllocator::of(library.log(), device)));
   std::error_code none;
   const auto folder = std::filesystem::temp_directory_path(none);  // as os.tmpdir(); TensorRT's own default is /tmp
-  if (!none) call<Method::VRuntime_setTemporaryDirectory>(folder.c_str());
-  if (hostCode) call<Method::VRuntime_setEngineHostCodeAllowed>(true);
+  if (!none) call<tensorrt::Method::VRuntime_setTemporaryDirectory>(folder.c_str());
+  if (hostCode) call<tensorrt::Method::VRuntime_setEngineHostCodeAllowed>(true);
 }
 
-std::shared_ptr<Runtime> Runtime::of(const Library& library, const cuda::DeviceContext& device, bool hostCode) {
+std::shared_ptr<Runtime> Runtime::of(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                     bool hostCode) {
   const cuda::DeviceScope scope(device);
   Runtimes& known = runtimes();
   const std::lock_guard lock(known.mutex);
@@ -67,7 +68,7 @@ std::shared_ptr<Runtime> Runtime::of(const Library& library, const cuda::DeviceC
 
 void Runtime::loadPlugins(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
-  void* registry = call<Method::VRuntime_getPluginRegistry>();
+  void* registry = call<tensorrt::Method::VRuntime_getPluginRegistry>();
   const std::lock_guard lock(pluginMutex_);
   for (const std::string& path : paths) {
     if (std::ranges::find(plugins_, path) != plugins_.end()) continue;
@@ -76,4 +77,4 @@ void Runtime::loadPlugins(const std::vector<std::string>& paths) {
   }
 }
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

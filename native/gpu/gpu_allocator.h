@@ -7,16 +7,16 @@
 
 #include "../cuda/account.h"
 #include "../cuda/device.h"
-#include "logger.h"
-#include "versioned.h"
+#include "../tensorrt/logger.h"
+#include "../tensorrt/versioned.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
 // One layout in all families. TensorRT calls it from any thread; nothing may throw out of it.
-class GpuAllocator : public Versioned {
+class GpuAllocator : public tensorrt::Versioned {
  public:
   // Of a library on a device. It stays for the rest of the process: engines may be let go of at any time.
-  static GpuAllocator& of(Log& log, const cuda::DeviceContext& device);
+  static GpuAllocator& of(tensorrt::Log& log, const cuda::DeviceContext& device);
 
   // Memory of cuMemAlloc (cuda::allocate()), as that of TensorRT's own allocator, charged to the account of this
   // thread's AccountScope. Null where there is none, or the account's limit forbids it, which only the log says.
@@ -34,15 +34,15 @@ class GpuAllocator : public Versioned {
     std::shared_ptr<cuda::Account> account;  // null where nobody's
   };
 
-  GpuAllocator(Log& log, const cuda::DeviceContext& device);
+  GpuAllocator(tensorrt::Log& log, const cuda::DeviceContext& device);
   bool charge(cuda::Account& account, uint64_t size) noexcept;
   bool keep(void* memory, Block block) noexcept;
   bool free(void* memory, void* stream, bool ordered) noexcept;
 
-  Log& log_;
+  tensorrt::Log& log_;
   const cuda::DeviceContext& device_;
   std::mutex mutex_;
   std::map<void*, Block> blocks_;
 };
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

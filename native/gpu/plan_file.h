@@ -7,7 +7,7 @@
 
 #include "../base/descriptor.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
 class PlanFile {
  public:
@@ -28,4 +28,4 @@ class PlanFile {
   std::vector<uint8_t> head_;
 };
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

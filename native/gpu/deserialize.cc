@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "../base/text.h"
-#include "failure.h"
+#include "../tensorrt/failure.h"
 #include "runtime.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 namespace {
 
 bool says(const std::vector<std::string>& lines, std::initializer_list<std::string_view> words) {
@@ -42,11 +42,11 @@ Error withRemedy(const Error& error, const Remedy& remedy) {
   return more;
 }
 
-[[noreturn]] void throwUnloadable(const Library& library, const PlanSource& plan, const PlanNeeds& needs) {
+[[noreturn]] void throwUnloadable(const tensorrt::Library& library, const PlanSource& plan, const PlanNeeds& needs) {
   const auto header = plan.header();
   const std::string builder = header ? ", built by " + header->name() : "";
-  Error error =
-      failureOf(library, " cannot load the plan of " + std::to_string(plan.size) + " bytes" + builder, "ERR_TRT_PLAN");
+  Error error = tensorrt::failureOf(
+      library, " cannot load the plan of " + std::to_string(plan.size) + " bytes" + builder, "ERR_TRT_PLAN");
   const Remedy* remedy = error.code() == "ERR_TRT_PLAN" ? remedyFor(library.log().errorsHere(), needs) : nullptr;
   throw remedy == nullptr ? error : withRemedy(error, *remedy);
 }
@@ -66,18 +66,18 @@ void* load(Runtime& runtime, const cuda::DeviceContext& device, const PlanSource
 
 }  // namespace
 
-std::shared_ptr<CudaEngine> deserialize(const Library& library, const cuda::DeviceContext& device,
-                                        const PlanSource& plan, const PlanNeeds& needs) {
+std::shared_ptr<tensorrt::CudaEngine> deserialize(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                                  const PlanSource& plan, const PlanNeeds& needs) {
   const cuda::DeviceScope scope(device);
   const auto runtime = Runtime::of(library, device, needs.hostCode);
   runtime->loadPlugins(needs.plugins);
-  const LogCapture log(library.log());
+  const tensorrt::LogCapture log(library.log());
   void* object = load(*runtime, device, plan);
   if (object == nullptr) {
     device.throwIfBroken("deserializeCudaEngine");
     throwUnloadable(library, plan, needs);
   }
-  return {new CudaEngine(library, object, runtime), cuda::DeleteThere<CudaEngine>{device}};
+  return {new tensorrt::CudaEngine(library, object, runtime), cuda::DeleteThere<tensorrt::CudaEngine>{device}};
 }
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu

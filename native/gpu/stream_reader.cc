@@ -4,7 +4,7 @@
 
 #include "../cuda/pinned.h"
 
-namespace nt::tensorrt {
+namespace nt::gpu {
 
 int64_t StreamReader::read(void* to, int64_t bytes, void* stream) noexcept try {
   if (bytes < 0) return -1;
@@ -53,4 +53,4 @@ bool StreamReader::seek(int64_t offset, int32_t from) noexcept {
   return true;
 }
 
-}  // namespace nt::tensorrt
+}  // namespace nt::gpu
