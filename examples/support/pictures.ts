@@ -44,7 +44,7 @@ export interface Example<G extends PicturesGiven, W extends Worker> {
   /** The command that starts it. */
   readonly name: string
   readonly description: string
-  /** Whose the model is: one with seeded weights that `--size` and `--model` change, one that `--model` replaces, or its own. */
+  /** The model: with seeded weights that `--size` and `--model` change, one that `--model` replaces, or its own. */
   readonly models: 'seeded' | 'replaceable' | 'own'
   /** Options beyond those of all. */
   readonly options?: readonly Option[]
@@ -96,7 +96,7 @@ export function modelOf({ model }: PicturesGiven, what: string, build: () => Mod
   return model ?? writeModel(build())
 }
 
-/** What was found: drawn on the picture, listed for `--json` under `what`, counted for the table, which names the best. */
+/** What was found: drawn on the picture, listed for `--json` under `what`, counted for the table with the best. */
 export async function shown(image: Image, found: readonly Found[], what: string): Promise<Answer> {
   const nameOf = ({ label = '', score }: Found) => `${label} ${score.toFixed(2)}`.trim()
   const boxes = found.map((one) => ({ box: one.box, label: nameOf(one), landmarks: one.landmarks }))

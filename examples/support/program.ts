@@ -41,6 +41,7 @@ export function backendOption(...names: readonly string[]): Option {
  * Runs a command. What the machine or the user can mend is told without a stack, and the exit code is 1; anything else
  * is a mistake of ours.
  */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- whoever calls it knows his options
 export function main<G extends Given>(
   command: Command,
   work: (given: G, args: readonly string[]) => Promise<Done>,

@@ -4,7 +4,10 @@ import { expected } from '../errors.js'
 import type { TensorRTDType } from '../tensor.js'
 
 export const precisions = ['fp32', 'fp16', 'bf16', 'int8', 'fp8', 'int4'] as const
-/** A precision that a plan may be built with, by the names that Polygraphy and trtexec have. */
+/**
+ * A precision that a plan may be built with, by the names that Polygraphy and trtexec have.
+ * @useDeclaredType
+ */
 export type Precision = (typeof precisions)[number]
 
 export const tensorFormats = [
@@ -23,6 +26,7 @@ export const tensorFormats = [
 /**
  * A memory layout of an input or output, by trtexec's names: `chw` is row-major; a number says how many channels are
  * packed together.
+ * @useDeclaredType
  */
 export type TensorFormatName = (typeof tensorFormats)[number]
 
@@ -41,6 +45,7 @@ const tacticSources = ['cublas', 'cublasLt', 'cudnn', 'edgeMaskConvolutions', 'j
 /**
  * A source of kernels.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html TacticSource
+ * @useDeclaredType
  */
 export type TacticSource = (typeof tacticSources)[number]
 const previewFeatures = [
@@ -49,16 +54,28 @@ const previewFeatures = [
   'runtimeActivationResize1010',
   'multiDeviceRuntime1016',
 ] as const
-/** A feature of TensorRT that is not on by default yet; the number at the end is the version that brought it. */
+/**
+ * A feature of TensorRT that is not on by default yet; the number at the end is the version that brought it.
+ * @useDeclaredType
+ */
 export type PreviewFeature = (typeof previewFeatures)[number]
 const verbosities = ['layerNames', 'detailed', 'none'] as const
-/** How much a plan tells of its layers: their names, all details (precisions, tactics, shapes), or nothing. */
+/**
+ * How much a plan tells of its layers: their names, all details (precisions, tactics, shapes), or nothing.
+ * @useDeclaredType
+ */
 export type ProfilingVerbosity = (typeof verbosities)[number]
 const compatibilities = ['none', 'ampere+', 'sameComputeCapability'] as const
-/** The GPUs that a plan runs on: those of the same model, Ampere and later, or those of the same compute capability. */
+/**
+ * The GPUs that a plan runs on: those of the same model, Ampere and later, or those of the same compute capability.
+ * @useDeclaredType
+ */
 export type HardwareCompatibility = (typeof compatibilities)[number]
 const platforms = ['same', 'windows-amd64'] as const
-/** The system that a plan runs on: that of the build, or Windows on x86-64. */
+/**
+ * The system that a plan runs on: that of the build, or Windows on x86-64.
+ * @useDeclaredType
+ */
 export type RuntimePlatform = (typeof platforms)[number]
 
 /**

@@ -11,7 +11,7 @@ namespace nt::cuda {
 // What an engine may take, as its options say.
 struct Limits {
   Limits(std::size_t memory = 0) noexcept : memory(memory) {}
-  std::size_t memory;                                          // bytes of device memory; 0: as much as there is
+  std::size_t memory;  // bytes of device memory; 0: as much as there is
 };
 
 class Account {

@@ -26,7 +26,7 @@ export function ordered(servables: readonly Servable[]): Servable[] {
 
 /** Requests that gave no result, for whatever reason. */
 export function failuresIn(failures: FailureCounts): number {
-  return Object.values(failures).reduce((sum: number, count: number) => sum + count, 0)
+  return Object.values<number>({ ...failures }).reduce((sum, count) => sum + count, 0)
 }
 
 export function requestNs({ queueNs, inputNs, computeNs, outputNs }: EngineCounters): number {
