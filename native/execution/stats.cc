@@ -40,9 +40,8 @@ void Stats::finished(const std::vector<Completion>& completions) noexcept {
 Stats::Snapshot Stats::snapshot() const {
   const std::lock_guard lock(mutex_);
   Snapshot all;
-  for (std::size_t i = 0; i < kCountNames.size(); ++i) all.counts.emplace_back(kCountNames[i], counts_[i].value);
-  for (std::size_t i = 0; i < kDurationNames.size(); ++i)
-    all.durations.emplace_back(kDurationNames[i], durations_[i].percentiles());
+  std::ranges::transform(counts_, all.counts.begin(), [](const Counted& count) { return count.value.load(); });
+  std::ranges::transform(durations_, all.durations.begin(), &Samples::percentiles);
   return all;
 }
 

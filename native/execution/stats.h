@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "completion.h"
@@ -43,8 +42,12 @@ class Stats {
   void finished(const std::vector<Completion>& completions) noexcept;
 
   struct Snapshot {
-    std::vector<std::pair<const char*, uint64_t>> counts;
-    std::vector<std::pair<const char*, Samples::Percentiles>> durations;
+    std::array<uint64_t, kCountNames.size()> counts;
+    std::array<Samples::Percentiles, kDurationNames.size()> durations;
+    uint64_t operator[](Count count) const { return counts[static_cast<std::size_t>(count)]; }
+    const Samples::Percentiles& operator[](Duration duration) const {
+      return durations[static_cast<std::size_t>(duration)];
+    }
   };
   Snapshot snapshot() const;
 

@@ -30,8 +30,10 @@ Napi::Value stats(const Napi::CallbackInfo& info) {
   const std::size_t inFlight = session.running();
   const execution::Stats::Snapshot all = session.stats();
   const Napi::Object object = objectOf(info.Env(), Field("waiting", waiting), Field("inFlight", inFlight));
-  for (const auto& [name, count] : all.counts) object.Set(name, toJs(info.Env(), count));
-  for (const auto& [name, duration] : all.durations) object.Set(name, toJs(info.Env(), duration));
+  for (std::size_t i = 0; i < all.counts.size(); ++i)
+    object.Set(execution::kCountNames[i], toJs(info.Env(), all.counts[i]));
+  for (std::size_t i = 0; i < all.durations.size(); ++i)
+    object.Set(execution::kDurationNames[i], toJs(info.Env(), all.durations[i]));
   return object;
 }
 

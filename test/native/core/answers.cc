@@ -27,10 +27,10 @@ TEST("answers: a static engine, queued and on the caller's thread") {
       CHECK_EQ(values<float>(rig.run({input({4}, x)}).outputs[0]), x);
     }
     const auto stats = rig.session->stats();
-    CHECK_EQ(stats.counts.requests, 16u);
-    CHECK_EQ(stats.counts.batches, 16u);
-    CHECK_EQ(stats.compute.count, 16u);
-    CHECK_EQ(stats.counts.bytesCopied, 16u * 16u);
+    CHECK_EQ(stats[nt::execution::Count::completed], 16u);
+    CHECK_EQ(stats[nt::execution::Count::batches], 16u);
+    CHECK_EQ(stats[nt::execution::Duration::compute].count, 16u);
+    CHECK_EQ(stats[nt::execution::Count::bytesCopied], 16u * 16u);
     CHECK_EQ(rig.session->running(), 0u);
     CHECK(rig.session->memory().device > 0 && rig.session->memory().pinned == 0);
   }
@@ -68,7 +68,7 @@ TEST("answers: what the engine does not take is refused, and the next request wo
     CHECK_CODE("ERR_TRT_SHAPE", rig.run({input({20, 3}, x)}));
     const Floats good = numbers(2, 3, 1);
     CHECK_EQ(values<float>(rig.infer({input({2, 3}, good)}).outputs[0]), scaled(good));
-    CHECK_EQ(rig.session->stats().counts.failures, 3u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::failed], 3u);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -141,7 +141,7 @@ TEST("answers: merged requests with different row counts get their own rows") {
         CHECK_EQ(values<float>(done.outputs[1]), sums);
       }
     }
-    CHECK_EQ(rig.session->stats().counts.batches, 6u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 6u);
     const Floats x = numbers(3, 3, 1);
     CHECK_EQ(values<float>(rig.run({input({3, 3}, x)}).outputs[0])[4], x[4] * 2);
   }
@@ -359,12 +359,12 @@ TEST("answers: leased inputs are copied by the device only") {
       CHECK_EQ(codeOf(done.failure), "");
       CHECK(values<float>(done.outputs[0]) == scaled(x));
     }
-    CHECK_EQ(rig.session->stats().counts.bytesCopied, row);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::bytesCopied], row);
     const auto after = fakes::driverCounts();
     CHECK_EQ(after.at("bytesHtoD") - before.at("bytesHtoD"), static_cast<long long>(4 * row));
     CHECK_EQ(after.at("pageableCopies"), 0);
     CHECK_EQ(values<float>(rig.run({leased(pool, {1, 12288}, a)}).outputs[0])[7], scaled(a)[7]);
-    CHECK_EQ(rig.session->stats().counts.bytesCopied, row);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::bytesCopied], row);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -390,7 +390,7 @@ TEST("answers: targets take outputs directly; one that does not fit fails alone"
     CHECK_EQ(codeOf(done.failure), "");
     CHECK(done.outputs[0].place() != nt::execution::Output::Place::target);
     CHECK_EQ(values<float>(done.outputs[0])[5], x[5] * 2);
-    CHECK_EQ(rig.session->stats().counts.failures, 1u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::failed], 1u);
     CHECK_CODE("ERR_TRT_SHAPE", rig.run({input({2, 3}, x)}, aim({wrong.target, {}})));
   }
   CHECK_NOTHING_LIVE();

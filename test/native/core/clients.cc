@@ -32,8 +32,8 @@ TEST("clients: two fill one batch, with the same numbers, and each hears of its 
       CHECK(isAnswer(owner.take(static_cast<uint64_t>(i + 1)), i));
       CHECK(isAnswer(guest.take(static_cast<uint64_t>(i + 1)), 100 + i));
     }
-    CHECK_EQ(owner.session->stats().counts.batches, 1u);
-    CHECK_EQ(owner.session->stats().counts.requests, 16u);
+    CHECK_EQ(owner.session->stats()[nt::execution::Count::batches], 1u);
+    CHECK_EQ(owner.session->stats()[nt::execution::Count::completed], 16u);
     CHECK(scaledRight(guest.run({input({2, 3}, numbers(2, 3, 5))}), numbers(2, 3, 5)));
   }
   CHECK_NOTHING_LIVE();
@@ -106,8 +106,8 @@ TEST("clients: one that is dropped hears of nothing more, and its leases end; ot
     }
     for (int i = 3; i < 16; ++i) owner.submit(row(i));
     for (int i = 0; i < 16; ++i) CHECK(isAnswer(owner.take(static_cast<uint64_t>(i + 1)), i));
-    CHECK_EQ(owner.session->stats().counts.batches, 1u);
-    CHECK_EQ(owner.session->stats().counts.cancelled, 4u);
+    CHECK_EQ(owner.session->stats()[nt::execution::Count::batches], 1u);
+    CHECK_EQ(owner.session->stats()[nt::execution::Count::cancelled], 4u);
   }
   CHECK_NOTHING_LIVE();
 }

@@ -287,7 +287,7 @@ TEST("dispatch: of 10000 pairs none waits while a lane has nothing to do") {
       for (const uint64_t request : pair) CHECK(scaledRight(rig.take(request), x));
     }
     CHECK_EQ(rig.session->waitedWhileIdle(), 0u);
-    CHECK_EQ(rig.session->stats().counts.batches, 20000u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 20000u);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -306,7 +306,7 @@ TEST("dispatch: what comes while a lane waits is copied in and enqueued before t
     fakes::driver("clock", "real");
     CHECK(scaledRight(rig.take(first), x));
     for (const uint64_t request : others) CHECK(scaledRight(rig.take(request), x));
-    CHECK_EQ(rig.session->stats().counts.batches, 2u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 2u);
   }
   fakes::reset();
   CHECK_NOTHING_LIVE();

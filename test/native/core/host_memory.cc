@@ -330,7 +330,7 @@ TEST("memory: pictures at once, and results that are all kept") {
     }
     for (const Completion& each : kept) CHECK(scaledRight(each, x));
     CHECK_EQ(fakes::driverCounts().at("pageableCopies"), 0);
-    const auto copied = rig.session->stats().counts.bytesCopied;
+    const auto copied = rig.session->stats()[nt::execution::Count::bytesCopied];
     CHECK(copied >= kPictures * columns * 4 && copied <= 2 * kPictures * columns * 4);
   }
   CHECK_NOTHING_LIVE();
@@ -348,7 +348,7 @@ TEST("memory: what is in the ring is copied once, what is not twice, and both ar
       std::vector<std::shared_ptr<nt::HostBlock>> all;
       while (auto block = full ? ring.take(columns * 4, HostRing::For::input) : nullptr)
         all.push_back(std::move(block));
-      const uint64_t before = rig.session->stats().counts.bytesCopied;
+      const uint64_t before = rig.session->stats()[nt::execution::Count::bytesCopied];
       std::vector<std::pair<uint64_t, Floats>> asked;
       for (const int64_t rows : {1, 3, 2, 4, 1, 5}) {  // 16: full
         Floats x = numbers(rows, columns, static_cast<int>(asked.size()));
@@ -358,7 +358,9 @@ TEST("memory: what is in the ring is copied once, what is not twice, and both ar
         asked.emplace_back(rig.submit({given}), std::move(x));
       }
       for (const auto& [request, x] : asked) CHECK(scaledRight(rig.take(request), x));
-      if (round > 0) CHECK_EQ(rig.session->stats().counts.bytesCopied - before, (full ? 2u : 1u) * 14u * columns * 4u);
+      if (round > 0)
+        CHECK_EQ(rig.session->stats()[nt::execution::Count::bytesCopied] - before,
+                 (full ? 2u : 1u) * 14u * columns * 4u);
     }
     CHECK_EQ(fakes::driverCounts().at("pageableCopies"), 0);
   }
@@ -401,7 +403,7 @@ TEST("memory: requests leave a batch of several pieces, and the others keep thei
       asked.emplace_back(rig.submit({input({rows, columns}, x)}), std::move(x));
     }
     for (const std::size_t i : {1u, 4u, 5u, 6u}) CHECK(scaledRight(rig.take(asked[i].first), asked[i].second));
-    CHECK_EQ(rig.session->stats().counts.batches, 1u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 1u);
     CHECK_EQ(rig.session->memory().queued, 0u);
   }
   CHECK_NOTHING_LIVE();

@@ -71,7 +71,7 @@ TEST("life: cancelled requests leave the queue, those that run do not") {
     CHECK(!rig.cancel(asked[0]));
     rig.session->close();
     CHECK_EQ(rig.completed(), 4u);
-    CHECK_EQ(rig.session->stats().counts.cancelled, 2u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::cancelled], 2u);
   }
   fakes::reset();
   CHECK_NOTHING_LIVE();

@@ -72,7 +72,7 @@ TEST("rtx: two lanes, another session and an audit wait for one compilation") {
     rig.session->close();
     CHECK(compilesRight(other, 2, 1));
     const std::atomic<bool> cancelled{false};
-    CHECK_EQ(nt::gpu::audit(engine, {}, cancelled).layers, 2);
+    CHECK_EQ(std::get<int64_t>(nt::gpu::audit(engine, {}, cancelled).facts.front().second), 2);  // layers
     CHECK_EQ(compiles(), 1);
     CHECK_EQ(callsOf("VCudaEngine.createExecutionContext"), 0);
     CHECK_EQ(fakes::liveObjects().at("runtimeCaches"), 1);

@@ -61,7 +61,7 @@ TEST("tensors: rows of a merged batch go to tensors of their own, and come from 
       }
       tensors = std::move(results);
     }
-    CHECK(rig.session->stats().counts.batches < 8);
+    CHECK(rig.session->stats()[nt::execution::Count::batches] < 8);
   }
   CHECK_NOTHING_LIVE();
 }

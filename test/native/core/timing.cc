@@ -92,7 +92,7 @@ TEST("timing: the times of a batch are the device's") {
     CHECK_EQ(done.timing.copyIn, 2.0F);
     CHECK_EQ(done.timing.compute, 7.0F);
     CHECK_EQ(done.timing.copyOut, 2.0F);
-    CHECK_EQ(rig.session->stats().compute.p99, 7.0F);
+    CHECK_EQ(rig.session->stats()[nt::execution::Duration::compute].p99, 7.0F);
   }
   fakes::reset();
   CHECK_NOTHING_LIVE();
@@ -107,7 +107,7 @@ TEST("timing: 64 single requests with maxBatch 16 are four enqueues") {
     for (int i = 0; i < 64; ++i)
       CHECK_EQ(values<float>(rig.take(asked[static_cast<std::size_t>(i)]).outputs[0]), scaled(numbers(1, 3, i)));
     CHECK_EQ(fakes::driverCounts().at("executions"), 4);
-    CHECK_EQ(rig.session->stats().counts.batches, 4u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 4u);
   }
   CHECK_NOTHING_LIVE();
 }

@@ -54,9 +54,9 @@ TEST("aborts: a run that nobody waits for is ended, and the lane goes on") {
       CHECK(ended.abandoned && ended.outputs.empty());
       CHECK_EQ(values<float>(rig.infer(rounds(3)).outputs[0]), (Floats{6}));
     }
-    CHECK_EQ(rig.session->stats().counts.cancelled, 20u);
-    CHECK_EQ(rig.session->stats().counts.failures, 0u);
-    CHECK_EQ(rig.session->stats().counts.requests, 20u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::cancelled], 20u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::failed], 0u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::completed], 20u);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -72,7 +72,7 @@ TEST("aborts: one that is cancelled on its way from the queue to the lane is end
     }
     // the lane is lent, and its thread has taken the next one
     std::thread lent([&] { CHECK_EQ(values<float>(rig.run(rounds(200000)).outputs[0])[0], 400000.0F); });
-    while (rig.session->stats().counts.batches == 300) std::this_thread::yield();
+    while (rig.session->stats()[nt::execution::Count::batches] == 300) std::this_thread::yield();
     const uint64_t request = rig.submit(rounds(models::kForEver));
     while (rig.session->waiting() > 0) std::this_thread::yield();
     CHECK(!rig.cancel(request));
@@ -105,7 +105,7 @@ TEST("aborts: a merged batch is ended when nobody waits for any of it, not befor
     rig.cancel(asked[0]);
     rig.cancel(asked[1]);
     for (const uint64_t request : asked) CHECK_EQ(values<float>(rig.take(request).outputs[0]), (Floats{400000}));
-    CHECK_EQ(rig.session->stats().counts.cancelled, 3u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::cancelled], 3u);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -153,12 +153,14 @@ TEST("aborts: drop() ends what is just taken from the queue, and runs on callers
     std::string code;
     std::thread lent([&] { code = codeOf([&] { rig.run(rounds(models::kForEver)); }); });
     if (round % 3 == 0) {
-      while (rig.session->stats().counts.batches == 0) std::this_thread::yield();
+      while (rig.session->stats()[nt::execution::Count::batches] == 0) std::this_thread::yield();
     }
     rig.submit(rounds(models::kForEver));
     if (round % 2 == 0) {
       // either of them has the lane
-      const auto begun = [&] { return rig.session->waiting() == 0 || rig.session->stats().counts.batches > 0; };
+      const auto begun = [&] {
+        return rig.session->waiting() == 0 || rig.session->stats()[nt::execution::Count::batches] > 0;
+      };
       while (!begun()) std::this_thread::yield();
     }
     rig.session->drop();
@@ -230,7 +232,7 @@ TEST("aborts: halt() waits until no thread is in the library any more, callers' 
     late = halted.load();
     left = true;
   });
-  while (rig.session->stats().counts.batches == 0) std::this_thread::yield();
+  while (rig.session->stats()[nt::execution::Count::batches] == 0) std::this_thread::yield();
   std::this_thread::sleep_for(100ms);  // it is in the node by now
   rig.session->halt(Clock::now() + 40s);
   // for its way from the lane to its last line

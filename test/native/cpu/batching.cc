@@ -54,7 +54,7 @@ TEST("batching: merged requests with different row counts get their own rows, wi
         CHECK_EQ(values<float>(done.outputs[1]), sums);
       }
     }
-    CHECK_EQ(rig.session->stats().counts.batches, 6u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 6u);
     const Floats x = numbers(3, 3, 1);
     CHECK_EQ(values<float>(rig.run({input({3, 3}, x)}).outputs[0])[4], x[4] * 2);
   }
@@ -117,7 +117,7 @@ TEST("batching: leased rows among copied ones") {
         CHECK_EQ(values<float>(done.outputs[0]), wanted);
       }
     }
-    CHECK_EQ(rig.session->stats().counts.batches, 4u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 4u);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -145,8 +145,8 @@ TEST("batching: targets and wanted outputs of single requests") {
     CHECK(!done.failure && done.outputs[0].place() == Place::none && done.outputs[1].place() == Place::none);
     done = rig.take(plain);
     CHECK_EQ(values<float>(done.outputs[0])[5], x[5] * 2);
-    CHECK_EQ(rig.session->stats().counts.batches, 1u);
-    CHECK_EQ(rig.session->stats().counts.failures, 1u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 1u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::failed], 1u);
   }
   {  // large rows, alone in a batch: into the target itself; padded: copied there
     for (const std::vector<int64_t>& pad : {std::vector<int64_t>{}, {4}}) {
@@ -237,8 +237,8 @@ TEST("batching: what is cancelled in a batch that waits leaves it, and the other
       for (float& each : wanted) each += 4;
       CHECK_EQ(values<float>(rig.take(request).outputs[0]), wanted);
     }
-    CHECK_EQ(rig.session->stats().counts.batches, 2u);
-    CHECK_EQ(rig.session->stats().counts.cancelled, 2u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::batches], 2u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::cancelled], 2u);
   }
   CHECK_NOTHING_LIVE();
 }

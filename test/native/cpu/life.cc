@@ -113,7 +113,7 @@ TEST("life: what fails in the library is typed, and leaves the lane usable") {
       CHECK_EQ(values<float>(table.infer({input({1, 1}, Longs{2})}).outputs[0]), (Floats{20, 21}));
     }
     CHECK(dynamic_cast<const Engine&>(table.session->engine()).expectedShape(0, {{1, 1}}) == (Shape{1, 1, 2}));
-    CHECK_EQ(rig.session->stats().counts.failures, 6u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::failed], 6u);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their operator new ends the process
     // more memory than there is
     CHECK_EQ(codeOf(rig.infer({input({1}, Floats{7}), input({1}, Longs{int64_t{1} << 46})}).failure),

@@ -232,7 +232,7 @@ TEST("observer: of an engine, all of float32 and nothing else, and requests get 
     checkIs(y.histogram, expectedOf({doubled(xs[0]), doubled(xs[1]), doubled(xs[2])}));
     CHECK_EQ(z.histogram.finite(), 2u);
     CHECK_EQ(z.histogram.nonFinite(), 1u);
-    CHECK_EQ(rig.session->stats().counts.requests, 3u);
+    CHECK_EQ(rig.session->stats()[nt::execution::Count::completed], 3u);
   }
   CHECK_NOTHING_LIVE();
 }

@@ -80,7 +80,7 @@ TEST("shapes: a merged batch whose output is not of the rows that were declared 
       CHECK_EQ(codeOf(turned.infer({input({2, 3}, numbers(2, 3, 1))}).failure), "ERR_TRT_EXECUTION");
     // where it happens to be right
     CHECK_EQ(codeOf(turned.infer({input({2, 2}, numbers(2, 2, 1))}).failure), "");
-    CHECK_EQ(turned.session->stats().counts.failures, 2u);
+    CHECK_EQ(turned.session->stats()[nt::execution::Count::failed], 2u);
   }
   CHECK_NOTHING_LIVE();
 }
