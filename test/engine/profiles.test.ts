@@ -70,7 +70,9 @@ onEachWay('they become profiles, and an inference beyond all of them is refused'
 onEachWay('a dynamic model needs none, a static one has none', async (t) => {
   await using free = await Engine.load(identity(), { ...cpu, shapes: [] })
   t.same(free.inputs.x?.profiles, [])
-  const message = "Input 'x' [-1] is dynamic, and no profile says which shape to warm up with: give shapes"
+  const message =
+    "Input 'x' [-1] is dynamic, and no profile says which shape to warm up with: warmup({ shapes: { \"x\": [1] } }) or " +
+    'warmup({ inputs: { "x": tensor } }) says it, or the option shapes of the engine when it is loaded'
   t.match(await failureOf(() => free.warmup()), { code: 'ERR_TRT_SHAPES_REQUIRED', message })
   await free.infer(pattern('float32', [1000]))
   await using fixed = await Engine.load(identity('float32', [4]), { ...cpu, shapes: { x: [4] } })
