@@ -1,8 +1,10 @@
 import type { Backend, EngineCounters, EngineMemory, EngineStats, UnsupportedTensor } from './backend/backend.js'
+import { shapeText } from './base/dims.js'
 import { Cut, within } from './base/cancellation.js'
 import { isIterable } from './base/iterables.js'
 import { checkedCall, is, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { restacked, awaitRestacked } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
 import { checkAttached, copyInput, type CallInput, readInput, releaseInput } from './engine/arguments.js'
@@ -720,6 +722,29 @@ export class Engine<
   /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    const { loaded, file } = this.#loading
+    const briefly = (infos: TensorInfos): object =>
+      Object.fromEntries(Object.values(infos).map(({ name, dtype, shape }) => [name, `${dtype} ${shapeText(shape)}`]))
+    const told = loaded && {
+      backend: loaded.backend.kind,
+      inputs: briefly(loaded.inputs),
+      outputs: briefly(loaded.outputs),
+    }
+    return shown('Engine', { state: this.#state(), file, ...told }, how)
+  }
+
+  #state(): 'loading' | 'ready' | 'failed' | 'closed' {
+    if (this.#loading.isClosing) return 'closed'
+    try {
+      this.#loading.refuseIfOver()
+    } catch {
+      return 'failed'
+    }
+    return this.#loading.loaded ? 'ready' : 'loading'
   }
 }
 

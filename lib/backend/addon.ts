@@ -223,8 +223,8 @@ export class AddonBackend implements Backend {
   async close(): Promise<void> {
     await this.#beside.idle()
     await this.#keepCompiled()
-    const { stats, counters, memory } = this.calls
-    this.#last = deepFrozen({ stats: stats(), counters: counters(), memory: memory() })
+    const { calls } = this
+    this.#last = deepFrozen({ stats: calls.stats(), counters: calls.counters(), memory: calls.memory() })
     const ended = await native(() => this.#engine.close())
     if (ended !== undefined) this.#last = deepFrozen({ ...ended, memory: noMemory })
   }

@@ -8,7 +8,10 @@ import { checkedInputs, checkedShapes } from './given-inputs.js'
 const day = 86_400_000
 
 const table = {
-  inputs: option((inputs) => checkedInputs(inputs, 'Tensor on the host', Tensor.is), new Map<string, Tensor>()),
+  inputs: option(
+    (inputs) => checkedInputs(inputs, 'Tensor on the host', (value) => Tensor.is(value)),
+    new Map<string, Tensor>(),
+  ),
   shapes: option(checkedShapes, new Map<string, readonly number[]>()),
   profile: option(is.whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
   streams: option(is.whole(1, 64), 1),

@@ -19,7 +19,9 @@ export interface WarmupOptions<I extends TensorTypes = TensorTypes> {
    * profile that takes these says. A shape tensor has the profile's best values.
    */
   readonly shapes?: { readonly [N in TensorName<I>]?: readonly number[] | undefined } | undefined
-  /** Tensors for inputs, by name: where the numbers matter, as those of a shape tensor do. Data on the host is copied. */
+  /**
+   * Tensors for inputs, by name: where the numbers matter, as those of a shape tensor do. Data on the host is copied.
+   */
   readonly inputs?: Partial<InputRecord<I>> | undefined
   /** Rejects the call with its reason. */
   readonly signal?: AbortSignal | undefined
@@ -35,7 +37,8 @@ export const warmupRows = {
 type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'calls'>
 
 /**
- * Runs something for each profile, or for what was given, `iterations` times as many at once as the lanes have memory for: in rounds, so that
+ * Runs something for each profile, or for what was given,
+ * `iterations` times as many at once as the lanes have memory for: in rounds, so that
  * no more of it is ever taken. The last round comes once the contexts are there that the others had made: it captures
  * their graphs.
  */
@@ -65,7 +68,7 @@ function inFlightOf(
   return Math.min(batches * merged, concurrency, Math.max(1, Math.floor(maxQueueBytes / bytes)))
 }
 
-/** What was given, and of each profile the best values for what decides shapes, zeros in its best shape for all else. */
+/** What was given; else the profile's best values for what decides shapes, and zeros in its best shape for the rest. */
 function* warmupInputs({ inputs, maxBatch }: Room, given: GivenInputs): Generator<AnyTensorRecord> {
   for (const profile of profilesFor(inputs, given)) {
     const record = Object.create(null) as AnyTensorRecord
