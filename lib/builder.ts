@@ -8,6 +8,7 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { awaitRestacked } from './base/stacks.js'
 import { Work } from './base/work.js'
 import { checkedCall, is, needed, option, type OptionTable, signalOption } from './base/option-table.js'
@@ -138,5 +139,10 @@ export class Builder implements AsyncDisposable {
   /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    return shown('Builder', { state: this.#closed ? 'closed' : 'open' }, how)
   }
 }

@@ -55,6 +55,7 @@ export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
 export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
 export type { EngineLayersOptions } from './engine/layers.js'
+export type { WarmupOptions } from './engine/warmup.js'
 export type {
   AttachOptions,
   DeclaredOptions,

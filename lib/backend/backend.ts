@@ -236,6 +236,13 @@ export interface EngineMemory {
   readonly host: number
 }
 
+/** What an engine tells of itself. */
+export interface EngineReport {
+  readonly stats: EngineStats
+  readonly counters: EngineCounters
+  readonly memory: EngineMemory
+}
+
 /** How layers are timed. */
 export interface LayersRun {
   readonly profile: number
@@ -308,8 +315,11 @@ export interface EngineCalls {
    * any more. Of a closed engine, too.
    */
   onReleased(memory: Uint8Array, callback: () => void): boolean
+  /** Of a closed engine what it came to. */
   stats(): EngineStats
+  /** Of a closed engine what it came to. */
   counters(): EngineCounters
+  /** Of a closed engine 0 of what was its own. */
   memory(): EngineMemory
   /**
    * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then

@@ -71,6 +71,8 @@ export function checkAttached(tensor: Tensor, label: string): void {
  * The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED,
  * ERR_TRT_DISPOSED
  */
+export function copyInput(given: ReadonlyMap<string, AnyTensor>): ReadonlyMap<string, AnyTensor>
+export function copyInput(given: CallInput): CallInput
 export function copyInput(given: CallInput): CallInput {
   if (isTensor(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))

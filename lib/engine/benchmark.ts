@@ -21,6 +21,7 @@ import type { InputChecker } from './arguments.js'
 import { bestValues } from './best-values.js'
 import type { CheckedBenchmarkOptions } from './benchmark-options.js'
 import type { TensorRecord } from './declaration.js'
+import { refuseWrongNames } from './given-inputs.js'
 import { engineLayers } from './layers.js'
 
 /** What is measured. */
@@ -120,15 +121,7 @@ function benchmarkInputs(
   { inputs, shapes, profile }: CheckedBenchmarkOptions,
 ): Tensor[] {
   checkProfile(backend, profile)
-  const known = new Set(backend.inputs.map(({ name }) => name))
-  for (const name of shapes.keys()) {
-    if (!known.has(name))
-      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(name)}`, {
-        details: { name },
-      })
-    if (inputs.has(name))
-      throw expected('either a Tensor or a shape, not both,', `input ${JSON.stringify(name)}`, shapes.get(name))
-  }
+  refuseWrongNames({ inputs, shapes }, backend.inputs)
   const made = backend.inputs
     .filter(({ name }) => !inputs.has(name))
     .map((info) => [info.name, madeInput(info, shapes.get(info.name), profile)] as const)

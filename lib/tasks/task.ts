@@ -1,3 +1,4 @@
+import { shown, shownAs, type Shown } from '../base/shown.js'
 import type { Engine } from '../engine.js'
 import type { Opened } from './opening.js'
 
@@ -27,5 +28,10 @@ export abstract class Task<R> implements AsyncDisposable {
   /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    return shown(this.constructor.name, { engine: this.engine }, how)
   }
 }

@@ -224,7 +224,7 @@ for (const runtime of runtimes) {
           called.push(name)
           then()
         })
-      let closed: Promise<void> | undefined
+      let closed: Promise<unknown> | undefined
       submit(x)
       const submits = onReleased('submits', () => {
         submit(x)
