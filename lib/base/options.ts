@@ -9,12 +9,13 @@ export function readOptions<K extends string>(
   options: unknown,
   known: readonly K[],
   owner: string,
+  prefix = '',
 ): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
   const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
   const unknown = Object.keys(given).find((name) => !(known as readonly string[]).includes(name))
-  if (unknown !== undefined) throw unknownOption(unknown, known, owner)
+  if (unknown !== undefined) throw unknownOption(unknown, known, owner, prefix)
   for (const name of known) values[name] = given[name]
   return values
 }
@@ -43,9 +44,9 @@ export function deepFrozen<T>(value: T): T {
   return Object.freeze(value)
 }
 
-function unknownOption(name: string, known: readonly string[], owner: string): TensorRTError {
+function unknownOption(name: string, known: readonly string[], owner: string, prefix: string): TensorRTError {
   const list = known.join(', ')
-  const message = `Unknown option ${JSON.stringify(name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`
+  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }
 

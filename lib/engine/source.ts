@@ -1,3 +1,4 @@
+import { type BlobLike, bytesOfBlob, isBlobLike } from '../base/bytes.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
@@ -9,7 +10,10 @@ import { headerInfo } from '../plan/info.js'
 import { isPlan, OpenPlan, readPlan } from '../plan/read.js'
 
 /** What an engine opens: a model, or a plan that was built or loaded. */
-export type EngineSource = ModelSource | Plan
+export type EngineSource = ModelSource | BlobLike | Plan
+
+/** A source that was checked. */
+type CheckedSource = string | Uint8Array | BlobLike | Plan
 
 /** A plan, and what is known of it. */
 export interface PlanToOpen {
@@ -26,15 +30,21 @@ export type Model =
   /** A path stays one: weights in files beside an ONNX file are found only from there. */
   | { readonly kind: 'onnx'; readonly label: string; readonly data: Uint8Array | string }
 
-/** As {@link checkedSource}; a plan as it is. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedEngineSource(source: unknown): string | Uint8Array | Plan {
-  return source instanceof Plan ? source : checkedSource(source)
+/** As {@link checkedSource}; a plan, and what gives its bytes when it is asked, as it is. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedEngineSource(source: unknown): CheckedSource {
+  if (source instanceof Plan || isBlobLike(source)) return source
+  return checkedSource(
+    source,
+    'source',
+    'a path, a file: URL, bytes (a Uint8Array or an ArrayBuffer), a Blob or a Response',
+  )
 }
 
 /** @throws TensorRTError ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_PLAN */
-export async function openModel(source: string | Uint8Array | Plan, signal?: AbortSignal): Promise<Model> {
+export async function openModel(source: CheckedSource, signal?: AbortSignal): Promise<Model> {
   if (typeof source === 'string') return openFile(source, signal)
-  const bytes = source instanceof Plan ? source.bytes : source
+  const bytes =
+    source instanceof Plan ? source.bytes : isBlobLike(source) ? await bytesOfBlob(source, 'source') : source
   const label = `the model of ${bytes.length} bytes`
   if (source instanceof Plan)
     return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: source.info } }

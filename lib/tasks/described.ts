@@ -1,5 +1,5 @@
 /** What the file of a model says of its own task: ultralytics' exports do, in the metadata of ONNX. */
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
+import { bytesIn, unshared } from '../base/bytes.js'
 import { localPath } from '../base/source.js'
 import type { Size } from '../base/size.js'
 import { TensorRTError } from '../errors.js'
@@ -26,8 +26,8 @@ export async function descriptionOf(source: unknown): Promise<Description | unde
 }
 
 async function metadataIn(source: unknown): Promise<ModelMetadata> {
-  if (isUint8Array(source)) return metadataOfBytes(source)
-  if (isAnyArrayBuffer(source)) return metadataOfBytes(new Uint8Array(source))
+  const bytes = bytesIn(source)
+  if (bytes !== undefined) return metadataOfBytes(unshared(bytes))
   if (typeof source !== 'string' && !(source instanceof URL)) return {}
   try {
     return await metadataOfFile(localPath(source, 'source'))

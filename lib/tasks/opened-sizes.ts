@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
-import { isUint8Array, isAnyArrayBuffer } from 'node:util/types'
 import { loadAddon } from '../backend/native.js'
+import { bytesIn } from '../base/bytes.js'
 import { openFile, readOrdinary } from '../base/files.js'
 import { localPath } from '../base/source.js'
 import type { EngineSource } from '../engine/source.js'
@@ -112,7 +112,7 @@ function pathOf(source: EngineSource): string | undefined {
 }
 
 function bytesOf(source: EngineSource): Uint8Array | undefined {
-  const bytes = isUint8Array(source) ? source : isAnyArrayBuffer(source) ? new Uint8Array(source) : undefined
+  const bytes = bytesIn(source)
   return bytes !== undefined && looksLikeOnnx(bytes) ? bytes : undefined
 }
 

@@ -1,4 +1,5 @@
 import type { TensorInfo } from '../backend/backend.js'
+import { bytesOfBlob, isBlobLike } from '../base/bytes.js'
 import { checkedObject } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type Rows } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
@@ -11,7 +12,7 @@ import { elementCount, Tensor } from '../tensor.js'
 import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
 import { sizesOpened, withShapes } from './opened-sizes.js'
-import { type Answers, Pipeline } from './pipeline.js'
+import { type Answers, Pipeline, remade } from './pipeline.js'
 import { checkedPresetName, type Preset, type PresetName, scaledFor } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
@@ -41,7 +42,7 @@ export type TaskSource = EngineSource | Engine
 export interface Split<P extends Preset, T extends Rows> {
   readonly given: Checked<T>
   readonly preset: P | undefined
-  /** The preset's name, or "its own"; for messages. */
+  /** The preset, by its name or as "your own preset"; for messages. */
   readonly presetName: string
   /** The user's own steps, which go before the preset's. */
   readonly own: InputSteps | undefined
@@ -71,10 +72,39 @@ export function splitOptions<P extends Preset, T extends Rows>(
   return {
     ...ours,
     given: checkedRows(all, table),
-    presetName: presetName ?? (typeof all['preset'] === 'string' ? all['preset'] : 'its own'),
+    presetName: presetText(presetName ?? all['preset']),
     own,
     engine,
   }
+}
+
+const presetText = (preset: unknown): string =>
+  typeof preset === 'string' ? `the preset ${preset}` : 'your own preset'
+
+/**
+ * Without a preset a task is told both how pictures become the input and what the outputs are.
+ * @param needed the option of `output` that has to be given then
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export function checkSaid<P extends Preset>(
+  { preset, own, given }: Pick<Split<P, Rows>, 'preset' | 'own'> & { readonly given: { readonly output: object } },
+  needed: string,
+  choices: readonly string[],
+): void {
+  const said = (given.output as Readonly<Record<string, unknown>>)[needed]
+  if (preset !== undefined || (own !== undefined && said !== undefined)) return
+  const outputs = `output: { ${needed}: ${choices.map((choice) => `'${choice}'`).join(' | ')} }`
+  const missing = own === undefined ? (said === undefined ? 'preset' : 'input') : `output.${needed}`
+  throw expected(
+    `a preset, or input and output of your own (input: {} for pixels of 0 to 255, stretched; ${outputs}),`,
+    missing,
+    undefined,
+  )
+}
+
+/** What gives its bytes once, such as a Response, as bytes: they are looked at several times. */
+export async function inMemory(source: TaskSource): Promise<TaskSource> {
+  return isBlobLike(source) ? bytesOfBlob(source, 'source') : source
 }
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {
@@ -125,12 +155,6 @@ export async function opened<R, P extends Preset, T extends Rows>(
   answersFor: (engine: Engine, input: PictureInput, preset: P | undefined) => Answers<R>,
 ): Promise<Opened<R>> {
   const steps = checkedSteps(mergedSteps(split.preset?.input, split.own))
-  if (split.preset === undefined && split.own === undefined)
-    throw expected(
-      "a preset, or how a picture becomes the model's input (input: {} for pixels of 0 to 255, stretched),",
-      'input',
-      undefined,
-    )
   const { engine, isOurs } = await engineOf(source, split, steps)
   try {
     const { input, preset } = inputFor(pictureInputOf(engine), split.preset, split.own)
@@ -172,13 +196,13 @@ export function withContext<R>(answers: Answers<R>, presetName: string): Answers
   const told = (error: unknown): never => {
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE'))
       throw error
-    throw reworded(error, `The model's outputs are not those of the preset ${presetName}: ${error.message}`)
+    throw reworded(error, `The model's outputs are not those of ${presetName}: ${error.message}`)
   }
-  return {
-    ...answers,
-    of: async (...given) => answers.of(...given).catch(told),
-    fits: async (...given) => answers.fits(...given).catch(told),
-  }
+  return remade(answers, (each) => ({
+    ...each,
+    of: async (...given) => each.of(...given).catch(told),
+    fits: async (...given) => each.fits(...given).catch(told),
+  }))
 }
 
 /**

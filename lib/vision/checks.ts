@@ -1,4 +1,5 @@
 import { isUint8Array } from 'node:util/types'
+import { unshared } from '../base/bytes.js'
 import { checkedSize } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -82,11 +83,11 @@ export function numbersOf(value: unknown, name: string, length?: number): Float3
   return length === undefined ? value : ofLength(value, name, length)
 }
 
-/** The elements of a tensor of float32. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
+/** The elements of a tensor of float32, in memory that is not shared. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
 export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
   if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
   const { data, dtype, shape } = tensor
-  if (data instanceof Float32Array) return { data, shape }
+  if (data instanceof Float32Array) return { data: unshared(data), shape }
   const message = `Expected a float32 tensor for ${name} but received ${dtype}: see toFloat32()`
   throw new TensorRTError('ERR_TRT_DTYPE', message)
 }

@@ -1,4 +1,5 @@
 import type { NativeInstanceMask } from '../backend/native-vision.js'
+import { unshared } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedChoice, checkedObject, isWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
@@ -127,7 +128,7 @@ function jobsOf(
   const all = finite(numbersOf(boxes, 'boxes'), 'boxes')
   const instances = Math.floor(all.length / 4)
   numbersOf(all, 'boxes', instances * 4)
-  const factors = numbersOf(coefficients, 'coefficients', instances * count)
+  const factors = unshared(numbersOf(coefficients, 'coefficients', instances * count))
   const isCorners = checkedChoice(format, 'format', ['xywh', 'xyxy']) === 'xyxy'
   return checkedIndices(indices, instances).map((index) => {
     const [x, y, third, fourth] = all.subarray(index * 4, index * 4 + 4) as unknown as [number, number, number, number]

@@ -1,3 +1,4 @@
+import { bytesIn, isBlobLike } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray } from '../base/checks.js'
 import { checkedRows, is, option, type OptionTable, signalOption } from '../base/option-table.js'
@@ -11,10 +12,10 @@ import type { PictureSource } from './info.js'
 import { checkedPixels, checkPixelsThere, type Pixels } from './raw.js'
 import { resampled } from './resample.js'
 import { checkedNormalization, tensorRows } from '../steps/pixels/tensor-options.js'
-import type { Image, RawImage } from './types.js'
+import type { Image, ImageDataLike, RawImage } from './types.js'
 
 /** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */
-export type Picture = Image | RawImage | PictureSource
+export type Picture = Image | RawImage | ImageDataLike | PictureSource
 
 /** How far a call with several pictures is. */
 export interface ManyProgress {
@@ -38,7 +39,7 @@ export const manyRows = {
 
 /** Whether it is to be decoded. */
 export function isSource(picture: Picture): picture is PictureSource {
-  return typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
+  return typeof picture === 'string' || picture instanceof URL || bytesIn(picture) !== undefined || isBlobLike(picture)
 }
 
 /** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */

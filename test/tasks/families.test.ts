@@ -338,10 +338,10 @@ t.test('without a preset a task is told how pictures become the input, and what 
     t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   await wrong(
     () => Classifier.load(colours(), { backend }),
-    /a preset, or 'softmax', 'sigmoid' or 'none' beside input, for output\.activation/,
+    /a preset, or input and output of your own .*activation: 'softmax' \| .* for preset/,
   )
   await wrong(() => Classifier.load(colours(), { input: {}, backend }), /for output\.activation/)
-  const needsInput = /a preset, or how a picture becomes the model's input \(input: \{\} for pixels/
+  const needsInput = /a preset, or input and output of your own .* for input/
   await wrong(() => Classifier.load(colours(), { output: { activation: 'softmax' }, backend }), needsInput)
   await wrong(
     () => Detector.load(answering([filled([1, 84, 84], [])]), { output: { decoder: 'yolo' }, backend }),

@@ -110,7 +110,7 @@ t.test('what cannot be read', async (t) => {
   t.same(seen, [1], 'those before it')
   await t.rejects(
     all(pictures([7 as never])),
-    invalid(/a path, a file: URL or a Uint8Array for source but received number 7/),
+    invalid(/a path, a file: URL, bytes .* for source but received number 7/),
   )
   for (const wrong of [7, null, new Uint8Array(3), {}])
     t.throws(() => pictures(wrong as never), invalid(/or an iterable of pictures, for source/))

@@ -22,21 +22,28 @@ export interface Segments {
   segment(frame: VideoFrame, options: Cut): Promise<Mask>
 }
 
-/** @param most how many frames are under way at once */
-export function blurring<R>(task: Blurs<R>, most: number): FrameWork<readonly R[]> {
+/** How a task goes through frames. */
+export interface Manner {
+  /** How many frames are under way at once. */
+  readonly most: number
+  /** Options of each call. */
+  readonly asked?: Readonly<Record<string, unknown>> | undefined
+}
+
+export function blurring<R>(task: Blurs<R>, { most, asked }: Manner): FrameWork<readonly R[]> {
   return {
     most,
-    answer: async (frame, signal) => (await task.blur(frame, { inPlace: true, signal })).regions,
+    answer: async (frame, signal) => (await task.blur(frame, { ...asked, inPlace: true, signal })).regions,
     count: (regions) => regions.length,
   }
 }
 
 /** @param draws whether what is found is drawn on the frame */
-export function detecting(task: Detects, most: number, draws: boolean): FrameWork<Found[]> {
+export function detecting(task: Detects, { most, asked }: Manner, draws: boolean): FrameWork<Found[]> {
   return {
     most,
     answer: async (frame, signal) => {
-      const found = await task.detect(frame, { signal })
+      const found = await task.detect(frame, { ...asked, signal })
       if (draws) await drawFound(frame, found, signal)
       return found
     },
@@ -45,11 +52,11 @@ export function detecting(task: Detects, most: number, draws: boolean): FrameWor
 }
 
 /** @param draws whether the mask is laid on the frame */
-export function segmenting(task: Segments, most: number, draws: boolean): FrameWork<Mask> {
+export function segmenting(task: Segments, { most, asked }: Manner, draws: boolean): FrameWork<Mask> {
   return {
     most,
     answer: async (frame, signal) => {
-      const mask = await task.segment(frame, { signal })
+      const mask = await task.segment(frame, { ...asked, signal })
       if (draws) await overlay(frame, mask, { inPlace: true, signal })
       return mask
     },
