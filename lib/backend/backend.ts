@@ -273,7 +273,7 @@ export interface BenchmarkRun {
   readonly warmUpMs: number
   readonly durationMs: number
   readonly iterations: number
-  /** Of all streams: with one more it ends, by ERR_TRT_OUT_OF_MEMORY. */
+  /** Of all streams: the times of so many are kept, of more a sample. */
   readonly mostQueries: number
   readonly sleepMs: number
   readonly idleMs: number
@@ -292,11 +292,20 @@ export interface BenchmarkFacts {
   readonly device: string
   /**
    * Of each query of all streams, in no order, eight numbers of milliseconds: the begin and end of its enqueue by the
-   * host's clock, then begin and duration of copy in, computation and copy out; begins are since the start.
+   * host's clock, then begin and duration of copy in, computation and copy out; begins are since the start. Of more
+   * than `mostQueries` a sample without the warm-up: the fastest, the slowest, and others by chance.
    */
   readonly queries: Float64Array
-  /** Milliseconds of each query that was alone. */
+  /** How many queries there were, and how many of them after the warm-up. */
+  readonly seen: number
+  readonly counted: number
+  /** When the first copy in of those began and the last copy out ended, in milliseconds since the start. */
+  readonly beginMs: number
+  readonly endMs: number
+  /** Milliseconds of each query that was alone; of more than `mostQueries` a sample. */
   readonly endToEnd: Float64Array
+  /** How many queries were alone. */
+  readonly alone: number
   readonly outputs: readonly { readonly shape: readonly number[]; readonly data: ArrayBuffer }[]
   /** Why there was no CUDA graph, where one was asked for. */
   readonly graphRefused: string

@@ -33,7 +33,7 @@ interface Definition<Of extends Flags> {
   readonly run: (call: Call<Of>, ...args: never[]) => Promise<unknown>
 }
 
-/** A command with what all have: `--json`, `--quiet`, an example, and where its texts go. */
+/** A command with what all have: `--json`, `--quiet`, `--verbose`, an example, and where its texts go. */
 export function newCommand<const Of extends Flags>(
   name: string,
   definition: Definition<Of>,
@@ -50,7 +50,8 @@ export function commandOf<const Of extends Flags>(
   const examples = example.split('\n').map((line) => `  ${session.name} ${name} ${line}`.trimEnd())
   const command = configured(new Command(name.split(' ').at(-1)), session)
     .option('--json', 'print JSON, for programs')
-    .option('--quiet', 'no progress on stderr')
+    .option('-q, --quiet', 'no notes and no progress on stderr')
+    .option('-v, --verbose', "TensorRT's log on stderr, and where errors come from")
   for (const text of [`\nExample:\n${examples.join('\n')}`, ...(notes?.(session) ?? [])])
     command.addHelpText('after', text)
   for (const [spelling, help] of Object.entries(args)) command.argument(spelling, help)
@@ -74,7 +75,7 @@ export function configured(command: Command, session: Session): Command {
     })
 }
 
-/** Has a command call `body` with its options and arguments, once the session knows of `--json` and `--quiet`. */
+/** Has a command call `body` with its options and arguments, once the session knows what is asked of all commands. */
 export function action(
   command: Command,
   session: Session,
@@ -82,9 +83,25 @@ export function action(
 ): Command {
   return command.action(async () => {
     session.begin(command.opts())
-    const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))
-    if (typeof code === 'number') session.exitCode = code
+    const unlisten = session.verbose ? await listen(session) : undefined
+    try {
+      const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))
+      if (typeof code === 'number') session.exitCode = code
+    } finally {
+      unlisten?.()
+    }
   })
+}
+
+/** TensorRT's log, down to its information. Without the addon nothing logs. */
+async function listen(session: Session): Promise<(() => void) | undefined> {
+  const { onLog } = await import('../log.js')
+  try {
+    return onLog(({ level, text }) => session.warn(`[TensorRT ${level}] ${text}`), 'info')
+  } catch (error) {
+    session.warn(`[TensorRT] no log: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
 /** Ends a command whose line is wrong, with what is wrong with it. */

@@ -92,23 +92,24 @@ export function refusing<T>(refuse: Refuse, check: () => T, reworded = (message:
   }
 }
 
-/** A whole number of at least `least`. */
-export function whole(least: number): (text: string) => number {
+/** A whole number from `least` to `most`. */
+export function whole(least: number, most = Infinity): (text: string) => number {
   return (text) => {
     const number = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least) return number
-    throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`)
+    if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Expected a whole number ${boundsText(least, most)}.`)
   }
 }
+
+const boundsText = (least: number, most: number): string =>
+  most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`
 
 /** A number from `least` to `most`. */
 export function numberIn(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text)
     if (text.trim() !== '' && Number.isFinite(number) && number >= least && number <= most) return number
-    throw new InvalidArgumentError(
-      `Expected a number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`,
-    )
+    throw new InvalidArgumentError(`Expected a number ${boundsText(least, most)}.`)
   }
 }
 

@@ -17,9 +17,9 @@ export async function runTrt(args: readonly string[], session: Session): Promise
     await program.parseAsync(isHelpOfExec(args) ? ['exec', '--help'] : args, { from: 'user' })
     return session.exitCode
   } catch (error) {
-    return reportFailure(error, session)
+    return reportFailure(error, session, args)
   } finally {
-    session.end()
+    await session.close()
   }
 }
 
@@ -51,9 +51,15 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
 }
 
 /** Errors that people can mend are told in a line, with their code; what is a defect of ours keeps its stack. */
-function reportFailure(error: unknown, session: Session): number {
+function reportFailure(error: unknown, session: Session, args: readonly string[]): number {
   session.end()
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return exitCodes.done
+    // of a line that is wrong nothing else was read yet
+    if (asksForJson(args)) session.begin({ json: true })
+    session.failure(usageFailure(error))
+    return exitCodes.usage
+  }
   session.failure(error)
   if (session.signal.aborted && session.signal.reason instanceof Interrupted) {
     session.warn('interrupted')
@@ -61,5 +67,17 @@ function reportFailure(error: unknown, session: Session): number {
   }
   if (error instanceof TensorRTError) session.fail(error)
   else session.warn(otherErrorText(error))
+  session.trace(error)
   return exitCodes.failed
+}
+
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? undefined : end).includes('--json')
+}
+
+/** What is wrong with a command line, as other failures have it. */
+function usageFailure({ code, message }: CommanderError): TensorRTError {
+  const text = code === 'commander.help' ? 'Expected a command: --help lists them' : message.replace(/^error: /, '')
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', text)
 }

@@ -1,17 +1,28 @@
+import { stdin as processStdin } from 'node:process'
 import { styleText } from 'node:util'
 import { exitCodes } from './exit-codes.js'
 import { failureRecord, type Field, fieldsText, jsonText, wrapped } from './output/format.js'
 import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText } from './output/table.js'
+import { StdinFile } from './run/stdin.js'
 
 export interface SessionOptions {
   /** What the program was called by. */
   readonly name: string
   readonly stdout: Sink
   readonly stderr: Sink
+  /** What `-` reads; the process's own unless given. */
+  readonly stdin?: (AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined }) | undefined
   /** Of progress, where no terminal is. */
   readonly progress?: Pick<ProgressOptions, 'afterMs'> | undefined
+}
+
+/** What every command can be asked for. */
+export interface CommonFlags {
+  readonly json?: boolean | undefined
+  readonly quiet?: boolean | undefined
+  readonly verbose?: boolean | undefined
 }
 
 /** Why a session's signal is aborted: ctrl-C, or a request to end. */
@@ -36,22 +47,26 @@ export class Session {
   exitCode: number = exitCodes.done
   #json = false
   #quiet = false
+  #verbose = false
   #hasResult = false
   #progress: Progress | undefined
   readonly #ofProgress: SessionOptions['progress']
   readonly #controller = new AbortController()
+  readonly #stdin: StdinFile
 
-  constructor({ name, stdout, stderr, progress }: SessionOptions) {
+  constructor({ name, stdout, stderr, stdin = processStdin, progress }: SessionOptions) {
     this.name = name
+    this.#stdin = new StdinFile(stdin, this.signal)
     this.stdout = stdout
     this.stderr = stderr
     this.#ofProgress = progress
   }
 
   /** What the command line asks of every command. */
-  begin({ json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean }): void {
+  begin({ json = false, quiet = false, verbose = false }: CommonFlags): void {
     this.#json = json
     this.#quiet = quiet
+    this.#verbose = verbose
   }
 
   /** Aborted when the user interrupts; every asynchronous operation of a command gets it. */
@@ -61,6 +76,11 @@ export class Session {
 
   get json(): boolean {
     return this.#json
+  }
+
+  /** Whether logs are told, and where errors come from. */
+  get verbose(): boolean {
+    return this.#verbose
   }
 
   /** How many columns a line of results may have. */
@@ -79,11 +99,25 @@ export class Session {
     this.#progress = undefined
   }
 
+  /**
+   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`. @throws TensorRTError
+   * ERR_TRT_FILE where stdin is a terminal, or gives nothing
+   */
+  async stdinFile(): Promise<string> {
+    return this.#stdin.path()
+  }
+
+  /** What is left of the call goes. */
+  async close(): Promise<void> {
+    this.end()
+    await this.#stdin.remove()
+  }
+
   /** A result: lines of text for people, or with `--json` the value that they were made of. */
   result(value: unknown, text: () => string): void {
     this.end()
     this.#hasResult = true
-    this.stdout.write(`${this.#json ? jsonText(value, 2) : text()}\n`)
+    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, 2) : text())}\n`)
   }
 
   /**
@@ -107,6 +141,12 @@ export class Session {
   /** The line that says what failed, and by which code. */
   fail({ code, message }: { readonly code: string; readonly message: string }): void {
     this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
+  }
+
+  /** With `--verbose`, where an error comes from: its stack, and those of its causes. */
+  trace(error: unknown): void {
+    if (!this.#verbose) return
+    for (let cause = error; cause instanceof Error; cause = cause.cause) this.warn(cause.stack ?? cause.message)
   }
 
   /**
@@ -142,6 +182,6 @@ export class Session {
 
   #beside(text: string): void {
     this.#progress?.pause()
-    this.stderr.write(`${text}\n`)
+    this.stderr.write(`${this.#stdin.hidden(text)}\n`)
   }
 }

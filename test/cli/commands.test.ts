@@ -49,6 +49,13 @@ t.test('what is wrong with a command line is told, and exits with 2', async (t) 
     [['build', 'x.onnx', '-o', 'y', '--device', '-1'], /whole number of at least 0/],
     [['build', 'x.onnx', '-o', 'y', '--optimization-level', '9'], /Allowed choices are 0, 1, 2, 3, 4, 5/],
     [['audit', 'x.plan', '--min-share', '2'], /number from 0 to 1/],
+    [['bench', 'x.onnx', '--streams', '65'], /--streams <N>.*whole number from 1 to 64/],
+    [['bench', 'x.onnx', '--sleep-time', '60001'], /--sleep-time <MS>.*number from 0 to 60000/],
+    [['bench', 'x.onnx', '--duration', '86401'], /--duration <SECONDS>.*number from 0 to 86400/],
+    [['bench', 'x.onnx', '--load', '--duration', '0'], /--duration \(in milliseconds\)/],
+    [['compare', 'x.onnx', 'y.onnx', '--atol', '1e-3,scores:1'], /one number for all outputs, or NAME:NUMBER/],
+    [['compare', 'x.onnx', 'y.onnx', '--rtol', '-1'], /number from 0/],
+    [['run', 'x.onnx', '-', '-'], /- is stdin, which can be read once/],
     [['completion', 'csh'], /Allowed choices are bash, zsh, fish/],
     [['cache'], /Usage: trt cache|Usage: cache/],
     [[], /Usage: trt/],
@@ -190,6 +197,8 @@ t.test('audit: exits with 3 where an expected precision is not there', async (t)
   t.match(JSON.parse(run.stdout) as EngineLayers, { count: Number, iterations: 3 })
   const strict = await trt(['audit', file('relu.plan'), '--tensorrt', fakes.trt10, '--expect', 'int8'])
   t.match(strict, { code: 3, stderr: /Asked for int8/, stdout: /slowest layers/ })
+  const wrong = await trt(['audit', file('relu.plan'), '--expect', 'half'])
+  t.match(wrong, { code: 2, stderr: /Expected some of fp32, fp16/ })
 })
 
 t.test('run: a plan on random numbers, and on those of a file', async (t) => {
@@ -390,6 +399,14 @@ t.test('compare: exits with 3 beyond the tolerance', async (t) => {
     stdout: /scores +1\.000000/,
     stderr: /beyond the tolerance: scores, greatest difference 0\.\d+ > 0\n/,
   })
+  const close = await trt(['compare', ...models, '--atol', '1e9', '--json'])
+  t.match(close, { code: 0, stderr: '' })
+  t.equal(Object.values((JSON.parse(close.stdout) as { outputs: Record<string, { outside: number }> }).outputs)[0]?.outside, 0) // prettier-ignore
+  t.match(await trt(['compare', ...models, '--atol', '0', '--rtol', '0']), {
+    code: 3,
+    stderr: /beyond --atol and --rtol/,
+  })
+  t.match(await trt(['compare', ...models, '--atol', 'nothing:1']), { code: 1, stderr: /names of outputs/ })
   const layers = await trt(['compare', ...models, '--layers', '--json'])
   t.equal(layers.code, 0, layers.stderr)
   t.match(JSON.parse(layers.stdout), { outputs: { scores: {} } })

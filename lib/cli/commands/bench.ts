@@ -7,7 +7,7 @@ import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { newCommand } from '../command.js'
-import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
+import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, refusing, whole } from '../flags.js'
 import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder.js'
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
@@ -34,16 +34,19 @@ const exportsOf = ({ exportTimes, exportProfile, exportOutput, exportLayerInfo }
   layerInfo: exportLayerInfo,
 })
 
+/** Nothing is measured for longer. */
+const dayMs = 86_400_000
+
 const closedFlags = {
-  '--profile <N>': ['the optimization profile', whole(0)],
-  '--streams <N>': ['so many queries side by side; 1 unless given', whole(1)],
+  '--profile <N>': ['the optimization profile', whole(0, 2 ** 31 - 1)],
+  '--streams <N>': ['so many queries side by side, 64 at most; 1 unless given', whole(1, 64)],
   '--thread-per-stream': 'a host thread for each of them',
   '--depth <N>': ['queries of a stream under way at once, 1 or 2; 2 unless given', depth],
-  '--warm-up <MS>': ['what begins earlier is not counted; 200 unless given', numberIn(0, Infinity)],
-  '--duration <SECONDS>': ['at least so long; 3 unless given', numberIn(0, Infinity)],
-  '--iterations <N>': ['at least so many queries of each stream; 10 unless given', whole(1)],
-  '--sleep-time <MS>': ['the GPU waits so long at first', numberIn(0, Infinity)],
-  '--idle-time <MS>': ['the host waits so long between queries', numberIn(0, Infinity)],
+  '--warm-up <MS>': ['what begins earlier is not counted; 200 unless given', numberIn(0, dayMs)],
+  '--duration <SECONDS>': ['at least so long, up to a day; 3 unless given', numberIn(0, dayMs / 1000)],
+  '--iterations <N>': ['at least so many queries of each stream; 10 unless given', whole(1, 1e7)],
+  '--sleep-time <MS>': ['the GPU waits so long at first, a minute at most', numberIn(0, 60_000)],
+  '--idle-time <MS>': ['the host waits so long between queries, a minute at most', numberIn(0, 60_000)],
   '--no-transfers': 'inputs and outputs stay on the GPU',
   '--cuda-graph': 'launch the computation as a CUDA graph',
   '--spin-wait': 'the host asks all the time whether the GPU is done',
@@ -82,7 +85,7 @@ export const command = newCommand('bench', {
   run: async ({ flags, session, refuse }, path: string) => {
     refuseOtherLoop(flags, refuse)
     await refuseIdle(flags, path, refuse)
-    if (flags.load !== true) checkedBenchmarkOptions(optionsOf(flags))
+    if (flags.load !== true) refusing(refuse, () => checkedBenchmarkOptions(optionsOf(flags)))
     const { plugin = [], timingCache, force, plot, report } = flags
     const outputs = [plot, report, ...Object.values(exportsOf(flags))]
     await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
@@ -222,7 +225,7 @@ function parseSweep(text: string): Sweep {
   const numbers = list(values)
   if ((of !== 'batch' && of !== 'streams') || numbers.length === 0)
     throw new InvalidArgumentError('Expected batch=1,2,4 or streams=1,2,4.')
-  return { of, values: numbers.map(whole(1)) }
+  return { of, values: numbers.map(whole(1, of === 'streams' ? 64 : 2 ** 31 - 1)) }
 }
 
 /** What JSON has: outputs and the queries one by one, which may be millions, are in files of their own. */

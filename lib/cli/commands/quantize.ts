@@ -20,7 +20,7 @@ const quantizeFlags = {
   '--weights <HOW>': ['how weights are stored; int8 unless given', ['int8', 'float32']],
   '--min-cosine <C>': ['leave as few layers in floating point as it takes for this', numberIn(0, 1)],
   '--plot <FILE>': ['write the ranges as a picture (SVG)', drawingFile],
-  '--threads <N>': ['how many threads the CPU runs the model with', whole(1)],
+  '--threads <N>': ['how many threads the CPU runs the model with', whole(1, 1024)],
   ...dataFlags,
   ...forceFlag,
 } as const satisfies Flags

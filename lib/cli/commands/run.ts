@@ -2,15 +2,19 @@ import { newCommand } from '../command.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { refuseOutputs } from '../output/writable.js'
 import { openEngine } from '../run/engine.js'
-import { runFlags } from '../run/flags.js'
+import type { Refuse } from '../flags.js'
+import { type RunFlags, runFlags } from '../run/flags.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { exitCodeOf, filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { presetHelp, saidText } from '../run/preset.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
+import { stdinName } from '../run/stdin.js'
 import { runTensors } from '../run/tensors.js'
+import type { Session } from '../session.js'
 
-const examples = `resnet50.onnx cat.jpg --preset imagenet --labels imagenet
+const examples = `resnet50.onnx - --preset imagenet < cat.jpg
+resnet50.onnx cat.jpg --preset imagenet --labels imagenet
 yolov8n.onnx photos/ --preset yolov8 --labels coco80 -o drawn/
 centerface.onnx 'photos/*.jpg' --preset centerface --task blur -o blurred/
 model.plan --input images=images.npy -o outputs.npz
@@ -22,11 +26,12 @@ export const command = newCommand('run', {
   arguments: {
     '<model>': 'a plan or an ONNX file',
     '[files...]':
-      'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them. One inference for each',
+      'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them; - is stdin. One inference for each',
   },
   flags: runFlags,
   notes: (session) => [presetHelp(session), help],
-  run: async ({ flags, session, refuse }, model: string, files: readonly string[]) => {
+  run: async ({ flags: asked, session, refuse }, model: string, paths: readonly string[]) => {
+    const { flags, files } = await withStdin(asked, paths, session, refuse)
     const job = await jobOf(flags, model, files, refuse)
     const task = 'task' in job ? job.task : undefined
     if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
@@ -54,6 +59,25 @@ Outputs:
                    was found, no picture is written
   --json           one document: { model, backend, task, results, failed }
 A file that cannot be read is told and the others are done: exit code 1.`
+
+/** What names stdin, by the file that has what it gives. */
+async function withStdin(
+  flags: RunFlags,
+  files: readonly string[],
+  session: Session,
+  refuse: Refuse,
+): Promise<{ readonly flags: RunFlags; readonly files: readonly string[] }> {
+  const isInput = (text: string): boolean => text.endsWith(`=${stdinName}`)
+  const count = [...files.filter((file) => file === stdinName), ...(flags.input ?? []).filter(isInput)].length
+  if (count === 0) return { flags, files }
+  if (count > 1) return refuse('- is stdin, which can be read once: name it once')
+  const path = await session.stdinFile()
+  const input = flags.input?.map((text) => (isInput(text) ? `${text.slice(0, -stdinName.length)}${path}` : text))
+  return {
+    flags: { ...flags, ...(input && { input }) },
+    files: files.map((file) => (file === stdinName ? path : file)),
+  }
+}
 
 type WithAnswers = RunJob & { readonly target: { readonly path: string } }
 

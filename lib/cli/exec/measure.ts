@@ -154,9 +154,10 @@ const saysDefault = {
 
 /** The options of engine.benchmark() with the defaults of trtexec of that major; on the CPU, with those of 10. */
 export function measuringOf(
-  { benchmark, exports, dumps, optionNames }: ExecSettings,
+  settings: ExecSettings,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
 ): Measuring {
+  const { benchmark, exports, dumps, optionNames } = settings
   const modern = target !== undefined && isModern(target)
   const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => optionNames.has(name))
   const layers = exports.profile !== undefined || exports.layerInfo !== undefined || dumps.profile || dumps.layerInfo
@@ -165,6 +166,9 @@ export function measuringOf(
     options: {
       ...(modern && modernDefaults),
       ...benchmark,
+      // trtexec measures its queries, and nothing besides
+      endToEnd: settings.endToEnd,
+      javascript: settings.endToEnd,
       layers: layers || undefined,
       outputs: outputs || undefined,
     },

@@ -12,7 +12,7 @@ import { profileOf, type ShapeFlags } from './shapes.js'
 /** What of a model's runtime building has not, too. */
 export const backendFlags = {
   '--backend <NAME>': ['what runs the model; auto: a GPU where it can, else the CPU', ['auto', 'tensorrt', 'cpu']],
-  '--threads <N>': ['how many threads an inference on the CPU has', whole(1)],
+  '--threads <N>': ['how many threads an inference on the CPU has', whole(1, 1024)],
 } as const satisfies Flags
 
 /** Which GPU, and which library. */

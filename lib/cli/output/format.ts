@@ -1,14 +1,32 @@
+import { TensorRTError } from '../../errors.js'
+
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
 export function jsonText(value: unknown, indent?: number): string {
   const numberText = (_: string, part: unknown): unknown =>
-    typeof part === 'number' && !Number.isFinite(part) ? String(part) : part
+    (typeof part === 'number' && !Number.isFinite(part)) || typeof part === 'bigint' ? String(part) : part
   return JSON.stringify(value, numberText, indent)
 }
 
 /** What a program is told of a failure, in place of a result. */
-export function failureRecord(error: unknown): { readonly error: { readonly code: string; readonly message: string } } {
+export interface FailureRecord {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    /** Of an error that has some: the values that its message is made of. */
+    readonly details?: Readonly<Record<string, unknown>>
+  }
+}
+
+export function failureRecord(error: unknown): FailureRecord {
   const { code, name, message } = error as Partial<NodeJS.ErrnoException>
-  return { error: { code: code ?? name ?? 'Error', message: message ?? String(error) } }
+  const details = error instanceof TensorRTError ? error.details : {}
+  return {
+    error: {
+      code: code ?? name ?? 'Error',
+      message: message ?? String(error),
+      ...(Object.keys(details).length > 0 && { details }),
+    },
+  }
 }
 
 /** Of what is no TensorRTError: a system's message; what is a defect of ours keeps its stack. */
