@@ -1,3 +1,5 @@
+import './disposal.js'
+
 /**
  * Every code that a {@link TensorRTError} can carry, with what it means. The one place where codes are listed:
  * docs/guides/errors.md is made of it by scripts/error-page.mjs. Each has a comment of paragraphs: when it comes; after

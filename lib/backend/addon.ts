@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 import type { Cut } from '../base/cancellation.js'
 import { Work } from '../base/work.js'
 import { type AnyTensor, memoryOf } from '../device-tensor.js'
@@ -237,7 +238,7 @@ function callsOf(engine: NativeEngine): EngineCalls {
     name,
     (...given: unknown[]) => {
       const result = nativeSync(() => (call as (...given: unknown[]) => unknown)(...given))
-      return result instanceof Promise ? native(() => result) : result
+      return isPromise(result) ? native(() => result) : result
     },
   ])
   return {

@@ -1,4 +1,5 @@
 import { checkedObject, checkedSignal } from './checks.js'
+import { isPlainObject } from './kinds.js'
 import { TensorRTError } from '../errors.js'
 
 /**
@@ -25,9 +26,7 @@ export function readOptions<K extends string>(
  */
 export function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy)
-  if (typeof value !== 'object' || value === null) return value
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
+  if (!isPlainObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
 }
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { expected, reworded } from '../errors.js'
 import { isText } from './checks.js'
+import { isUrl } from './kinds.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
 export type ModelSource = string | URL | Uint8Array | ArrayBuffer
@@ -15,7 +16,7 @@ export type OnnxSource = { readonly model: Uint8Array } | { readonly path: strin
  * TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedSource(source: unknown, name = 'source'): string | Uint8Array {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) return resolve(localPath(source, name))
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) return resolve(localPath(source, name))
   if (isUint8Array(source)) return new Uint8Array(source)
   if (isAnyArrayBuffer(source)) return new Uint8Array(new Uint8Array(source))
   throw expected('a path, a file: URL, a Uint8Array or an ArrayBuffer', name, source)
@@ -33,7 +34,7 @@ export function onnxSource(source: unknown, name: string): OnnxSource {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPath(path: unknown, name = 'path'): string {
-  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
+  if (isText(path) || isUrl(path)) return resolve(localPath(path, name))
   throw expected('a path or a file: URL', name, path)
 }
 
@@ -42,11 +43,11 @@ export function checkedPath(path: unknown, name = 'path'): string {
  * ERR_TRT_INVALID_ARGUMENT for what is not on this machine
  */
 export function localPath(value: string | URL, name: string): string {
-  const text = value instanceof URL ? value.href : value
+  const text = isUrl(value) ? value.href : value
   // "file:x" is the name of a file; with two letters and more before "://", no path of any system is meant
-  const isFile = value instanceof URL ? value.protocol === 'file:' : /^file:\//i.test(value)
+  const isFile = isUrl(value) ? value.protocol === 'file:' : /^file:\//i.test(value)
   if (isFile) return pathOfUrl(text, name)
-  if (!(value instanceof URL) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  if (!isUrl(value) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
   const refused = expected('a path or a file: URL', name, text)
   throw reworded(refused, `${refused.message}: it is no file of this machine, download it first`)
 }

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
+import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
+import { isError, isUrl, ownBytes } from '../base/kinds.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import { type ModelProto, ModelProtoSchema } from './onnx_pb.js'
 import { whyTooMany } from './wire.js'
@@ -34,7 +36,7 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
  * ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
  */
 export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
-  if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
+  if (typeof source !== 'string' && !isUrl(source)) return parseModel(source)
   const path = localPath(source, 'source')
   const bytes = await readOrdinary(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
@@ -72,8 +74,8 @@ export function checkedModel(model: ModelProto): ModelProto {
 }
 
 function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
-  if (bytes instanceof Uint8Array) return bytes
-  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes)
+  if (isUint8Array(bytes)) return ownBytes(bytes)
+  if (isAnyArrayBuffer(bytes)) return ownBytes(new Uint8Array(bytes))
   throw expected('a path, URL, Uint8Array or ArrayBuffer', 'model', bytes)
 }
 
@@ -85,7 +87,7 @@ function decode(bytes: Uint8Array, name: string): ModelProto {
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {
-    throw notOnnx(name, cause instanceof Error ? cause.message : describe(cause), cause)
+    throw notOnnx(name, isError(cause) ? cause.message : describe(cause), cause)
   }
 }
 

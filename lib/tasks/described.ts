@@ -2,6 +2,7 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { localPath } from '../base/source.js'
 import type { Size } from '../base/size.js'
+import { isUrl } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 import { metadataOfBytes, metadataOfFile, type ModelMetadata } from '../onnx/metadata.js'
 import { type Preset, presetNamed, presets } from './presets.js'
@@ -28,7 +29,7 @@ export async function descriptionOf(source: unknown): Promise<Description | unde
 async function metadataIn(source: unknown): Promise<ModelMetadata> {
   if (isUint8Array(source)) return metadataOfBytes(source)
   if (isAnyArrayBuffer(source)) return metadataOfBytes(new Uint8Array(source))
-  if (typeof source !== 'string' && !(source instanceof URL)) return {}
+  if (typeof source !== 'string' && !isUrl(source)) return {}
   try {
     return await metadataOfFile(localPath(source, 'source'))
   } catch {

@@ -4,6 +4,7 @@ import type { Cut } from '../base/cancellation.js'
 import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { localPath } from '../base/source.js'
+import { isUrl } from '../base/kinds.js'
 import { expected } from '../errors.js'
 import { imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
 
@@ -18,7 +19,7 @@ export interface Picture {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPicture(source: unknown): Picture {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) {
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) {
     const path = localPath(source, 'source')
     return { from: path, name: path }
   }

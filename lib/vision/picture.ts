@@ -1,9 +1,11 @@
+import { isUint8Array } from 'node:util/types'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray } from '../base/checks.js'
 import { checkedRows, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
+import { isUrl } from '../base/kinds.js'
 import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
@@ -38,7 +40,7 @@ export const manyRows = {
 
 /** Whether it is to be decoded. */
 export function isSource(picture: Picture): picture is PictureSource {
-  return typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
+  return typeof picture === 'string' || isUrl(picture) || isUint8Array(picture)
 }
 
 /** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */

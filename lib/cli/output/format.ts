@@ -1,3 +1,4 @@
+import { isSystemError } from '../../base/kinds.js'
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
 export function jsonText(value: unknown, indent?: number): string {
   const numberText = (_: string, part: unknown): unknown =>
@@ -13,7 +14,7 @@ export function failureRecord(error: unknown): { readonly error: { readonly code
 
 /** Of what is no TensorRTError: a system's message; what is a defect of ours keeps its stack. */
 export function otherErrorText(error: unknown): string {
-  return error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack)
+  return isSystemError(error) ? error.message : String((error as Error).stack)
 }
 
 /** "1.5 GiB", "812 bytes". */
