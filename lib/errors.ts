@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 import './disposal.js'
 
 /**
@@ -578,6 +579,7 @@ export function describe(value: unknown): string {
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return describeArray(value)
+    if (isPromise(value)) return 'a Promise: await it'
     const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } | undefined } | null
     const name = prototype?.constructor?.name
     return typeof name === 'string' && name !== '' ? name : 'object'
