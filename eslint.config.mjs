@@ -35,10 +35,19 @@ const rooms = [
   ['tensor.ts'],
   ['tensor/'],
   ['errors.ts'],
+  ['disposal.ts'],
 ]
 
 /** Files that are a room of their own inside of the folder of another. */
 const entries = rooms.flat().filter((room) => !room.endsWith('/') && room.includes('/'))
+
+/** What has another class in another realm, and so is told by what it is. */
+const builtIns =
+  /\w*Array|\w*ArrayBuffer|DataView|Map|Set|RegExp|Promise|Date|Error|(Range|Type|Aggregate|Syntax)Error|URL|AbortSignal|Blob|Object/
+const ofAnyRealm = {
+  selector: `BinaryExpression[operator='instanceof'][right.name=/^(${builtIns.source})$/]`,
+  message: 'False for a value of another realm: ask node:util/types or lib/base/kinds.ts.',
+}
 
 /**
  * What a room may not import: as a statement, as a call, or in a type.
@@ -61,7 +70,7 @@ function rulesOf(/** @type {string} */ room, /** @type {number} */ floor) {
     ignores: isFolder ? entries.map((entry) => `lib/${entry}`) : [],
     rules: {
       'no-restricted-imports': ['error', { patterns: [{ regex, message }] }],
-      'no-restricted-syntax': ['error', { selector, message }],
+      'no-restricted-syntax': ['error', { selector, message }, ofAnyRealm],
     },
   }
 }

@@ -9,6 +9,7 @@ import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
 import { TensorRTError } from './errors.js'
 import { Tensor } from './tensor.js'
+import { messageOf } from './base/kinds.js'
 
 /** A TensorRT library that was found. It is not loaded for that, unless only loading it tells its version. */
 export interface TensorRTLibrary {
@@ -180,7 +181,7 @@ async function inspect(
   try {
     return { report: await loadAddon().inspectSystem(path), addon: { loaded: true } }
   } catch (error) {
-    return { addon: { loaded: false, error: error instanceof Error ? error.message : String(error) } }
+    return { addon: { loaded: false, error: messageOf(error) } }
   }
 }
 
@@ -243,7 +244,7 @@ async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
     known = defined({ backend, reason })
     return { works: true, ...known, on: backend === 'cpu' ? await runOneNode() : await loadedTensorRT(place) }
   } catch (error) {
-    return { works: false, ...known, error: error instanceof Error ? error.message : String(error) }
+    return { works: false, ...known, error: messageOf(error) }
   }
 }
 

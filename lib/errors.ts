@@ -1,3 +1,6 @@
+import { isPromise } from 'node:util/types'
+import './disposal.js'
+
 /**
  * Every code that a {@link TensorRTError} can carry, with what it means. The one place where codes are listed:
  * docs/guides/errors.md is made of it by scripts/error-page.mjs. Each has a comment of paragraphs: when it comes; after
@@ -576,6 +579,7 @@ export function describe(value: unknown): string {
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return describeArray(value)
+    if (isPromise(value)) return 'a Promise: await it'
     const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } | undefined } | null
     const name = prototype?.constructor?.name
     return typeof name === 'string' && name !== '' ? name : 'object'

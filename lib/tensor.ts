@@ -1,4 +1,4 @@
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
+import { isAnyArrayBuffer, isFloat32Array, isNativeError, isUint8Array } from 'node:util/types'
 import { expected, TensorRTError } from './errors.js'
 import { type FloatDType, float32Of, floatDTypes, roundedTo } from './tensor/convert.js'
 import {
@@ -158,7 +158,7 @@ class HostTensor<D extends DType> {
     try {
       return new HostTensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT), dims) as Tensor
     } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause
+      if (!(isNativeError(cause) && cause.name === 'RangeError')) throw cause
       const message = `A ${dtype} tensor of shape [${dims.join(', ')}] has ${bytes} bytes, which is more than can be had`
       throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
     }
@@ -185,7 +185,7 @@ class HostTensor<D extends DType> {
 
   static fromFloat32(dtype: FloatDType, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor {
     checkedDType(dtype, floatDTypes)
-    if (!(numbers instanceof Float32Array) && !Array.isArray(numbers))
+    if (!isFloat32Array(numbers) && !Array.isArray(numbers))
       throw expected('a Float32Array or an array', 'numbers', numbers)
     return new HostTensor(dtype, roundedTo(dtype, numbers), shape ?? [numbers.length]) as Tensor
   }

@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 import type { Cut } from '../base/cancellation.js'
 import { deepFrozen } from '../base/options.js'
 import { Work } from '../base/work.js'
@@ -261,7 +262,7 @@ function callsOf(engine: NativeEngine): EngineCalls {
     name,
     (...given: unknown[]) => {
       const result = nativeSync(() => (call as (...given: unknown[]) => unknown)(...given))
-      return result instanceof Promise ? native(() => result) : result
+      return isPromise(result) ? native(() => result) : result
     },
   ])
   return {

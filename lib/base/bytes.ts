@@ -1,6 +1,14 @@
 /** The forms that bytes come in: memory, and what gives it when it is asked. */
-import { isAnyArrayBuffer, isDataView, isSharedArrayBuffer, isUint8Array } from 'node:util/types'
+import {
+  isAnyArrayBuffer,
+  isDataView,
+  isFloat32Array,
+  isInt32Array,
+  isSharedArrayBuffer,
+  isUint8Array,
+} from 'node:util/types'
 import { describe, expected, reworded, TensorRTError } from '../errors.js'
+import { messageOf } from './kinds.js'
 
 /** Bytes in memory: a Buffer or another Uint8Array, an ArrayBuffer, shared memory, a DataView. */
 export type Bytes = Uint8Array | ArrayBuffer | SharedArrayBuffer | DataView
@@ -43,7 +51,7 @@ export async function bytesOfBlob(source: BlobLike, name: string): Promise<Uint8
   try {
     buffer = await source.arrayBuffer()
   } catch (cause) {
-    throw unread(source, name, cause instanceof Error ? cause.message : describe(cause), cause)
+    throw unread(source, name, messageOf(cause), cause)
   }
   const bytes = bytesIn(buffer)
   if (bytes === undefined) throw expected('an ArrayBuffer', `what ${name}.arrayBuffer() gives`, buffer)
@@ -66,8 +74,7 @@ export function isShared({ buffer }: ArrayBufferView): boolean {
  */
 export function unshared<T extends Uint8Array | Float32Array | Int32Array>(data: T): T {
   if (!isShared(data)) return data
-  const make =
-    data.constructor === Float32Array ? Float32Array : data.constructor === Int32Array ? Int32Array : Uint8Array
+  const make = isFloat32Array(data) ? Float32Array : isInt32Array(data) ? Int32Array : Uint8Array
   return new make(data) as T
 }
 

@@ -4,6 +4,7 @@
  * ones.
  */
 import { expected } from '../errors.js'
+import { isAbortSignal } from './kinds.js'
 
 /** Whether it is a whole number from `least` to `most`. */
 export function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
@@ -119,15 +120,6 @@ export function checkedListener<F extends (...args: never[]) => unknown>(value: 
 
 /** An AbortSignal or nothing. */
 export function checkedSignal(signal: unknown, name = 'signal'): AbortSignal | undefined {
-  if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
+  if (signal === undefined || isAbortSignal(signal)) return signal
   throw expected('an AbortSignal', name, signal)
-}
-
-/** A proxy of a signal, or an object with its prototype, throws when it is asked. */
-function isGenuine(signal: AbortSignal): boolean {
-  try {
-    return typeof signal.aborted === 'boolean'
-  } catch {
-    return false
-  }
 }

@@ -5,6 +5,7 @@ import { lfsPointer } from './lfs.js'
 import { writeFully } from './pieces.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { TensorRTError } from '../errors.js'
+import { isError, isSystemError } from './kinds.js'
 
 /**
  * Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they
@@ -14,7 +15,7 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
   try {
     return await body()
   } catch (error) {
-    if (!isSystemError(error)) throw error
+    if (!isOfPath(error)) throw error
     const shown = path.length > 300 ? `${path.slice(0, 297)}...` : path
     throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${error.message.replace(path, shown)}`, {
       cause: error,
@@ -23,8 +24,9 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
   }
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_INVALID_ARG_VALUE'))
+/** What the system says of a path, and what Node itself says of one with a zero in it. */
+function isOfPath(error: unknown): error is NodeJS.ErrnoException {
+  return isSystemError(error) || (isError(error) && 'code' in error && error.code === 'ERR_INVALID_ARG_VALUE')
 }
 
 export function isMissing(error: unknown): boolean {

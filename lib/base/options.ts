@@ -1,4 +1,6 @@
 import { checkedObject, checkedSignal } from './checks.js'
+import { isPlainObject } from './kinds.js'
+import { strangerOf } from './strangers.js'
 import { TensorRTError } from '../errors.js'
 
 /**
@@ -26,9 +28,7 @@ export function readOptions<K extends string>(
  */
 export function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy)
-  if (typeof value !== 'object' || value === null) return value
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
+  if (!isPlainObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
 }
 
@@ -45,9 +45,20 @@ export function deepFrozen<T>(value: T): T {
 }
 
 function unknownOption(name: string, known: readonly string[], owner: string, prefix: string): TensorRTError {
-  const list = known.join(', ')
-  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`
+  const answer = strangerOf(name, known)
+  const near = nearName(name, known)
+  const hint = answer !== undefined ? `: ${answer}` : near !== undefined ? `: did you mean ${near}?` : '.'
+  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${known.join(', ')}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
+}
+
+/** The name that was meant: one with few other letters, or one that begins as it does or that it begins with. */
+function nearName(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
+  const wanted = name.toLowerCase()
+  const begins = (each: string): boolean =>
+    each.toLowerCase().startsWith(wanted) || wanted.startsWith(each.toLowerCase())
+  return near ?? (wanted.length < 3 ? undefined : known.find(begins))
 }
 
 /** The one of some names that a wrong one is closest to; nothing where that one has more than `most` other letters. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expected, reworded, type TensorRTError } from '../errors.js'
 import { type Bytes, bytesIn, expectedBytes } from './bytes.js'
 import { isText } from './checks.js'
+import { isUrl } from './kinds.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
 export type ModelSource = string | URL | Bytes
@@ -19,7 +20,7 @@ export function checkedSource(
   name = 'source',
   what = 'a path, a file: URL, a Uint8Array or an ArrayBuffer',
 ): string | Uint8Array {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) return resolve(localPath(source, name))
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) return resolve(localPath(source, name))
   const bytes = bytesIn(source)
   if (bytes !== undefined) return bytes.length === 0 ? new Uint8Array() : new Uint8Array(bytes)
   throw expectedBytes(what, name, source)
@@ -37,7 +38,7 @@ export function onnxSource(source: unknown, name: string): OnnxSource {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPath(path: unknown, name = 'path'): string {
-  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
+  if (isText(path) || isUrl(path)) return resolve(localPath(path, name))
   throw expected('a path or a file: URL', name, path)
 }
 
@@ -46,12 +47,12 @@ export function checkedPath(path: unknown, name = 'path'): string {
  * ERR_TRT_INVALID_ARGUMENT for what is not on this machine
  */
 export function localPath(value: string | URL, name: string): string {
-  const text = value instanceof URL ? value.href : value
+  const text = isUrl(value) ? value.href : value
   // "file:x" is the name of a file; with two letters and more before "://", no path of any system is meant
-  const isFile = value instanceof URL ? value.protocol === 'file:' : /^file:\//i.test(value)
+  const isFile = isUrl(value) ? value.protocol === 'file:' : /^file:\//i.test(value)
   if (isFile) return pathOfUrl(text, name)
   if (/^data:[^,]*,/i.test(text)) throw notAPath(name, text, 'a data: URL: decode it into a Buffer first')
-  if (!(value instanceof URL) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  if (!(isUrl(value)) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
   throw notAPath(name, text, 'it is no file of this machine, download it first')
 }
 

@@ -1,3 +1,4 @@
+import { isBigInt64Array, isBigUint64Array } from 'node:util/types'
 import type { TensorInfo } from '../backend/backend.js'
 import { TensorRTError } from '../errors.js'
 import { floatDTypes } from '../tensor/convert.js'
@@ -50,8 +51,7 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
   // of packed types bytes of several numbers each
   const [from, to] = ranges[dtype] ?? [0, 255]
   const whole = (): number => from + Math.floor(next() * (to - from + 1))
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-    for (let i = 0; i < count; i++) data[i] = BigInt(whole())
+  if (isBigInt64Array(data) || isBigUint64Array(data)) for (let i = 0; i < count; i++) data[i] = BigInt(whole())
   else for (let i = 0; i < data.length; i++) data[i] = whole()
   return tensor
 }

@@ -146,7 +146,7 @@ export class Session {
   /** With `--verbose`, where an error comes from: its stack, and those of its causes. */
   trace(error: unknown): void {
     if (!this.#verbose) return
-    for (let cause = error; cause instanceof Error; cause = cause.cause) this.warn(cause.stack ?? cause.message)
+    for (let cause = error; isError(cause); cause = cause.cause) this.warn(cause.stack ?? cause.message)
   }
 
   /**

@@ -1,5 +1,6 @@
 // Options of clients, checked.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { isUint8Array } from 'node:util/types'
 import { checkedTimeout } from '../base/cancellation.js'
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
@@ -86,6 +87,6 @@ function checkedName(name: unknown): string {
 
 function checkedPem(value: unknown, name: string): string | Buffer {
   if (typeof value === 'string' && value !== '') return value
-  if (value instanceof Uint8Array) return Buffer.from(value)
+  if (isUint8Array(value)) return Buffer.from(value)
   throw expected('PEM as a string or a Uint8Array', name, value)
 }

@@ -1,3 +1,4 @@
+import { isMap } from 'node:util/types'
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
 import { checkedObject, isText } from '../base/checks.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
@@ -65,7 +66,7 @@ const table = {
 const longestName = 1024
 
 function checkedConfig(config: unknown, name: string): Readonly<Record<string, string>> {
-  if (config instanceof Map) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
+  if (isMap(config)) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
   const entries = Object.entries(checkedObject(config, name, 'a record of strings')) as [string, unknown][]
   for (const [key, value] of entries) {
     if (!isText(key) || Buffer.byteLength(key) > longestName)

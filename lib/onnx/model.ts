@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
-import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike, unshared } from '../base/bytes.js'
+import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import { readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
+import { isError, isUrl, ownBytes } from '../base/kinds.js'
 import { localPath, type ModelSource } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import { type ModelProto, ModelProtoSchema } from './onnx_pb.js'
@@ -36,7 +37,7 @@ export function parseModel(bytes: Exclude<ModelSource, string | URL>, name = 'th
  */
 export async function readModel(source: ModelSource | BlobLike): Promise<ModelProto> {
   if (isBlobLike(source)) return parseModel(await bytesOfBlob(source, 'source'))
-  if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
+  if (typeof source !== 'string' && !(isUrl(source))) return parseModel(source)
   const path = localPath(source, 'source')
   const bytes = await readOrdinary(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
@@ -75,7 +76,7 @@ export function checkedModel(model: ModelProto): ModelProto {
 
 function toBytes(given: unknown): Uint8Array {
   const bytes = bytesIn(given)
-  if (bytes !== undefined) return unshared(bytes)
+  if (bytes !== undefined) return ownBytes(bytes)
   throw expectedBytes('a path, URL, Uint8Array or ArrayBuffer', 'model', given)
 }
 
@@ -87,7 +88,7 @@ function decode(bytes: Uint8Array, name: string): ModelProto {
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {
-    throw notOnnx(name, cause instanceof Error ? cause.message : describe(cause), cause)
+    throw notOnnx(name, isError(cause) ? cause.message : describe(cause), cause)
   }
 }
 

@@ -4,6 +4,7 @@ import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { isMissing, onFile, openFile } from '../base/files.js'
 import { allocated, readFully } from '../base/pieces.js'
+import { isError } from '../base/kinds.js'
 import { chunkSize, newHash } from './hash.js'
 import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
 import { headerInfo, type PlanInfo } from './info.js'
@@ -228,7 +229,7 @@ export const foreign = Symbol('foreign')
 function isNoFile(error: unknown): boolean {
   if (error instanceof TensorRTError) return error.code === 'ERR_TRT_FILE'
   const codes = ['ELOOP', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ENODEV']
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  return isError(error) && 'code' in error && codes.includes(String(error.code))
 }
 
 /** Which of the ways to spoil a plan it looks like. */

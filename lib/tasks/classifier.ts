@@ -1,3 +1,4 @@
+import { isFloat32Array } from 'node:util/types'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked as CheckedRows, is, option, type OptionTable } from '../base/option-table.js'
@@ -248,7 +249,7 @@ function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   const { shape, dtype } = tensor
   const wanted = `[N, C] of ${JSON.stringify(name)}`
   const [rows = 0, classes = 0, ...rest] = shape
-  if (!(tensor.data instanceof Float32Array))
+  if (!isFloat32Array(tensor.data))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected scores of float32 or float16, ${wanted}, but found ${dtype}`)
   if (shape.length < 2 || rows < pictures || classes < 1 || rest.some((side) => side !== 1))
     throw new TensorRTError(

@@ -1,7 +1,8 @@
 /** What the file of a model says of its own task: ultralytics' exports do, in the metadata of ONNX. */
-import { bytesIn, unshared } from '../base/bytes.js'
+import { bytesIn } from '../base/bytes.js'
 import { localPath } from '../base/source.js'
 import type { Size } from '../base/size.js'
+import { isUrl, ownBytes } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 import { metadataOfBytes, metadataOfFile, type ModelMetadata } from '../onnx/metadata.js'
 import { type Preset, presetNamed, presets } from './presets.js'
@@ -27,8 +28,8 @@ export async function descriptionOf(source: unknown): Promise<Description | unde
 
 async function metadataIn(source: unknown): Promise<ModelMetadata> {
   const bytes = bytesIn(source)
-  if (bytes !== undefined) return metadataOfBytes(unshared(bytes))
-  if (typeof source !== 'string' && !(source instanceof URL)) return {}
+  if (bytes !== undefined) return metadataOfBytes(ownBytes(bytes))
+  if (typeof source !== 'string' && !(isUrl(source))) return {}
   try {
     return await metadataOfFile(localPath(source, 'source'))
   } catch {

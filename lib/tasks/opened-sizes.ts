@@ -3,6 +3,7 @@ import { loadAddon } from '../backend/native.js'
 import { bytesIn } from '../base/bytes.js'
 import { openFile, readOrdinary } from '../base/files.js'
 import { localPath } from '../base/source.js'
+import { isUrl } from '../base/kinds.js'
 import type { EngineSource } from '../engine/source.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { declaredInputs } from '../onnx/declared-inputs.js'
@@ -102,7 +103,7 @@ function tell(text: string): void {
 const information = 3
 
 function pathOf(source: EngineSource): string | undefined {
-  if (typeof source !== 'string' && !(source instanceof URL)) return undefined
+  if (typeof source !== 'string' && !isUrl(source)) return undefined
   try {
     return localPath(source, 'source')
   } catch {

@@ -1,3 +1,4 @@
+import { isBigInt64Array, isBigUint64Array, isFloat32Array } from 'node:util/types'
 import { shapeText } from '../base/dims.js'
 import { isOneOf } from '../base/checks.js'
 import { describe, TensorRTError } from '../errors.js'
@@ -172,7 +173,7 @@ function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[]
   if (isPacked(dtype))
     throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
   if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+  if (isBigInt64Array(data) || isBigUint64Array(data))
     return Array.from(data as BigInt64Array, (value) =>
       Number.isSafeInteger(Number(value)) ? Number(value) : String(value),
     )
@@ -180,7 +181,7 @@ function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[]
     dtype === 'float64' || !isOneOf(dtype, floatDTypes)
       ? (data as Float64Array)
       : float32Of(dtype, data as DTypeArrays[typeof dtype], shape)
-  return Array.from(numbers, numbers instanceof Float32Array ? shortest : finite)
+  return Array.from(numbers, isFloat32Array(numbers) ? shortest : finite)
 }
 
 function finite(value: number): number | string {

@@ -210,12 +210,17 @@ export function checkedShape(shape: unknown, name = 'shape'): readonly number[] 
 }
 
 export function isTypedArray(value: unknown): value is NodeJS.TypedArray {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+  return arrayNameOf(value) !== undefined
 }
 
-/** By its tag: Node has the class only since version 24. */
-function isFloat16Array(data: NodeJS.TypedArray): boolean {
-  return (data[Symbol.toStringTag] as string) === 'Float16Array'
+const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
+
+/**
+ * The name of a typed array's class, of whichever realm it is: 'Float32Array', and 'Float16Array', which Node has only
+ * since version 24. Nothing for what is none.
+ */
+function arrayNameOf(value: unknown): string | undefined {
+  return tag?.get?.call(value) as string | undefined
 }
 
 /**
@@ -225,9 +230,10 @@ function isFloat16Array(data: NodeJS.TypedArray): boolean {
  */
 export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
   const { array } = facts[dtype]
-  if (data instanceof array) return data as DTypeArrays[D]
+  if (arrayNameOf(data) === array.name) return data as DTypeArrays[D]
   if (!isTypedArray(data)) throw expected(`a ${array.name}`, 'data', data)
-  const fits = dtype === 'float16' ? isFloat16Array(data) : data instanceof Uint8ClampedArray && array === Uint8Array
+  const other = dtype === 'float16' ? 'Float16Array' : array === Uint8Array ? 'Uint8ClampedArray' : undefined
+  const fits = arrayNameOf(data) === other
   if (fits) return new array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as DTypeArrays[D]
   throw new TensorRTError(
     'ERR_TRT_DTYPE',
@@ -240,8 +246,8 @@ const ownArrays = ['float32', 'int32', 'int64', 'int8', 'uint8', 'float64', 'int
 
 /** The data type that follows from an array alone; nothing where it does not. */
 export function dtypeOf(data: unknown): DType | undefined {
-  if (!isTypedArray(data)) return undefined
-  if (data instanceof Uint8ClampedArray) return 'uint8'
-  if (isFloat16Array(data)) return 'float16'
-  return ownArrays.find((dtype) => data instanceof facts[dtype].array)
+  const name = arrayNameOf(data)
+  if (name === 'Uint8ClampedArray') return 'uint8'
+  if (name === 'Float16Array') return 'float16'
+  return ownArrays.find((dtype) => facts[dtype].array.name === name)
 }

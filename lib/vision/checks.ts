@@ -1,4 +1,4 @@
-import { isUint8Array } from 'node:util/types'
+import { isFloat32Array, isUint8Array } from 'node:util/types'
 import { unshared } from '../base/bytes.js'
 import { checkedSize } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -79,7 +79,7 @@ interface Pixels extends Size {
 }
 
 export function numbersOf(value: unknown, name: string, length?: number): Float32Array {
-  if (!(value instanceof Float32Array)) throw expected('a Float32Array', name, value)
+  if (!isFloat32Array(value)) throw expected('a Float32Array', name, value)
   return length === undefined ? value : ofLength(value, name, length)
 }
 
@@ -87,7 +87,7 @@ export function numbersOf(value: unknown, name: string, length?: number): Float3
 export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
   if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
   const { data, dtype, shape } = tensor
-  if (data instanceof Float32Array) return { data: unshared(data), shape }
+  if (isFloat32Array(data)) return { data: unshared(data), shape }
   const message = `Expected a float32 tensor for ${name} but received ${dtype}: see toFloat32()`
   throw new TensorRTError('ERR_TRT_DTYPE', message)
 }

@@ -1,3 +1,4 @@
+import { isInt32Array } from 'node:util/types'
 import type { NativeInstanceMask } from '../backend/native-vision.js'
 import { unshared } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
@@ -183,7 +184,7 @@ function fromFirst(axis: Axis): [Axis, number] {
 
 function checkedIndices(indices: unknown, instances: number): number[] {
   if (indices === undefined) return Array.from({ length: instances }, (_, index) => index)
-  if (!(indices instanceof Int32Array)) throw expected('an Int32Array', 'indices', indices)
+  if (!isInt32Array(indices)) throw expected('an Int32Array', 'indices', indices)
   const wrong = indices.findIndex((index) => !isWhole(index, 0, instances - 1))
   if (wrong >= 0) throw expected(`the index of one of ${instances} candidates`, `indices[${wrong}]`, indices[wrong])
   return [...indices]

@@ -3,6 +3,7 @@ import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '
 import type { Cut } from '../base/cancellation.js'
 import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { isUrl } from '../base/kinds.js'
 import { localPath, notAPath } from '../base/source.js'
 import { describe } from '../errors.js'
 import { imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
@@ -18,7 +19,7 @@ export interface Picture {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPicture(source: unknown): Picture {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) {
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) {
     if (looksEncoded(source))
       throw notAPath('source', source, "the base64 of a picture: give Buffer.from(it, 'base64')")
     const path = localPath(source, 'source')

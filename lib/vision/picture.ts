@@ -5,6 +5,7 @@ import { checkedRows, is, option, type OptionTable, signalOption } from '../base
 import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
+import { isUrl } from '../base/kinds.js'
 import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
@@ -39,7 +40,7 @@ export const manyRows = {
 
 /** Whether it is to be decoded. */
 export function isSource(picture: Picture): picture is PictureSource {
-  return typeof picture === 'string' || picture instanceof URL || bytesIn(picture) !== undefined || isBlobLike(picture)
+  return typeof picture === 'string' || isUrl(picture) || bytesIn(picture) !== undefined || isBlobLike(picture)
 }
 
 /** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */

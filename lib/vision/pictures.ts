@@ -1,9 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { isSet } from 'node:util/types'
 import { onFile } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
+import { isUrl } from '../base/kinds.js'
 import { expected, TensorRTError } from '../errors.js'
 import { readChecked, type ReadImage, type ReadImageOptions, type Reading, readingRows } from './image.js'
 import type { PictureSource } from './info.js'
@@ -61,11 +63,12 @@ export function pictures(
   options?: PicturesOptions,
 ): AsyncIterable<ReadImage> {
   const { onProgress, ...reading } = checkedOptions(options, table, 'pictures')
-  if (typeof source === 'string' || source instanceof URL) {
+  if (typeof source === 'string' || isUrl(source)) {
     const folder = checkedPath(source, 'source')
     return new Repeatable(() => decoded(() => pictureFiles(folder), reading, onProgress))
   }
-  // the bytes of one picture could be iterated, too
+  // the bytes of one picture could be iterated, too; a proxy of some, or what has their prototype, cannot be
+  // eslint-disable-next-line no-restricted-syntax -- those of this realm are meant
   if (!isIterable(source) || ArrayBuffer.isView(source) || source instanceof Uint8Array)
     throw expected('the path or file: URL of a folder, or an iterable of pictures,', 'source', source)
   const begin = (): AsyncGenerator<ReadImage, void, undefined> => decoded(() => source, reading, onProgress)
@@ -78,7 +81,7 @@ async function* decoded(
   onProgress: PicturesOptions['onProgress'],
 ): AsyncGenerator<ReadImage, void, undefined> {
   const sources = await begin()
-  const total = Array.isArray(sources) ? sources.length : sources instanceof Set ? sources.size : undefined
+  const total = Array.isArray(sources) ? sources.length : isSet(sources) ? sources.size : undefined
   let done = 0
   for await (const source of sources) {
     yield await readChecked(source, reading)

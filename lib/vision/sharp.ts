@@ -54,7 +54,8 @@ export async function openImage(
 ): Promise<Sharp> {
   const sharp = await loadSharp(purpose)
   const raw: SharpOptions = { raw: { width: image.width, height: image.height, channels: image.channels } }
-  return sharp(image.data, raw)
+  const { buffer, byteOffset, byteLength } = image.data
+  return sharp(Buffer.from(buffer, byteOffset, byteLength), raw) // a Uint8Array of another realm it takes for none
 }
 
 /** The end of a sharp pipeline: three channels of 8 bit, without alpha. */

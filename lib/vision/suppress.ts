@@ -1,3 +1,4 @@
+import { isInt32Array } from 'node:util/types'
 import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedPositive } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
@@ -192,7 +193,7 @@ function checkedCandidates(candidates: unknown): Required<Omit<Candidates, 'clas
 }
 
 function wholesOf(classes: unknown): Int32Array {
-  if (classes instanceof Int32Array) return classes
+  if (isInt32Array(classes)) return classes
   throw expected('an Int32Array', 'classes', classes)
 }
 

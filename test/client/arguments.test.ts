@@ -109,7 +109,7 @@ t.test('inferences', async (t) => {
     ['m', [one], {}, { code: invalid, message: /for inputs but received array/ }],
     ['m', one, {}, { code: invalid, message: /for inputs but received Tensor/ }],
     ['m', new Map(), {}, { code: invalid, message: /for inputs but received Map/ }],
-    ['m', Promise.resolve({}), {}, { code: invalid, message: /for inputs but received Promise/ }],
+    ['m', Promise.resolve({}), {}, { code: invalid, message: /for inputs but received a Promise: await it/ }],
     ['m', { '': one }, {}, { code: invalid }],
     [
       'm',

@@ -55,6 +55,15 @@ t.test('sources and options', (t) => {
     ['a string as options', source, 'cpu', /Expected an object for the options of Engine but received string "cpu"/],
     ['a misspelled option', source, { backnd: 'cpu' }, /Unknown option "backnd" for Engine: did you mean backend\?/],
     ['an option in the wrong case', source, { Device: 0 }, /did you mean device\?/],
+    [
+      "onnxruntime's word for the backend",
+      source,
+      { executionProviders: ['cuda'] },
+      /Engine: backend: 'tensorrt', 'cpu'/,
+    ],
+    ["ultralytics' word for precision", source, { half: true }, /builder: \{ precision: 'fp16' \} is its place/],
+    ['a word that is near to none', source, { logSeverityLevel: 3 }, /"logSeverityLevel" for Engine\. It knows/],
+    ['a promise of a source', Promise.resolve(source), cpu, /source but received a Promise: await it/],
     ['an option of another thing', source, { ['x'.repeat(100_000)]: 0 }, /Unknown option "x+" for Engine/],
     [
       'an unknown backend',

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Runtime from 'onnxruntime-node'
 import { lacking } from '../../base/remedies.js'
+import { messageOf } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
@@ -10,7 +11,7 @@ import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
 type OnnxRuntime = typeof Runtime
 
 export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /**

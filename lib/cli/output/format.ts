@@ -1,3 +1,4 @@
+import { isSystemError } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
@@ -31,7 +32,7 @@ export function failureRecord(error: unknown): FailureRecord {
 
 /** Of what is no TensorRTError: a system's message; what is a defect of ours keeps its stack. */
 export function otherErrorText(error: unknown): string {
-  return error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack)
+  return isSystemError(error) ? error.message : String((error as Error).stack)
 }
 
 /** "1.5 GiB", "812 bytes". */

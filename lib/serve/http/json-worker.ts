@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { isArrayBuffer } from 'node:util/types'
 import { Fault } from '../faults.js'
 import type { ContentsTask } from '../grpc/long-contents.js'
 import type { DocumentLimits, InferDocument } from '../wire/document.js'
@@ -89,5 +90,5 @@ export class JsonWorker {
 
 /** Its buffer, to be handed over, where nothing else is in it. */
 function own({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
-  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength > 0 ? [buffer] : []
+  return isArrayBuffer(buffer) && buffer.byteLength === byteLength && byteLength > 0 ? [buffer] : []
 }

@@ -1,3 +1,4 @@
+import { isPlainObject } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import type { Found } from './candidates.js'
 import type { Variances } from '../../steps/families.js'
@@ -126,9 +127,7 @@ export function kept<O, T>(compute: (options: O) => T): (options: O) => T {
 /** Numbers, and arrays and objects of them, as text. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'number') return String(value)
-  if (typeof value !== 'object' || value === null) return undefined
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (!Array.isArray(value) && prototype !== Object.prototype) return undefined
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
   const texts = Object.entries(value).map(([name, inner]) => [name, textOf(inner)])
   return texts.some(([, text]) => text === undefined) ? undefined : JSON.stringify(texts)
 }
