@@ -6,7 +6,7 @@
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
 export { Detector, type DetectorOptions } from './detector.js'
-export type { DetectedFrame, Found } from './found.js'
+export type { DetectedFrame, Found, Keypoint } from './found.js'
 export { type BlurredRegion, type BlurResult, FaceBlur, type FaceBlurOptions } from './face-blur.js'
 export { imagenet } from './imagenet.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
