@@ -29,11 +29,26 @@ bothWays((t) => {
     ['torchvision', [floats([3, 4], sides), wholes([3], labels), floats([3], scores)]],
     ['masks too', { masks, scores: floats([3], scores), labels: wholes([3], labels), boxes: floats([3, 4], sides) }],
     ['one picture', [floats([1, 3, 4], sides), floats([3], scores), wholes([1, 3], labels, 'int32')]],
-    ['EfficientNMS', [wholes([1, 1], [3], 'int32'), floats([1, 3, 4], sides), floats([1, 3], scores), wholes([1, 3], labels, 'int32')]], // prettier-ignore
+    [
+      'EfficientNMS',
+      [wholes([1, 1], [3], 'int32'), floats([1, 3, 4], sides), floats([1, 3], scores), wholes([1, 3], labels, 'int32')],
+    ],
     ['labels of floats', [floats([3, 4], sides), floats([3], scores), floats([3], labels)]],
     ['MMDetection', [floats([1, 3, 5], joined.flat()), wholes([1, 3], labels)]],
-    ['rows', floats([3, 6], joined.flatMap((row, i) => [...row, labels[i]!]))], // prettier-ignore
-    ['rows of one picture', floats([1, 3, 6], joined.flatMap((row, i) => [...row, labels[i]!]))], // prettier-ignore
+    [
+      'rows',
+      floats(
+        [3, 6],
+        joined.flatMap((row, i) => [...row, labels[i]!]),
+      ),
+    ],
+    [
+      'rows of one picture',
+      floats(
+        [1, 3, 6],
+        joined.flatMap((row, i) => [...row, labels[i]!]),
+      ),
+    ],
   ]
   for (const [name, outputs] of forms) {
     const [found, ...others] = decodeFinished(outputs)
@@ -51,7 +66,14 @@ bothWays((t) => {
     wholes([2, 1], [3, 4], 'int32'),
   ])
   t.same([[...one!.classes], [...two!.classes]], [[3], []], 'one box of one picture counts')
-  const four = [floats([4, 4], Array.from({ length: 16 }, (_, i) => i)), wholes([4], [0, 1, 2, 3]), floats([4], [1, 1, 1, 1])] // prettier-ignore
+  const four = [
+    floats(
+      [4, 4],
+      Array.from({ length: 16 }, (_, i) => i),
+    ),
+    wholes([4], [0, 1, 2, 3]),
+    floats([4], [1, 1, 1, 1]),
+  ]
   t.same([...decodeFinished(four)[0]!.classes], [0, 1, 2, 3])
   for (const none of [[floats([0, 4], []), wholes([0], []), floats([0], [])], [floats([1, 0, 6], [])]])
     t.same(
@@ -71,7 +93,17 @@ bothWays((t) => {
 }, 'finished detectors')
 
 t.test('torchvision-detection: as the picture lies in the input', async (t) => {
-  const model = answering([filled([1, 1, 4], [[[0, 0, 2], 32], [[0, 0, 3], 16]]), filled([1, 1], [], 0.9), filled([1, 1], [], 3)]) // prettier-ignore
+  const model = answering([
+    filled(
+      [1, 1, 4],
+      [
+        [[0, 0, 2], 32],
+        [[0, 0, 3], 16],
+      ],
+    ),
+    filled([1, 1], [], 0.9),
+    filled([1, 1], [], 3),
+  ])
   await using detector = await Detector.load(model, {
     preset: 'torchvision-detection',
     labels: 'coco91',
@@ -113,7 +145,13 @@ t.test('rotated boxes fall by ProbIoU, as in fast_nms', (t) => {
   const all = Array.from(
     { length: count },
     (): Rotated =>
-      [random.next() * 200, random.next() * 200, 5 + random.next() * 90, 5 + random.next() * 40, random.around() * 3].map(Math.fround) as unknown as Rotated, // prettier-ignore
+      [
+        random.next() * 200,
+        random.next() * 200,
+        5 + random.next() * 90,
+        5 + random.next() * 40,
+        random.around() * 3,
+      ].map(Math.fround) as unknown as Rotated,
   )
   const given = {
     boxes: new Float32Array(count * 4),
