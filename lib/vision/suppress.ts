@@ -142,9 +142,9 @@ export interface Candidates {
   readonly classes?: Int32Array | undefined
   /**
    * Rotated boxes, of which `boxes` are those around them: five finite numbers for each, x and y of the centre, width,
-   * height, and the angle in radians, clockwise. Then these compete, as ultralytics has it: one falls where a better one
-   * of its class, which may have fallen, has a ProbIoU with it of `iouThreshold` or more. `method`, `pixelAreas` and
-   * `inclusive` are not for them.
+   * height, and the angle in radians, clockwise. Then these compete, as ultralytics has it: one falls where a better
+   * one of its class, which may have fallen, has a ProbIoU with it of `iouThreshold` or more. `method`, `pixelAreas`
+   * and `inclusive` are not for them.
    * @see https://arxiv.org/abs/2106.06072
    */
   readonly rotated?: Float32Array | undefined
