@@ -1,5 +1,6 @@
 import { stdin as processStdin } from 'node:process'
 import { styleText } from 'node:util'
+import { isError } from '../base/kinds.js'
 import { exitCodes } from './exit-codes.js'
 import { failureRecord, type Field, fieldsText, jsonText, wrapped } from './output/format.js'
 import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'

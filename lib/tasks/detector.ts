@@ -202,7 +202,7 @@ function rulesOf(preset: DetectPreset | undefined, given: Checked<typeof table>)
   }
   const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
   // each says by itself what is wrong with its options
-  if (suppress !== false) nothing(suppress)
+  if (suppress !== false) nothing(suppress, name === 'yolo-obb')
   const isAsked = given.suppress !== undefined
   if (name === 'dbnet' && isAsked && suppress !== false)
     throw expected("no rules with output.decoder 'dbnet'", 'suppress', given.suppress)
@@ -222,6 +222,6 @@ function suppressOf(
 
 const noNumbers = new Float32Array(0)
 
-function nothing(options: NonMaxSuppressionOptions): void {
-  suppress({ boxes: noNumbers, scores: noNumbers }, options)
+function nothing(options: NonMaxSuppressionOptions, isRotated: boolean): void {
+  suppress({ boxes: noNumbers, scores: noNumbers, ...(isRotated && { rotated: noNumbers }) }, options)
 }

@@ -6,7 +6,7 @@
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions, type ClassifyOptions } from './classifier.js'
 export { type DetectCall, type DetectOptions, Detector, type DetectorOptions } from './detector.js'
-export type { DetectedFrame, Found } from './found.js'
+export type { DetectedFrame, Found, Keypoint } from './found.js'
 export {
   type BlurCall,
   type BlurCallOptions,

@@ -126,8 +126,8 @@ t.test("ultralytics' models for other tasks: pose, OBB, masks without prototypes
     await refused(t, () => detector.detect(picture), message)
   }
   for (const [width, message] of [
-    [57, /pose model of 17 keypoints, end to end/],
-    [7, /an OBB model, end to end/],
+    [57, /pose model of 17 keypoints, end to end: preset 'ultralytics-pose'/],
+    [7, /an OBB model, end to end: preset 'ultralytics-obb'/],
   ] as const)
     await refused(
       t,

@@ -1,6 +1,7 @@
 import { drawBoxes, drawPolygons, type InstanceMask, type Mask, overlay } from '../../vision/index.js'
 import type { VideoFrame } from '../../video/index.js'
 import type { Found } from '../found.js'
+import { labelledBox } from '../labelled.js'
 import type { FrameWork } from './through.js'
 
 interface Cut {
@@ -69,14 +70,10 @@ async function drawFound(frame: VideoFrame, found: readonly Found[], signal: Abo
   const how = { inPlace: true, signal } as const
   for (const { mask, classIndex } of found)
     if (mask !== undefined && mask.data.length > 0) await overlay(frame, ofClass(mask, classIndex), how)
-  const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
-  if (turned.length > 0) await drawPolygons(frame, turned, how)
-  const boxes = found.filter(({ corners }) => corners === undefined)
-  const labelled = boxes.map(({ box, label = '', score, landmarks }) => ({
-    box,
-    label: `${label} ${score.toFixed(2)}`.trim(),
-    landmarks,
-  }))
+  const isText = ({ corners, angle }: Found): boolean => corners !== undefined && angle === undefined
+  const texts = found.flatMap((one) => (isText(one) ? [one.corners!] : []))
+  if (texts.length > 0) await drawPolygons(frame, texts, how)
+  const labelled = found.filter((one) => !isText(one)).map(labelledBox)
   if (labelled.length > 0) await drawBoxes(frame, labelled, how)
 }
 
