@@ -17,7 +17,9 @@ import { loadModel, type OnnxModel } from './source.js'
 export type Comparable = Engine | OnnxModel
 
 /** Options of {@link compare} and {@link compareLayers}. */
-export interface CompareOptions extends CpuEngineOptions {
+export interface CompareOptions {
+  /** How onnxruntime runs ONNX models. */
+  readonly cpu?: CpuEngineOptions | undefined
   /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
   /** Rejects the call with the signal's reason. */
@@ -73,7 +75,7 @@ export async function compareLayers(
 }
 
 function checkedCompare(data: unknown, options: unknown, owner: string) {
-  const { maxBatches, signal, ...cpu } = checkedOptions(options, table, owner)
+  const { maxBatches, signal, cpu } = checkedOptions(options, table, owner)
   signal?.throwIfAborted()
   return { signal, source: new BatchSource(data, maxBatches), cpu }
 }

@@ -106,7 +106,7 @@ t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code
 })
 
 t.test('capabilities() in this process says the same', async (t) => {
-  const found = await capabilities({ tensorrt: '/nonexistent' })
+  const found = await capabilities({ tensorrt: { library: '/nonexistent' } })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
   t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })
