@@ -76,7 +76,7 @@ t.test('a TensorRT that is not where it is said to be', async (t) => {
   for (const wrong of [join(folder, 'nowhere'), join(folder, 'empty')]) {
     const calls = [
       (tensorrt?: string) => Engine.load(plan, { tensorrt: { library: tensorrt } }),
-      (tensorrt?: string) => Engine.load(identity(), { tensorrt: { library: tensorrt } }),
+      (library?: string) => Engine.load(identity(), { backend: 'tensorrt', tensorrt: { library } }),
       (tensorrt?: string) =>
         new Builder({ ...(tensorrt !== undefined && { tensorrt: { library: tensorrt } }) }).build(identity()),
       (tensorrt?: string) =>
@@ -85,7 +85,7 @@ t.test('a TensorRT that is not where it is said to be', async (t) => {
     for (const call of calls) {
       t.match(await failureOf(() => call(wrong)), {
         code: 'ERR_TRT_NO_LIBRARY',
-        message: /What to do: the option tensorrt names the folder/,
+        message: /What to do: the option tensorrt\.library names the folder/,
         details: { path: wrong },
       })
       process.env['TENSORRT_PATH'] = wrong
@@ -127,10 +127,8 @@ t.test('the CPU that auto took says why, and so do errors that follow', async (t
     message,
   )
   const broken = await failureOf(() => Engine.load(Buffer.concat([identity(), Buffer.from('broken')])))
-  t.match(broken, {
-    code: 'ERR_TRT_ONNX_PARSE',
-    message: /on the CPU backend, which 'auto' took since .*No CUDA driver/,
-  })
+  t.equal(broken.code, 'ERR_TRT_ONNX_PARSE')
+  t.notMatch(broken.message, 'auto', 'TensorRT would not take it, either')
   const asked = new Engine(identity(), { backend: 'cpu' })
   t.throws(() => asked.backendReason, { code: 'ERR_TRT_NOT_READY' })
   await asked.ready

@@ -107,13 +107,9 @@ for (const family of suiteFamilies) {
 await t.test('arguments', async (t) => {
   const { path: tensorrt, version } = families[0]
   const wrong: [unknown, RegExp][] = [
-    [{ plugins: 'a.so' }, /Expected an array of paths for plugins but received string "a\.so"/],
-    [{ plugins: [7] }, /Expected a path or a file: URL for plugins\[0\] but received number 7/],
-    [{ hostCode: 'yes' }, /Expected true or false for hostCode but received string "yes"/],
-    [
-      { tensorrt: undefined, backend: 'cpu', hostCode: true },
-      /Expected no option that asks for TensorRT for backend 'cpu' but received string "hostCode"/,
-    ],
+    [{ tensorrt: { plugins: 'a.so' } }, /Expected an array of paths for tensorrt\.plugins but received string "a\.so"/],
+    [{ tensorrt: { plugins: [7] } }, /Expected a path or a file: URL for tensorrt\.plugins\[0\] but received number 7/],
+    [{ tensorrt: { hostCode: 'yes' } }, /Expected true or false for tensorrt\.hostCode but received string "yes"/],
   ]
   for (const [options, message] of wrong) {
     const load = (): Promise<Engine> =>
