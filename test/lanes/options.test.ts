@@ -172,9 +172,8 @@ t.test('what is taken', (t) => {
   })
   const undefineds = {
     lanes: undefined,
-    profile: undefined,
     priority: undefined,
-    cudaGraph: undefined,
+    tensorrt: { profile: undefined, cudaGraph: undefined },
     maxQueue: undefined,
     maxQueueBytes: undefined,
     batching: undefined,
@@ -204,9 +203,9 @@ t.test('options as they reach an engine', async (t) => {
   for (const family of suiteFamilies) {
     for (const options of [
       { lanes: 3, maxQueue: 1 },
-      { cudaGraph: true },
+      { tensorrt: { cudaGraph: true } },
       { batching: { maxBatch: 1 } },
-      { profile: 'auto' },
+      { tensorrt: { profile: 'auto' } },
     ] as const) {
       await using engine = await load(family, rowsPlan(), options)
       t.equal(engine.backend, 'tensorrt')
