@@ -172,7 +172,6 @@ t.test('what is taken', (t) => {
   })
   const undefineds = {
     lanes: undefined,
-    priority: undefined,
     tensorrt: { profile: undefined, cudaGraph: undefined },
     maxQueue: undefined,
     maxQueueBytes: undefined,
