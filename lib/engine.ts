@@ -281,11 +281,13 @@ export class Engine<
 
   /**
    * Why `auto` of {@link EngineOptions.backend} took the CPU: what TensorRT lacks here, and what mends it ("No CUDA
-   * driver: … What to do: …"). Undefined where TensorRT runs the model, and where the CPU was asked for.
+   * driver: … What to do: …"). Then which options of the groups `tensorrt` and `cpu` are for what does not run the
+   * model ("of the options, tensorrt.builder and tensorrt.cudaGraph do not count here"). Undefined where there is
+   * nothing to tell.
    * @throws TensorRTError as {@link inputs}
    */
   get backendReason(): string | undefined {
-    return this.#loading.known().backend.reason
+    return this.#loading.known().reason
   }
 
   /**

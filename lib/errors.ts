@@ -477,7 +477,7 @@ export const errorCodes = {
    *
    * Message: `No CUDA driver: libcuda.so.1: cannot open shared object file: No such file or directory. What to do: …`
    *
-   * Details: `remedy`; `wishes`: the options that ask for TensorRT.
+   * Details: `remedy`; `wishes`: `TENSORRT_PATH`, where the variable asks for TensorRT.
    */
   ERR_TRT_NO_DRIVER: 'no CUDA driver was found',
   /**

@@ -53,7 +53,8 @@ export {
 export { type AnyTensor, DeviceTensor } from './device-tensor.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
-export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
+export type { TensorRTPlace } from './base/option-table.js'
+export type { CpuEngineOptions } from './engine/cpu-options.js'
 export type { EngineLayersOptions } from './engine/layers.js'
 export type { WarmupOptions } from './engine/warmup.js'
 export type {
@@ -61,9 +62,16 @@ export type {
   DeclaredOptions,
   EngineBuilderOptions,
   EngineOptions,
+  TensorRTEngineOptions,
   Undeclared,
 } from './engine/options.js'
-export type { BatchingOptions, LaneOptions, Priorities, QueuePolicy } from './engine/lane-options.js'
+export type {
+  BatchingOptions,
+  LaneOptions,
+  Priorities,
+  QueuePolicy,
+  TensorRTLaneOptions,
+} from './engine/lane-options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
 export type {
   BareInput,

@@ -14,6 +14,7 @@ import {
   type OptionTable,
   placeRows,
   signalOption,
+  type TensorRTPlace,
 } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
@@ -23,13 +24,8 @@ import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
 
 /** Options of {@link Refitter}. */
 export interface RefitterOptions {
-  /**
-   * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that runs the
-   * plan.
-   */
-  readonly tensorrt?: string | URL | undefined
-  /** The number of the GPU; default 0. */
-  readonly device?: number | undefined
+  /** The TensorRT that has the plan, and its GPU. Without a library the first is taken that runs the plan. */
+  readonly tensorrt?: TensorRTPlace | undefined
 }
 
 /** Weights of a plan that can be replaced. */
@@ -229,8 +225,8 @@ async function open(
 }
 
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
-  const { tensorrt, device } = checkedOptions(options, placeRows, 'Refitter')
-  return { tensorrt: tensorrtPath(tensorrt), device }
+  const { library, device } = checkedOptions(options, placeRows, 'Refitter').tensorrt
+  return { tensorrt: tensorrtPath(library), device }
 }
 
 function bytesOf({ dtype, shape, data }: Tensor, name: string): Uint8Array {

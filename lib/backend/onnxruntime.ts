@@ -107,7 +107,7 @@ function sourceOf(model: Uint8Array | string): OnnxSource {
 
 function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
   return {
-    ...place(cpu.path),
+    ...place(cpu.library),
     threads: threadsFor(cpu, lanes),
     optimization: levels[cpu.optimization],
     deterministic: cpu.deterministic ? 1 : 0,

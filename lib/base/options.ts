@@ -3,21 +3,26 @@ import { isPlainObject } from './kinds.js'
 import { strangerOf } from './strangers.js'
 import { TensorRTError } from '../errors.js'
 
+/** The place of options by the name that somebody may give them: `{ device: 'tensorrt.device' }`. */
+export type Elsewhere = Readonly<Record<string, string>>
+
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
+ * @param elsewhere where options are that are none of these, such as those of a group: an error names the place
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it is no object or has a name that is not among `known`.
  */
 export function readOptions<K extends string>(
   options: unknown,
   known: readonly K[],
   owner: string,
+  elsewhere: Elsewhere = {},
   prefix = '',
 ): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
   const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
   const unknown = Object.keys(given).find((name) => !(known as readonly string[]).includes(name))
-  if (unknown !== undefined) throw unknownOption(unknown, known, owner, prefix)
+  if (unknown !== undefined) throw unknownOption(prefix, unknown, known, owner, elsewhere)
   for (const name of known) values[name] = given[name]
   return values
 }
@@ -44,9 +49,16 @@ export function deepFrozen<T>(value: T): T {
   return Object.freeze(value)
 }
 
-function unknownOption(name: string, known: readonly string[], owner: string, prefix: string): TensorRTError {
-  const answer = strangerOf(name, known)
-  const near = nearName(name, known)
+function unknownOption(
+  prefix: string,
+  name: string,
+  known: readonly string[],
+  owner: string,
+  elsewhere: Elsewhere,
+): TensorRTError {
+  const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
+  const near = meant ?? nearName(name, known)
+  const answer = meant === undefined ? strangerOf(name, known) : undefined
   const hint = answer !== undefined ? `: ${answer}` : near !== undefined ? `: did you mean ${near}?` : '.'
   const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${known.join(', ')}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })

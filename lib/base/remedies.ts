@@ -106,12 +106,12 @@ function gpuRemedy(gpus: unknown): string {
 }
 
 function pathRemedy(path: unknown): string {
-  const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt'
+  const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt.library'
   return `${name} names the folder of libnvinfer.so or libtensorrt_rtx.so, or the library itself; without it, TensorRT is looked for in the usual places`
 }
 
 function onnxruntimeRemedy(path: unknown, otherIsLoaded: boolean): string {
-  const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option onnxruntime.path'
+  const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option cpu.library'
   if (otherIsLoaded)
     return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
   return `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`

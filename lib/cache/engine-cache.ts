@@ -256,7 +256,10 @@ async function build(
   signal: AbortSignal,
   onProgress: (progress: BuildProgress) => void,
 ): Promise<Plan> {
-  await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
+  await using builder = new Builder({
+    ...known.builder,
+    tensorrt: { ...known.builder.tensorrt, library: known.choice.path },
+  })
   const shapes = known.profiles.map((profile): Shapes =>
     Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])),
   )

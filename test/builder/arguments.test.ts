@@ -145,7 +145,7 @@ t.test('the data types that TensorRT has not are refused, and those that it has 
 })
 
 t.test('what is built, and for which shapes, is checked before TensorRT is asked', async (t) => {
-  const builder = new Builder({ tensorrt: '/no/such/folder' })
+  const builder = new Builder({ tensorrt: { library: '/no/such/folder' } })
   const rows: [string, unknown[], string, RegExp][] = [
     ['no model', [undefined], 'ERR_TRT_INVALID_ARGUMENT', /source but received undefined/],
     ['shapes of text', [model, { shapes: 'x:1x4' }], 'ERR_TRT_INVALID_ARGUMENT', /shapes by input/],

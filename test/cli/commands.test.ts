@@ -438,7 +438,7 @@ t.test('cache: what is kept, and cleared', async (t) => {
   t.match(await trt(['cache', 'list', '--folder', folder]), { code: 0, stdout: 'No plan is kept.\n' })
   {
     await using cache = new EngineCache({ folder })
-    for (const i of [1, 2]) await cache.plan(addModel(i, 10), { builder: { tensorrt: fakes.trt10 } })
+    for (const i of [1, 2]) await cache.plan(addModel(i, 10), { builder: { tensorrt: { library: fakes.trt10 } } })
   }
   const listed = JSON.parse((await trt(['cache', 'list', '--folder', folder, '--json'])).stdout) as CacheEntry[]
   t.equal(listed.length, 2)

@@ -14,7 +14,7 @@ t.test('a machine without TensorRT: what is missing, and what mends it', async (
   t.match(stdout, /No TensorRT library was found/)
   t.match(stdout, /NVIDIA driver|NVIDIA Container Toolkit|GPU but not its driver/)
   t.match(stdout, /no such file or folder/)
-  t.match(stdout, /ONNX runs +on nothing: The option tensorrt asks for TensorRT/)
+  t.match(stdout, /ONNX runs +on onnxruntime/)
 })
 
 t.test('an addon that cannot be loaded is an answer too', async (t) => {
@@ -106,7 +106,7 @@ t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code
 })
 
 t.test('capabilities() in this process says the same', async (t) => {
-  const found = await capabilities({ tensorrt: '/nonexistent' })
+  const found = await capabilities({ tensorrt: { library: '/nonexistent' } })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
   t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })

@@ -116,7 +116,7 @@ t.test('what the parser of the real TensorRT-RTX says, and a plan of its', { ski
     'on as many lines as it takes',
   )
   t.equal(Math.max(...refused.stdout.split('\n').map((line) => line.length)) <= 80, true, 'within a terminal')
-  t.match(await inspect(small('com.acme'), { tensorrt: rtxPath }), {
+  t.match(await inspect(small('com.acme'), { tensorrt: { library: rtxPath } }), {
     tensorrt: { takes: false, code: 'ERR_TRT_UNSUPPORTED_OPERATOR', details: { node: 'act' } },
   })
   const plan = file('small.plan')

@@ -83,7 +83,10 @@ for (const runtime of runtimes) {
         (await failureOf(() => Engine.attach(owner.share(), { device: 0 } as object))).code,
         'ERR_TRT_INVALID_ARGUMENT',
       )
-      t.equal((await failureOf(() => Engine.attach(owner.share(), { profile: 3 }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      t.equal(
+        (await failureOf(() => Engine.attach(owner.share(), { tensorrt: { profile: 3 } }))).code,
+        'ERR_TRT_INVALID_ARGUMENT',
+      )
       t.equal(
         (await failureOf(() => Engine.attach(owner.share(), { batching: { maxBatch: 999 } }))).code,
         'ERR_TRT_INVALID_ARGUMENT',

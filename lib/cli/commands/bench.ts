@@ -159,9 +159,9 @@ async function measure(flags: BenchFlags, path: string, session: Session): Promi
 }
 
 async function opened(flags: BenchFlags, path: string, session: Session, options: EngineOptions): Promise<Engine> {
-  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(flags)
+  const { tensorrt: _place, ...builder } = builderOptions(flags)
   const isBuild = usedBuildFlags(flags).length > 0
-  return loadEngine(path, flags, session, { ...options, builder: isBuild ? builder : undefined })
+  return loadEngine(path, flags, session, options, isBuild ? builder : undefined)
 }
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */

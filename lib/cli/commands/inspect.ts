@@ -5,7 +5,7 @@ import { TensorRTError } from '../../errors.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
 import { newCommand } from '../command.js'
 import { type Flags, type FlagValues, list, whole } from '../flags.js'
-import { isBuilt, placeFlags } from '../options/engine.js'
+import { isBuilt, placeFlags, placeOf } from '../options/engine.js'
 import { parseShapes } from '../options/shapes.js'
 import { grouped, plural } from '../../benchmark/report/numbers.js'
 import { bytesText, dimsText, durationText, shortened } from '../output/format.js'
@@ -35,7 +35,7 @@ export const command = newCommand('inspect', {
   arguments: { '<model>': 'an ONNX file or a plan' },
   flags: inspectFlags,
   run: async ({ flags, session, refuse }, path: string) => {
-    const { tensorrt, device, shapes, layers, draw } = flags
+    const { shapes, layers, draw } = flags
     const { signal } = session
     const format = draw === undefined ? undefined : formatOf(draw)
     const built = await isBuilt(path)
@@ -45,7 +45,7 @@ export const command = newCommand('inspect', {
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
     await refuseOutputs({ models: [path], outputs: [draw], force: flags.force }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
-    const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal })
+    const found = await inspectFile(path, { tensorrt: placeOf(flags), shapes, layers, signal })
     if (draw !== undefined && format !== undefined)
       await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, flags, signal))
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
@@ -71,15 +71,10 @@ async function modelDrawn(path: string, format: Format, { around, depth, shapes 
 }
 
 /** The layers of a built plan, which only an engine tells. */
-async function layersDrawn(
-  path: string,
-  format: Format,
-  { tensorrt, device }: InspectFlags,
-  signal: AbortSignal,
-): Promise<string> {
+async function layersDrawn(path: string, format: Format, flags: InspectFlags, signal: AbortSignal): Promise<string> {
   const { drawLayers } = await import('../../benchmark/layer-drawing.js')
   const { Engine } = await import('../../engine.js')
-  await using engine = await Engine.load(path, { backend: 'tensorrt', tensorrt, device, signal })
+  await using engine = await Engine.load(path, { backend: 'tensorrt', tensorrt: placeOf(flags), signal })
   const { document } = await engine.layers({ iterations: 1, signal })
   return await drawLayers(document, { format })
 }

@@ -60,7 +60,7 @@ export const command = newCommand('quantize', {
       exclude: { names, operators },
       weights,
       keep: minCosine === undefined ? undefined : { cosine: minCosine },
-      threads,
+      cpu: { threads },
       onProgress: ({ stage, batches }) => progress.update(0, 0, stages[stage], plural(batches, 'batch', 'batches')),
       signal,
     })

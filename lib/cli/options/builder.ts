@@ -54,15 +54,15 @@ export type BuilderFlags = FlagValues<typeof builderFlags>
 
 /** The same, as {@link Builder} takes it. */
 export function builderOptions(flags: BuilderFlags): BuilderOptions {
-  const { fp16, bf16, int8, fp8, int4, plugin, maxAuxStreams, computeCapability, ...same } = valuesOf(
-    flags,
-    builderFlags,
-  )
+  const values = valuesOf(flags, builderFlags)
+  const { fp16, bf16, int8, fp8, int4, plugin, maxAuxStreams, computeCapability, ...others } = values
+  const { tensorrt: library, device, ...same } = others
   const precision = Object.entries({ fp16, bf16, int8, fp8, int4 }).flatMap(([name, isOn]) =>
     isOn ? [name as Precision] : [],
   )
   return {
     ...same,
+    tensorrt: { library, device },
     precision: precision.length > 0 ? precision : undefined,
     tf32: flags.tf32 ? undefined : false,
     optimizationLevel: flags.optimizationLevel === undefined ? undefined : Number(flags.optimizationLevel),

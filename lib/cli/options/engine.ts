@@ -1,7 +1,8 @@
 import { openFile } from '../../base/files.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
-import type { EngineOptions } from '../../engine/options.js'
+import type { TensorRTPlace } from '../../base/option-table.js'
+import type { EngineBuilderOptions, EngineOptions } from '../../engine/options.js'
 import type { EngineSource } from '../../engine/source.js'
 import { looksLikeOnnx } from '../../onnx/sniff.js'
 import { type Flags, type FlagValues, valuesOf, whole } from '../flags.js'
@@ -26,16 +27,27 @@ export const engineFlags = { ...backendFlags, ...placeFlags } as const satisfies
 
 export type EngineFlags = FlagValues<typeof engineFlags>
 
-/** Opens a model, and tells of its build. `more` are options beside those of the command line. */
+/** The place of TensorRT, as options have it. */
+export function placeOf({ tensorrt: library, device }: FlagValues<typeof placeFlags>): TensorRTPlace {
+  return { library, device }
+}
+
+/**
+ * Opens a model, and tells of its build. `more` are options beside those of the command line, `builder` is how it is
+ * built.
+ */
 export async function loadEngine(
   source: EngineSource,
   flags: EngineFlags,
   session: Session,
   more: EngineOptions,
+  builder?: EngineBuilderOptions,
 ): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
   const onProgress = buildListener(session.progress())
-  return Engine.load(source, { ...valuesOf(flags, engineFlags), onProgress, signal: session.signal, ...more })
+  const { backend, threads, ...place } = valuesOf(flags, engineFlags)
+  const groups = { tensorrt: { ...placeOf(place), builder }, cpu: { threads } }
+  return Engine.load(source, { backend, ...groups, onProgress, signal: session.signal, ...more })
 }
 
 /**
