@@ -4,24 +4,30 @@
  */
 const strangers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   executionProviders: { backend: "backend: 'tensorrt', 'cpu' or 'auto' chooses the runtime." },
-  graphOptimizationLevel: {
-    cpu: 'cpu: { optimization } is its place.',
-    onnxruntime: 'onnxruntime: { optimization } is its place.',
-  },
+  graphOptimizationLevel: { cpu: 'cpu: { optimization } is its place.' },
   freeDimensionOverrides: { shapes: 'shapes gives the sizes of dynamic inputs.' },
-  intraOpNumThreads: { threads: 'threads is its name.', cpu: 'cpu: { threads } is its place.' },
+  intraOpNumThreads: { cpu: 'cpu: { threads } is its place.' },
+  interOpNumThreads: { cpu: 'the graph runs on one thread after the other: cpu: { threads } are those of a layer.' },
+  enableProfiling: { lanes: 'engine.layers() and engine.benchmark({ layers: true }) measure layers.' },
   imgsz: { input: 'input: { size } is its place.' },
+  size: { input: 'input: { size } is its place.' },
   iou: {
     iouThreshold: 'iouThreshold is its name.',
     output: 'output: { iouThreshold } is its place where a model needs suppression.',
   },
   threshold: { scoreThreshold: 'did you mean scoreThreshold?' },
   conf: { scoreThreshold: 'scoreThreshold is its name.', output: 'output: { scoreThreshold } is its place.' },
-  half: { builder: "builder: { precision: 'fp16' } is its place.", tensorrt: 'tensorrt: { builder } is its place.' },
-  fp16: { precision: "precision: 'fp16' says it.", builder: "builder: { precision: 'fp16' } is its place." },
-  precision: { builder: 'builder: { precision } is its place.', tensorrt: 'tensorrt: { builder } is its place.' },
+  half: inBuilder("'fp16'"),
+  fp16: inBuilder("'fp16'"),
+  bf16: inBuilder("'bf16'"),
+  int8: inBuilder("'int8'"),
+  precision: { tensorrt: 'tensorrt: { builder: { precision } } is its place.' },
   maxBatchSize: { batching: 'batching: { … } makes batches of calls.' },
-  workspace: { memoryLimit: 'memoryLimit is its name.' },
+}
+
+function inBuilder(name: string): Readonly<Record<string, string>> {
+  const words = `precision: ${name}`
+  return { precision: `${words} says it.`, tensorrt: `tensorrt: { builder: { ${words} } } is its place.` }
 }
 
 /** What to say of an option that another program has, where the call has a place for it. */
