@@ -270,7 +270,7 @@ export const errorCodes = {
    *
    * Message: `TensorRT 11.4.0 takes its types from the model, which has no 'int8'. (Flags for precisions need TensorRT
    * 10.) The model's tensors: 2 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8
-   * into the ONNX model`
+   * into the ONNX model, as quantize() and `trt quantize` do`
    *
    * Remedy: INT8: make the model by `quantize`, or on TensorRT 10 give a `calibrator`. FP16 and BF16: leave the
    * precision out where the model has it already, else see what the message says of its nodes.
@@ -347,10 +347,10 @@ export const errorCodes = {
    * A plan that was built with `stripWeights` came without a model for its weights; a name or a model does not fit the
    * plan; or the plan was not built to be refitted.
    *
-   * Message: `The plan was built without its weights: give the ONNX model that has them as the option weights. It
-   * lacks: 'w'`
+   * Message: `The plan was built without its weights: give the ONNX model that has them as the option
+   * tensorrt.weights. It lacks: 'w'`
    *
-   * Remedy: Give `weights: 'model.onnx'` to `Engine.load`. To replace weights, build with `refit: true`.
+   * Remedy: Give `tensorrt: { weights: 'model.onnx' }` to `Engine.load`. To replace weights, build with `refit: true`.
    *
    * Details: `missing`: the names, one a line.
    */

@@ -465,7 +465,7 @@ const endless = `
   const { reluModel } = await import(${url('../support/models.js')})
   const calibrator = new Recorder(batchesOf(3))
   calibrator.before = (n) => n === 1 ? (waiting(), new Promise(() => {})) : undefined
-  await new Builder({ tensorrt: ${JSON.stringify(fakes.trt10)}, precision: 'int8' }).build(reluModel(), { calibrator })
+  await new Builder({ tensorrt: { library: ${JSON.stringify(fakes.trt10)} }, precision: 'int8' }).build(reluModel(), { calibrator })
 `
 const worker = `
   const { Worker } = await import('node:worker_threads')

@@ -186,7 +186,7 @@ const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).hr
 /** What fails with each code in a process of its own, where what decides it is looked at once. */
 const children: Record<string, { program: string; env: NodeJS.ProcessEnv }> = {
   NO_DRIVER: {
-    program: `Engine.load(new Uint8Array(${JSON.stringify([...plan])}), { tensorrt: ${JSON.stringify(ten.path)} })`,
+    program: `Engine.load(new Uint8Array(${JSON.stringify([...plan])}), { tensorrt: { library: ${JSON.stringify(ten.path)} } })`,
     env: { NODE_TENSORRT_LIBCUDA: '/no/such/libcuda.so.1' },
   },
   NO_ADDON: { program: 'onLog(() => {})', env: { NODE_TENSORRT_ADDON: '/no/such/addon.node' } },

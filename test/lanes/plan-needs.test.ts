@@ -26,7 +26,7 @@ for (const family of suiteFamilies) {
     const error = await refused({ hostCode: true })
     t.match(error, {
       code: 'ERR_TRT_PLAN',
-      message: /if you trust its maker, give the option hostCode: true/,
+      message: /if you trust its maker, give the option tensorrt.hostCode: true/,
       details: { option: 'hostCode' },
     })
     await using allowed = await load({ hostCode: true }, { tensorrt: { hostCode: true } })
@@ -44,7 +44,7 @@ for (const family of suiteFamilies) {
     const plugin = 'NodeTensorRTNone'
     t.match(await refused({ plugin }), {
       code: 'ERR_TRT_PLAN',
-      message: /NodeTensorRTNone.*Give the paths of the libraries that have its plugins as the option plugins/,
+      message: /NodeTensorRTNone.*Give the paths of the libraries that have its plugins as the option tensorrt.plugins/,
       details: { option: 'plugins' },
     })
     const missing = '/no/such/plugins.so'

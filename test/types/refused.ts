@@ -126,7 +126,7 @@ export async function refused(plan: Plan): Promise<void> {
   // @ts-expect-error a block has no type
   const floats: Float32Array = undeclared.allocateBytes(48)
   // @ts-expect-error of an engine that is shared they are decided
-  await Engine.attach({ pid: 1, id: '' }, { threads: 2 })
+  await Engine.attach({ pid: 1, id: '' }, { cpu: { threads: 2 } })
   // @ts-expect-error whose queue is that?
   await Engine.attach({ pid: 1, id: '' }, { queue: 'theirs' })
   // @ts-expect-error who loads an engine has a queue of his own
