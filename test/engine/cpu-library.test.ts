@@ -112,7 +112,7 @@ t.test('a path with nothing there, and one with no library, beside a package tha
   for (const [path, begins] of rows) {
     const of = (name: string): string =>
       `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`
-    const asked: [name: string, env: NodeJS.ProcessEnv, option: { path?: string }][] = [
+    const asked: [name: string, env: NodeJS.ProcessEnv, option: { library?: string }][] = [
       ['ONNXRUNTIME_PATH', { ONNXRUNTIME_PATH: path }, {}],
       ['the option cpu.library', {}, { library: path }],
     ]
