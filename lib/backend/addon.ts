@@ -46,11 +46,11 @@ export interface KnownFacts {
 /** Opens an engine of the addon. */
 export async function openAddonEngine(
   opener: (addon: NativeAddon) => NativeEngine | Promise<NativeEngine>,
-  told: KnownFacts = {},
+  known: KnownFacts = {},
 ): Promise<Backend> {
   return native(async () => {
     connect()
-    return new AddonBackend(await opener(loadAddon()), told)
+    return new AddonBackend(await opener(loadAddon()), known)
   })
 }
 
@@ -233,10 +233,11 @@ export class AddonBackend implements Backend {
 
 /** The functions of an engine, whose failures are TensorRTErrors. */
 function callsOf(engine: NativeEngine): EngineCalls {
-  const guarded = Object.entries(engine).map(([name, call]: [string, unknown]) => [
+  const functions = Object.entries(engine).filter(([, member]) => typeof member === 'function')
+  const guarded = functions.map(([name, call]: [string, (...given: unknown[]) => unknown]) => [
     name,
     (...given: unknown[]) => {
-      const result = nativeSync(() => (call as (...given: unknown[]) => unknown)(...given))
+      const result = nativeSync(() => call(...given))
       return result instanceof Promise ? native(() => result) : result
     },
   ])
