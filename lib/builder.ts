@@ -103,8 +103,8 @@ export class Builder implements AsyncDisposable {
     const calibration = calibrator && new Calibration(calibrator)
     const { result, ended } = this.#build(request, onProgress, signal, calibration)
     void this.#running.add(ended)
-    const { plan, ...told } = await awaitRestacked(calibration ? calibration.over(result) : result)
-    return planOf(new Uint8Array(plan), buildInfo(told, profiles), source)
+    const { plan, ...facts } = await awaitRestacked(calibration ? calibration.over(result) : result)
+    return planOf(new Uint8Array(plan), buildInfo(facts, profiles), source)
   }
 
   /**

@@ -49,11 +49,11 @@ export interface KnownFacts {
 /** Opens an engine of the addon. */
 export async function openAddonEngine(
   opener: (addon: NativeAddon) => NativeEngine | Promise<NativeEngine>,
-  told: KnownFacts = {},
+  known: KnownFacts = {},
 ): Promise<Backend> {
   return native(async () => {
     connect()
-    return new AddonBackend(await opener(loadAddon()), told)
+    return new AddonBackend(await opener(loadAddon()), known)
   })
 }
 
@@ -258,10 +258,11 @@ const noMemory: EngineReport['memory'] = Object.freeze({
 
 /** The functions of an engine, whose failures are TensorRTErrors. */
 function callsOf(engine: NativeEngine): EngineCalls {
-  const guarded = Object.entries(engine).map(([name, call]: [string, unknown]) => [
+  const functions = Object.entries(engine).filter(([, member]) => typeof member === 'function')
+  const guarded = functions.map(([name, call]: [string, (...given: unknown[]) => unknown]) => [
     name,
     (...given: unknown[]) => {
-      const result = nativeSync(() => (call as (...given: unknown[]) => unknown)(...given))
+      const result = nativeSync(() => call(...given))
       return isPromise(result) ? native(() => result) : result
     },
   ])

@@ -51,7 +51,7 @@ async function open(
   model: Uint8Array | string,
   { cpu, lanes, profiles }: Omit<OpenCpuOptions, 'given'>,
   observe: 0 | 1,
-  told: KnownFacts,
+  known: KnownFacts,
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
   turnOffTelemetry()
@@ -68,7 +68,7 @@ async function open(
       seen(engine)
       return engine
     },
-    { ...told, valuesOf },
+    { ...known, valuesOf },
   )
 }
 

@@ -24,7 +24,7 @@ export interface TensorRTOptions {
   readonly origin?: NativePlanOrigin | undefined
   /** Without its weights. */
   readonly stripped?: boolean | undefined
-  readonly told?: KnownFacts | undefined
+  readonly known?: KnownFacts | undefined
 }
 
 /**
@@ -38,13 +38,13 @@ export interface TensorRTOptions {
  */
 export async function openTensorRT(
   plan: Uint8Array | number,
-  { device, tensorrt, plan: options, compiled: runtimeCache, told, ...given }: TensorRTOptions,
+  { device, tensorrt, plan: options, compiled: runtimeCache, known, ...given }: TensorRTOptions,
   lanes: LaneOptions,
 ): Promise<Backend> {
   const place = { device, tensorrt: tensorrtPath(tensorrt) }
   return openAddonEngine(
     (addon) => addon.openEngine(plan, { ...lanes, ...options, ...given, ...place, runtimeCache }),
-    told,
+    known,
   )
 }
 

@@ -53,11 +53,11 @@ function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
 
 /** The inspector's document and the profiler's times as one account. */
 export function engineLayers(
-  { layers: counted, verbosity, shapes, times, ...told }: LayerFacts,
+  { layers: counted, verbosity, shapes, times, ...facts }: LayerFacts,
   { iterations, profile, minShare, expect }: Omit<CheckedLayersOptions, 'signal'>,
   builtFor: readonly string[] = [],
 ): EngineLayers {
-  const listed = inspectedLayers(told.document)
+  const listed = inspectedLayers(facts.document)
   const count = listed.length > 0 ? listed.length : counted
   const { layers, strays } = timed(listed, times)
   const precisions = sharesOf(layers, strays, count)
@@ -77,7 +77,7 @@ export function engineLayers(
       ...(limited === undefined ? unknownWarning(precisions, count) : []),
       ...(expect ?? builtFor.filter(isPrecision)).flatMap((name) => expectation(name, outcome)),
     ],
-    ...told,
+    ...facts,
   })
 }
 

@@ -118,10 +118,10 @@ async function openPlan(
   const origin = checkedOrigin(plan, options)
   refusePlaceholders(plan.name, hasPlaceholderRanges(plan.info), options)
   const { openTensorRT } = await import('../backend/tensorrt.js')
-  const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
+  const known = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
   const { device, tensorrt, plan: asked, lanes } = options
   const weights = options.weights && (await weightsOf(options.weights, plan, signal))
-  const given = { device, tensorrt, plan: asked, weights, origin, stripped: isStripped(plan.info), compiled, told }
+  const given = { device, tensorrt, plan: asked, weights, origin, stripped: isStripped(plan.info), compiled, known }
   const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, lanes))
   if (!signal.aborted) return backend
   await backend.close()
