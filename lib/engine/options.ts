@@ -231,8 +231,8 @@ export function checkedEngineOptions(options: unknown) {
     tensorrt: library,
     plan: checkedRows(forTensorRT, planTable, 'tensorrt.'),
     weights: weights === undefined || own.signal?.aborted ? undefined : onnxSource(weights, 'tensorrt.weights'),
-    /** The names of all options that were given. */
-    given: namesOf(given).filter((name) => given[name] !== undefined),
+    /** The names of the options beside the groups that were given. */
+    given: namesOf(given).filter((name) => given[name] !== undefined && name !== 'cpu' && name !== 'tensorrt'),
     inGroups: { tensorrt: givenIn('tensorrt', forTensorRT), cpu: givenIn('cpu', forCpu) },
     cpu: checkedRows(forCpu, cpuTable, 'cpu.'),
     lanes: checkedLanes(given, forTensorRT),

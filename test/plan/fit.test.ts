@@ -66,13 +66,13 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       await (await Engine.load(path, { tensorrt: { library: tensorrt, anyGpu: true } })).close()
       t.match(await failureOf(() => Engine.load(path, { tensorrt: { library: tensorrt, anyGpu: 1 as never } })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: 'Expected true or false for anyGpu but received number 1',
+        message: 'Expected true or false for tensorrt.anyGpu but received number 1',
       })
       t.match(
         await failureOf(() => Engine.load(oneNode('Relu', [1, 4]), { tensorrt: { library: tensorrt, anyGpu: true } })),
         {
           code: 'ERR_TRT_INVALID_ARGUMENT',
-          message: /is ONNX .* anyGpu is for a plan/,
+          message: /is ONNX .* tensorrt\.anyGpu is for a plan/,
         },
       )
     })
