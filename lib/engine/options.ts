@@ -1,7 +1,7 @@
 /** The options of engines: what users give, and the same checked. */
 import type { BuildProgress } from '../building/in-process.js'
 import type { Shapes } from '../building/shapes.js'
-import { checkedArray, checkedChoice, checkedSignal } from '../base/checks.js'
+import { checkedArray, checkedChoice, checkedObject, checkedSignal } from '../base/checks.js'
 import {
   checkedRows,
   elsewhereOf,
@@ -99,10 +99,10 @@ export interface EngineOptions extends LaneOptions {
    * - `auto`: for a plan TensorRT. For ONNX TensorRT where this machine can build and run with it, else the CPU. {@link
    *   Engine.backend} tells which, {@link Engine.backendReason} why.
    *
-   * The options of the groups `tensorrt` and `cpu` count where that runs, so that the same lines do on a laptop and on a
-   * GPU server. Where the other one runs they are checked, and named in {@link Engine.backendReason}. A
-   * `tensorrt.library` or `tensorrt.device` that is not there is a reason for the CPU with `auto`; `tensorrt` is the way
-   * to demand a GPU. A $TENSORRT_PATH from which nothing can be loaded is an error with `auto`, too.
+   * The options of the groups `tensorrt` and `cpu` count where that runs, so that the same lines do on a laptop and on
+   * a GPU server. Where the other one runs they are checked, and named in {@link Engine.backendReason}. A
+   * `tensorrt.library` or `tensorrt.device` that is not there is a reason for the CPU with `auto`; `tensorrt` is the
+   * way to demand a GPU. A $TENSORRT_PATH from which nothing can be loaded is an error with `auto`, too.
    */
   readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
   /** What TensorRT is given, where it runs the model. */
@@ -253,7 +253,7 @@ function checkedPlugins(plugins: unknown, name: string): readonly string[] {
 }
 
 function checkedBuilder(builder: unknown, name: string): EngineBuilderOptions {
-  const copy = plainCopy(builder) as BuilderOptions
+  const copy = plainCopy(checkedObject(builder, name, 'an object of options')) as BuilderOptions
   checkedBuilderOptions(copy)
   if (copy.tensorrt !== undefined)
     throw expected("nothing, since the engine's own library and GPU build,", `${name}.tensorrt`, copy.tensorrt)
