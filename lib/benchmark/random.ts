@@ -32,7 +32,7 @@ const period = 2 ** 20
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function randomTensor(info: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
-  const { dtype } = checkedObject(info, 'info', 'what an engine says of an input') as Pick<TensorInfo, 'dtype'>
+  const { dtype } = checkedObject(info, 'info', saidOfInput) as Pick<TensorInfo, 'dtype'>
   checkedNumber(seed, 'seed')
   const tensor: Tensor = Tensor.zeros(dtype, shape)
   const count = elementCount(shape)
@@ -86,6 +86,14 @@ export interface RandomInputsOptions {
   readonly seed?: number | undefined
 }
 
+const saidOfInput = 'what an engine says of an input'
+
+function checkedInfo(info: unknown, name: string): TensorInfo {
+  const { shape } = checkedObject(info, name, saidOfInput) as TensorInfo
+  checkedArray(shape, `${name}.shape`)
+  return info as TensorInfo
+}
+
 const table = {
   shapes: option((shapes, name) => checkedObject(shapes, name) as NonNullable<RandomInputsOptions['shapes']>, {}),
   seed: option(is.number(), 1),
@@ -98,7 +106,7 @@ const table = {
 export function randomInputs(inputs: readonly TensorInfo[], options?: RandomInputsOptions): Record<string, Tensor> {
   const { shapes, seed } = checkedOptions(options, table, 'randomInputs')
   const what = 'an array of what an engine says of its inputs, Object.values(engine.inputs),'
-  const infos = checkedArray(inputs, 'inputs', what) as readonly TensorInfo[]
+  const infos = checkedArray(inputs, 'inputs', what).map((info, i) => checkedInfo(info, `inputs[${i}]`))
   return Object.fromEntries(
     infos.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]),
   )

@@ -11,7 +11,7 @@ import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './pub
 export type Headers = readonly (readonly [name: string, value: string])[]
 
 const retryTable = {
-  times: option((times) => checkedWhole(times, 'retries', 0, 1000), 2),
+  times: option((times) => checkedTimes(times, 'retries.times'), 2),
   delayMs: option(is.number(0, 2 ** 31 - 1), 50),
   when: option(is.listener<(error: TensorRTError) => boolean>()),
 } satisfies OptionTable<RetryOptions>
@@ -72,8 +72,13 @@ function checkedHeaders(given: unknown): Headers {
   })
 }
 
+function checkedTimes(times: unknown, name: string): number {
+  return checkedWhole(times, name, 0, 1000)
+}
+
 function checkedRetries(retries: unknown): Checked<typeof retryTable> {
-  return checkedOptions(typeof retries === 'number' ? { times: retries } : retries, retryTable, 'retries')
+  const given = typeof retries === 'number' ? { times: checkedTimes(retries, 'retries') } : retries
+  return checkedOptions(given, retryTable, 'retries')
 }
 
 function checkedTls(tls: unknown): Tls {

@@ -163,6 +163,7 @@ const measures: Room = async ({ use }) => {
     [() => randomInputs(), argument, ['Object.values(engine.inputs)', 'undefined']],
     [() => randomInputs(open.inputs), argument, ['Object.values(engine.inputs)', 'object']],
     [() => randomInputs([], { shape: { x: [1, 4] } }), argument, ['did you mean shapes?']],
+    [() => randomInputs(['x']), argument, ['inputs[0]', '"x"']],
     [() => randomInputs([], { seed: 'a' }), argument, ['seed', '"a"']],
   ]
 }

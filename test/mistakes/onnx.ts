@@ -114,6 +114,17 @@ const graphs: Room = async () => {
     [() => onnx.tensorToProto([1]), argument, ['a Tensor', 'array [1]']],
     [() => onnx.tensorFromProto({}), argument, ['a TensorProto', 'Object']],
     [() => onnx.elementTypeNumber('fp16'), argument, ['float16', '"fp16"']],
+    [
+      () =>
+        onnx.intAttribute(
+          editor.nodes().find(() => false),
+          'axis',
+        ),
+      argument,
+      ['a node of a model', 'undefined'],
+    ],
+    [() => onnx.floatAttribute('conv1', 'alpha'), argument, ['a node of a model', '"conv1"']],
+    [() => onnx.isOnnx('Relu'), argument, ['a node of a model', '"Relu"']],
     [() => onnx.float('1'), argument, ['"1"']],
   ]
 }

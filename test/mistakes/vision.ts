@@ -68,7 +68,7 @@ const tensors: Room = () => {
     [() => toTensor(picture, frame, { range: 255 }), argument, ['range', 'number 255']],
     [() => toTensor(picture, frame, { normalize: true }), argument, ['"normalize" for toTensor']],
     [() => toTensor(picture, frame, { mean: [0.5, 0.5] }), argument, ['mean', 'array [0.5, 0.5]']],
-    [() => toTensor(picture, frame, { std: 0 }), argument, ['std', 'number 0']],
+    [() => toTensor(picture, frame, { std: 0 }), argument, ['numbers other than 0', 'std']],
     [() => toTensor(picture, frame, { dtype: 'fp16' }), argument, ['float16', '"fp16"']],
     [() => toTensor(picture, frame, { dtype: 'int8' }), argument, ['dtype', '"int8"']],
     [() => toTensor(picture, frame, { layout: 'CHW' }), argument, ["'NCHW'", '"CHW"']],
