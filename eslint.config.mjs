@@ -154,6 +154,13 @@ export default defineConfig(
     files: ['lib/**/*.ts'],
     ignores: ['lib/base/cancellation.ts'],
     rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['clearImmediate', 'setImmediate', 'structuredClone'].map((name) => ({
+          name,
+          message: 'A window of jsdom has none, and fake timers of tests hold it: import it of node:timers.',
+        })),
+      ],
       'no-restricted-properties': [
         'error',
         ...['addEventListener', 'onabort'].map((property) => ({

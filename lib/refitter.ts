@@ -1,7 +1,7 @@
 import { loadAddon, native, tensorrtPath } from './backend/native.js'
 import type { NativeRefitter } from './backend/native-types.js'
 import { within } from './base/cancellation.js'
-import { expected, TensorRTError } from './errors.js'
+import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { awaitRestacked } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
@@ -20,7 +20,7 @@ import { type Abortable, checkedAbort } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
-import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
+import { byteSize, copiedBytes, type DType, expectedTensor, Tensor } from './tensor.js'
 
 /** Options of {@link Refitter}. */
 export interface RefitterOptions {
@@ -123,7 +123,7 @@ export class Refitter implements AsyncDisposable {
   async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'set')
     checkedText(name, 'name', 'a name')
-    if (!Tensor.is(tensor)) throw expected('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
+    if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
     const bytes = bytesOf(tensor, name)
     return this.#run(signal, ({ refitter }) => refitter.set(name, tensor.dtype, tensor.size, bytes))
   }

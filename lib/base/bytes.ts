@@ -85,10 +85,12 @@ export function expectedBytes(what: string, name: string, received: unknown): Te
   return remedy === undefined ? refused : reworded(refused, `${refused.message}: ${remedy}`, { remedy })
 }
 
-/** What to do with a Blob, a stream, or a picture of sharp. */
+/** What to do with a Blob (of jsdom, too), a stream, or a picture of sharp. */
 export function remedyFor(value: unknown): string | undefined {
   if (hasMethod(value, 'toBuffer') && hasMethod(value, 'metadata')) return 'await its toBuffer()'
   if (hasMethod(value, 'arrayBuffer')) return 'await its arrayBuffer()'
+  if (hasMethod(value, 'slice') && 'size' in (value as object) && 'type' in (value as object))
+    return 'it has no arrayBuffer(), as those of a window of jsdom: read it by a FileReader, or take the Blob of node:buffer'
   if (hasMethod(value, 'getReader'))
     return 'read it into a Buffer first (await new Response(stream).arrayBuffer()), or give the values() of a stream of pictures'
   if (hasMethod(value, 'pipe')) return 'read it into a Buffer first (Buffer.concat(await stream.toArray()))'

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { expected } from '../errors.js'
 import { checkedArray, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { type Checked, checkedOptions, is, needed, option, type OptionTable } from '../base/option-table.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import type { ElementType } from './element-type.js'
 import { irVersionOf } from './model.js'
@@ -108,7 +108,7 @@ export class GraphBuilder {
 
   /** Adds a tensor that is stored in the model, such as a weight. Its elements are copied now. */
   constant(name: string, tensor: Tensor): Value {
-    if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${name}`, tensor)
+    if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', `constant ${name}`, tensor)
     const proto = tensorToProto(tensor, name)
     this.#define([name])
     this.#initializers.push(proto)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import { constantTensor } from './constants.js'
 import { type ElementType, isElementType } from './element-type.js'
@@ -151,7 +151,7 @@ export class GraphEditor {
    * where that is taken
    */
   addConstant(stem: string, tensor: Tensor): string {
-    if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${stem}`, tensor)
+    if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', `constant ${stem}`, tensor)
     const name = this.unused(stem)
     const proto = tensorToProto(tensor, name)
     this.#needIrVersion(4)

@@ -30,7 +30,8 @@ interface ForeignTensor {
   readonly data: unknown
 }
 
-const ours = 'an object with the fields of a Tensor (one that came through postMessage has lost its class)'
+const ours =
+  'an object with the fields of a Tensor (of another copy of node-tensorrt, or one that came through postMessage)'
 const runtimes = 'a tensor of onnxruntime'
 const onDevice = 'a DeviceTensor'
 

@@ -2,7 +2,7 @@ import { isFloat32Array, isUint8Array } from 'node:util/types'
 import { unshared } from '../base/bytes.js'
 import { checkedSize } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import type { Box, Image, Point, Size } from './types.js'
 
 export { checkedSize } from '../base/size.js'
@@ -88,7 +88,7 @@ export function numbersOf(value: unknown, name: string, length?: number): Float3
  * ERR_TRT_DTYPE
  */
 export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
-  if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
+  if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', name, tensor)
   const { data, dtype, shape } = tensor
   if (isFloat32Array(data)) return { data: unshared(data), shape }
   const message = `Expected a float32 tensor for ${name} but received ${dtype}: see toFloat32()`

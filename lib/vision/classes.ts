@@ -3,7 +3,7 @@ import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import { elementCount, Tensor } from '../tensor.js'
+import { elementCount, expectedTensor, Tensor } from '../tensor.js'
 import { sigmoid } from './decoders/candidates.js'
 
 /** Options of {@link softmax}. */
@@ -138,6 +138,6 @@ function bestIndices(scores: Float32Array, k: number): number[] {
 
 function numbersOf(value: unknown, name: string): { readonly data: Float32Array; readonly shape: readonly number[] } {
   if (isFloat32Array(value)) return { data: value, shape: [value.length] }
-  if (!(value instanceof Tensor)) throw expected('a Tensor or a Float32Array', name, value)
+  if (!(value instanceof Tensor)) throw expectedTensor('a Tensor or a Float32Array', name, value)
   return { data: value.toFloat32().data, shape: value.shape }
 }

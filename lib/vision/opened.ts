@@ -6,7 +6,7 @@ import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { isUrl } from '../base/kinds.js'
 import { localPath, notAPath } from '../base/source.js'
 import { describe } from '../errors.js'
-import { imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
+import { forSharp, imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
 
 /** A source that was checked, and what messages call it. */
 export interface Picture {
@@ -90,7 +90,7 @@ async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {
  * limited by whoever decodes.
  */
 function opener(sharp: SharpFactory, bytes: Uint8Array): Opened['open'] {
-  return (options) => sharp(bytes, { failOn: 'error', limitInputPixels: false, ...options })
+  return (options) => sharp(forSharp(bytes), { failOn: 'error', limitInputPixels: false, ...options })
 }
 
 /** What sharp says of a picture, and the start of the pipeline that was asked. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isFloat32Array, isUint8Array } from 'node:util/types'
 import type { Cut } from '../base/cancellation.js'
 import { nativeSync } from '../backend/native.js'
@@ -55,7 +56,7 @@ async function inTurn(job: Resampling, cut: Cut | undefined): Promise<void> {
       return byAddon(addon, job, false)
     }, cut)
   await portableTurns.take(async () => {
-    await new Promise(setImmediate)
+    await setImmediate()
     cut?.throwIfHappened()
     checkThere()
     resamplePortably(job)

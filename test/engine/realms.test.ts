@@ -222,6 +222,8 @@ t.test('errors keep their codes', async (t) => {
     ['a wrong value', () => Engine.load(model, made('({ lanes: -1 })')), 'ERR_TRT_INVALID_ARGUMENT'],
   ]
   for (const [what, give, code] of wrong) t.equal(await refusal(give), code, what)
+  const blobOfJsdom = { size: 1, type: '', slice: () => {} } as unknown as Blob
+  await t.rejects(async () => readImage(blobOfJsdom), { message: /read it by a FileReader/ })
   const { signal, abort } = otherSignal()
   const reason = made<Error>(`new Error('enough')`)
   abort(reason)

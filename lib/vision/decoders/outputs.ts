@@ -1,7 +1,7 @@
 /** What a model gave, as decoders read it: which tensor is which is told by shapes. */
 import { shapeText } from '../../base/dims.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { elementCount, Tensor } from '../../tensor.js'
+import { elementCount, expectedTensor, Tensor } from '../../tensor.js'
 
 /**
  * One tensor, several, or those that `infer` gives by name. Names say nothing: shapes do, and the order where shapes
@@ -32,7 +32,7 @@ export function outputsOf(given: unknown): Output[] {
 }
 
 function outputOf(tensor: unknown, name: string): Output {
-  if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
+  if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', name, tensor)
   const isWhole = wholeTypes.includes(tensor.dtype)
   if (!isWhole && !floatTypes.includes(tensor.dtype))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of floats for ${name} but received ${tensor.dtype}`)
