@@ -98,6 +98,7 @@ export {
   type PlanInspection,
 } from './inspection.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
+export type { BlobLike, Bytes } from './base/bytes.js'
 export type { ModelSource } from './base/source.js'
 export type { EngineSource } from './engine/source.js'
 export { type BuildInfo, Plan, type PlanInfo, type PlanReport, type SavePlanOptions } from './plan.js'
@@ -120,10 +121,12 @@ export {
   type DTypeData,
   type DTypeOf,
   dtypes,
+  type DTypeValues,
   type FloatDType,
   type HostTensor,
   Tensor,
   type TensorConstructor,
+  type TensorJson,
   type TensorLike,
   type TensorRTDType,
   type TypedData,

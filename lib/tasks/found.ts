@@ -22,7 +22,9 @@ export interface Found extends Detection {
 
 /** A point of a body or a thing, in pixels of the picture, upright. */
 export interface Keypoint {
+  /** From the left edge. */
   readonly x: number
+  /** From the upper edge. */
   readonly y: number
   /** How sure it is that the point is seen there, 0 to 1; 1 where the model does not say it. */
   readonly score: number
