@@ -52,8 +52,8 @@ export const pictureExtensions: readonly string[] = [
  * a dot, in the order of their names by code point; folders inside of it are left out. Of a pattern (`photos/*.jpg`,
  * `**\/*.{jpg,png}`): all files that it fits, whatever they end in. Each iteration of a folder or a pattern (and of an
  * array, a Set) begins anew, with the files that are there by then; a generator or a stream can be iterated once.
- * @param source the path or `file:` URL of a folder or of one picture, a pattern of paths, or an iterable of what {@link
- * readImage} takes: a list, a generator, a stream of such (not of the bytes of one)
+ * @param source the path or `file:` URL of a folder or of one picture, a pattern of paths, or an iterable of what
+ * {@link readImage} takes: a list, a generator, a stream of such (not of the bytes of one)
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated ERR_TRT_FILE where the folder cannot be read or
  * has no pictures, or no file fits the pattern, and as {@link readImage} for a picture that cannot be read
  * @example
