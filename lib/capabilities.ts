@@ -11,7 +11,7 @@ import {
   option,
   type OptionTable,
   placeRows,
-  placeTable,
+  type placeTable,
   type TensorRTPlace,
 } from './base/option-table.js'
 import { peerVersion } from './base/peer.js'

@@ -483,7 +483,7 @@ export const errorCodes = {
   /**
    * The driver starts and reports no GPU, or none of the number in the option `device`.
    *
-   * Message: `Expected the number of a GPU below 2 for device but received 7: the CUDA driver … sees 2. What to do: …`
+   * Message: `Expected the number of a GPU below 2 for tensorrt.device but received 7: … What to do: …`
    *
    * Details: `remedy`; `gpus`: how many there are.
    */

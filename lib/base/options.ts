@@ -57,15 +57,24 @@ function unknownOption(
   elsewhere: Elsewhere,
 ): TensorRTError {
   const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
-  const near = meant ?? nearName(name, known)
+  const near = meant ?? nearPlace(name, known, elsewhere)
   const answer = meant === undefined ? strangerOf(name, known) : undefined
   const hint = answer !== undefined ? `: ${answer}` : near !== undefined ? `: did you mean ${near}?` : '.'
   const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${known.join(', ')}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }
 
+/** The option that was meant, of this place before those elsewhere. */
+function nearPlace(name: string, known: readonly string[], elsewhere: Elsewhere): string | undefined {
+  const here = nearName(name, known)
+  if (here !== undefined) return here
+  const other = nearName(name, Object.keys(elsewhere))
+  return other === undefined ? undefined : elsewhere[other]
+}
+
 /** The name that was meant: one with few other letters, or one that begins as it does or that it begins with. */
 function nearName(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const wanted = name.toLowerCase()
   const begins = (each: string): boolean =>
@@ -83,16 +92,23 @@ export function nearest(name: string, known: readonly string[], most = Infinity)
   return distance > most ? undefined : candidate
 }
 
-/** Levenshtein's distance; of long names only the beginning counts, so that a hostile one costs nothing. */
+/**
+ * Levenshtein's distance, in which two letters in the other order are one change (optimal string alignment); of long
+ * names only the beginning counts, so that a hostile one costs nothing.
+ */
 function editDistance(a: string, b: string): number {
   const short = a.slice(0, 64)
+  let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= short.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (short[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isTurned = i > 1 && j > 1 && short[i - 1] === b[j - 2] && short[i - 2] === b[j - 1]
+      const turned = isTurned ? (before[j - 2] ?? 0) + 1 : Infinity
+      next.push(Math.min(replaced, turned, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
+    before = row
     row = next
   }
   return row[b.length] ?? 0

@@ -52,7 +52,7 @@ export function localPath(value: string | URL, name: string): string {
   const isFile = isUrl(value) ? value.protocol === 'file:' : /^file:\//i.test(value)
   if (isFile) return pathOfUrl(text, name)
   if (/^data:[^,]*,/i.test(text)) throw notAPath(name, text, 'a data: URL: decode it into a Buffer first')
-  if (!(isUrl(value)) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  if (!isUrl(value) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
   throw notAPath(name, text, 'it is no file of this machine, download it first')
 }
 

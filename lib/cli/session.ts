@@ -101,8 +101,8 @@ export class Session {
   }
 
   /**
-   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`. @throws TensorRTError
-   * ERR_TRT_FILE where stdin is a terminal, or gives nothing
+   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`. @throws
+   * TensorRTError ERR_TRT_FILE where stdin is a terminal, or gives nothing
    */
   async stdinFile(): Promise<string> {
     return this.#stdin.path()

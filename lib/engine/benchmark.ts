@@ -81,8 +81,8 @@ export async function runBenchmark(
 }
 
 /**
- * Of how many queries the times are kept: 2^20, or as many as fit into a quarter of what is left of the heap. A row takes
- * 330 bytes, and a third as much while it is summed up.
+ * Of how many queries the times are kept: 2^20, or as many as fit into a quarter of what is left of the heap. A row
+ * takes 330 bytes, and a third as much while it is summed up.
  */
 function keptQueries(): number {
   const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()

@@ -13,8 +13,8 @@ export interface CpuEngineOptions {
   readonly threads?: number | undefined
   /**
    * The path of onnxruntime's library, or of the folder that has it; default: $ONNXRUNTIME_PATH, else the first that is
-   * found, such as that of the package onnxruntime-node. Where the addon does not load, onnxruntime-node runs the model:
-   * there this is ERR_TRT_UNSUPPORTED.
+   * found, such as that of the package onnxruntime-node. Where the addon does not load, onnxruntime-node runs the
+   * model: there this is ERR_TRT_UNSUPPORTED.
    */
   readonly library?: string | URL | undefined
   /**

@@ -99,10 +99,10 @@ export interface EngineOptions extends LaneOptions {
    * - `auto`: for a plan TensorRT. For ONNX TensorRT where this machine can build and run with it, else the CPU. {@link
    *   Engine.backend} tells which, {@link Engine.backendReason} why.
    *
-   * The options of the groups `tensorrt` and `cpu` count where that runs, so that the same lines do on a laptop and on a
-   * GPU server. Where the other one runs they are checked, and named in {@link Engine.backendReason}. A
-   * `tensorrt.library` or `tensorrt.device` that is not there is a reason for the CPU with `auto`; `tensorrt` is the way
-   * to demand a GPU. A $TENSORRT_PATH from which nothing can be loaded is an error with `auto`, too.
+   * The options of the groups `tensorrt` and `cpu` count where that runs, so that the same lines do on a laptop and on
+   * a GPU server. Where the other one runs they are checked, and named in {@link Engine.backendReason}. A
+   * `tensorrt.library` or `tensorrt.device` that is not there is a reason for the CPU with `auto`; `tensorrt` is the
+   * way to demand a GPU. A $TENSORRT_PATH from which nothing can be loaded is an error with `auto`, too.
    */
   readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
   /** What TensorRT is given, where it runs the model. */
@@ -231,8 +231,8 @@ export function checkedEngineOptions(options: unknown) {
     tensorrt: library,
     plan: checkedRows(forTensorRT, planTable, 'tensorrt.'),
     weights: weights === undefined || own.signal?.aborted ? undefined : onnxSource(weights, 'tensorrt.weights'),
-    /** The names of all options that were given. */
-    given: namesOf(given).filter((name) => given[name] !== undefined),
+    /** The names of the options beside the groups that were given. */
+    given: namesOf(given).filter((name) => given[name] !== undefined && name !== 'cpu' && name !== 'tensorrt'),
     inGroups: { tensorrt: givenIn('tensorrt', forTensorRT), cpu: givenIn('cpu', forCpu) },
     cpu: checkedRows(forCpu, cpuTable, 'cpu.'),
     lanes: checkedLanes(given, forTensorRT),

@@ -30,7 +30,10 @@ export type Model =
   /** A path stays one: weights in files beside an ONNX file are found only from there. */
   | { readonly kind: 'onnx'; readonly label: string; readonly data: Uint8Array | string }
 
-/** As {@link checkedSource}; a plan, and what gives its bytes when it is asked, as it is. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * As {@link checkedSource}; a plan, and what gives its bytes when it is asked, as it is. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedEngineSource(source: unknown): CheckedSource {
   if (source instanceof Plan || isBlobLike(source)) return source
   return checkedSource(

@@ -37,7 +37,7 @@ export function parseModel(bytes: Exclude<ModelSource, string | URL>, name = 'th
  */
 export async function readModel(source: ModelSource | BlobLike): Promise<ModelProto> {
   if (isBlobLike(source)) return parseModel(await bytesOfBlob(source, 'source'))
-  if (typeof source !== 'string' && !(isUrl(source))) return parseModel(source)
+  if (typeof source !== 'string' && !isUrl(source)) return parseModel(source)
   const path = localPath(source, 'source')
   const bytes = await readOrdinary(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })

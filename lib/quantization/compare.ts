@@ -141,12 +141,15 @@ async function opened(model: Comparable, cpu: CpuEngineOptions, signal: AbortSig
   return { engine, [Symbol.asyncDispose]: () => engine.close() }
 }
 
+/** What is compared, and how. */
+interface Compared {
+  readonly source: BatchSource
+  readonly close: Tolerances
+  readonly signal: AbortSignal | undefined
+}
+
 /** Both run each batch; what they gave is added up before the next. */
-async function compareEngines(
-  a: Engine,
-  b: Engine,
-  { source, close, signal }: { readonly source: BatchSource; readonly close: Tolerances; readonly signal: AbortSignal | undefined }, // prettier-ignore
-): Promise<Comparison> {
+async function compareEngines(a: Engine, b: Engine, { source, close, signal }: Compared): Promise<Comparison> {
   const names = Object.keys(a.outputs)
   checkOutputs(names, Object.keys(b.outputs))
   checkNames(names, close)

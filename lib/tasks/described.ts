@@ -37,7 +37,7 @@ export async function descriptionOf(source: unknown): Promise<Description | unde
 async function metadataIn(source: unknown): Promise<ModelMetadata> {
   const bytes = bytesIn(source)
   if (bytes !== undefined) return metadataOfBytes(ownBytes(bytes))
-  if (typeof source !== 'string' && !(isUrl(source))) return {}
+  if (typeof source !== 'string' && !isUrl(source)) return {}
   try {
     return await metadataOfFile(localPath(source, 'source'))
   } catch {

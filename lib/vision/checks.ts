@@ -83,7 +83,10 @@ export function numbersOf(value: unknown, name: string, length?: number): Float3
   return length === undefined ? value : ofLength(value, name, length)
 }
 
-/** The elements of a tensor of float32, in memory that is not shared. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
+/**
+ * The elements of a tensor of float32, in memory that is not shared. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT,
+ * ERR_TRT_DTYPE
+ */
 export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
   if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
   const { data, dtype, shape } = tensor

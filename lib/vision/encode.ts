@@ -101,7 +101,7 @@ async function pixelsFor(
   name: string,
   cut: Cut | undefined,
 ): Promise<Image | AlphaImage> {
-  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image as Image | RawImage, name, cut)
+  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image, name, cut)
   if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', `${name}.channels`, 4)
   const checked = checkedImage(image as AlphaImage, name, 4)
   return { ...checked, data: unshared(checked.data) }

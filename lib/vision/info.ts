@@ -5,8 +5,8 @@ import { checkedPicture, inspected, opened } from './opened.js'
 import type { Size } from './types.js'
 
 /**
- * Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, the bytes of one, or what
- * gives them when it is asked: a Blob, a File, the Response of `fetch`.
+ * Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, the bytes of one, or
+ * what gives them when it is asked: a Blob, a File, the Response of `fetch`.
  */
 export type PictureSource = string | URL | Bytes | BlobLike
 

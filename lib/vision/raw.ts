@@ -29,7 +29,10 @@ export function nativePixels({ format, ...pixels }: Pixels): Omit<Pixels, 'forma
   return { ...pixels, format: pixelFormats.indexOf(format) }
 }
 
-/** Pixels in memory that is not shared: what lies in shared memory is copied. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/**
+ * Pixels in memory that is not shared: what lies in shared memory is copied. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function checkedPixels(image: Image | RawImage | ImageDataLike, name: string): Pixels {
   checkIsPicture(image, name)
   const { width, height } = checkedSize(image, name)

@@ -489,7 +489,8 @@ for (const family of families) {
     })
 
     await scene('memory is charged to the engine, and its limit holds', async (t) => {
-      await using engine = await load(family, rowsPlan(12288, 8), { tensorrt: { memoryLimit: 1_000_000 } }) // two slots take 786 432
+      // two slots take 786 432
+      await using engine = await load(family, rowsPlan(12288, 8), { tensorrt: { memoryLimit: 1_000_000 } })
       const held = engine.memory().device
       t.equal((await engine.benchmark(short)).queries, 3)
       t.match(await failureOf(() => engine.benchmark({ ...short, streams: 2 })), { code: 'ERR_TRT_OUT_OF_MEMORY' })

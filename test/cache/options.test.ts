@@ -107,7 +107,7 @@ t.test('each option that there is', async (t) => {
 
 t.test('what has no effect on the plan', async (t) => {
   const plain = await key({})
-  t.equal(await key({ tensorrt: '/somewhere/libnvinfer.so.10', device: 3 }), plain)
+  t.equal(await key({ tensorrt: { library: '/somewhere/libnvinfer.so.10', device: 3 } }), plain)
   t.equal(await key({ timingCache: 'one.cache', timingCacheMiss: 'error', editableTimingCache: true }), plain)
   t.equal(await key({ isolation: 'process' }), plain)
 })

@@ -76,7 +76,7 @@ test('compiled once for all lanes, and not at all by the next load, in another p
     cache,
     `
     driver.set(${JSON.stringify(gpu)})
-    const engine = await Engine.load(addModel(7), { tensorrt: fakes.rtx17, cache: ${JSON.stringify(cache)} })
+    const engine = await Engine.load(addModel(7), { tensorrt: { library: fakes.rtx17 }, cache: ${JSON.stringify(cache)} })
     const { data } = await engine.infer(new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4]))
     await engine.close()
     say({ data: Array.from(data), ...rtx17.runtime.stats().jit, builds: rtx17.runtime.stats().builds.length })

@@ -401,7 +401,8 @@ t.test('compare: exits with 3 beyond the tolerance', async (t) => {
   })
   const close = await trt(['compare', ...models, '--atol', '1e9', '--json'])
   t.match(close, { code: 0, stderr: '' })
-  t.equal(Object.values((JSON.parse(close.stdout) as { outputs: Record<string, { outside: number }> }).outputs)[0]?.outside, 0) // prettier-ignore
+  const { outputs } = JSON.parse(close.stdout) as { outputs: Record<string, { outside: number }> }
+  t.equal(Object.values(outputs)[0]?.outside, 0)
   t.match(await trt(['compare', ...models, '--atol', '0', '--rtol', '0']), {
     code: 3,
     stderr: /beyond --atol and --rtol/,

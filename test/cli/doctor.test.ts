@@ -115,11 +115,15 @@ t.test('capabilities() in this process says the same', async (t) => {
   t.notOk('run' in found, 'nothing is tried unless that is asked for')
   for (const run of [1, 'yes', null])
     await t.rejects(capabilities({ run } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for run/ })
-  for (const tensorrt of [5, null, '', {}])
-    await t.rejects(capabilities({ tensorrt } as never), {
-      code: 'ERR_TRT_INVALID_ARGUMENT',
-      message: /Expected a path or a file: URL for tensorrt/,
-    })
+  const places = [
+    [5, /an object for the options of tensorrt/],
+    [null, /an object for the options of tensorrt/],
+    ['/lib/libnvinfer.so.10', /an object of options for tensorrt .*: the path is tensorrt\.library$/],
+    [{ library: '' }, /Expected a path or a file: URL for tensorrt\.library/],
+    [{ device: -1 }, /the number of a GPU for tensorrt\.device/],
+  ] as const
+  for (const [tensorrt, message] of places)
+    await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   await t.rejects(capabilities({ tensort: 1 } as never), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /did you mean tensorrt/,

@@ -116,7 +116,7 @@ t.test('the help has the flags with an effect, and no other', async (t) => {
   const { code, stdout } = await trt(['serve', '--help'])
   t.equal(code, 0)
   const shown = [...stdout.matchAll(/^ {2}--([\w-]+)/gm)].map(([, name]) => name)
-  t.strictSame(shown, ['json', 'quiet', ...flagRules.filter(({ use }) => use === 'used').map(({ name }) => name)])
+  t.strictSame(shown, ['json', ...flagRules.filter(({ use }) => use === 'used').map(({ name }) => name)])
 })
 
 t.test('each flag that is refused exits with 2, and says why', async (t) => {

@@ -1,5 +1,5 @@
-// The groups `tensorrt` and `cpu`: each option on a runtime that does not run it, on machines that lack this and that: no
-// error, and named in `backendReason`; what is demanded of TensorRT, or no value of an option, is a typed error.
+// The groups `tensorrt` and `cpu`: each option on a runtime that does not run it, on machines that lack this and that:
+// no error, and named in `backendReason`; what is demanded of TensorRT, or no value of an option, is a typed error.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,12 +16,6 @@ const fakes = await buildFakes()
 const folder = t.testdir({ 'model.onnx': Buffer.from(identity()), empty: {}, 'text.txt': 'no library' })
 const model = join(folder, 'model.onnx')
 const shapes = { x: { min: [1], opt: [2], max: [4] } }
-
-/** A way to load: options, and the variable TENSORRT_PATH. */
-interface Wish {
-  readonly options?: EngineOptions
-  readonly variable?: string
-}
 
 const wrongPaths = [join(folder, 'nowhere'), join(folder, 'empty'), join(folder, 'text.txt')]
 
@@ -56,8 +50,8 @@ const tries = {
 const rows = Object.entries<Tries>(tries).flatMap(([group, options]) =>
   Object.entries(options).map(([name, { right, wrong }]) => ({
     name: `${group}.${name}`,
-    right: { [group]: { [name]: right } } as EngineOptions,
-    wrong: { [group]: { [name]: wrong } } as EngineOptions,
+    right: { [group]: { [name]: right } },
+    wrong: { [group]: { [name]: wrong } },
   })),
 )
 const forTensorRT = rows.filter(({ name }) => name.startsWith('tensorrt.'))
@@ -141,7 +135,9 @@ for (const machine of machines) {
   const isPortable = isForced || machine.lacks === 'ERR_TRT_NO_ADDON'
 
   t.test(`${machine.name}: what is TensorRT's alone`, async (t) => {
-    const all = { tensorrt: Object.assign({}, ...forTensorRT.map(({ right }) => right.tensorrt)) as object }
+    const all = {
+      tensorrt: Object.assign({}, ...forTensorRT.map(({ right }) => right['tensorrt'])) as Record<string, unknown>,
+    }
     const ways = [...forTensorRT.map(({ name, right }) => ({ names: [name], options: right }))]
     ways.push({ names: forTensorRT.map(({ name }) => name), options: all })
     const backends = ['auto', 'cpu'] as const
@@ -177,7 +173,7 @@ for (const machine of machines) {
     const outcomes = await attempt(machine, [
       ...wrongPaths.map((variable) => ({ options: {}, variable })),
       ...wrongPaths.map((variable) => ({ options: { backend: 'cpu' as const }, variable })),
-      { options: { tensorrt: { library: wrongPaths[0] } }, variable: wrongPaths[1] as string },
+      { options: { tensorrt: { library: wrongPaths[0] } }, variable: wrongPaths[1] },
       { options: {}, variable: '' },
     ])
     outcomes.slice(0, 3).forEach(({ code, message }) => {

@@ -97,7 +97,7 @@ await t.test('CPU', async (t) => {
 await t.test('nobody catches it', async (t) => {
   const wanted = { message: 'TensorRT 10.15.1: enqueueV3 failed: IExecutionContext::enqueueV3: Error Code 3', log: [] }
   const { code, stderr } = await runChild(`
-    const e = await load({ cudaGraph: false })
+    const e = await load({ tensorrt: { cudaGraph: false } })
     trt10.runtime.failNth('enqueueV3', 1)
     await call(e)
   `)

@@ -298,7 +298,7 @@ await t.test('capabilities() with a driver and a GPU', async (t) => {
     await failureOf(() => Engine.load(fakePlan({ ...twoProfiles }), { tensorrt: { library: fakes.trt10, device: 7 } })),
     {
       code: 'ERR_TRT_NO_GPU',
-      message: /Expected the number of a GPU below 1 for device but received 7: the CUDA driver .* sees 1/,
+      message: /Expected the number of a GPU below 1 for tensorrt\.device but received 7: the CUDA driver .* sees 1/,
     },
   )
 })

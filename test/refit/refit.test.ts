@@ -325,7 +325,7 @@ for (const family of families) {
       await using elsewhere = new Refitter(planOf(family, old), { tensorrt: { library: tensorrt, device: 9 } })
       t.match(await failureOf(() => elsewhere.weights()), { code: 'ERR_TRT_NO_GPU' })
       t.throws(() => new Refitter(7 as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for plan/ })
-      t.throws(() => new Refitter(planOf(family, old), { divice: 1 } as never), {
+      t.throws(() => new Refitter(planOf(family, old), { tensorrt: { divice: 1 } } as never), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /did you mean device/,
       })

@@ -23,9 +23,8 @@ t.test('pixels in shared memory and of a canvas; streams', async (t) => {
   const shared = { ...picture, data: new Uint8Array(new SharedArrayBuffer(picture.data.length)) }
   shared.data.set(picture.data)
   t.same(await task.classify(shared), wanted)
-  const rgba = Uint8ClampedArray.from({ length: 256 }, (_, i) =>
-    i % 4 === 3 ? 9 : picture.data[(i >> 2) * 3 + (i % 4)]!,
-  )
+  const withAlpha = (i: number): number => (i % 4 === 3 ? 9 : picture.data[(i >> 2) * 3 + (i % 4)]!)
+  const rgba = Uint8ClampedArray.from({ length: 256 }, (_, i) => withAlpha(i))
   t.same(await task.classify({ width: 8, height: 8, data: rgba }), wanted)
   const stream = Readable.from([Buffer.from('x')], { objectMode: false })
   await t.rejects(task.classify(stream as never) as never, /read it into a Buffer first/)

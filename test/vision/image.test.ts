@@ -331,10 +331,7 @@ t.test('writing', async (t) => {
 t.test('misuse', async (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const image = plain(2, 2, [1, 2, 3])
-  await t.rejects(
-    readImage(3 as never),
-    invalid(/a path, a file: URL, bytes .* for source but received number 3/),
-  )
+  await t.rejects(readImage(3 as never), invalid(/a path, a file: URL, bytes .* for source but received number 3/))
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
   for (const [options, message] of [

@@ -128,7 +128,7 @@ t.test('formats and sources of kernels', async (t) => {
   t.same(resolve(`${shapes} --inputIOFormats=fp16:chw --outputIOFormats=fp16:chw,int8:chw32`, trt10, model).builder, {
     inputFormats: { image: all, scale: all, fixed: all },
     outputFormats: { a: all, b: { dtype: 'int8', formats: ['chw32'] } },
-    device: 0,
+    tensorrt: { library: undefined, device: 0 },
   })
   t.match(await failureOf(() => resolve(`${shapes} --inputIOFormats=fp16:chw,fp16:chw`, trt10, model)), {
     message: /one for each of the 3 inputs \(image, scale, fixed\), for --inputIOFormats but received 2/,

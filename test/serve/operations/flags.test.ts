@@ -218,7 +218,7 @@ t.test('settings of backends', (t) => {
       'default-max-batch-size=8',
     ],
   })
-  t.strictSame(options.engine, { plugins: ['/a.so', '/b.so'], hostCode: true })
+  t.strictSame(options.engine, { tensorrt: { plugins: ['/a.so', '/b.so'], hostCode: true } })
   t.strictSame(ignored, [
     '--backend-config=tensorrt,coalesce-request-input=true: there is no such setting here',
     '--backend-config=default-max-batch-size=8: there is no such setting here',
