@@ -258,8 +258,8 @@ export const errorCodes = {
    * MyCrop`
    *
    * Remedy: Replace the node (GraphEditor of node-tensorrt/onnx), take a newer TensorRT, or give a library with a
-   * plugin: `builder: { plugins }`. onnxruntime may have the operator: `{ backend: 'cpu' }`. `npx node-tensorrt
-   * inspect` finds it before a build.
+   * plugin: `plugins` of a Builder, `tensorrt: { builder: { plugins } }` of an engine. onnxruntime may have the
+   * operator: `{ backend: 'cpu' }`. `npx node-tensorrt inspect` finds it before a build.
    *
    * Details: `operator`, `node` and `reason`.
    */

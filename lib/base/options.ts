@@ -60,7 +60,7 @@ function unknownOption(
   const near = meant ?? nearPlace(name, known, elsewhere)
   const answer = strangerOf(name, owner, known)
   const hint = answer !== undefined ? `: ${answer.words}` : near !== undefined ? `: did you mean ${near}?` : '.'
-  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${known.join(', ')}`
+  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${knownOf(name, known)}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }
 
@@ -72,44 +72,66 @@ function nearPlace(name: string, known: readonly string[], elsewhere: Elsewhere)
   return other === undefined ? undefined : elsewhere[other]
 }
 
-/** The name that was meant: one with few other letters, or one that begins as it does or that it begins with. */
+/** As many names as anybody reads; of more those that have most in common with a wrong one. */
+const mostListed = 24
+
+function knownOf(name: string, known: readonly string[]): string {
+  const more = known.length - mostListed
+  if (more <= 0) return known.join(', ')
+  const near = ranked(name, known)
+    .slice(0, mostListed)
+    .map(({ candidate }) => candidate)
+  return `${known.filter((each) => near.includes(each)).join(', ')} and ${more} more`
+}
+
+/** The name that was meant: one with few other letters, or one that begins or ends as it does, or it as that. */
 function nearName(name: string, known: readonly string[]): string | undefined {
-  if (known.length === 0) return undefined
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const wanted = name.toLowerCase()
-  const begins = (each: string): boolean =>
-    each.toLowerCase().startsWith(wanted) || wanted.startsWith(each.toLowerCase())
-  return near ?? (wanted.length < 3 ? undefined : known.find(begins))
+  const isPart = (short: string, long: string): boolean =>
+    (short.length > 2 && long.startsWith(short)) || (short.length > 3 && long.endsWith(short))
+  const shares = (each: string): boolean => isPart(each.toLowerCase(), wanted) || isPart(wanted, each.toLowerCase())
+  return near ?? known.find(shares)
 }
 
 /** The one of some names that a wrong one is closest to; nothing where that one has more than `most` other letters. */
 export function nearest(name: string, known: readonly string[]): string
 export function nearest(name: string, known: readonly string[], most: number): string | undefined
 export function nearest(name: string, known: readonly string[], most = Infinity): string | undefined {
+  const [first] = ranked(name, known)
+  return first === undefined || first.distance > most ? undefined : first.candidate
+}
+
+interface Ranked {
+  readonly candidate: string
+  readonly distance: number
+}
+
+/** The nearest first. */
+function ranked(name: string, known: readonly string[]): readonly Ranked[] {
   const wanted = name.toLowerCase()
-  const ranked = known.map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
-  const { candidate, distance } = ranked.reduce((best, next) => (next.distance < best.distance ? next : best))
-  return distance > most ? undefined : candidate
+  return known
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)
 }
 
 /**
- * Levenshtein's distance, in which two letters in the other order are one change (optimal string alignment); of long
- * names only the beginning counts, so that a hostile one costs nothing.
+ * How many letters have to be changed, added, left out or exchanged with the next; of long names only the beginning
+ * counts, so that a hostile one costs nothing.
  */
 function editDistance(a: string, b: string): number {
   const short = a.slice(0, 64)
-  let before: number[] = []
+  let before: readonly number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= short.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (short[i - 1] === b[j - 1] ? 0 : 1)
-      const isTurned = i > 1 && j > 1 && short[i - 1] === b[j - 2] && short[i - 2] === b[j - 1]
-      const turned = isTurned ? (before[j - 2] ?? 0) + 1 : Infinity
-      next.push(Math.min(replaced, turned, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isExchanged = i > 1 && j > 1 && short[i - 1] === b[j - 2] && short[i - 2] === b[j - 1]
+      const exchanged = isExchanged ? (before[j - 2] ?? 0) + 1 : Infinity
+      next.push(Math.min(replaced, exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
-    before = row
-    row = next
+    ;[before, row] = [row, next]
   }
   return row[b.length] ?? 0
 }

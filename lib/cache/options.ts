@@ -53,7 +53,7 @@ export function checkedCacheOptions(options: unknown): CacheWish {
 export function checkedCache(cache: unknown): CacheWish | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)
-  if (typeof cache === 'string' || isUrl(cache)) return checkedCacheOptions({ folder: cache })
+  if (typeof cache === 'string' || isUrl(cache)) return checkedCacheOptions({ folder: checkedPath(cache, 'cache') })
   return checkedCacheOptions(checkedObject(cache, 'cache', 'true, false, a folder, or { folder, maxBytes }'))
 }
 

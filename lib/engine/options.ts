@@ -1,7 +1,7 @@
 /** The options of engines: what users give, and the same checked. */
 import type { BuildProgress } from '../building/in-process.js'
 import type { Shapes } from '../building/shapes.js'
-import { checkedArray, checkedChoice, checkedSignal } from '../base/checks.js'
+import { checkedArray, checkedChoice, checkedObject, checkedSignal } from '../base/checks.js'
 import {
   checkedRows,
   elsewhereOf,
@@ -253,7 +253,7 @@ function checkedPlugins(plugins: unknown, name: string): readonly string[] {
 }
 
 function checkedBuilder(builder: unknown, name: string): EngineBuilderOptions {
-  const copy = plainCopy(builder) as BuilderOptions
+  const copy = plainCopy(checkedObject(builder, name, 'an object of options')) as BuilderOptions
   checkedBuilderOptions(copy)
   if (copy.tensorrt !== undefined)
     throw expected("nothing, since the engine's own library and GPU build,", `${name}.tensorrt`, copy.tensorrt)

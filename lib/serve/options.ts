@@ -13,6 +13,7 @@ import {
   checkedOptions,
   elsewhereOf,
   is,
+  namesOf,
   option,
   type OptionRow,
   type OptionTable,
@@ -85,7 +86,7 @@ const logTable = {
 const serveTable = {
   modelRepository: option((value) => value),
   id: option(checkedText, 'triton'),
-  http: option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')),
+  http: { ...option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')), members: namesOf(httpTable) },
   grpc: option(optionalPart(grpcTable, 'grpc')),
   metrics: option(optionalPart(metricsTable, 'metrics')),
   log: option(optionalPart(logTable, 'log')),

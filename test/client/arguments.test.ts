@@ -81,7 +81,7 @@ t.test('options of clients', (t) => {
     [{ headers: [] }, /^Expected an object for headers/],
     [{ checkModels: 1 }, /^Expected true or false for checkModels/],
     [{ tls: { ca: 5 } }, /^Expected PEM .* for ca/],
-    [{ tls: { cert: 'x' } }, /^Expected cert and key together/],
+    [{ tls: { cert: '-----BEGIN CERTIFICATE-----' } }, /^Expected cert and key together/],
     [{ tls: { rejectUnauthorized: 0 } }, /for rejectUnauthorized/],
   ]
   for (const [options, message] of wrong)

@@ -28,7 +28,9 @@ export interface FindOptions {
 }
 
 /** Looked at by {@link findPrograms}. */
-export const ffmpegOption = option((ffmpeg) => ffmpeg as string | URL)
+export const ffmpegOption = option((ffmpeg, name) =>
+  isUrl(ffmpeg) ? ffmpeg : checkedText(ffmpeg, name, 'the path of ffmpeg'),
+)
 
 /**
  * The first that has -fps_mode, and the libavutil that it has: builds of a day are named by a commit instead of a

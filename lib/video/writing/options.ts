@@ -118,8 +118,10 @@ function checkedEncoding(target: string | Writable, given: Checked<typeof table>
   return {
     container,
     codec,
-    preset: presets && checkedChoice(given.preset ?? 'veryfast', 'preset', presets),
-    quality: quality && checkedNumber(given.quality ?? quality.usual, 'quality', 0, quality.worst),
+    preset: presets && checkedChoice(given.preset === undefined ? 'veryfast' : given.preset, 'preset', presets),
+    quality:
+      quality &&
+      checkedNumber(given.quality === undefined ? quality.usual : given.quality, 'quality', 0, quality.worst),
   }
 }
 
