@@ -31,9 +31,9 @@ const rooms = [
   ['steps/'],
   ['onnx/'],
   ['kserve/', 'tensor-files/'],
-  ['base/'],
   ['tensor.ts'],
   ['tensor/'],
+  ['base/'],
   ['errors.ts'],
   ['disposal.ts'],
 ]

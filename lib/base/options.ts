@@ -58,8 +58,8 @@ function unknownOption(
 ): TensorRTError {
   const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
   const near = meant ?? nearPlace(name, known, elsewhere)
-  const answer = meant === undefined ? strangerOf(name, known) : undefined
-  const hint = answer !== undefined ? `: ${answer}` : near !== undefined ? `: did you mean ${near}?` : '.'
+  const answer = strangerOf(name, owner, known)
+  const hint = answer !== undefined ? `: ${answer.words}` : near !== undefined ? `: did you mean ${near}?` : '.'
   const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${knownOf(name, known)}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }

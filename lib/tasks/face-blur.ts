@@ -182,7 +182,7 @@ async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions):
   // what is wrong with its options is told before a model is opened
   checkStyle(given, regionTable)
   const style = { ...given, grow: given.grow ?? defaultGrow }
-  const { pipeline, answers, close } = await openDetector(model, options, 'FaceBlur')
+  const { answers, ...opened } = await openDetector(model, options, 'FaceBlur')
   const hidden: Hide<Found[]> = async (image, found, { signal, inPlace }) => {
     const seen = found
       .map((one) => ({ ...one, grown: enlarged(one.box, style.grow) }))
@@ -196,7 +196,7 @@ async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions):
     const boxes = seen.map(({ box }) => box)
     return { image: await blurRegions(image, boxes, { ...style, signal, inPlace: inPlace as true }), regions }
   }
-  return { pipeline, close, answers: thenEach(answers, hidden) }
+  return { ...opened, answers: thenEach(answers, hidden) }
 }
 
 function enlarged([x, y, width, height]: Box, factor: number): Box {

@@ -42,8 +42,8 @@ export type TaskSource = EngineSource | Engine
 export interface Split<P extends Preset, T extends Rows> {
   readonly given: Checked<T>
   readonly preset: P | undefined
-  /** The preset, by its name or as "your own preset"; for messages. */
-  readonly presetName: string
+  /** The preset's name; a preset of the user's own has none. */
+  readonly presetName: string | undefined
   /** The user's own steps, which go before the preset's. */
   readonly own: InputSteps | undefined
   readonly inFlight: number
@@ -69,17 +69,10 @@ export function splitOptions<P extends Preset, T extends Rows>(
   const engine = Object.fromEntries(
     engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
   )
-  return {
-    ...ours,
-    given: checkedRows(all, table),
-    presetName: presetText(presetName ?? all['preset']),
-    own,
-    engine,
-  }
+  const { preset: given } = all
+  const name = presetName ?? (typeof given === 'string' ? given : undefined)
+  return { ...ours, given: checkedRows(all, table), presetName: name, own, engine }
 }
-
-const presetText = (preset: unknown): string =>
-  typeof preset === 'string' ? `the preset ${preset}` : 'your own preset'
 
 /**
  * Without a preset a task is told both how pictures become the input and what the outputs are.
@@ -144,6 +137,8 @@ async function loaded(source: EngineSource, options: EngineOptions, steps: Steps
 export interface Opened<R> {
   readonly pipeline: Pipeline
   readonly answers: Answers<R>
+  /** What `console.log` calls the preset; nothing where there is none. */
+  readonly presetName: string | undefined
   /** Ends what runs, and closes the engine if it was opened here. */
   readonly close: () => Promise<void>
 }
@@ -164,6 +159,7 @@ export async function opened<R, P extends Preset, T extends Rows>(
     return {
       pipeline,
       answers,
+      presetName: split.presetName ?? (split.preset && 'your own'),
       close: async () => {
         await pipeline.close()
         if (isOurs) await engine.close()
@@ -192,11 +188,12 @@ export function inputFor<P extends Preset>(
 }
 
 /** What does not fit is the model: the message says to what. */
-export function withContext<R>(answers: Answers<R>, presetName: string): Answers<R> {
+export function withContext<R>(answers: Answers<R>, presetName: string | undefined): Answers<R> {
+  const name = presetName === undefined ? 'your own preset' : `the preset ${presetName}`
   const told = (error: unknown): never => {
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE'))
       throw error
-    throw reworded(error, `The model's outputs are not those of ${presetName}: ${error.message}`)
+    throw reworded(error, `The model's outputs are not those of ${name}: ${error.message}`)
   }
   return remade(answers, (each) => ({
     ...each,

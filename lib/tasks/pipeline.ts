@@ -1,5 +1,3 @@
-import { remedyFor } from '../base/bytes.js'
-import { isIterable } from '../base/iterables.js'
 import { type Checked, checkedCall, is, option, type OptionTable, type Rows } from '../base/option-table.js'
 import { defined } from '../base/options.js'
 import { allOf } from '../base/turns.js'
@@ -18,7 +16,7 @@ import {
   type Size,
   type ReadImageOptions,
 } from '../vision/index.js'
-import { isSource, manyRows } from '../vision/picture.js'
+import { isPictureStream, isSource, manyRows } from '../vision/picture.js'
 import { checkedPixels, refuseShared, unsharedPicture } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 
@@ -103,7 +101,7 @@ export class Pipeline {
     owner: string,
   ): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
     const checked = (): Promise<Call<R>> => this.#checked(answers, options, owner)
-    if (isStream(pictures)) return this.#stream(checked, pictures)
+    if (isPictureStream(pictures)) return this.#stream(checked, pictures as PictureStream)
     return this.#counted<R | R[]>(() =>
       Array.isArray(pictures)
         ? this.#many(checked, Array.from(pictures as Picture[]))
@@ -282,17 +280,6 @@ async function one<R>(checked: () => Promise<Call<R>>, picture: Picture): Promis
 const rows = manyRows satisfies OptionTable<TaskOptions>
 
 const paintRows = { ...rows, inPlace: option(is.boolean, false) }
-
-/**
- * Whether it gives pictures one after another. Bytes can be iterated, too, and are a picture; what gives the bytes of
- * one, such as a file's stream, is refused as a picture.
- */
-function isStream(pictures: unknown): pictures is PictureStream {
-  if (!isIterable(pictures) || Array.isArray(pictures) || ArrayBuffer.isView(pictures)) return false
-  // a stream of Node whose chunks are no bytes has pictures
-  const { readableObjectMode } = pictures as { readableObjectMode?: unknown }
-  return readableObjectMode === true || remedyFor(pictures) === undefined
-}
 
 async function decoded(
   picture: Picture,

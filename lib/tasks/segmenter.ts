@@ -130,7 +130,7 @@ export async function openSegmenter(
   model: TaskSource,
   options: unknown,
   owner: string,
-): Promise<{ readonly masks: Opened<Mask>; readonly output: Output; readonly presetName: string }> {
+): Promise<{ readonly masks: Opened<Mask>; readonly output: Output; readonly presetName: string | undefined }> {
   const source = await inMemory(model)
   const rows = owner === 'FaceBlur' ? faceBlurTable : table
   const split = splitOptions<SegmentPreset, typeof table>(options, 'segment', rows, owner)

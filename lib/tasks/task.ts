@@ -32,6 +32,6 @@ export abstract class Task<R> implements AsyncDisposable {
 
   /** @internal What `console.log` shows. */
   [shownAs](...how: Shown): string {
-    return shown(this.constructor.name, { engine: this.engine }, how)
+    return shown(this.constructor.name, { preset: this.opened.presetName, engine: this.engine }, how)
   }
 }

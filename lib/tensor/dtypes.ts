@@ -1,4 +1,5 @@
 import { describe, expected, TensorRTError } from '../errors.js'
+import { expectedDType } from './words.js'
 
 /** What is known of a data type; the one place where element sizes and array types stand. */
 interface DTypeFacts {
@@ -158,9 +159,9 @@ function isTensorRTDType(dtype: DType): dtype is TensorRTDType {
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedDType<D extends DType>(dtype: D, among: readonly DType[] = dtypes): D {
-  if (!isDType(dtype) || !among.includes(dtype)) throw expected(`one of ${among.join(', ')}`, 'dtype', dtype)
-  return dtype
+export function checkedDType<D extends DType>(dtype: D, among: readonly DType[] = dtypes, name = 'dtype'): D {
+  if (isDType(dtype) && among.includes(dtype)) return dtype
+  throw expectedDType(`one of ${among.join(', ')}`, name, dtype, among)
 }
 
 /** The number of elements of a shape; 1 for a scalar (`[]`). */
@@ -231,7 +232,7 @@ function arrayNameOf(value: unknown): string | undefined {
 export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
   const { array } = facts[dtype]
   if (arrayNameOf(data) === array.name) return data as DTypeArrays[D]
-  if (!isTypedArray(data)) throw expected(`a ${array.name}`, 'data', data)
+  if (!isTypedArray(data)) throw expected(`a ${array.name}, or an array of plain values,`, 'data', data)
   const other = dtype === 'float16' ? 'Float16Array' : array === Uint8Array ? 'Uint8ClampedArray' : undefined
   const fits = arrayNameOf(data) === other
   if (fits) return new array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as DTypeArrays[D]

@@ -2,8 +2,9 @@ import { isUint8Array, isUint8ClampedArray } from 'node:util/types'
 import { expectedBytes, isShared, unshared } from '../base/bytes.js'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { defined } from '../base/options.js'
-import { expected } from '../errors.js'
+import { expected, reworded } from '../errors.js'
 import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../steps/pixels/yuv.js'
+import { Tensor } from '../tensor.js'
 import { checkedBytes, checkedImage, checkedSize, checkStillThere } from './checks.js'
 import type { Image, ImageDataLike, PixelFormat, RawImage } from './types.js'
 
@@ -79,6 +80,11 @@ export function refuseShared(image: unknown, name: string): void {
  * ERR_TRT_INVALID_ARGUMENT
  */
 function checkIsPicture(image: unknown, name: string): void {
+  if (Tensor.is(image)) {
+    const refused = expected('a picture', name, image)
+    const way = '{ width: W, height: H, channels: 3, data: tensor.data } is one of a uint8 tensor [H, W, 3]'
+    throw reworded(refused, `${refused.message}: ${way}`)
+  }
   const { width, height, data } = Object(image) as Partial<Record<keyof Image, unknown>>
   if (typeof image === 'object' && (width !== undefined || height !== undefined || isUint8Array(data))) return
   throw expectedBytes('a picture (its path, the bytes of its file, or pixels: { width, height, data })', name, image)

@@ -57,7 +57,7 @@ t.test('sources and options', (t) => {
       /Engine: backend: 'tensorrt', 'cpu'/,
     ],
     ["ultralytics' word for precision", source, { half: true }, /builder: \{ precision: 'fp16' \} \} is its place/],
-    ['a word that is near to none', source, { logSeverityLevel: 3 }, /"logSeverityLevel" for Engine\. It knows/],
+    ['a word that is near to none', source, { wallpaper: 3 }, /"wallpaper" for Engine\. It knows/],
     ['a promise of a source', Promise.resolve(source), cpu, /source but received a Promise: await it/],
     ['an option of another thing', source, { ['x'.repeat(100_000)]: 0 }, /Unknown option "x+" for Engine/],
     [

@@ -94,13 +94,19 @@ onEachWay('an input whose values decide shapes has a range of values', async (t)
   })
 })
 
-t.test('what console.log shows of an engine and a builder', async (t) => {
+t.test('what console.log shows of an engine, a builder and a tensor that stays', async (t) => {
   const engine = new Engine(identity(), cpu)
   t.equal(inspect(engine), "Engine { state: 'loading' }")
   await engine.ready
   const fields = "backend: 'cpu',\n  inputs: { x: 'float32 [-1]' },\n  outputs: { y: 'float32 [-1]' }\n}"
   t.equal(inspect(engine), `Engine {\n  state: 'ready',\n  ${fields}`)
   t.equal(inspect({ a: { b: engine } }, { depth: 1 }), '{ a: { b: [Engine] } }')
+  const kept = (await engine.infer({ x: pattern('float32', [3]) }, { location: 'device' }))['y']
+  const options = { breakLength: Infinity }
+  const tensor = "DeviceTensor { dtype: 'float32', shape: [ 3 ], device: 'the CPU', state: "
+  t.equal(inspect(kept, options), `${tensor}'open' }`)
+  kept?.dispose()
+  t.equal(inspect(kept, options), `${tensor}'disposed' }`)
   await engine.close()
   t.equal(inspect(engine), `Engine {\n  state: 'closed',\n  ${fields}`)
   const failed = new Engine(Uint8Array.of(1, 2, 3), cpu)

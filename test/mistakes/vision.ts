@@ -156,7 +156,7 @@ const painting: Room = () => {
     [() => drawBoxes(picture, Promise.resolve([box])), argument, ['a Promise: await it']],
     [() => drawBoxes(picture, [box], { color: 'red' }), argument, ['color', '"red"']],
     [() => drawBoxes(picture, [box], { color: [1, 0, 300] }), argument, ['from 0 to 255', 'color', '300']],
-    [() => drawBoxes(picture, [box], { width: 2 }), argument, ['did you mean lineWidth?']],
+    [() => drawBoxes(picture, [box], { width: 2 }), argument, ['lineWidth is its name']],
     [() => drawBoxes(picture, [box], { thickness: 2 }), argument, ['"thickness" for drawBoxes', 'lineWidth']],
     [() => drawBoxes(picture, [{ ...box, label: 5 }]), argument, ['label', 'number 5']],
     [() => drawBoxes('a.jpg', [box], { inPlace: true }), argument, ['not painted in place', '"a.jpg"']],

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import t from 'tap'
 import { Builder, capabilities, Engine, Plan } from '../../lib/index.js'
 import { identityPlan } from '../fake/plan.js'
@@ -34,7 +35,11 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       await plan.save(path)
       await opens(path)
       await opens(plan)
-      await opens(await Plan.load(path))
+      const loaded = await Plan.load(path)
+      await opens(loaded)
+      const [options, facts] = [{ breakLength: Infinity }, `bytes: ${plan.bytes.length}, library: '${name}'`]
+      t.equal(inspect(plan, options), `Plan { ${facts} }`)
+      t.equal(inspect(loaded, options), `Plan { file: '${path}', ${facts} }`)
     })
 
     await t.test('another model of the same compute capability: it runs, with a warning', async (t) => {

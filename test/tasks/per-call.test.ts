@@ -1,5 +1,6 @@
 // What a call asks for goes before the task's own options; and the forms that a picture comes in.
 import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
 import t from 'tap'
 import { Classifier, FaceBlur } from '../../lib/tasks/index.js'
 import { noise } from '../vision/helpers.js'
@@ -27,6 +28,16 @@ t.test('pixels in shared memory and of a canvas; streams', async (t) => {
   t.same(await task.classify({ width: 8, height: 8, data: rgba }), wanted)
   const stream = Readable.from([Buffer.from('x')], { objectMode: false })
   await t.rejects(task.classify(stream as never) as never, /read it into a Buffer first/)
+})
+
+t.test('console.log names the preset and the engine', async (t) => {
+  await using task = await Classifier.load(colours(), own)
+  t.match(inspect(task), 'Classifier {\n  engine: Engine {')
+  const preset = { task: 'classify', source: 'here', input: {}, output: { activation: 'none' } } as const
+  await using other = await Classifier.load(colours(), { preset, backend: 'cpu' })
+  t.match(inspect(other), "Classifier {\n  preset: 'your own',\n  engine: Engine {")
+  await using named = await Classifier.load(colours(), { ...own, preset: 'keras-tf' })
+  t.match(inspect(named), /preset: 'keras-tf'/)
 })
 
 t.test('names', async (t) => {

@@ -41,6 +41,10 @@ export async function refused(plan: Plan): Promise<void> {
   Tensor.from<'bool'>(new Uint8Array(2))
   // @ts-expect-error another array than the data type's
   new Tensor('float32', new Float64Array(2), [2])
+  // @ts-expect-error numbers of 32 bits are no bigints
+  new Tensor('int32', [1n], [1])
+  // @ts-expect-error nested arrays
+  new Tensor('float32', [[1, 2]], [1, 2])
   // @ts-expect-error no such data type
   new Tensor('double', new Float64Array(2), [2])
   // @ts-expect-error which data it has is not known yet
