@@ -65,7 +65,7 @@ function unknownOption(
 }
 
 /** The name that was meant: one with few other letters, or one that begins as it does or that it begins with. */
-function nearName(name: string, known: readonly string[]): string | undefined {
+export function nearName(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const wanted = name.toLowerCase()
   const begins = (each: string): boolean =>
