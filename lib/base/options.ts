@@ -85,7 +85,7 @@ function knownOf(name: string, known: readonly string[]): string {
 }
 
 /** The name that was meant: one with few other letters, or one that begins or ends as it does, or it as that. */
-function nearName(name: string, known: readonly string[]): string | undefined {
+export function nearName(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const wanted = name.toLowerCase()
   const isPart = (short: string, long: string): boolean =>

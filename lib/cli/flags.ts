@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { TensorRTError } from '../errors.js'
+import { type ErrorCode, TensorRTError } from '../errors.js'
 
 /** How the value of a flag is read from its text; `before` is what the same flag gave already. */
 type Reader = (text: string, before?: never) => unknown
@@ -78,8 +78,8 @@ export function valuesOf<Of extends Flags>(values: FlagValues<Of>, flags: Of): F
   return Object.fromEntries(names.map((name) => [name, (values as Record<string, unknown>)[name]])) as FlagValues<Of>
 }
 
-/** Ends a command whose line is wrong. */
-export type Refuse = (message: string) => never
+/** Ends a command whose line is wrong, before any work; the code is ERR_TRT_INVALID_ARGUMENT unless given. */
+export type Refuse = (message: string, code?: ErrorCode) => never
 
 /** Has what no option may be end the command, by the message of the check. */
 export function refusing<T>(refuse: Refuse, check: () => T, reworded = (message: string): string => message): T {

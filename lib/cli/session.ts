@@ -70,6 +70,12 @@ export class Session {
     this.#verbose = verbose
   }
 
+  /** The same of a line that could not be read: whether JSON is wanted stands in it all the same. */
+  asked(args: readonly string[]): void {
+    const end = args.indexOf('--')
+    if (args.slice(0, end < 0 ? undefined : end).includes('--json')) this.#json = true
+  }
+
   /** Aborted when the user interrupts; every asynchronous operation of a command gets it. */
   get signal(): AbortSignal {
     return this.#controller.signal
@@ -101,8 +107,8 @@ export class Session {
   }
 
   /**
-   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`. @throws
-   * TensorRTError ERR_TRT_FILE where stdin is a terminal, or gives nothing
+   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`.
+   * @throws TensorRTError ERR_TRT_FILE where stdin is a terminal, or gives nothing
    */
   async stdinFile(): Promise<string> {
     return this.#stdin.path()
@@ -144,6 +150,13 @@ export class Session {
     this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
   }
 
+  /** The same of what is refused before any work. A code tells of what is not of the line alone. */
+  refused({ code, message }: { readonly code: string; readonly message: string }, help: string | undefined): void {
+    const isOfLine = code === 'ERR_TRT_INVALID_ARGUMENT'
+    this.warn(`${this.paint('red', 'error:', this.stderr)} ${message}${isOfLine ? '' : ` (${code})`}`)
+    if (help !== undefined && isOfLine) this.warn(help)
+  }
+
   /** With `--verbose`, where an error comes from: its stack, and those of its causes. */
   trace(error: unknown): void {
     if (!this.#verbose) return
@@ -152,8 +165,7 @@ export class Session {
 
   /**
    * What runs longer tells how far it is: a bar on a terminal, else, from two seconds on, a line now and then. One at a
-   * time; it makes room
-   * for messages, and ends with the result.
+   * time; it makes room for messages, and ends with the result.
    */
   progress(): Progress {
     this.end()

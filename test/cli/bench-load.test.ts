@@ -168,7 +168,7 @@ t.test('what is wrong with a command line is said before anything is measured', 
     t.match(run, { code: 2, stdout: '', stderr: message }, args.join(' '))
   }
   t.equal(existsSync(file('no.svg')), false)
-  t.match(await trt([...onCpu, ...brief, '--shapes', 'y:1x4']), { code: 1, stderr: /ERR_TRT_/ })
+  t.match(await trt([...onCpu, ...brief, '--shapes', 'y:1x4']), { code: 2, stderr: /ERR_TRT_UNKNOWN_INPUT/ })
 })
 
 t.test('ctrl-C ends it', async (t) => {

@@ -131,6 +131,6 @@ t.test('capabilities() in this process says the same', async (t) => {
 })
 
 t.test('misuse of the command line', async (t) => {
-  await t.rejects(trt(['docto'], {}), { stderr: /Did you mean doctor/, code: 2 })
+  await t.rejects(trt(['docto'], {}), { stderr: /did you mean doctor/, code: 2 })
   t.match((await trt(['--version'], {})).stdout, /^\d+\.\d+\.\d+\n$/)
 })

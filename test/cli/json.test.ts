@@ -25,7 +25,7 @@ t.test('numbers that are not finite are text', async (t) => {
 
 t.test('a failure is JSON on stdout too', async (t) => {
   const missing = await trt(['inspect', file('none.onnx'), '--json'])
-  t.match(missing, { code: 1, stderr: /ERR_TRT_FILE/ })
+  t.match(missing, { code: 2, stderr: /ERR_TRT_FILE/ })
   t.match(JSON.parse(missing.stdout), { error: { code: 'ERR_TRT_FILE', message: /none\.onnx/ } })
   t.equal((await trt(['inspect', file('none.onnx')])).stdout, '')
   const exec = await trt(['exec', `--onnx=${file('none.onnx')}`, '--backend=cpu', '--json'])
@@ -108,7 +108,7 @@ t.test('quiet and verbose', async (t) => {
   const args = ['run', file('relu.onnx'), '--backend', 'cpu', '--random', '--shapes', 'x:2x4']
   t.equal((await trt([...args, '-q'])).stderr, '')
   const failed = await trt(['run', file('none.onnx'), '--random', '-v'])
-  t.match(failed, { code: 1, stderr: /error: [^]*\n {4}at / })
+  t.match(failed, { code: 2, stderr: /error: [^]*\n {4}at / })
 })
 
 t.test('what stdin gives is a file of what it is', async (t) => {
@@ -118,5 +118,5 @@ t.test('what stdin gives is a file of what it is', async (t) => {
   t.match(ran, { stdout: /"file": "-"/ }, ran.stderr)
   const named = await trt(['run', model, '--input', 'x=-', '--backend', 'cpu', '--json', '-q'], undefined, numbers)
   t.equal(named.code, ran.code, named.stderr)
-  t.match(await trt(['run', model, '-', '--backend', 'cpu']), { code: 1, stderr: /Cannot read -: stdin gave nothing/ })
+  t.match(await trt(['run', model, '-', '--backend', 'cpu']), { code: 2, stderr: /Cannot read -: stdin gave nothing/ })
 })

@@ -85,7 +85,7 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
     [[], /--model-repository is missing/],
     [[...at, '--model-repo=x'], /unknown flag --model-repo: did you mean --model-repository\?/],
     [[...at, '--http_port', '1'], /unknown flag --http_port: did you mean --http-port\?/],
-    [[...at, '-p', '1'], /unknown flag -p: did you mean --/],
+    [[...at, '-p', '1'], /unknown flag -p\n/],
     [[...at, 'models'], /unexpected argument models/],
     [[...at, '--http-port'], /argument missing/],
     [[...at, '--http-port=http'], /whole number from 0 to 65535 for --http-port/],

@@ -4,10 +4,13 @@ import type { EngineLayers } from '../../benchmark/types.js'
 import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { list, numberIn, whole } from '../flags.js'
-import { loadEngine, placeFlags } from '../options/engine.js'
+import { loadEngine, placeFlags, refusePlace } from '../options/engine.js'
+import { refuseShapes } from '../options/model.js'
 import { profileOf, shapeFlags } from '../options/shapes.js'
+import { refuseFiles } from '../output/writable.js'
 import { durationText } from '../output/format.js'
 import { layersText } from '../output/layers.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 /** `trt audit`: {@link Engine.layers}. */
@@ -30,6 +33,9 @@ export const command = newCommand('audit', {
     const { iterations, profile, minShare, expect, strict } = flags
     if (minShare !== undefined && expect === undefined)
       refuse('--min-share is of the precisions of --expect, which was not given')
+    await refusePlace(flags, refuse)
+    await early(() => refuseFiles({ models: [path] }, refuse))
+    await refuseShapes(path, flags, { needed: true }, refuse)
     await using engine = await loadEngine(path, { ...flags, backend: 'tensorrt' }, session, {
       shapes: profileOf(flags),
     })

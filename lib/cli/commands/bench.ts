@@ -6,17 +6,21 @@ import { writeExports } from '../../benchmark/exports.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import { newCommand } from '../command.js'
+import { type Call, newCommand } from '../command.js'
 import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, refusing, whole } from '../flags.js'
-import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder.js'
+import { builderFlags, builderOptions, filesOfBuild, refuseBuilder, usedBuildFlags } from '../options/builder.js'
+import { dataFlags, dataJobOf, filesOfData } from '../options/data.js'
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
-import { shapeFlags, shapesOf } from '../options/shapes.js'
+import { refuseShapes } from '../options/model.js'
+import { type NamedDims, shapeFlags, shapesOf } from '../options/shapes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { dimsText, durationText } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import { timedListener } from '../output/progress.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
+import { type BenchData, benchData, dataText, inputsFor, openingShapesFor } from './bench-data.js'
 import { loadAccount, loadFlags, measureLoad, refuseLoad, loadDocument, writePlot } from './bench-load.js'
 
 /** trtexec's four exports. */
@@ -62,6 +66,7 @@ const benchFlags = {
   ...closedFlags,
   ...loadFlags,
   ...exportFlags,
+  ...dataFlags,
   ...backendFlags,
   ...shapeFlags,
   ...builderFlags,
@@ -86,20 +91,29 @@ export const command = newCommand('bench', {
     refuseOtherLoop(flags, refuse)
     await refuseIdle(flags, path, refuse)
     if (flags.load !== true) refusing(refuse, () => checkedBenchmarkOptions(optionsOf(flags)))
-    const { plugin = [], timingCache, force, plot, report } = flags
+    await refuseBuilder(flags, refuse)
+    const { force, plot, report } = flags
     const outputs = [plot, report, ...Object.values(exportsOf(flags))]
-    await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
+    const ofBuild = filesOfBuild(flags)
+    await early(() => refuseFiles({ models: [path], ...ofBuild, outputs, force }, refuse))
+    const job = await dataJobOf(flags, path, session, refuse)
+    const needed = [...(ofBuild.needed ?? []), ...filesOfData(job, flags)]
+    await early(() => refuseFiles({ ...ofBuild, needed, outputs, force }, refuse))
+    const data = job && (await benchData(job, path, session, refuse))
+    const given = job?.files.length === 0 ? job.named.map(({ name }) => name) : []
+    const isNeeded = flags.load !== true && flags.sweep?.of !== 'batch' && (job === undefined || given.length > 0)
+    await refuseShapes(path, flags, { needed: isNeeded, partial: true, given }, refuse)
     if (flags.load === true) {
       const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
       await writePlot(flags, path, measured)
       session.result(loadDocument(path, measured), () => loadAccount(session, path, measured))
       return
     }
-    const benchmarks = await measure(flags, path, session)
+    const benchmarks = await measure(flags, path, data, { session, refuse })
     await writeFiles(flags, benchmarks, session.signal)
     const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
-    session.result(others.length === 0 ? documentOf(first) : benchmarks.map(documentOf), () =>
-      others.length === 0 ? account(session, first) : sweepAccount(session, benchmarks),
+    session.result(others.length === 0 ? documentOf(first, data) : benchmarks.map((each) => documentOf(each)), () =>
+      others.length === 0 ? account(session, first, data) : sweepAccount(session, benchmarks),
     )
   },
 })
@@ -107,7 +121,9 @@ export const command = newCommand('bench', {
 /** A closed loop has other flags than an open one; some are of both. */
 function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
   const ofBoth = ['--warm-up <MS>', '--duration <SECONDS>', '--percentile <LIST>']
-  const closed = Object.keys({ ...closedFlags, ...exportFlags }).filter((spelling) => !ofBoth.includes(spelling))
+  const closed = Object.keys({ ...closedFlags, ...exportFlags, ...dataFlags }).filter(
+    (spelling) => !ofBoth.includes(spelling),
+  )
   const [other] = usedFlags(flags, flags.load ? closed : Object.keys(loadFlags))
   const [flag] = other?.split(' ') ?? []
   if (flag !== undefined && flags.load)
@@ -119,6 +135,9 @@ function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
 /** What would have no effect, before anything is measured. */
 async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Promise<void> {
   const { sweep, streams, shapes } = flags
+  const [ofData] = sweep === undefined ? [] : usedFlags(flags, Object.keys(dataFlags))
+  if (ofData !== undefined)
+    refuse(`${ofData.split(' ')[0]} is of one benchmark, and --sweep makes inputs of its own for each`)
   if (sweep?.of === 'streams' && streams !== undefined)
     refuse('--streams is what --sweep streams=… varies: leave it out')
   const [exported] = sweep === undefined ? [] : usedFlags(flags, Object.keys(exportFlags))
@@ -130,19 +149,40 @@ async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Prom
   const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
   if (built && sweep?.of === 'batch' && shapes !== undefined)
     refuse('--shapes is what --sweep batch=… varies: leave it out')
+  if (flags.backend === 'cpu') refuseOnCpu(flags, refuse)
   if (flag === undefined) return
   if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
   if (flags.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
 }
 
-async function measure(flags: BenchFlags, path: string, session: Session): Promise<Benchmark[]> {
-  await using engine = await opened(flags, path, session, { shapes: await openingShapes(path, flags) })
+/** What TensorRT alone has. */
+function refuseOnCpu(flags: BenchFlags, refuse: Refuse): void {
+  const [flag] = usedFlags(flags, [
+    '--cuda-graph',
+    '--spin-wait',
+    '--layers',
+    '--export-profile <FILE>',
+    '--export-layer-info <FILE>',
+  ])
+  if (flag !== undefined) refuse(`${flag.split(' ')[0]} is of TensorRT, and the model runs on the CPU: leave it out`)
+}
+
+async function measure(
+  flags: BenchFlags,
+  path: string,
+  data: BenchData | undefined,
+  { session, refuse }: Pick<Call<typeof benchFlags>, 'session' | 'refuse'>,
+): Promise<Benchmark[]> {
+  const shapesToOpen = openingShapesFor(data, await openingShapes(path, flags))
+  await using engine = await opened(flags, path, session, { shapes: shapesToOpen })
+  if (engine.backend === 'cpu') refuseOnCpu(flags, refuse)
   const { sweep } = flags
   const { signal } = session
-  const shapes = Object.keys(shapesOf(flags)).length > 0 ? shapesOf(flags) : undefined
+  const inputs = data && (await inputsFor(data, engine, session))
+  const shapes = shapesToMeasure(flags, inputs)
   const progress = session.progress()
   const onProgress = timedListener(progress, ({ phase }: BenchmarkProgress) => phases[phase])
-  if (sweep === undefined) return [await engine.benchmark({ ...optionsOf(flags), shapes, signal, onProgress })]
+  if (sweep === undefined) return [await engine.benchmark({ ...optionsOf(flags), inputs, shapes, signal, onProgress })]
   const { sweep: measureAll } = await import('../../benchmark/index.js')
   const { streams, ...options } = optionsOf(flags)
   return await measureAll(engine, {
@@ -156,6 +196,12 @@ async function measure(flags: BenchFlags, path: string, session: Session): Promi
       ({ point, phase }) => `${sweep.of} ${sweep.values[point.index]}: ${phases[phase]}`,
     ),
   })
+}
+
+/** Of inputs that no data gives. */
+function shapesToMeasure(flags: BenchFlags, inputs: object = {}): NamedDims | undefined {
+  const shapes = Object.entries(shapesOf(flags)).filter(([name]) => !Object.hasOwn(inputs, name))
+  return shapes.length > 0 ? Object.fromEntries(shapes) : undefined
 }
 
 async function opened(flags: BenchFlags, path: string, session: Session, options: EngineOptions): Promise<Engine> {
@@ -229,11 +275,11 @@ function parseSweep(text: string): Sweep {
 }
 
 /** What JSON has: outputs and the queries one by one, which may be millions, are in files of their own. */
-function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark): object {
-  return benchmark
+function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark, data?: BenchData): object {
+  return data === undefined ? benchmark : { ...benchmark, data: data.facts }
 }
 
-function account(session: Session, benchmark: Benchmark): string {
+function account(session: Session, benchmark: Benchmark, data: BenchData | undefined): string {
   const { throughput, queries, wallMs, warmUp, warnings, javascript, layers } = benchmark
   const ranks = Object.keys(benchmark.latency.percentiles)
   const head = ['ms', 'median', 'mean', 'min', 'max', ...ranks.map((rank) => `p${rank}`), 'CV %']
@@ -248,7 +294,7 @@ function account(session: Session, benchmark: Benchmark): string {
     'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
   ]
   return [
-    factsText(session, benchmark),
+    factsText(session, benchmark, data),
     session.table(head, rows),
     lines.flatMap((line) => (line === undefined ? [] : session.prose(line))).join('\n'),
     ...(layers === undefined ? [] : [layersText(session, layers)]),
@@ -274,7 +320,11 @@ function stagesOf(benchmark: Benchmark): (readonly [string, Summary])[] {
   return stages.filter((stage): stage is readonly [string, Summary] => stage[1] !== undefined)
 }
 
-function factsText(session: Session, { runtime, backend, device, model, settings }: Benchmark): string {
+function factsText(
+  session: Session,
+  { runtime, backend, device, model, settings }: Benchmark,
+  data?: BenchData,
+): string {
   const { streams, depth, transfers, warmUpMs, durationMs, cudaGraph, spinWait, threads } = settings
   const onGpu = [
     `depth ${depth}`,
@@ -296,6 +346,7 @@ function factsText(session: Session, { runtime, backend, device, model, settings
     ['model', model],
     ['runs on', `${runtime}, ${place}`],
     ['shapes', shapes.join(', ') || undefined],
+    ['data', dataText(data)],
     ['measured', how.filter(Boolean).join(', ')],
   ])
 }

@@ -3,9 +3,12 @@ import type { Engine } from '../../engine.js'
 import type { CalibrationData, CompareOptions, Comparison } from '../../quantization/index.js'
 import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
-import { type Flags, type FlagValues, list, usedFlags, numberIn, type Refuse, whole } from '../flags.js'
-import { dataFlags, type DataFlags, dataOf, withPreset } from '../options/data.js'
-import { engineFlags, loadEngine, openingShapes } from '../options/engine.js'
+import { type Flags, type FlagValues, list, numberIn, type Refuse, whole } from '../flags.js'
+import { allDataFlags, type DataJob, dataJobOf, dataOf, filesOfData, firstBatch } from '../options/data.js'
+import { engineFlags, isBuilt, loadEngine, openingShapes, refusePlace } from '../options/engine.js'
+import { declaredInputsOf, refuseShapes } from '../options/model.js'
+import { refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import { shapeFlags, shapesOf } from '../options/shapes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import type { Session } from '../session.js'
@@ -27,20 +30,27 @@ const compareFlags = {
   '--max-absolute <D>': ['exit with 3 where a value differs by more', numberIn(0, Infinity)],
   ...engineFlags,
   ...shapeFlags,
-  ...dataFlags,
+  ...allDataFlags,
 } as const satisfies Flags
 
-type CompareFlags = Omit<FlagValues<typeof compareFlags>, 'preset'> & DataFlags
+type CompareFlags = FlagValues<typeof compareFlags>
 
 /** `trt compare`: {@link compare} of `node-tensorrt/quantization`, held against a tolerance. */
 export const command = newCommand('compare', {
   example: 'model.onnx model-int8.onnx --data photos/ --preset imagenet',
   arguments: { '<reference>': 'a plan or an ONNX file', '<other>': 'the one that is held against it' },
   flags: compareFlags,
-  run: async ({ flags: asked, session, refuse }, first: string, second: string) => {
-    refuseIdle(asked, refuse)
-    const flags = await withPreset(asked, refuse)
-    const found = await (flags.layers ? byLayer : byOutput)(flags, first, second, session)
+  run: async ({ flags, session, refuse }, first: string, second: string) => {
+    refuseIdle(flags, refuse)
+    await refusePlace(flags, refuse)
+    await early(() => refuseFiles({ models: [first, second] }, refuse))
+    const job = await dataJobOf(flags, first, session, refuse)
+    await early(() => refuseFiles({ needed: filesOfData(job, flags) }, refuse))
+    for (const model of [first, second]) await refuseShapes(model, flags, { needed: job === undefined }, refuse)
+    await refuseOtherInputs(first, second, refuse)
+    await refuseNames(flags, first, refuse)
+    if (job !== undefined) await firstBatch(job, first, true, session, refuse)
+    const found = await (flags.layers ? byLayer : byOutput)({ flags, job, session }, first, second)
     const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, flags).length > 0)
     session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
     for (const [name, difference] of beyond)
@@ -51,20 +61,49 @@ export const command = newCommand('compare', {
 
 /** What would have no effect. */
 function refuseIdle(flags: CompareFlags, refuse: Refuse): void {
-  const { data, random, layers, backend, device, tensorrt } = flags
+  const { data = flags.input, random, layers, backend, device, tensorrt } = flags
   if (data !== undefined && random !== undefined) refuse('--random stands for --data: give one of them')
-  const [idle] = data === undefined ? usedFlags(flags, ['--preset', '--batch', '--max-batches']) : []
-  if (idle !== undefined) refuse(`${idle} is of --data, which was not given`)
   if (data !== undefined && flags.seed !== undefined) refuse('--seed is of --random, and --data was given')
   if (layers && ((backend !== undefined && backend !== 'cpu') || device !== undefined || tensorrt !== undefined))
     refuse('--layers compares on the CPU: leave out --backend, --device and --tensorrt')
 }
 
-async function byOutput(flags: CompareFlags, first: string, second: string, session: Session): Promise<Comparison> {
+/** Models that take different data. */
+async function refuseOtherInputs(first: string, second: string, refuse: Refuse): Promise<void> {
+  const [a, b] = await early(() => Promise.all([first, second].map(declaredInputsOf)))
+  if (a === undefined || b === undefined) return
+  const [names, others] = [a, b].map((inputs) => inputs.map(({ name }) => name).sort()) as [string[], string[]]
+  if (names.join('\n') === others.join('\n')) return
+  refuse(
+    `Models are compared on the same data: ${first} has the inputs ${names.join(', ')}, and ${second} ${others.join(', ')}`,
+    'ERR_TRT_UNKNOWN_INPUT',
+  )
+}
+
+/** Tolerances of outputs that the model has not; of layers any value has a name. */
+async function refuseNames({ atol, rtol, layers }: CompareFlags, model: string, refuse: Refuse): Promise<void> {
+  const names = Object.keys({ ...atol, ...rtol }).filter((name) => name !== '')
+  if (names.length === 0 || layers || (await isBuilt(model))) return
+  const { inspectModel, readModel } = await import('../../onnx/index.js')
+  const outputs = inspectModel(await readModel(model)).outputs.map(({ name }) => name)
+  const unknown = names.find((name) => !outputs.includes(name))
+  if (unknown === undefined) return
+  const flag = atol !== undefined && Object.hasOwn(atol, unknown) ? '--atol' : '--rtol'
+  refuse(`The model has no output ${JSON.stringify(unknown)} for ${flag}: it has ${outputs.join(', ')}`)
+}
+
+/** What is compared with what was asked, on what. */
+interface Comparing {
+  readonly flags: CompareFlags
+  readonly job: DataJob | undefined
+  readonly session: Session
+}
+
+async function byOutput({ flags, job, session }: Comparing, first: string, second: string): Promise<Comparison> {
   const { compare } = await import('../../quantization/index.js')
   await using a = await opened(flags, first, session)
   await using b = await opened(flags, second, session)
-  const data = await dataFor(flags, a, session)
+  const data = await dataFor({ flags, job, session }, a)
   const { maxBatches } = flags
   const options = { signal: session.signal, maxBatches, ...closenessOf(flags) }
   return await compare(asCompared(a, first), asCompared(b, second), data, options)
@@ -78,10 +117,10 @@ function asCompared(engine: Engine, path: string): Engine | string {
   return engine.backend === 'cpu' ? path : engine
 }
 
-async function byLayer(flags: CompareFlags, first: string, second: string, session: Session): Promise<Comparison> {
+async function byLayer({ flags, job, session }: Comparing, first: string, second: string): Promise<Comparison> {
   const { compareLayers } = await import('../../quantization/index.js')
   await using engine = await opened({ ...flags, backend: 'cpu' }, first, session)
-  const data = await dataFor(flags, engine, session)
+  const data = await dataFor({ flags, job, session }, engine)
   return await compareLayers(first, second, data, {
     signal: session.signal,
     maxBatches: flags.maxBatches,
@@ -118,10 +157,9 @@ async function opened(flags: CompareFlags, path: string, session: Session): Prom
   return loadEngine(path, flags, session, { shapes: await openingShapes(path, flags) })
 }
 
-async function dataFor(flags: CompareFlags, engine: Engine, session: Session): Promise<CalibrationData> {
+async function dataFor({ flags, job, session }: Comparing, engine: Engine): Promise<CalibrationData> {
   const inputs = engine.inputNames.map((name) => engine.inputs[name]!)
-  const data = await dataOf(flags, inputs, session)
-  if (data !== undefined) return data
+  if (job !== undefined) return dataOf(job, inputs, session)
   const { randomInputs } = await import('../../benchmark/index.js')
   const shapes = shapesOf(flags)
   return Array.from({ length: flags.random ?? 1 }, (_, i) =>

@@ -1,6 +1,10 @@
 import { newCommand } from '../command.js'
 import { plural } from '../../benchmark/report/numbers.js'
-import { refuseOutputs } from '../output/writable.js'
+import { firstBatch } from '../options/data.js'
+import { refusePlace } from '../options/engine.js'
+import { refuseShapes } from '../options/model.js'
+import { needFile, refuseFiles } from '../output/writable.js'
+import { early, Refusal } from '../refusal.js'
 import { openEngine } from '../run/engine.js'
 import type { Refuse } from '../flags.js'
 import { type RunFlags, runFlags } from '../run/flags.js'
@@ -9,7 +13,7 @@ import { exitCodeOf, filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { presetHelp, saidText } from '../run/preset.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
-import { stdinName } from '../run/stdin.js'
+import { withStdin } from '../run/stdin.js'
 import { runTensors } from '../run/tensors.js'
 import type { Session } from '../session.js'
 
@@ -31,11 +35,17 @@ export const command = newCommand('run', {
   flags: runFlags,
   notes: (session) => [presetHelp(session), help],
   run: async ({ flags: asked, session, refuse }, model: string, paths: readonly string[]) => {
-    const { flags, files } = await withStdin(asked, paths, session, refuse)
-    const job = await jobOf(flags, model, files, refuse)
+    const { data: files, ...flags } = await withStdin({ ...asked, data: paths }, session, refuse)
+    await refusePlace(flags, refuse)
+    const job = await early(() => jobOf(flags, model, files, refuse)).catch(async (error: unknown) => {
+      // of two files that are not there, the model is told first
+      if (error instanceof Refusal && error.error.code === 'ERR_TRT_FILE') await early(() => needFile(model))
+      throw error
+    })
     const task = 'task' in job ? job.task : undefined
     if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
-    await refuseOutputs(filesOfRun(model, flags, job), refuse)
+    await early(() => refuseFiles(filesOfRun(model, flags, job), refuse))
+    await refuseUnfitting(model, flags, job, session, refuse)
     await using engine = await openEngine(model, flags, 'task' in job ? job.flags : job.pictures, session)
     const ran = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
     const { head, rows, without, ...found } = ran
@@ -60,23 +70,23 @@ Outputs:
   --json           one document: { model, backend, task, results, failed }
 A file that cannot be read is told and the others are done: exit code 1.`
 
-/** What names stdin, by the file that has what it gives. */
-async function withStdin(
+/** Shapes and tensors that do not fit the model, before it is opened; of several files each is told when it comes. */
+async function refuseUnfitting(
+  model: string,
   flags: RunFlags,
-  files: readonly string[],
+  job: RunJob,
   session: Session,
   refuse: Refuse,
-): Promise<{ readonly flags: RunFlags; readonly files: readonly string[] }> {
-  const isInput = (text: string): boolean => text.endsWith(`=${stdinName}`)
-  const count = [...files.filter((file) => file === stdinName), ...(flags.input ?? []).filter(isInput)].length
-  if (count === 0) return { flags, files }
-  if (count > 1) return refuse('- is stdin, which can be read once: name it once')
-  const path = await session.stdinFile()
-  const input = flags.input?.map((text) => (isInput(text) ? `${text.slice(0, -stdinName.length)}${path}` : text))
-  return {
-    flags: { ...flags, ...(input && { input }) },
-    files: files.map((file) => (file === stdinName ? path : file)),
+): Promise<void> {
+  if ('task' in job) return refuseShapes(model, flags, { needed: false }, refuse)
+  const { named, random, files, pictures } = job
+  const one = files.length === 1 && pictures === undefined
+  if (one || named.length > 0) {
+    const tensors = { ...job, files: one ? files : [], pictures: undefined, batch: undefined }
+    await firstBatch(tensors, model, random === undefined && (one || files.length === 0), session, refuse)
   }
+  const needs = { needed: random !== undefined && files.length === 0, given: named.map(({ name }) => name) }
+  await refuseShapes(model, flags, needs, refuse)
 }
 
 type WithAnswers = RunJob & { readonly target: { readonly path: string } }

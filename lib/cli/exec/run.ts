@@ -6,7 +6,7 @@ import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
-import { type Files, refuseOutputs } from '../output/writable.js'
+import { type Files, refuseFiles } from '../output/writable.js'
 import { otherErrorText } from '../output/format.js'
 import type { Session } from '../session.js'
 import { type Call, type ExecAccount, execConsole, type ExecConsole } from './console.js'
@@ -55,7 +55,7 @@ async function perform(call: Call): Promise<void> {
   if (settings.planVersionOnly) return printVersion(call)
   if (settings.skipInference) refuseUnmeasured(settings)
   else checkedBenchmarkOptions(measuringOf(settings, undefined).options)
-  await refuseOutputs(filesOfCall(settings), refuse)
+  await refuseFiles(filesOfCall(settings), refuse)
   if (settings.backend === 'cpu') return measureOnCpu(call)
   const unlisten = await listen(call)
   try {

@@ -1,11 +1,11 @@
-import { openFile } from '../../base/files.js'
+import { isThere, openFile } from '../../base/files.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { TensorRTPlace } from '../../base/option-table.js'
 import type { EngineBuilderOptions, EngineOptions } from '../../engine/options.js'
 import type { EngineSource } from '../../engine/source.js'
 import { looksLikeOnnx } from '../../onnx/sniff.js'
-import { type Flags, type FlagValues, valuesOf, whole } from '../flags.js'
+import { type Flags, type FlagValues, type Refuse, valuesOf, whole } from '../flags.js'
 import { buildListener } from '../output/progress.js'
 import type { Session } from '../session.js'
 import { profileOf, type ShapeFlags } from './shapes.js'
@@ -26,6 +26,12 @@ export const placeFlags = {
 export const engineFlags = { ...backendFlags, ...placeFlags } as const satisfies Flags
 
 export type EngineFlags = FlagValues<typeof engineFlags>
+
+/** A library that is not where it is said to be, before it is looked for anywhere. */
+export async function refusePlace({ tensorrt }: FlagValues<typeof placeFlags>, refuse: Refuse): Promise<void> {
+  if (tensorrt !== undefined && !(await isThere(tensorrt)))
+    refuse(`There is no file or folder ${tensorrt} for --tensorrt`, 'ERR_TRT_NO_LIBRARY')
+}
 
 /** The place of TensorRT, as options have it. */
 export function placeOf({ tensorrt: library, device }: FlagValues<typeof placeFlags>): TensorRTPlace {

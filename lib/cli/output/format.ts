@@ -48,12 +48,14 @@ export function bytesText(bytes: number): string {
   return unit === 'bytes' ? `${bytes} bytes` : `${value.toFixed(value < 10 ? 2 : 1)} ${unit}`
 }
 
-/** Of a time in milliseconds: "0.183 ms", "12.4 s", "3 min 20 s". */
+/** Of a time in milliseconds: "0.183 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
 export function durationText(ms: number): string {
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(3) : ms.toFixed(1)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 /** Of a share from 0 to 1: "12.5 %". */

@@ -3,11 +3,40 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
 import { TensorRTError } from '../../errors.js'
+import type { Refuse } from '../flags.js'
+import { early } from '../refusal.js'
 
 /** How stdin is named on the command line. */
 export const stdinName = '-'
 
 type Source = AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined }
+
+interface MayNameStdin {
+  readonly data?: readonly string[] | undefined
+  readonly input?: readonly string[] | undefined
+}
+
+/**
+ * What names stdin (`-` as data, and `NAME=-` as an input), by the file that has what it gives: it can be read once.
+ * @throws TensorRTError ERR_TRT_FILE where it gives nothing
+ */
+export async function withStdin<T extends MayNameStdin>(
+  asked: T,
+  session: { readonly stdinFile: () => Promise<string> },
+  refuse: Refuse,
+): Promise<T> {
+  const isInput = (text: string): boolean => text.endsWith(`=${stdinName}`)
+  const { data, input } = asked
+  const count = [...(data ?? []).filter((file) => file === stdinName), ...(input ?? []).filter(isInput)].length
+  if (count === 0) return asked
+  if (count > 1) return refuse('- is stdin, which can be read once: name it once')
+  const path = await early(() => session.stdinFile())
+  return {
+    ...asked,
+    data: data?.map((file) => (file === stdinName ? path : file)),
+    input: input?.map((text) => (isInput(text) ? `${text.slice(0, -stdinName.length)}${path}` : text)),
+  }
+}
 
 /** What stdin gives, in a file: those who read files go by their endings, and by random access. */
 export class StdinFile {
