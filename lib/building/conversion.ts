@@ -5,7 +5,7 @@ import { onAbort } from '../base/cancellation.js'
 import { fromWire, type WireError } from '../base/wire.js'
 import { type HalfPrecision, halfTypes } from '../onnx/precision/options.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
-import type { Build, BuildResult, RunningBuild } from './in-process.js'
+import { type Build, buildAfter, type BuildResult, type RunningBuild } from './in-process.js'
 
 /** To the thread that converts, and from it: without a model nothing was to be done. */
 export interface ConversionOrder {
@@ -60,22 +60,11 @@ function convertAndBuild(
   rest: Rest,
 ): RunningBuild {
   const [, signal] = rest
-  const preparing = prepared(precision, request, signal)
-  let running: RunningBuild | undefined
-  const result = (async (): Promise<BuildResult> => {
-    const { model, report } = await preparing
-    signal?.throwIfAborted()
-    running = build(model === undefined ? request : withModel(request, model), ...rest)
-    const told = await running.result
-    return report === undefined ? told : { ...told, conversion: Object.freeze(report) }
-  })()
-  const aborted = new Promise<never>((_, reject) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
-    const forget = onAbort(signal, () => reject(signal?.reason))
-    void result.then(forget, forget)
+  return buildAfter(prepared(precision, request, signal), signal, ({ model, report }) => {
+    const { result, ended } = build(model === undefined ? request : withModel(request, model), ...rest)
+    const told = async (): Promise<BuildResult> => ({ ...(await result), conversion: Object.freeze(report) })
+    return { result: report === undefined ? result : told(), ended }
   })
-  const ended = result.then(nothing, nothing).then(() => running?.ended)
-  return { result: Promise.race([result, aborted]), ended }
 }
 
 const nothing = (): void => {}
