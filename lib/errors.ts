@@ -455,7 +455,8 @@ export const errorCodes = {
    */
   ERR_TRT_PLATFORM: 'this operating system or processor has no TensorRT support here',
   /**
-   * The binary of this platform is not in the package, or the system's libraries are older than it needs.
+   * The binary of this platform is not in the package, or the system's libraries are older than it needs; or a bundler
+   * has put the package into a bundle, which has neither the binary nor the files of threads.
    *
    * Message: `The native addon of node-tensorrt for linux-x64 cannot be loaded from …: Cannot find module … What to do:
    * …`

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { ownFile } from '../base/package.js'
 import { loadAddon } from '../backend/native.js'
 import type { NativeBuilderChoice, NativeBuildOptions, NativeBuildRequest } from '../backend/native-types.js'
 import { onAbort } from '../base/cancellation.js'
@@ -18,7 +19,7 @@ export interface ConversionAnswer {
   readonly error?: WireError | undefined
 }
 
-const entry = new URL('./conversion-worker.js', import.meta.url)
+const entry = (): URL => ownFile('./conversion-worker.js', import.meta.url)
 
 /** The level of TensorRT's own lines that say what it does. */
 const information = 3
@@ -104,7 +105,7 @@ export async function convertedInWorker(
   order: ConversionOrder,
   signal: AbortSignal | undefined,
 ): Promise<ConversionAnswer> {
-  const worker = new Worker(entry, { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
+  const worker = new Worker(entry(), { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
   const forget = onAbort(signal, () => void worker.terminate())
   let answer: ConversionAnswer | undefined
   let failure: Error | undefined
