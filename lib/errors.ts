@@ -31,8 +31,7 @@ export const errorCodes = {
    */
   ERR_TRT_UNKNOWN_INPUT: 'a name was given that is no input of the model',
   /**
-   * A call, or a batch of a calibrator, lacks one of the model's inputs. A promise in place of the record (a forgotten
-   * `await`) looks like that too.
+   * A call, or a batch of a calibrator, lacks one of the model's inputs.
    *
    * Message: `Input "images" (float32 [-1, 3, 224, 224]) is missing: the model has the input "images"`
    *

@@ -1,4 +1,4 @@
-import { isMap } from 'node:util/types'
+import { isMap, isPromise } from 'node:util/types'
 import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -39,6 +39,7 @@ export function readInput(input: unknown): CallInput {
     input === null ||
     Array.isArray(input) ||
     ArrayBuffer.isView(input) ||
+    isPromise(input) ||
     isTensorLike(input)
   ) {
     throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
