@@ -248,7 +248,15 @@ export interface EngineLayers extends EngineFacts {
 /** Something about a benchmark that a reader has to know. */
 export interface BenchmarkWarning {
   /** What it is, for programs. */
-  readonly code: 'enqueue-bound' | 'copy-in-bound' | 'copy-out-bound' | 'unstable' | 'several-streams' | 'no-graph'
+  readonly code:
+    | 'enqueue-bound'
+    | 'copy-in-bound'
+    | 'copy-out-bound'
+    | 'unstable'
+    | 'several-streams'
+    | 'no-graph'
+    /** Of `trt bench`: flags of a build were given, and the CPU backend, which builds nothing, was measured. */
+    | 'not-built'
   /** The same for people. */
   readonly message: string
 }
@@ -315,8 +323,8 @@ export interface Benchmark {
   /**
    * Each counted query, in the order in which they began. Of more than 2^20 (or as many as fit into a quarter of Node's
    * heap) so many of them: the fastest, the slowest, and others by chance, each as likely as any other of its stream.
-   * `queries`, `wallMs`, `throughput` and the extremes of `latency` are of all; a percentile P of the sample of n is one
-   * from P - e to P + e of all, where e is 2 √(P (100 - P) / n): at 2^20, 0.1 for the median and 0.02 for 99.
+   * `queries`, `wallMs`, `throughput` and the extremes of `latency` are of all; a percentile P of the sample of n is
+   * one from P - e to P + e of all, where e is 2 √(P (100 - P) / n): at 2^20, 0.1 for the median and 0.02 for 99.
    */
   readonly trace: readonly TraceRow[]
 }

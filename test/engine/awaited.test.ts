@@ -1,10 +1,13 @@
 // A promise where its value is meant is called one; and the choice of 'auto' is told by errors that it explains alone.
+import { join } from 'node:path'
 import t from 'tap'
+import type { Benchmark } from '../../lib/benchmark/index.js'
 import { Builder, Engine, inspect, Plan, Tensor } from '../../lib/index.js'
 import { GraphBuilder, inspectModel, readModel, writeModel } from '../../lib/onnx/index.js'
 import { Classifier } from '../../lib/tasks/index.js'
 import { streams } from '../../lib/video/index.js'
 import { readImage } from '../../lib/vision/index.js'
+import { trt } from '../cli/rig.js'
 import { failureOf } from '../support/errors.js'
 
 const graph = new GraphBuilder({ name: 'g' })
@@ -74,4 +77,19 @@ t.test("errors that the choice of 'auto' does not explain", { skip: engine.backe
     code: 'ERR_TRT_UNSUPPORTED',
     message: /layers\(\) needs the TensorRT backend; this engine runs on the CPU, which 'auto' took since/,
   })
+})
+
+t.test('options of a build where nothing is built', { skip: engine.backend !== 'cpu' }, async (t) => {
+  const file = join(t.testdir({ 'm.onnx': Buffer.from(model) }), 'm.onnx')
+  await using built = await Engine.load(file, { tensorrt: { builder: { precision: 'fp16' } } })
+  t.match(built.backendReason, /of the options, tensorrt\.builder does not count here$/)
+  const brief = ['bench', file, '--fp16', '--warm-up', '1', '--duration', '0.02', '--iterations', '5']
+  const idle = /--fp16 had no effect: the CPU backend was measured/
+  t.match((await trt(brief)).stdout.replaceAll(/\s+/g, ' '), idle, 'the table says so')
+  const { warnings } = JSON.parse((await trt([...brief, '--json'])).stdout) as Benchmark
+  t.match(
+    warnings.find(({ code }) => code === 'not-built'),
+    { message: idle },
+    'and the document',
+  )
 })

@@ -90,12 +90,19 @@ export const command = newCommand('bench', {
     const outputs = [plot, report, ...Object.values(exportsOf(flags))]
     await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
     if (flags.load === true) {
-      const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
+      let idle: string | undefined
+      const measured = await measureLoad(flags, path, session, async (options) => {
+        const engine = await opened(flags, path, session, options)
+        idle = idleText(engine.backend, flags)
+        return engine
+      })
+      // the document of an open loop has no warnings
+      if (idle !== undefined) session.warn(`${session.paint('yellow', 'warning:', session.stderr)} ${idle}`)
       await writePlot(flags, path, measured)
       session.result(loadDocument(path, measured), () => loadAccount(session, path, measured))
       return
     }
-    const benchmarks = await measure(flags, path, session)
+    const benchmarks = (await measure(flags, path, session)).map((one) => withIdle(one, flags))
     await writeFiles(flags, benchmarks, session.signal)
     const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
     session.result(others.length === 0 ? documentOf(first) : benchmarks.map(documentOf), () =>
@@ -133,6 +140,19 @@ async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Prom
   if (flag === undefined) return
   if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
   if (flags.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
+}
+
+/** With a warning where flags of a build were given, and `auto` took the CPU. */
+function withIdle(benchmark: Benchmark, flags: BenchFlags): Benchmark {
+  const message = idleText(benchmark.backend, flags)
+  if (message === undefined) return benchmark
+  return { ...benchmark, warnings: [...benchmark.warnings, { code: 'not-built', message }] }
+}
+
+function idleText(backend: Engine['backend'], flags: BenchFlags): string | undefined {
+  const names = usedBuildFlags(flags).map((flag) => flag.split(' ')[0])
+  if (backend !== 'cpu' || names.length === 0) return undefined
+  return `${names.join(', ')} had no effect: the CPU backend was measured, which builds nothing and computes in the model's own types`
 }
 
 async function measure(flags: BenchFlags, path: string, session: Session): Promise<Benchmark[]> {
