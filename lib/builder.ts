@@ -3,6 +3,7 @@ import { type Build, buildInProcess, type BuildProgress, type ProgressListener }
 import { Calibration, type CalibrationSource, checkCalibrated, checkedCalibrator } from './building/calibration.js'
 import { converting } from './building/conversion.js'
 import { IsolatedBuilds } from './building/isolated.js'
+import { refusingOthers } from './building/refusing.js'
 import type { NetworkInfo } from './plan/network.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
@@ -77,7 +78,7 @@ export class Builder implements AsyncDisposable {
     const isolated = isolation === 'process' ? new IsolatedBuilds() : undefined
     this.#options = native
     this.#isolated = isolated
-    this.#build = converting(isolated ? (...args) => isolated.build(...args) : buildInProcess)
+    this.#build = refusingOthers(converting(isolated ? (...args) => isolated.build(...args) : buildInProcess))
   }
 
   /**

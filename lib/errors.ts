@@ -31,8 +31,7 @@ export const errorCodes = {
    */
   ERR_TRT_UNKNOWN_INPUT: 'a name was given that is no input of the model',
   /**
-   * A call, or a batch of a calibrator, lacks one of the model's inputs. A promise in place of the record (a forgotten
-   * `await`) looks like that too.
+   * A call, or a batch of a calibrator, lacks one of the model's inputs.
    *
    * Message: `Input "images" (float32 [-1, 3, 224, 224]) is missing: the model has the input "images"`
    *
@@ -211,17 +210,17 @@ export const errorCodes = {
    * A source is neither ONNX nor a plan: a checkpoint of PyTorch, a web page in place of a download, an empty file; or
    * ONNX was given where only a plan will do.
    *
-   * Message: `Expected ONNX or a TensorRT plan in the model of 8 bytes but found the bytes 504b030400000000 at its
-   * beginning`
+   * Message: `Expected ONNX or a TensorRT plan in yolo11n.pt but found a checkpoint of PyTorch (zip): export the
+   * network with torch.onnx.export`
    *
-   * Remedy: Export the model to ONNX, or download it again.
+   * Remedy: Export the model to ONNX, or download it again: the message says which, where its first bytes tell.
    */
   ERR_TRT_MODEL_FORMAT: 'the bytes are neither ONNX nor a TensorRT plan',
   /**
    * A picture is damaged, truncated, in no format that sharp reads, or larger than `limitPixels`; or sharp is not
    * installed.
    *
-   * Message: `Cannot read picture of 5 bytes: Input buffer contains unsupported image format`
+   * Message: `Cannot read model.onnx: it is an ONNX model: give it to load(), and a picture here`
    *
    * Remedy: Give another picture; `npm install sharp` where it is missing; a larger `limitPixels` where the size is
    * meant.
@@ -240,8 +239,8 @@ export const errorCodes = {
    */
   ERR_TRT_VIDEO_DATA: 'a video is damaged, has no pictures, or cannot be made',
   /**
-   * The file is damaged or truncated, an attribute or type is wrong, or weights in other files are missing or lie
-   * outside of the model's folder.
+   * The file is damaged or truncated, or of another kind, an attribute or type is wrong, or weights in other files are
+   * missing or lie outside of the model's folder.
    *
    * Message: `The ONNX model is damaged or truncated: a field goes beyond the end`
    *
@@ -455,7 +454,8 @@ export const errorCodes = {
    */
   ERR_TRT_PLATFORM: 'this operating system or processor has no TensorRT support here',
   /**
-   * The binary of this platform is not in the package, or the system's libraries are older than it needs.
+   * The binary of this platform is not in the package, or the system's libraries are older than it needs; or a bundler
+   * has put the package into a bundle, which has neither the binary nor the files of threads.
    *
    * Message: `The native addon of node-tensorrt for linux-x64 cannot be loaded from …: Cannot find module … What to do:
    * …`

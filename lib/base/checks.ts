@@ -3,6 +3,7 @@
  * one form: "Expected X for NAME but received Y". Where the usual words for X would say too little, `what` has better
  * ones.
  */
+import { isPromise } from 'node:util/types'
 import { expected } from '../errors.js'
 import { isAbortSignal } from './kinds.js'
 
@@ -78,9 +79,9 @@ export function checkedChoice<const T extends string>(
   throw expected(what ?? choiceOf(choices), name, value)
 }
 
-/** An object that is no array. */
+/** An object that is no array, and no promise of one. */
 export function checkedObject(value: unknown, name: string, what = 'an object'): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPromise(value)) return value
   throw expected(what, name, value)
 }
 

@@ -1,8 +1,9 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { headBytes } from './file-kinds.js'
 import { lfsPointer } from './lfs.js'
-import { writeFully } from './pieces.js'
+import { readFully, writeFully } from './pieces.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { TensorRTError } from '../errors.js'
 import { isError, isSystemError } from './kinds.js'
@@ -61,6 +62,13 @@ export async function openFile(path: string): Promise<FileHandle> {
 export async function refuseOdd(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found !== undefined && !found.isFile()) throw notAFile(path, found)
+}
+
+/** As many bytes as tell what an ordinary file is, see file-kinds.ts. */
+export async function headOfFile(path: string): Promise<Uint8Array> {
+  await using file = await openFile(path)
+  const head = new Uint8Array(headBytes)
+  return head.subarray(0, await readFully(file, head))
 }
 
 /** All of an ordinary file. */

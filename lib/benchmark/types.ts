@@ -248,7 +248,15 @@ export interface EngineLayers extends EngineFacts {
 /** Something about a benchmark that a reader has to know. */
 export interface BenchmarkWarning {
   /** What it is, for programs. */
-  readonly code: 'enqueue-bound' | 'copy-in-bound' | 'copy-out-bound' | 'unstable' | 'several-streams' | 'no-graph'
+  readonly code:
+    | 'enqueue-bound'
+    | 'copy-in-bound'
+    | 'copy-out-bound'
+    | 'unstable'
+    | 'several-streams'
+    | 'no-graph'
+    /** Of `trt bench`: flags of a build were given, and the CPU backend, which builds nothing, was measured. */
+    | 'not-built'
   /** The same for people. */
   readonly message: string
 }

@@ -44,6 +44,13 @@ function listed(names: readonly string[]): string {
   return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
 }
 
+/** Whether options ask for what this way to run on the CPU lacks, and TensorRT has. */
+export function isLackOfCpu(error: unknown): error is TensorRTError {
+  return (
+    error instanceof TensorRTError && error.code === 'ERR_TRT_UNSUPPORTED' && Array.isArray(error.details['options'])
+  )
+}
+
 /** Whether a build has failed for want of something that this machine's TensorRT or GPU has not: not for the model. */
 export function isUnableToBuild(error: unknown): error is TensorRTError {
   return error instanceof TensorRTError && error.code === 'ERR_TRT_UNSUPPORTED' && error.details['lacks'] !== undefined

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.js'
 import { checkedProfiles } from '../building/shapes.js'
 import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { isUnableToBuild, reasonForCpu, autoChoiceNote, withOnnxRemedy } from './choice.js'
+import { autoChoiceNote, isLackOfCpu, isUnableToBuild, reasonForCpu, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { OpenOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
@@ -103,7 +103,7 @@ async function openOnCpu(
   try {
     return await openCpu(model, { ...options, lanes: options.cpuLanes, profiles }, reason)
   } catch (error) {
-    if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_UNSUPPORTED') throw error
+    if (!isLackOfCpu(error)) throw error
     const since = autoChoiceNote(reason, error.message)
     throw since === '' ? error : reworded(error, `${error.message} (on the CPU backend${since})`)
   }

@@ -1,8 +1,8 @@
 import { type BlobLike, bytesOfBlob, isBlobLike } from '../base/bytes.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { looksLikeOnnx } from '../onnx/sniff.js'
+import { foundInstead, looksLikeOnnx, otherThan } from '../base/file-kinds.js'
 import { Plan, type PlanInfo } from '../plan.js'
 import { pointed } from '../base/files.js'
 import { readPlanHeader } from '../plan/header.js'
@@ -88,17 +88,21 @@ export async function withContent<T extends { close(): Promise<void> }>(
   }
 }
 
+/**
+ * Refuses what is neither a model nor a plan, without loading it.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, and as {@link openModel}
+ */
+export async function refuseOther(source: EngineSource): Promise<void> {
+  await closeModel(await openModel(checkedEngineSource(source)))
+}
+
 /** Lets go of the file that a model keeps open, where it does. */
 export async function closeModel(model: Model): Promise<void> {
   if (model.kind === 'plan' && model.plan.content instanceof OpenPlan) await model.plan.content.close()
 }
 
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
-  if (looksLikeOnnx(head)) return
-  const found = isLfsPointer(head)
-    ? lfsPointer
-    : head.length === 0
-      ? 'nothing'
-      : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')} at its beginning`
+  if (looksLikeOnnx(head) && otherThan('model', head) === undefined) return
+  const found = foundInstead('model', head)
   throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found}`)
 }

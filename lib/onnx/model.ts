@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import { readOrdinary } from '../base/files.js'
+import { looksLikeOnnx, otherThan } from '../base/file-kinds.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { isError, isUrl, ownBytes } from '../base/kinds.js'
@@ -82,13 +83,19 @@ function toBytes(given: unknown): Uint8Array {
 
 function decode(bytes: Uint8Array, name: string): ModelProto {
   if (bytes.length === 0) throw notOnnx(name, 'it is empty')
-  if (isLfsPointer(bytes)) throw notOnnx(name, `it is ${lfsPointer}`)
+  const other = otherThan('model', bytes)
+  if (other !== undefined) throw notOnnx(name, `it is ${other}`)
   const tooMany = whyTooMany(bytes, ModelProtoSchema)
   if (tooMany !== undefined) throw notOnnx(name, tooMany)
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {
-    throw notOnnx(name, isError(cause) ? cause.message : describe(cause), cause)
+    const why = isError(cause) ? cause.message : describe(cause)
+    throw notOnnx(
+      name,
+      looksLikeOnnx(bytes) ? `it is damaged or truncated: ${why}` : `${why}, as nothing of ONNX begins`,
+      cause,
+    )
   }
 }
 

@@ -1,12 +1,13 @@
 import type { BigIntStats } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
+import { headBytes } from '../base/file-kinds.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { isMissing, onFile, openFile } from '../base/files.js'
 import { allocated, readFully } from '../base/pieces.js'
 import { isError } from '../base/kinds.js'
 import { chunkSize, newHash } from './hash.js'
-import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
+import { type PlanHeader, readPlanHeader, refuseShort } from './header.js'
 import { headerInfo, type PlanInfo } from './info.js'
 import { isSidecar, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
@@ -142,7 +143,7 @@ async function readBare(
 }
 
 async function readHead(file: FileHandle): Promise<Uint8Array> {
-  const head = new Uint8Array(headerSize)
+  const head = new Uint8Array(headBytes)
   return head.subarray(0, await readFully(file, head))
 }
 

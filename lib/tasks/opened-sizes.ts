@@ -17,7 +17,7 @@ import {
 } from '../onnx/index.js'
 import { parseModel } from '../onnx/model.js'
 import { describeValue } from '../onnx/info.js'
-import { looksLikeOnnx } from '../onnx/sniff.js'
+import { looksLikeOnnx } from '../base/file-kinds.js'
 import { isFixed, type Steps } from './steps.js'
 
 /** An input of pictures whose sizes were opened. */

@@ -6,7 +6,7 @@ import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
 import { engineElsewhere, engineOptionNames } from '../engine/options.js'
 import type { EngineOptions } from '../engine/options.js'
-import type { EngineSource } from '../engine/source.js'
+import { type EngineSource, refuseOther } from '../engine/source.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
 import { elementCount, Tensor } from '../tensor.js'
 import type { RawImage, Size } from '../vision/index.js'
@@ -76,16 +76,19 @@ export function splitOptions<P extends Preset, T extends Rows>(
 
 /**
  * Without a preset a task is told both how pictures become the input and what the outputs are.
+ * @param source what is to be loaded: where that is no model at all, a preset is not what is missing
  * @param needed the option of `output` that has to be given then
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, and as {@link refuseOther}
  */
-export function checkSaid<P extends Preset>(
+export async function checkSaid<P extends Preset>(
+  source: TaskSource,
   { preset, own, given }: Pick<Split<P, Rows>, 'preset' | 'own'> & { readonly given: { readonly output: object } },
   needed: string,
   choices: readonly string[],
-): void {
+): Promise<void> {
   const said = (given.output as Readonly<Record<string, unknown>>)[needed]
   if (preset !== undefined || (own !== undefined && said !== undefined)) return
+  if (!(source instanceof Engine)) await refuseOther(source)
   const outputs = `output: { ${needed}: ${choices.map((choice) => `'${choice}'`).join(' | ')} }`
   const missing = own === undefined ? (said === undefined ? 'preset' : 'input') : `output.${needed}`
   throw expected(

@@ -1,9 +1,10 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp'
 import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import type { Cut } from '../base/cancellation.js'
+import { otherThan } from '../base/file-kinds.js'
 import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
-import { isUrl } from '../base/kinds.js'
+import { isUrl, messageOf } from '../base/kinds.js'
 import { localPath, notAPath } from '../base/source.js'
 import { describe } from '../errors.js'
 import { forSharp, imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
@@ -72,10 +73,19 @@ async function open<T>(
     cut?.throwIfHappened()
     const bytes = await bytesOf(from)
     cut?.throwIfHappened()
-    return await body({ name, open: opener(sharp, bytes) })
+    return await body({ name, open: opener(sharp, bytes) }).catch((error: unknown) => {
+      throw withKind(error, bytes)
+    })
   } catch (error) {
     throw imageFailure(error, purpose)
   }
+}
+
+/** What sharp calls an unsupported format, by its name where that is known. */
+function withKind(error: unknown, bytes: Uint8Array): unknown {
+  if (!/unsupported image format/.test(messageOf(error))) return error
+  const other = otherThan('picture', bytes)
+  return other === undefined ? error : new Error(`it is ${other}`, { cause: error })
 }
 
 async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {

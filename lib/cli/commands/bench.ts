@@ -104,12 +104,19 @@ export const command = newCommand('bench', {
     const isNeeded = flags.load !== true && flags.sweep?.of !== 'batch' && (job === undefined || given.length > 0)
     await refuseShapes(path, flags, { needed: isNeeded, partial: true, given }, refuse)
     if (flags.load === true) {
-      const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
+      let idle: string | undefined
+      const measured = await measureLoad(flags, path, session, async (options) => {
+        const engine = await opened(flags, path, session, options)
+        idle = idleText(engine.backend, flags)
+        return engine
+      })
+      // the document of an open loop has no warnings
+      if (idle !== undefined) session.warn(`${session.paint('yellow', 'warning:', session.stderr)} ${idle}`)
       await writePlot(flags, path, measured)
       session.result(loadDocument(path, measured), () => loadAccount(session, path, measured))
       return
     }
-    const benchmarks = await measure(flags, path, data, { session, refuse })
+    const benchmarks = (await measure(flags, path, data, { session, refuse })).map((one) => withIdle(one, flags))
     await writeFiles(flags, benchmarks, session.signal)
     const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
     session.result(others.length === 0 ? documentOf(first, data) : benchmarks.map((each) => documentOf(each)), () =>
@@ -165,6 +172,19 @@ function refuseOnCpu(flags: BenchFlags, refuse: Refuse): void {
     '--export-layer-info <FILE>',
   ])
   if (flag !== undefined) refuse(`${flag.split(' ')[0]} is of TensorRT, and the model runs on the CPU: leave it out`)
+}
+
+/** With a warning where flags of a build were given, and `auto` took the CPU. */
+function withIdle(benchmark: Benchmark, flags: BenchFlags): Benchmark {
+  const message = idleText(benchmark.backend, flags)
+  if (message === undefined) return benchmark
+  return { ...benchmark, warnings: [...benchmark.warnings, { code: 'not-built', message }] }
+}
+
+function idleText(backend: Engine['backend'], flags: BenchFlags): string | undefined {
+  const names = usedBuildFlags(flags).map((flag) => flag.split(' ')[0])
+  if (backend !== 'cpu' || names.length === 0) return undefined
+  return `${names.join(', ')} had no effect: the CPU backend was measured, which builds nothing and computes in the model's own types`
 }
 
 async function measure(

@@ -103,11 +103,12 @@ async function listen({ settings, console }: Call): Promise<() => void> {
 
 async function buildAndMeasure(call: Call, model: string): Promise<void> {
   const { settings, console } = call
+  const facts = await modelFacts(model)
   const target = await targetOf(settings)
   console.info(
     `${target.name}${target.computeCapability === undefined ? '' : `, for a GPU of compute capability ${target.computeCapability}`}`,
   )
-  const order = resolveBuild(settings, target, await modelFacts(model))
+  const order = resolveBuild(settings, target, facts)
   console.info(...order.notes)
   console.warn(...order.warnings)
   if (!settings.skipInference) refuseVectorized(order.builder)

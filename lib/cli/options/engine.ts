@@ -1,10 +1,10 @@
-import { isThere, openFile } from '../../base/files.js'
+import { headOfFile, isThere } from '../../base/files.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { TensorRTPlace } from '../../base/option-table.js'
 import type { EngineBuilderOptions, EngineOptions } from '../../engine/options.js'
 import type { EngineSource } from '../../engine/source.js'
-import { looksLikeOnnx } from '../../onnx/sniff.js'
+import { readPlanHeader } from '../../plan/header.js'
 import { type Flags, type FlagValues, type Refuse, valuesOf, whole } from '../flags.js'
 import { buildListener } from '../output/progress.js'
 import type { Session } from '../session.js'
@@ -69,9 +69,7 @@ export async function openingShapes(path: string, flags: ShapeFlags): Promise<Sh
 /** Whether a file is of a plan's kind; of one that cannot be read, who opens it says why. */
 export async function isBuilt(path: string): Promise<boolean> {
   try {
-    await using file = await openFile(path)
-    const { buffer, bytesRead } = await file.read(new Uint8Array(8), 0, 8, 0)
-    return bytesRead === 8 && !looksLikeOnnx(buffer)
+    return readPlanHeader(await headOfFile(path)) !== undefined
   } catch {
     return false
   }

@@ -1,3 +1,4 @@
+import { ownFile } from '../../base/package.js'
 import { Worker } from 'node:worker_threads'
 import { isArrayBuffer } from 'node:util/types'
 import { Fault } from '../faults.js'
@@ -6,7 +7,7 @@ import type { DocumentLimits, InferDocument } from '../wire/document.js'
 import type { LoadBody, Order, Reply, Results, Task } from './json-messages.js'
 import type { EncodedOutput, OutputJob } from './outputs.js'
 
-const entry = new URL('./json-entry.js', import.meta.url)
+const entry = (): URL => ownFile('./json-entry.js', import.meta.url)
 
 interface Waiting {
   readonly resolve: (result: Results[keyof Results]) => void
@@ -66,7 +67,7 @@ export class JsonWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(entry, { name: 'node-tensorrt json', execArgv: [] })
+    const worker = new Worker(entry(), { name: 'node-tensorrt json', execArgv: [] })
     let cause: unknown
     worker.on('message', (reply: Reply) => this.#onReply(reply))
     worker.on('error', (error: Error) => (cause = error))

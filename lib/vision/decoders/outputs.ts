@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 /** What a model gave, as decoders read it: which tensor is which is told by shapes. */
 import { shapeText } from '../../base/dims.js'
 import { expected, TensorRTError } from '../../errors.js'
@@ -22,7 +23,7 @@ const floatTypes: readonly string[] = ['float32', 'float16', 'bfloat16', 'float6
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
 export function outputsOf(given: unknown): Output[] {
   if (given instanceof Tensor) return [outputOf(given, 'outputs')]
-  if (typeof given !== 'object' || given === null)
+  if (typeof given !== 'object' || given === null || isPromise(given))
     throw expected('a Tensor, an array of them or an object of them', 'outputs', given)
   const entries: [string, unknown][] = Array.isArray(given)
     ? Array.from(given as unknown[]).map((tensor, index) => [`outputs[${index}]`, tensor])
