@@ -89,7 +89,7 @@ t.test('tensors stay tensors, whatever the model says', async (t) => {
   await writeImage(picture, join(photos, 'photo.png'))
   t.match(
     await trt(['run', path, photos, '--backend', 'cpu']),
-    { code: 1, stderr: /for "depth"/ },
+    { code: 2, stderr: /for "depth"/ },
     'a folder of pictures',
   )
 })
@@ -164,9 +164,17 @@ t.test('a model of another task is told as such', async (t) => {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /Detector\.load takes it, and Classifier does not/,
   })
-  t.match(await failureOf(() => Detector.load(boxes, cpu)), { message: /a preset, or input and output of your own/ }, 'one that says nothing')
+  t.match(
+    await failureOf(() => Detector.load(boxes, cpu)),
+    { message: /a preset, or input and output of your own/ },
+    'one that says nothing',
+  )
   const other = said(boxes, { names: two, task: 'detect' })
-  t.match(await failureOf(() => Detector.load(other, cpu)), { message: /a preset, or input and output of your own/ }, 'one of somebody else')
+  t.match(
+    await failureOf(() => Detector.load(other, cpu)),
+    { message: /a preset, or input and output of your own/ },
+    'one of somebody else',
+  )
 })
 
 t.test('sizes, and texts that are none', async (t) => {
