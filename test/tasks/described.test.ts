@@ -89,7 +89,7 @@ t.test('tensors stay tensors, whatever the model says', async (t) => {
   await writeImage(picture, join(photos, 'photo.png'))
   t.match(
     await trt(['run', path, photos, '--backend', 'cpu']),
-    { code: 1, stderr: /for "depth"/ },
+    { code: 2, stderr: /for "depth"/ },
     'a folder of pictures',
   )
 })
