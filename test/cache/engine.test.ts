@@ -116,10 +116,10 @@ t.test('options', async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
   const rows: [object, RegExp][] = [
     [{ cache: 1 }, /true, false, a folder, or \{ folder, maxBytes \} for cache but received number 1/],
-    [{ cache: '' }, /a path or a file: URL for folder/],
+    [{ cache: '' }, /a path or a file: URL for cache/],
     [{ cache: { dir: '/x' } }, /Unknown option "dir" for the engine cache/],
     [{ cache: { maxBytes: 'all' } }, /maxBytes/],
-    [{ tensorrt: { builder: 1 } }, /options of Builder/],
+    [{ tensorrt: { builder: 1 } }, /an object of options for tensorrt\.builder/],
     [{ tensorrt: { builder: { workspace: -1 } } }, /workspace/],
     [{ tensorrt: { builder: { device: 1 } } }, /Unknown option "device" for Builder/],
     [{ tensorrt: { builder: { tensorrt: {} } } }, /tensorrt\.builder\.tensorrt/],

@@ -172,7 +172,9 @@ t.test('the version of this package, where it converts the model itself', async 
   const before = await keys()
   const read = fs.readFileSync
   const other = ((path: string, ...rest: []) =>
-    path.endsWith('package.json') ? '{ "version": "99.0.0" }' : read(path, ...rest)) as typeof fs.readFileSync
+    path.endsWith('package.json')
+      ? '{ "name": "node-tensorrt", "version": "99.0.0" }'
+      : read(path, ...rest)) as typeof fs.readFileSync
   Object.assign(fs, { readFileSync: other })
   syncBuiltinESMExports()
   t.teardown(() => {

@@ -12,7 +12,8 @@ const wanted = resolve('a folder', 'fïle')
 /** What becomes of a path, by the name of its option in messages. */
 const takers: Readonly<Record<string, (path: unknown) => unknown>> = {
   'tensorrt.library': (library) => checkedRows({ tensorrt: { library } }, placeRows).tensorrt.library,
-  folder: (cache) => checkedCache(cache)?.folder,
+  cache: (cache) => checkedCache(cache)?.folder,
+  folder: (folder) => checkedCache({ folder })?.folder,
   timingCache: (timingCache) => checkedTimingCache({ timingCache }).timingCache?.path,
   'cpu.library': (library) => checkedRows({ cpu: { library } }, cpuRows).cpu.library,
 }

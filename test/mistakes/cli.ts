@@ -59,7 +59,7 @@ const lines: Room = ({ folder }) => {
     [() => cli('build -o x.plan'), argument, ['model', usage]],
     [() => cli(`build ${model}`), argument, ['--output', usage]],
     [() => cli(`build nope.onnx -o ${out}`), 'ERR_TRT_FILE', ['nope.onnx']],
-    [() => cli(`build ${model} -o ${out} --fp61`), argument, ['--fp61', usage]],
+    [() => cli(`build ${model} -o ${out} --fp61`), argument, ['--fp61', usage, 'did you mean --fp16']],
     [() => cli(`build ${model} -o ${out} --precision fp16`), argument, ['--precision', usage]],
     [() => cli(`build ${model} -o ${out} --workspace lots`), argument, ['workspace', 'lots']],
     [() => cli(`build ${model} -o ${out} --optimization-level 9`), argument, ['--optimization-level', '9', usage]],
