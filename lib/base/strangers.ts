@@ -171,6 +171,19 @@ export const strangers: readonly { readonly owners: readonly string[]; readonly 
   { owners: ['Classifier', 'Detector', 'FaceBlur'], hints: { names: 'labels' } },
   { owners: loads, hints: ofInput },
   { owners: ['Engine', ...loads], hints: loading },
+  { owners: ['tensorrt'], hints: { ...ofBuilder('builder.'), path: 'library', graph: 'cudaGraph', gpu: 'device' } },
+  {
+    owners: ['cpu'],
+    hints: {
+      graphOptimizationLevel: 'optimization',
+      intraOpNumThreads: 'threads',
+      numThreads: 'threads',
+      interOpNumThreads: inOrder,
+      path: 'library',
+      extra: 'config',
+      sessionOptions: 'config',
+    },
+  },
   {
     owners: ['Builder'],
     hints: {

@@ -98,17 +98,24 @@ const finality: Readonly<Partial<Record<DecoderName, (outputs: readonly Tensor[]
 
 /**
  * The decoder of an output that was checked, but for `dbnet`, which gives no boxes.
- * @param classes how many labels there are
+ * @param labels how many labels there are
  */
-export function decoderOf(
-  { decoder, ...options }: Options & { readonly decoder: DecoderName },
-  classes: number | undefined,
-): BoxDecoder {
-  const counted =
-    classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder)
-      ? { ...options, classes }
-      : options
-  if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, counted, size)
+export function decoderOf(rules: Options & { readonly decoder: DecoderName }, labels: number | undefined): BoxDecoder {
+  if (labels === undefined || rules['classes'] !== undefined || !countingClasses.includes(rules.decoder))
+    return decoderBy(rules)
+  const decode = decoderBy({ ...rules, classes: labels })
+  return (outputs, size) => {
+    try {
+      return decode(outputs, size)
+    } catch (error) {
+      if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE') throw error
+      throw reworded(error, `${error.message}; labels names ${labels} classes`)
+    }
+  }
+}
+
+function decoderBy({ decoder, ...options }: Options & { readonly decoder: DecoderName }): BoxDecoder {
+  if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, options, size)
   const name = checkedChoice(decoder, 'output.decoder', Object.keys(decoders) as (keyof typeof decoders)[])
   if (name === 'ssd' && options['anchors'] === undefined)
     throw expected("the anchors (cx, cy, w, h), which are the model's own, or 'tf',", 'output.anchors', undefined)
@@ -116,8 +123,8 @@ export function decoderOf(
   // once, not for each picture
   const anchors = name === 'ssd' && options['anchors'] !== 'tf' ? { anchors: checkedAnchors(options['anchors']) } : {}
   return (outputs, size) => ({
-    found: decoders[name](outputs, { ...counted, ...anchors }, size),
-    isFinal: isFinal(outputs, counted),
+    found: decoders[name](outputs, { ...options, ...anchors }, size),
+    isFinal: isFinal(outputs, options),
   })
 }
 

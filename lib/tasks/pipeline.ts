@@ -4,7 +4,7 @@ import { allOf } from '../base/turns.js'
 import { Work } from '../base/work.js'
 import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import {
   type Frame,
@@ -286,7 +286,10 @@ async function decoded(
   name: string,
   { inPlace, ...options }: Pick<ReadImageOptions, 'limitPixels' | 'signal'> & { readonly inPlace: boolean },
 ): Promise<Image | RawImage> {
-  if (isSource(picture)) return readImage(picture, options)
+  if (isSource(picture)) {
+    if (inPlace) throw expected('pixels (a file is not painted in place)', name, picture)
+    return readImage(picture, options)
+  }
   if (inPlace) refuseShared(picture, name)
   return unsharedPicture(picture, name)
 }

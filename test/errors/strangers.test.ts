@@ -35,6 +35,8 @@ const calls: Readonly<Record<string, (options: never) => unknown>> = {
   Detector: (options: object) => Detector.load(identity(), { preset: 'yolov8', ...options }),
   FaceBlur: (options: object) => FaceBlur.load(identity(), { preset: 'centerface', ...options }),
   Segmenter: (options: object) => Segmenter.load(identity(), { preset: 'u2net', ...options }),
+  tensorrt: (tensorrt) => Engine.load(identity(), { tensorrt }),
+  cpu: (cpu) => Engine.load(identity(), { cpu }),
   Builder: (options) => new Builder(options),
   build: (options) => builder.build(identity(), options),
   infer: (options) => engine.infer({ x }, options),

@@ -17,6 +17,7 @@ interface Loading {
 const { Classifier, Detector, FaceBlur, Segmenter } = typed as Record<keyof typeof typed, unknown> as Readonly<
   Record<'Classifier' | 'Detector' | 'FaceBlur' | 'Segmenter', Loading>
 >
+const presetBatches = typed.presetBatches as (...parameters: unknown[]) => unknown
 const cpu = { backend: 'cpu', cpu: { threads: 1 } } as const
 const yolo = answering([filled([1, 6, 84], [[[0, 4, 3], 0.9]])])
 const mask = answering([filled([1, 1, 8, 8], [[[0, 0, 3, 3], 1]])])
@@ -179,6 +180,13 @@ const calls: Room = async ({ folder, use }) => {
     [() => detector.detectVideo(), argument, ['undefined']],
     [() => detector.detectVideo(5), argument, ['number 5']],
     [() => detector.detectVideo('in.mp4', { fps: 5 }), argument, ['"fps" for']],
+    [() => detector.detect(picture, { labels: ['a'] }), 'ERR_TRT_SHAPE', ['labels names 1 classes']],
+    [() => faces.blur(file, { inPlace: true }), argument, ['not painted in place']],
+    [() => faces.blurVideo('in.mp4'), argument, ['target', 'undefined']],
+    [() => new (Classifier as never as new (model: string) => unknown)('m.onnx'), argument, ['await Classifier.load']],
+    [() => new (FaceBlur as never as new () => unknown)(), argument, ['await FaceBlur.load']],
+    [() => presetBatches(), argument, ['info', 'undefined']],
+    [() => presetBatches([picture], { x: [1, 3, 8, 8] }), argument, ['{ name, dtype, shape }', 'info']],
     [() => faces.blurVideo('in.mp4', 'out.txt'), argument, ['.mp4', 'out.txt']],
   ]
 }

@@ -126,6 +126,7 @@ const both = ['ffmpeg', 'onProgress', 'signal'] as const
 /** Of a call that always writes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
 export function checkedWrite(options: unknown, output: unknown, isOpen: boolean, { owner, rows }: Owner): VideoCall {
   const given = readOptions(options, [...reading, ...writing, ...both, 'keepPartial', ...namesOf(rows)], owner)
+  if (output === undefined) checkedWriting(output, {})
   return callOf(given, output, isOpen, rows)
 }
 
