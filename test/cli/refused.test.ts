@@ -116,6 +116,7 @@ const rows: readonly (readonly [line: string, message: RegExp])[] = [
   ),
   ['quantize @relu.onnx -o @q.onnx', /--data is needed/],
   ['compare @two.onnx @two.onnx --input a=@x.npy', /Nothing gives the model's input "b": --input b=FILE does/],
+  ['bench @relu.onnx --data @x.npy --shapes x:2x4', /Expected \[2, 4\] for input "x".* but the data has \[1, 4\]/],
   ['bench @relu.onnx --load --data @x.npy', /--data is of a closed loop/],
   ['bench @relu.onnx --sweep batch=1,2 --data @x.npy', /--data is of one benchmark/],
 ]

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { shapeText } from '../../base/dims.js'
 import type { Engine } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
 import type { Shapes } from '../../building/shapes.js'
@@ -34,6 +35,21 @@ export async function benchData(job: DataJob, path: string, session: Session, re
     job: ofBatch,
     batch,
     facts: { files: [...files, ...named.map(({ file }) => file)], inputs, ...(preset !== undefined && { preset }) },
+  }
+}
+
+/** Data that the shapes of the command line leave out, before the model is opened. */
+export function refuseBeside(data: BenchData | undefined, said: Shapes | undefined, refuse: Refuse): void {
+  for (const [name, { shape }] of Object.entries<Tensor>(data?.batch ?? {})) {
+    const range = said?.[name]
+    if (range === undefined) continue
+    const { min, max } = 'min' in range ? range : { min: range, max: range }
+    if (shape.length === min.length && shape.every((size, i) => size >= min[i]! && size <= max[i]!)) continue
+    const sizes = shapeText(min) === shapeText(max) ? shapeText(min) : `${shapeText(min)} to ${shapeText(max)}`
+    refuse(
+      `Expected ${sizes} for input "${name}", as the shapes say, but the data has ${shapeText(shape)}: leave out the shapes, or give other data (pictures by a preset: --size)`,
+      'ERR_TRT_SHAPE',
+    )
   }
 }
 

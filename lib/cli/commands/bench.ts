@@ -20,7 +20,7 @@ import { timedListener } from '../output/progress.js'
 import { forceFlag, refuseFiles } from '../output/writable.js'
 import { early } from '../refusal.js'
 import type { Session } from '../session.js'
-import { type BenchData, benchData, dataText, inputsFor, openingShapesFor } from './bench-data.js'
+import { type BenchData, benchData, dataText, inputsFor, openingShapesFor, refuseBeside } from './bench-data.js'
 import { loadAccount, loadFlags, measureLoad, refuseLoad, loadDocument, writePlot } from './bench-load.js'
 
 /** trtexec's four exports. */
@@ -103,6 +103,7 @@ export const command = newCommand('bench', {
     const given = job?.files.length === 0 ? job.named.map(({ name }) => name) : []
     const isNeeded = flags.load !== true && flags.sweep?.of !== 'batch' && (job === undefined || given.length > 0)
     await refuseShapes(path, flags, { needed: isNeeded, partial: true, given }, refuse)
+    refuseBeside(data, await openingShapes(path, flags), refuse)
     if (flags.load === true) {
       let idle: string | undefined
       const measured = await measureLoad(flags, path, session, async (options) => {
