@@ -31,14 +31,23 @@ const rooms = [
   ['steps/'],
   ['onnx/'],
   ['kserve/', 'tensor-files/'],
-  ['base/'],
   ['tensor.ts'],
   ['tensor/'],
+  ['base/'],
   ['errors.ts'],
+  ['disposal.ts'],
 ]
 
 /** Files that are a room of their own inside of the folder of another. */
 const entries = rooms.flat().filter((room) => !room.endsWith('/') && room.includes('/'))
+
+/** What has another class in another realm, and so is told by what it is. */
+const builtIns =
+  /\w*Array|\w*ArrayBuffer|DataView|Map|Set|RegExp|Promise|Date|Error|(Range|Type|Aggregate|Syntax)Error|URL|AbortSignal|Blob|Object/
+const ofAnyRealm = {
+  selector: `BinaryExpression[operator='instanceof'][right.name=/^(${builtIns.source})$/]`,
+  message: 'False for a value of another realm: ask node:util/types or lib/base/kinds.ts.',
+}
 
 /**
  * What a room may not import: as a statement, as a call, or in a type.
@@ -61,7 +70,7 @@ function rulesOf(/** @type {string} */ room, /** @type {number} */ floor) {
     ignores: isFolder ? entries.map((entry) => `lib/${entry}`) : [],
     rules: {
       'no-restricted-imports': ['error', { patterns: [{ regex, message }] }],
-      'no-restricted-syntax': ['error', { selector, message }],
+      'no-restricted-syntax': ['error', { selector, message }, ofAnyRealm],
     },
   }
 }
@@ -145,6 +154,13 @@ export default defineConfig(
     files: ['lib/**/*.ts'],
     ignores: ['lib/base/cancellation.ts'],
     rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['clearImmediate', 'setImmediate', 'structuredClone'].map((name) => ({
+          name,
+          message: 'A window of jsdom has none, and fake timers of tests hold it: import it of node:timers.',
+        })),
+      ],
       'no-restricted-properties': [
         'error',
         ...['addEventListener', 'onabort'].map((property) => ({

@@ -21,6 +21,7 @@ import {
   throughput,
 } from './support/measure.js'
 import { driverLoop, onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
+import { merged as withGroups } from '../test/support/groups.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
 const rounds = 9
@@ -158,8 +159,8 @@ async function lanes(device: FakeDevice): Promise<Row[]> {
   device.driver.set({ blockMs: 10 })
   const x = new Tensor('float32', new Float32Array(16), [16])
   // a graph's launch would not block
-  const one = await device.load(identityPlan([16]), { lanes: 1, cudaGraph: false })
-  const four = await device.load(identityPlan([16]), { lanes: 4, cudaGraph: false })
+  const one = await device.load(identityPlan([16]), { lanes: 1, tensorrt: { cudaGraph: false } })
+  const four = await device.load(identityPlan([16]), { lanes: 4, tensorrt: { cudaGraph: false } })
   const rate = await interleaved(7, {
     four: () => throughput(16, 80, () => four.infer(x)),
     one: () => throughput(16, 20, () => one.infer(x)),
@@ -268,7 +269,7 @@ async function batching(device: FakeDevice): Promise<Row[]> {
   const plan = identityPlan([-1, 16], { profiles: [{ dims: { x: range } }] })
   const x = new Tensor('float32', new Float32Array(16), [1, 16])
   const enqueues = async (options: object): Promise<number> => {
-    const engine = await device.load(plan, { cudaGraph: false, ...options })
+    const engine = await device.load(plan, withGroups({ tensorrt: { cudaGraph: false } }, options))
     const before = device.driver.stats().enqueues
     await keepInFlight(64, 64, () => engine.infer(x))
     await engine.close()

@@ -19,11 +19,12 @@ import {
   throughput,
 } from './support/measure.js'
 import { onnxruntimeIdentity, onnxruntimeModel, onnxruntimeVersion, wave } from './support/peers.js'
+import { merged } from '../test/support/groups.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
 /** One thread for each inference, as all peers have. */
 const load = (model: Uint8Array | string, options: EngineOptions = {}): Promise<Engine> =>
-  Engine.load(model, { backend: 'cpu', threads: 1, ...options })
+  Engine.load(model, merged({ backend: 'cpu', cpu: { threads: 1 } }, options))
 
 const tensor = (shape: readonly number[]): Tensor => new Tensor('float32', wave(shape), shape)
 

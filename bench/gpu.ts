@@ -180,7 +180,7 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
 
 async function measure(on: Machine): Promise<Report> {
   const [loop, plan] = [await compileLoop(on), await planFile()]
-  await using engine = await Engine.load(readFileSync(plan), { tensorrt: on.library })
+  await using engine = await Engine.load(readFileSync(plan), { tensorrt: { library: on.library } })
   const rows: Row[] = []
   for (const batch of [1, 8, 64]) {
     const native = async (): Promise<Figures> =>

@@ -90,7 +90,7 @@ function onCpu(): Runtime {
   const model = identity('float32', [16])
   return {
     name: 'onnxruntime on the CPU',
-    load: (options) => Engine.load(model, { backend: 'cpu', threads: 1, ...options }),
+    load: (options) => Engine.load(model, { backend: 'cpu', cpu: { threads: 1 }, ...options }),
     live: () => Object.values(loadAddon().cpuLive()).reduce((sum, count) => sum + count, 0),
     counted: 'live engines, lanes and results of onnxruntime',
   }

@@ -41,7 +41,7 @@ async function milliseconds(work: () => Promise<unknown>): Promise<number> {
 type Best = readonly (readonly [classIndex: number, score: number])[]
 
 async function classificationRow(peer: PythonPeer, model: string): Promise<Row> {
-  await using classifier = await Classifier.load(model, { ...cpu, threads: 1, preset: 'imagenet' })
+  await using classifier = await Classifier.load(model, { ...cpu, cpu: { threads: 1 }, preset: 'imagenet' })
   const ours = async (): Promise<Best[]> => {
     const all: Best[] = []
     for (const path of photographs)

@@ -55,7 +55,7 @@ async function models(): Promise<Row[]> {
 async function beside(name: string, model: Uint8Array | string, shape: readonly number[], each: number): Promise<Row> {
   note(`${name} …`)
   const rounds = 15
-  const engine = await Engine.load(model, { backend: 'cpu', threads: 1 })
+  const engine = await Engine.load(model, { backend: 'cpu', cpu: { threads: 1 } })
   const peer = await onnxruntimeModel(model, shape)
   const shapes = Object.fromEntries(engine.inputNames.map((input) => [input, shape]))
   const time = await interleaved(rounds, {

@@ -3,11 +3,13 @@ import { type Build, buildInProcess, type BuildProgress, type ProgressListener }
 import { Calibration, type CalibrationSource, checkCalibrated, checkedCalibrator } from './building/calibration.js'
 import { converting } from './building/conversion.js'
 import { IsolatedBuilds } from './building/isolated.js'
+import { refusingOthers } from './building/refusing.js'
 import type { NetworkInfo } from './plan/network.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { awaitRestacked } from './base/stacks.js'
 import { Work } from './base/work.js'
 import { checkedCall, is, needed, option, type OptionTable, signalOption } from './base/option-table.js'
@@ -76,7 +78,7 @@ export class Builder implements AsyncDisposable {
     const isolated = isolation === 'process' ? new IsolatedBuilds() : undefined
     this.#options = native
     this.#isolated = isolated
-    this.#build = converting(isolated ? (...args) => isolated.build(...args) : buildInProcess)
+    this.#build = refusingOthers(converting(isolated ? (...args) => isolated.build(...args) : buildInProcess))
   }
 
   /**
@@ -138,5 +140,10 @@ export class Builder implements AsyncDisposable {
   /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    return shown('Builder', { state: this.#closed ? 'closed' : 'open' }, how)
   }
 }

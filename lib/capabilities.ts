@@ -4,11 +4,21 @@ import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
 import { defined } from './base/options.js'
-import { checkedOptions, is, option, type OptionTable, placeRows } from './base/option-table.js'
+import {
+  type Checked,
+  checkedOptions,
+  is,
+  option,
+  type OptionTable,
+  placeRows,
+  type placeTable,
+  type TensorRTPlace,
+} from './base/option-table.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
 import { TensorRTError } from './errors.js'
 import { Tensor } from './tensor.js'
+import { messageOf } from './base/kinds.js'
 
 /** A TensorRT library that was found. It is not loaded for that, unless only loading it tells its version. */
 export interface TensorRTLibrary {
@@ -124,8 +134,8 @@ export interface Capabilities {
 
 /** Options of {@link capabilities}. */
 export interface CapabilitiesOptions {
-  /** The path of a TensorRT library, or of the folder that has it: only that is looked at. */
-  readonly tensorrt?: string | URL | undefined
+  /** With a `library` only that is looked at; `device` is the GPU of {@link Capabilities.run}. */
+  readonly tensorrt?: TensorRTPlace | undefined
   /**
    * Also try whether ONNX runs here, and on what: {@link Capabilities.run}. That loads what an Engine would: the driver
    * and TensorRT, or onnxruntime, which then stays in this process.
@@ -134,7 +144,7 @@ export interface CapabilitiesOptions {
 }
 
 const table = {
-  tensorrt: placeRows.tensorrt,
+  ...placeRows,
   run: option(is.boolean, false),
 } satisfies OptionTable<CapabilitiesOptions>
 
@@ -152,14 +162,14 @@ const table = {
  * ```
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
-  const { tensorrt, run } = checkedOptions(options, table, 'capabilities')
+  const { tensorrt: place, run } = checkedOptions(options, table, 'capabilities')
   const portable = whyPortable() !== undefined
   const cpu = findOnnxRuntime(portable)
-  const path = tensorrtPath(tensorrt)
+  const path = tensorrtPath(place.library)
   const { addon, report } = await inspect(path)
   const gpus = report?.devices ?? []
   const libraries = (report?.libraries ?? []).map((library) =>
-    describeLibrary(library, { hasGpu: gpus.length > 0, byVariable: tensorrt === undefined }),
+    describeLibrary(library, { hasGpu: gpus.length > 0, byVariable: place.library === undefined }),
   )
   const found = {
     platform: { os: process.platform, arch: process.arch, node: process.versions.node },
@@ -169,7 +179,7 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
     tensorrt: libraries,
     cpu,
     pictures: findSharp(),
-    ...(run && { run: await tryToRun(tensorrt) }),
+    ...(run && { run: await tryToRun(place) }),
   }
   return { ...found, missing: missing(found, { path, portable, searchError: report?.searchError }) }
 }
@@ -180,7 +190,7 @@ async function inspect(
   try {
     return { report: await loadAddon().inspectSystem(path), addon: { loaded: true } }
   } catch (error) {
-    return { addon: { loaded: false, error: error instanceof Error ? error.message : String(error) } }
+    return { addon: { loaded: false, error: messageOf(error) } }
   }
 }
 
@@ -233,17 +243,16 @@ function findSharp(): Capabilities['pictures'] {
 }
 
 /** As an Engine would: the same choice, and on the CPU an engine. On a GPU building one takes too long. */
-async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
+async function tryToRun({ library: tensorrt, device }: Checked<typeof placeTable>): Promise<RunCheck> {
   let known: Pick<RunCheck, 'backend' | 'reason'> = {}
   try {
     const { chooseBackend } = await import('./engine/opening.js')
-    const place = { device: 0, tensorrt }
-    const wishes = tensorrt === undefined ? [] : ['tensorrt']
-    const { backend, reason } = await chooseBackend({ backend: 'auto', wishes, ...place })
+    const place = { device, tensorrt }
+    const { backend, reason } = await chooseBackend({ backend: 'auto', ...place })
     known = defined({ backend, reason })
     return { works: true, ...known, on: backend === 'cpu' ? await runOneNode() : await loadedTensorRT(place) }
   } catch (error) {
-    return { works: false, ...known, error: error instanceof Error ? error.message : String(error) }
+    return { works: false, ...known, error: messageOf(error) }
   }
 }
 
@@ -262,7 +271,7 @@ async function runOneNode(): Promise<string> {
   const { GraphBuilder, writeModel } = await import('./onnx/index.js')
   const graph = new GraphBuilder({ name: 'capabilities' })
   graph.output(graph.node('Relu', [graph.input('x', 'float32', [2])], {}, { output: 'y' }), 'float32', [2])
-  await using engine = await Engine.load(writeModel(graph.toModel()), { backend: 'cpu', threads: 1 })
+  await using engine = await Engine.load(writeModel(graph.toModel()), { backend: 'cpu', cpu: { threads: 1 } })
   const { data } = await engine.infer(Tensor.from(Float32Array.of(-1, 2)))
   if (data[0] !== 0 || data[1] !== 2)
     throw new TensorRTError('ERR_TRT_EXECUTION', `${engine.description} computed Relu(-1, 2) as ${data.join(', ')}`)

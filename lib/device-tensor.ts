@@ -1,5 +1,6 @@
 import { checkedAbort, type Abortable } from './base/options.js'
 import { within } from './base/cancellation.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { TensorRTError } from './errors.js'
 import {
   arrayOf,
@@ -154,6 +155,13 @@ export class DeviceTensor<D extends DType = DType> implements Disposable {
   /** Calls {@link dispose}, for `using`. */
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    const { dtype, shape } = this
+    const device = this.device < 0 ? 'the CPU' : `GPU ${this.device}`
+    return shown('DeviceTensor', { dtype, shape, device, state: this.#disposed ? 'disposed' : 'open' }, how)
   }
 
   #open(): DeviceMemory {

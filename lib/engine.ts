@@ -1,8 +1,10 @@
 import type { Backend, EngineCounters, EngineMemory, EngineStats, UnsupportedTensor } from './backend/backend.js'
+import { shapeText } from './base/dims.js'
 import { Cut, within } from './base/cancellation.js'
 import { isIterable } from './base/iterables.js'
 import { checkedCall, is, option, type OptionTable, signalOption } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { restacked, awaitRestacked } from './base/stacks.js'
 import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
 import { checkAttached, copyInput, type CallInput, readInput, releaseInput } from './engine/arguments.js'
@@ -40,7 +42,7 @@ import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder } from './engine/stream.js'
-import { warmUp } from './engine/warmup.js'
+import { warmUp, type WarmupOptions, warmupRows } from './engine/warmup.js'
 import { expected } from './errors.js'
 import { type DType, expectedTensor, Tensor } from './tensor.js'
 
@@ -103,8 +105,6 @@ const streamRows = {
   priority: option((priority) => priority),
   queueTimeoutMs: option((timeout) => timeout),
 } satisfies OptionTable<StreamOptions>
-
-const warmupRows = { iterations: option(is.whole(1, 10_000), 4), signal: signalOption }
 
 /**
  * What {@link Engine.released} tells, without a promise for each call: whether an inference uses the memory. Then the
@@ -281,11 +281,13 @@ export class Engine<
 
   /**
    * Why `auto` of {@link EngineOptions.backend} took the CPU: what TensorRT lacks here, and what mends it ("No CUDA
-   * driver: … What to do: …"). Undefined where TensorRT runs the model, and where the CPU was asked for.
+   * driver: … What to do: …"). Then which options of the groups `tensorrt` and `cpu` are for what does not run the
+   * model ("of the options, tensorrt.builder and tensorrt.cudaGraph do not count here"). Undefined where there is
+   * nothing to tell.
    * @throws TensorRTError as {@link inputs}
    */
   get backendReason(): string | undefined {
-    return this.#loading.known().backend.reason
+    return this.#loading.known().reason
   }
 
   /**
@@ -498,23 +500,32 @@ export class Engine<
   /**
    * Runs the model until memory is allocated and CUDA graphs are captured on all lanes: on zeros of every profile's
    * best shape, or of the static shape where there is none. A shape tensor has every profile's best values ({@link
-   * TensorInfo.profileValues}). It runs no more inferences at once than the lanes have memory for. On the CPU, which
-   * inputs are shape tensors is known from their values in the option `shapes` alone.
-   * @param options `iterations`: how often each shape runs, 1 to 10000; default 4. `signal`: rejects the call with its
-   * reason.
+   * TensorInfo.profileValues}). With `shapes` or `inputs` it runs these alone. It runs no more inferences at once than
+   * the lanes have memory for. On the CPU, which inputs are shape tensors is known from their values in the option
+   * `shapes` of the engine alone: else `inputs` has them.
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic
    * input are not known
+   * @example
+   * ```ts
+   * import { Engine } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx')
+   * await engine.warmup({ shapes: { images: [8, 3, 224, 224] } })
+   * await engine.close()
+   * ```
    */
-  async warmup(options?: {
-    readonly iterations?: number | undefined
-    readonly signal?: AbortSignal | undefined
-  }): Promise<void> {
-    const { iterations, signal } = checkedCall(options, warmupRows, 'warmup')
-    await awaitRestacked(within({ signal }, () => this.ready))
-    const { backend } = this.#loading.known()
-    await warmUp(backend, iterations, (inputs) =>
-      within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
-    )
+  async warmup(options?: WarmupOptions<I>): Promise<void> {
+    const { signal, ...wanted } = checkedCall(options, warmupRows, 'warmup')
+    const inputs = copyInput(wanted.inputs)
+    try {
+      await awaitRestacked(within({ signal }, () => this.ready))
+      const { backend } = this.#loading.known()
+      await warmUp(backend, { ...wanted, inputs }, (inputs) =>
+        within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
+      )
+    } finally {
+      releaseInput(inputs)
+    }
   }
 
   /**
@@ -614,9 +625,10 @@ export class Engine<
 
   /**
    * How many inferences this engine has run, and how long they took; where it shares a queue, those of all engines that
-   * share it.
-   * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED; ERR_TRT_UNSUPPORTED on the CPU where the addon does not
-   * load
+   * share it. A closed engine tells what it came to: until {@link close} had ended, and where others share its queue
+   * not what they do after that.
+   * @throws TensorRTError ERR_TRT_NOT_READY, and what {@link ready} was rejected with; ERR_TRT_UNSUPPORTED on the CPU
+   * where the addon does not load
    */
   stats(): EngineStats {
     return callsOf(this.#loading.known(), 'stats').stats()
@@ -624,7 +636,8 @@ export class Engine<
 
   /**
    * What this engine has done, as counters that only grow: requests and batches, failures by kind, and nanoseconds in
-   * all and by batch size. A read stops no lane. Where it shares a queue, they are of all engines that share it.
+   * all and by batch size. A read stops no lane. Where it shares a queue, they are of all engines that share it. A
+   * closed engine tells the last ones, as {@link stats}.
    * @throws TensorRTError as {@link stats}
    */
   counters(): EngineCounters {
@@ -632,7 +645,8 @@ export class Engine<
   }
 
   /**
-   * The memory that this engine takes, in bytes.
+   * The memory that this engine takes, in bytes; all 0 once it is closed. What engines that share its weights or its
+   * queue still hold, they tell.
    * @throws TensorRTError as {@link stats}
    */
   memory(): EngineMemory {
@@ -710,6 +724,29 @@ export class Engine<
   /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    const { loaded, file } = this.#loading
+    const briefly = (infos: TensorInfos): object =>
+      Object.fromEntries(Object.values(infos).map(({ name, dtype, shape }) => [name, `${dtype} ${shapeText(shape)}`]))
+    const told = loaded && {
+      backend: loaded.backend.kind,
+      inputs: briefly(loaded.inputs),
+      outputs: briefly(loaded.outputs),
+    }
+    return shown('Engine', { state: this.#state(), file, ...told }, how)
+  }
+
+  #state(): 'loading' | 'ready' | 'failed' | 'closed' {
+    if (this.#loading.isClosing) return 'closed'
+    try {
+      this.#loading.refuseIfOver()
+    } catch {
+      return 'failed'
+    }
+    return this.#loading.loaded ? 'ready' : 'loading'
   }
 }
 

@@ -1,3 +1,6 @@
+import { isPromise } from 'node:util/types'
+import './disposal.js'
+
 /**
  * Every code that a {@link TensorRTError} can carry, with what it means. The one place where codes are listed:
  * docs/guides/errors.md is made of it by scripts/error-page.mjs. Each has a comment of paragraphs: when it comes; after
@@ -28,8 +31,7 @@ export const errorCodes = {
    */
   ERR_TRT_UNKNOWN_INPUT: 'a name was given that is no input of the model',
   /**
-   * A call, or a batch of a calibrator, lacks one of the model's inputs. A promise in place of the record (a forgotten
-   * `await`) looks like that too.
+   * A call, or a batch of a calibrator, lacks one of the model's inputs.
    *
    * Message: `Input "images" (float32 [-1, 3, 224, 224]) is missing: the model has the input "images"`
    *
@@ -208,17 +210,17 @@ export const errorCodes = {
    * A source is neither ONNX nor a plan: a checkpoint of PyTorch, a web page in place of a download, an empty file; or
    * ONNX was given where only a plan will do.
    *
-   * Message: `Expected ONNX or a TensorRT plan in the model of 8 bytes but found the bytes 504b030400000000 at its
-   * beginning`
+   * Message: `Expected ONNX or a TensorRT plan in yolo11n.pt but found a checkpoint of PyTorch (zip): export the
+   * network with torch.onnx.export`
    *
-   * Remedy: Export the model to ONNX, or download it again.
+   * Remedy: Export the model to ONNX, or download it again: the message says which, where its first bytes tell.
    */
   ERR_TRT_MODEL_FORMAT: 'the bytes are neither ONNX nor a TensorRT plan',
   /**
    * A picture is damaged, truncated, in no format that sharp reads, or larger than `limitPixels`; or sharp is not
    * installed.
    *
-   * Message: `Cannot read picture of 5 bytes: Input buffer contains unsupported image format`
+   * Message: `Cannot read model.onnx: it is an ONNX model: give it to load(), and a picture here`
    *
    * Remedy: Give another picture; `npm install sharp` where it is missing; a larger `limitPixels` where the size is
    * meant.
@@ -237,8 +239,8 @@ export const errorCodes = {
    */
   ERR_TRT_VIDEO_DATA: 'a video is damaged, has no pictures, or cannot be made',
   /**
-   * The file is damaged or truncated, an attribute or type is wrong, or weights in other files are missing or lie
-   * outside of the model's folder.
+   * The file is damaged or truncated, or of another kind, an attribute or type is wrong, or weights in other files are
+   * missing or lie outside of the model's folder.
    *
    * Message: `The ONNX model is damaged or truncated: a field goes beyond the end`
    *
@@ -255,8 +257,8 @@ export const errorCodes = {
    * MyCrop`
    *
    * Remedy: Replace the node (GraphEditor of node-tensorrt/onnx), take a newer TensorRT, or give a library with a
-   * plugin: `builder: { plugins }`. onnxruntime may have the operator: `{ backend: 'cpu' }`. `npx node-tensorrt
-   * inspect` finds it before a build.
+   * plugin: `plugins` of a Builder, `tensorrt: { builder: { plugins } }` of an engine. onnxruntime may have the
+   * operator: `{ backend: 'cpu' }`. `npx node-tensorrt inspect` finds it before a build.
    *
    * Details: `operator`, `node` and `reason`.
    */
@@ -267,7 +269,7 @@ export const errorCodes = {
    *
    * Message: `TensorRT 11.4.0 takes its types from the model, which has no 'int8'. (Flags for precisions need TensorRT
    * 10.) The model's tensors: 2 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8
-   * into the ONNX model`
+   * into the ONNX model, as quantize() and `trt quantize` do`
    *
    * Remedy: INT8: make the model by `quantize`, or on TensorRT 10 give a `calibrator`. FP16 and BF16: leave the
    * precision out where the model has it already, else see what the message says of its nodes.
@@ -344,10 +346,10 @@ export const errorCodes = {
    * A plan that was built with `stripWeights` came without a model for its weights; a name or a model does not fit the
    * plan; or the plan was not built to be refitted.
    *
-   * Message: `The plan was built without its weights: give the ONNX model that has them as the option weights. It
-   * lacks: 'w'`
+   * Message: `The plan was built without its weights: give the ONNX model that has them as the option
+   * tensorrt.weights. It lacks: 'w'`
    *
-   * Remedy: Give `weights: 'model.onnx'` to `Engine.load`. To replace weights, build with `refit: true`.
+   * Remedy: Give `tensorrt: { weights: 'model.onnx' }` to `Engine.load`. To replace weights, build with `refit: true`.
    *
    * Details: `missing`: the names, one a line.
    */
@@ -452,7 +454,8 @@ export const errorCodes = {
    */
   ERR_TRT_PLATFORM: 'this operating system or processor has no TensorRT support here',
   /**
-   * The binary of this platform is not in the package, or the system's libraries are older than it needs.
+   * The binary of this platform is not in the package, or the system's libraries are older than it needs; or a bundler
+   * has put the package into a bundle, which has neither the binary nor the files of threads.
    *
    * Message: `The native addon of node-tensorrt for linux-x64 cannot be loaded from …: Cannot find module … What to do:
    * …`
@@ -474,13 +477,13 @@ export const errorCodes = {
    *
    * Message: `No CUDA driver: libcuda.so.1: cannot open shared object file: No such file or directory. What to do: …`
    *
-   * Details: `remedy`; `wishes`: the options that ask for TensorRT.
+   * Details: `remedy`; `wishes`: `TENSORRT_PATH`, where the variable asks for TensorRT.
    */
   ERR_TRT_NO_DRIVER: 'no CUDA driver was found',
   /**
    * The driver starts and reports no GPU, or none of the number in the option `device`.
    *
-   * Message: `Expected the number of a GPU below 2 for device but received 7: the CUDA driver … sees 2. What to do: …`
+   * Message: `Expected the number of a GPU below 2 for tensorrt.device but received 7: … What to do: …`
    *
    * Details: `remedy`; `gpus`: how many there are.
    */
@@ -576,6 +579,7 @@ export function describe(value: unknown): string {
 function describeObject(value: object): string {
   try {
     if (Array.isArray(value)) return describeArray(value)
+    if (isPromise(value)) return 'a Promise: await it'
     const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } | undefined } | null
     const name = prototype?.constructor?.name
     return typeof name === 'string' && name !== '' ? name : 'object'

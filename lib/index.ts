@@ -53,16 +53,25 @@ export {
 export { type AnyTensor, DeviceTensor } from './device-tensor.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
-export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
+export type { TensorRTPlace } from './base/option-table.js'
+export type { CpuEngineOptions } from './engine/cpu-options.js'
 export type { EngineLayersOptions } from './engine/layers.js'
+export type { WarmupOptions } from './engine/warmup.js'
 export type {
   AttachOptions,
   DeclaredOptions,
   EngineBuilderOptions,
   EngineOptions,
+  TensorRTEngineOptions,
   Undeclared,
 } from './engine/options.js'
-export type { BatchingOptions, LaneOptions, Priorities, QueuePolicy } from './engine/lane-options.js'
+export type {
+  BatchingOptions,
+  LaneOptions,
+  Priorities,
+  QueuePolicy,
+  TensorRTLaneOptions,
+} from './engine/lane-options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
 export type {
   BareInput,
@@ -89,6 +98,7 @@ export {
   type PlanInspection,
 } from './inspection.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
+export type { BlobLike, Bytes } from './base/bytes.js'
 export type { ModelSource } from './base/source.js'
 export type { EngineSource } from './engine/source.js'
 export { type BuildInfo, Plan, type PlanInfo, type PlanReport, type SavePlanOptions } from './plan.js'
@@ -111,10 +121,12 @@ export {
   type DTypeData,
   type DTypeOf,
   dtypes,
+  type DTypeValues,
   type FloatDType,
   type HostTensor,
   Tensor,
   type TensorConstructor,
+  type TensorJson,
   type TensorLike,
   type TensorRTDType,
   type TypedData,

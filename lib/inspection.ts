@@ -1,5 +1,13 @@
 import { Builder } from './builder.js'
-import { checkedCall, is, option, type OptionTable, placeRows, signalOption } from './base/option-table.js'
+import {
+  checkedCall,
+  is,
+  option,
+  type OptionTable,
+  placeRows,
+  signalOption,
+  type TensorRTPlace,
+} from './base/option-table.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import type { TensorInfos } from './engine/declaration.js'
 import type { EngineLayers } from './benchmark/types.js'
@@ -14,12 +22,8 @@ import { Plan, type PlanReport } from './plan.js'
 
 /** Options of {@link inspect}. */
 export interface InspectOptions {
-  /**
-   * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that is found.
-   */
-  readonly tensorrt?: string | URL | undefined
-  /** The number of the GPU; default 0. */
-  readonly device?: number | undefined
+  /** The TensorRT that is asked, and the GPU. */
+  readonly tensorrt?: TensorRTPlace | undefined
   /** The shapes of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
   readonly shapes?: InferenceOptions['shapes'] | undefined
   /**
@@ -145,8 +149,7 @@ function withoutEffect(option: string, why: string): TensorRTError {
 }
 
 interface Place {
-  readonly tensorrt: string | undefined
-  readonly device: number
+  readonly tensorrt: TensorRTPlace
   readonly signal: AbortSignal | undefined
 }
 
@@ -173,11 +176,11 @@ const nothingHere: ReadonlySet<ErrorCode> = new Set([
 
 async function parserVerdict(
   source: string | Uint8Array,
-  { tensorrt, device }: Omit<Place, 'signal'>,
+  { tensorrt }: Omit<Place, 'signal'>,
   signal: AbortSignal | undefined,
 ): Promise<ParserVerdict> {
   try {
-    await using builder = new Builder({ device, tensorrt })
+    await using builder = new Builder({ tensorrt })
     return { takes: true, network: await builder.parse(source, { signal }) }
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
@@ -201,15 +204,10 @@ async function inspectPlan(
 async function openedPlan(
   source: string | Uint8Array,
   layers: boolean,
-  { tensorrt, device, signal }: Place,
+  { tensorrt, signal }: Place,
 ): Promise<PlanInspection['engine'] & object> {
   try {
-    await using engine = await Engine.load(source, {
-      backend: 'tensorrt',
-      device,
-      signal,
-      tensorrt,
-    })
+    await using engine = await Engine.load(source, { backend: 'tensorrt', signal, tensorrt })
     const { description, inputs, outputs } = engine
     return { description, inputs, outputs, ...(layers && { layers: await engine.layers({ signal }) }) }
   } catch (error) {

@@ -4,6 +4,8 @@ import { type Abortable, checkedAbort } from './base/options.js'
 import { type OverwriteOptions, refuseOverwriting, rememberedFiles, rememberFiles } from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
 import { isThere, pointed } from './base/files.js'
+import { shapeText } from './base/dims.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { checkedPath } from './base/source.js'
 import { expected } from './errors.js'
 import { newHash, sha256Of } from './plan/hash.js'
@@ -52,6 +54,8 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   /** How it came about; of a plan that was loaded without a sidecar only what its header says. */
   readonly info: Info
   #sha256: string | undefined
+  /** Where it was read from. */
+  readonly #file: string | undefined
 
   /**
    * A plan from its bytes, which are not copied and are not to be changed. Of such a plan is known what its header
@@ -61,11 +65,12 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    */
   constructor(bytes: Uint8Array | ArrayBuffer, ...none: PlanInfo extends Info ? [] : [never])
   /** @internal {@link Builder} and {@link Plan.load} know how it came about. */
-  constructor(bytes: Uint8Array, info: Info, sha256: string)
-  constructor(bytes: Uint8Array | ArrayBuffer, info?: Info, sha256?: string) {
+  constructor(bytes: Uint8Array, info: Info, sha256: string, file?: string)
+  constructor(bytes: Uint8Array | ArrayBuffer, info?: Info, sha256?: string, file?: string) {
     this.bytes = checkedBytes(bytes)
     this.info = info ?? (headerInfo(checkedHeader(labelOf(this.bytes), this.bytes)) as Info)
     this.#sha256 = sha256
+    this.#file = file
     Object.freeze(this)
   }
 
@@ -107,7 +112,7 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
       return new Plan(bytes, info, await sha256Of(bytes, signal))
     }
     const { bytes, sha256, info } = await readChecked(source, { keep: true, hash: true, signal })
-    return new Plan(bytes, info, sha256)
+    return new Plan(bytes, info, sha256, checkedPath(source))
   }
 
   /**
@@ -123,6 +128,21 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
     const { size, sha256, info, entry } = await readChecked(plan, { keep: false, hash: true, signal })
     if (entry === undefined) return { size, sha256, source: 'header', info }
     return { size, sha256, source: 'sidecar', info, savedAt: entry.savedAt, savedBy: entry.savedBy }
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    const { library, profiles = [] } = this.info
+    const briefly = profiles.map((profile) =>
+      Object.fromEntries(
+        profile.map(({ name, min, opt, max }) => [
+          name,
+          `min ${shapeText(min)} opt ${shapeText(opt)} max ${shapeText(max)}`,
+        ]),
+      ),
+    )
+    const known = { library, ...(briefly.length > 0 && { profiles: briefly }) }
+    return shown('Plan', { file: this.#file, bytes: this.bytes.length, ...known }, how)
   }
 }
 

@@ -1,7 +1,7 @@
 import { loadAddon, native, tensorrtPath } from './backend/native.js'
 import type { NativeRefitter } from './backend/native-types.js'
 import { within } from './base/cancellation.js'
-import { expected, TensorRTError } from './errors.js'
+import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { awaitRestacked } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
@@ -14,22 +14,18 @@ import {
   type OptionTable,
   placeRows,
   signalOption,
+  type TensorRTPlace,
 } from './base/option-table.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
-import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
+import { byteSize, copiedBytes, type DType, expectedTensor, Tensor } from './tensor.js'
 
 /** Options of {@link Refitter}. */
 export interface RefitterOptions {
-  /**
-   * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that runs the
-   * plan.
-   */
-  readonly tensorrt?: string | URL | undefined
-  /** The number of the GPU; default 0. */
-  readonly device?: number | undefined
+  /** The TensorRT that has the plan, and its GPU. Without a library the first is taken that runs the plan. */
+  readonly tensorrt?: TensorRTPlace | undefined
 }
 
 /** Weights of a plan that can be replaced. */
@@ -127,7 +123,7 @@ export class Refitter implements AsyncDisposable {
   async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'set')
     checkedText(name, 'name', 'a name')
-    if (!Tensor.is(tensor)) throw expected('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
+    if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
     const bytes = bytesOf(tensor, name)
     return this.#run(signal, ({ refitter }) => refitter.set(name, tensor.dtype, tensor.size, bytes))
   }
@@ -229,8 +225,8 @@ async function open(
 }
 
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
-  const { tensorrt, device } = checkedOptions(options, placeRows, 'Refitter')
-  return { tensorrt: tensorrtPath(tensorrt), device }
+  const { library, device } = checkedOptions(options, placeRows, 'Refitter').tensorrt
+  return { tensorrt: tensorrtPath(library), device }
 }
 
 function bytesOf({ dtype, shape, data }: Tensor, name: string): Uint8Array {

@@ -1,4 +1,6 @@
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
+import { isAnyArrayBuffer, isFloat32Array, isNativeError, isUint8Array } from 'node:util/types'
+import { shapeText } from './base/dims.js'
+import { shown, shownAs, type Shown } from './base/shown.js'
 import { expected, TensorRTError } from './errors.js'
 import { type FloatDType, float32Of, floatDTypes, roundedTo } from './tensor/convert.js'
 import {
@@ -13,12 +15,15 @@ import {
   type DTypeOf,
   dtypeOf,
   elementCount,
+  isPacked,
   type TypedData,
 } from './tensor/dtypes.js'
 import { readForeign, type TensorLike } from './tensor/foreign.js'
+import { dataOfValues, type DTypeValues, jsonValuesOf, valuesText } from './tensor/values.js'
 
 export * from './tensor/dtypes.js'
 export type { FloatDType } from './tensor/convert.js'
+export type { DTypeValues } from './tensor/values.js'
 export { expectedTensor, isTensorLike, type TensorLike } from './tensor/foreign.js'
 
 /**
@@ -36,19 +41,34 @@ export { expectedTensor, isTensorLike, type TensorLike } from './tensor/foreign.
  */
 export type Tensor<D extends DType = DType> = D extends DType ? HostTensor<D> : never
 
+/** What `JSON.stringify` makes of a {@link Tensor}; {@link TensorConstructor.from} makes one again. */
+export interface TensorJson<D extends DType = DType> {
+  /** The data type. */
+  readonly dtype: D
+  /** The dimensions, the outermost first. */
+  readonly shape: readonly number[]
+  /**
+   * The elements in row-major order, as numbers whatever the data type: float32 with as many digits as tell it from its
+   * neighbours, -0 as 0. As text: NaN, the infinities, and whole numbers beyond 2^53. Of bool: true and false.
+   */
+  readonly data: readonly (number | string | boolean)[]
+}
+
 /** The constructor and the static methods of {@link Tensor}. */
 export interface TensorConstructor {
   /** For `instanceof`, which tells a {@link Tensor} from what only looks like one. */
   readonly prototype: Tensor
   /**
-   * A tensor over `data`, which is not copied.
+   * A tensor over `data`, which is not copied; or of plain values, which are.
    * @param dtype the data type
-   * @param data the elements, in the array type of `dtype`: see {@link DTypeArrays}
+   * @param data the elements, in the array type of `dtype`: see {@link DTypeArrays}. Or a plain array of numbers, of
+   * bigints for int64 and uint64, of booleans for bool: floating-point types take the nearest number that they have,
+   * the others whole numbers in their range. One list of all elements: nested arrays are refused
    * @param shape row-major, the outermost dimension first; `[]` is a scalar
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; ERR_TRT_DTYPE when the array type is not that of `dtype`;
-   * ERR_TRT_SHAPE when its length is not that of `shape`
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for a plain value that the data type has not;
+   * ERR_TRT_DTYPE when the array type is not that of `dtype`; ERR_TRT_SHAPE when its length is not that of `shape`
    */
-  new <D extends DType>(dtype: D, data: DTypeData<D>, shape: readonly number[]): Tensor<D>
+  new <D extends DType>(dtype: D, data: DTypeData<D> | DTypeValues<D>, shape: readonly number[]): Tensor<D>
   /**
    * A tensor whose data type follows from the array: `Float32Array` gives float32, `BigUint64Array` uint64 and so on.
    * The data is not copied. A `Uint16Array` may be float16, bfloat16 or uint16: use the constructor, which is told.
@@ -58,7 +78,7 @@ export interface TensorConstructor {
   from<A extends TypedData>(data: A, shape?: readonly number[]): Tensor<DTypeOf<A>>
   /**
    * A tensor of what looks like one: of onnxruntime's, or of a Tensor that came through `postMessage` and lost its
-   * class there. The data is not copied.
+   * class there. The data is not copied. Or of what {@link HostTensor.toJSON} gave.
    * @param shape another shape of as many elements; default: its own
    * @throws TensorRTError as the constructor; ERR_TRT_DTYPE where this package lacks its data type
    */
@@ -98,6 +118,7 @@ export interface TensorConstructor {
 }
 
 const checkedElsewhere = Symbol('checked elsewhere')
+const fromJson = Symbol('perhaps from JSON')
 
 /** For this package: a tensor of what a backend computed. `shape` is frozen, and it all fits together. */
 export function trustedTensor<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Tensor<D> {
@@ -132,15 +153,11 @@ class HostTensor<D extends DType> {
       Object.freeze(this)
       return
     }
-    this.data = checkedData(checkedDType(dtype), data)
+    checkedDType(dtype)
+    this.data = Array.isArray(data) ? dataOfValues(dtype, data, mark === fromJson) : checkedData(dtype, data)
     this.shape = checkedShape(shape)
     this.byteLength = byteSize(dtype, this.shape)
-    if (this.data.byteLength !== this.byteLength) {
-      throw new TensorRTError(
-        'ERR_TRT_SHAPE',
-        `Expected ${this.byteLength} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${this.data.byteLength}`,
-      )
-    }
+    if (this.data.byteLength !== this.byteLength) throw wrongSize(this)
     Object.freeze(this)
   }
 
@@ -148,7 +165,7 @@ class HostTensor<D extends DType> {
     const dtype = dtypeOf(data)
     if (dtype !== undefined) return new HostTensor(dtype, data, shape ?? [(data as TypedData).length]) as Tensor
     const foreign = readForeign(data)
-    return new HostTensor(foreign.dtype, foreign.data, shape ?? foreign.shape) as Tensor
+    return new HostTensor(foreign.dtype, foreign.data, shape ?? foreign.shape, fromJson) as Tensor
   }
 
   static zeros(dtype: DType, shape: readonly number[]): Tensor {
@@ -158,7 +175,7 @@ class HostTensor<D extends DType> {
     try {
       return new HostTensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT), dims) as Tensor
     } catch (cause) {
-      if (!(cause instanceof RangeError)) throw cause
+      if (!(isNativeError(cause) && cause.name === 'RangeError')) throw cause
       const message = `A ${dtype} tensor of shape [${dims.join(', ')}] has ${bytes} bytes, which is more than can be had`
       throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
     }
@@ -185,7 +202,7 @@ class HostTensor<D extends DType> {
 
   static fromFloat32(dtype: FloatDType, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor {
     checkedDType(dtype, floatDTypes)
-    if (!(numbers instanceof Float32Array) && !Array.isArray(numbers))
+    if (!isFloat32Array(numbers) && !Array.isArray(numbers))
       throw expected('a Float32Array or an array', 'numbers', numbers)
     return new HostTensor(dtype, roundedTo(dtype, numbers), shape ?? [numbers.length]) as Tensor
   }
@@ -243,6 +260,30 @@ class HostTensor<D extends DType> {
   clone(): HostTensor<D> {
     return HostTensor.fromBytes(this.dtype, copiedBytes(this.data), this.shape) as HostTensor<D>
   }
+
+  /**
+   * For `JSON.stringify`, whose text `Tensor.from(JSON.parse(text))` makes a tensor of again. Each element takes about
+   * 10 bytes of text: beyond some 50 million elements V8 has no text so long, and throws a RangeError. Large tensors
+   * are for {@link writeTensor}.
+   */
+  toJSON(): TensorJson<D> {
+    return { dtype: this.dtype, shape: this.shape, data: jsonValuesOf(this.dtype, this.data, this.shape) }
+  }
+
+  /** @internal What `console.log` shows: the first and the last values, as numbers. */
+  [shownAs](...how: Shown): string {
+    const { dtype, shape, data, size } = this
+    return shown('Tensor', { dtype, shape, values: { [shownAs]: () => valuesText(dtype, data, size) } }, how)
+  }
+}
+
+function wrongSize({ dtype, shape, byteLength, data }: HostTensor<DType>): TensorRTError {
+  const [wanted, given] = [elementCount(shape), data.length]
+  const whose = `of data for a ${dtype} tensor of shape ${shapeText(shape)}`
+  const message = isPacked(dtype)
+    ? `Expected ${byteLength} bytes (${wanted} elements, two in a byte) ${whose} but received ${given}`
+    : `Expected ${wanted} elements (${byteLength} bytes) ${whose} but received ${given} (${data.byteLength} bytes)`
+  return new TensorRTError('ERR_TRT_SHAPE', message, { details: { expected: wanted, received: given } })
 }
 
 export type { HostTensor }

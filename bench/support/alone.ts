@@ -9,7 +9,7 @@ import { fakeDevice } from './fake.js'
 import { keepInFlight, median, microsecondsPerCall, oneAfterAnother } from './measure.js'
 
 async function engineOn(runtime: string | undefined): Promise<Engine> {
-  if (runtime === 'cpu') return Engine.load(identity('float32', [16]), { backend: 'cpu', threads: 1 })
+  if (runtime === 'cpu') return Engine.load(identity('float32', [16]), { backend: 'cpu', cpu: { threads: 1 } })
   const device = await fakeDevice()
   device.driver.set({ inline: 1 })
   return device.load(identityPlan([16]))

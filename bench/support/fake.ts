@@ -5,6 +5,7 @@ import type { NativeSessionOptions } from '../../lib/backend/native-types.js'
 import { checkedAttachOptions } from '../../lib/engine/options.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import type { FakeDriver, FakeTensorRT } from '../../test/fake/control.js'
+import { merged } from '../../test/support/groups.js'
 import { useFakes } from '../../test/native/fakes.js'
 
 export interface FakeDevice {
@@ -26,7 +27,7 @@ export async function fakeDevice(): Promise<FakeDevice> {
     driver,
     libcuda: fakes.cuda,
     tensorrt: trt10.runtime,
-    load: (plan, options) => Engine.load(plan, { tensorrt: fakes.trt10, ...options }),
+    load: (plan, options) => Engine.load(plan, merged({ tensorrt: { library: fakes.trt10 } }, options)),
     open: (plan, lanes) => openTensorRT(plan, { device: 0, tensorrt: fakes.trt10 }, { ...defaults, ...lanes }),
   }
 }

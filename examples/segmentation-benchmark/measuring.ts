@@ -56,7 +56,7 @@ export async function measured(
   const shapes = { [input]: shape }
   const builder = backend === 'tensorrt' && precision === 'fp16' ? { precision } : undefined
   const model = backend === 'tensorrt' ? models.fp32 : models[precision]
-  await using engine = await Engine.load(model, { backend, shapes, builder })
+  await using engine = await Engine.load(model, { backend, shapes, tensorrt: { builder } })
   return await engine.benchmark({ shapes, warmUpMs, durationMs })
 }
 

@@ -1,4 +1,6 @@
+import { isPromise } from 'node:util/types'
 import type { Cut } from '../base/cancellation.js'
+import { deepFrozen } from '../base/options.js'
 import { Work } from '../base/work.js'
 import { type AnyTensor, memoryOf } from '../device-tensor.js'
 import type {
@@ -9,6 +11,7 @@ import type {
   BenchmarkRun,
   LayerFacts,
   EngineCalls,
+  EngineReport,
   ModelTensor,
   Results,
   RunOptions,
@@ -87,6 +90,8 @@ export class AddonBackend implements Backend {
   readonly #engine: NativeEngine
   /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
   readonly #beside = new Work()
+  /** What it told last: native code tells nothing once it was told to close. */
+  #last: EngineReport | undefined
   readonly #keep: KnownFacts['keepCompiled']
   /** Ends with the last that was handed to it. */
   #kept: Promise<void> = Promise.resolve()
@@ -96,7 +101,13 @@ export class AddonBackend implements Backend {
     { precisions = [], dimensionNames, valuesOf, reason, keepCompiled }: KnownFacts = {},
   ) {
     this.#engine = engine
-    this.calls = callsOf(engine)
+    const calls = callsOf(engine)
+    this.calls = {
+      ...calls,
+      stats: () => this.#last?.stats ?? calls.stats(),
+      counters: () => this.#last?.counters ?? calls.counters(),
+      memory: () => this.#last?.memory ?? calls.memory(),
+    }
     this.#keep = keepCompiled
     this.precisions = precisions
     this.reason = reason
@@ -213,7 +224,10 @@ export class AddonBackend implements Backend {
   async close(): Promise<void> {
     await this.#beside.idle()
     await this.#keepCompiled()
-    await native(() => this.#engine.close())
+    const { calls } = this
+    this.#last = deepFrozen({ stats: calls.stats(), counters: calls.counters(), memory: calls.memory() })
+    const ended = await native(() => this.#engine.close())
+    if (ended !== undefined) this.#last = deepFrozen({ ...ended, memory: noMemory })
   }
 
   /**
@@ -231,6 +245,17 @@ export class AddonBackend implements Backend {
   }
 }
 
+/** What a closed engine takes. */
+const noMemory: EngineReport['memory'] = Object.freeze({
+  device: 0,
+  pinned: 0,
+  pinnedKept: 0,
+  queued: 0,
+  tensors: 0,
+  tensorsKept: 0,
+  host: 0,
+})
+
 /** The functions of an engine, whose failures are TensorRTErrors. */
 function callsOf(engine: NativeEngine): EngineCalls {
   const functions = Object.entries(engine).filter(([, member]) => typeof member === 'function')
@@ -238,7 +263,7 @@ function callsOf(engine: NativeEngine): EngineCalls {
     name,
     (...given: unknown[]) => {
       const result = nativeSync(() => call(...given))
-      return result instanceof Promise ? native(() => result) : result
+      return isPromise(result) ? native(() => result) : result
     },
   ])
   return {

@@ -236,6 +236,13 @@ export interface EngineMemory {
   readonly host: number
 }
 
+/** What an engine tells of itself. */
+export interface EngineReport {
+  readonly stats: EngineStats
+  readonly counters: EngineCounters
+  readonly memory: EngineMemory
+}
+
 /** How layers are timed. */
 export interface LayersRun {
   readonly profile: number
@@ -266,7 +273,7 @@ export interface BenchmarkRun {
   readonly warmUpMs: number
   readonly durationMs: number
   readonly iterations: number
-  /** Of all streams: with one more it ends, by ERR_TRT_OUT_OF_MEMORY. */
+  /** Of all streams: the times of so many are kept, of more a sample. */
   readonly mostQueries: number
   readonly sleepMs: number
   readonly idleMs: number
@@ -285,11 +292,20 @@ export interface BenchmarkFacts {
   readonly device: string
   /**
    * Of each query of all streams, in no order, eight numbers of milliseconds: the begin and end of its enqueue by the
-   * host's clock, then begin and duration of copy in, computation and copy out; begins are since the start.
+   * host's clock, then begin and duration of copy in, computation and copy out; begins are since the start. Of more
+   * than `mostQueries` a sample without the warm-up: the fastest, the slowest, and others by chance.
    */
   readonly queries: Float64Array
-  /** Milliseconds of each query that was alone. */
+  /** How many queries there were, and how many of them after the warm-up. */
+  readonly seen: number
+  readonly counted: number
+  /** When the first copy in of those began and the last copy out ended, in milliseconds since the start. */
+  readonly beginMs: number
+  readonly endMs: number
+  /** Milliseconds of each query that was alone; of more than `mostQueries` a sample. */
   readonly endToEnd: Float64Array
+  /** How many queries were alone. */
+  readonly alone: number
   readonly outputs: readonly { readonly shape: readonly number[]; readonly data: ArrayBuffer }[]
   /** Why there was no CUDA graph, where one was asked for. */
   readonly graphRefused: string
@@ -308,8 +324,11 @@ export interface EngineCalls {
    * any more. Of a closed engine, too.
    */
   onReleased(memory: Uint8Array, callback: () => void): boolean
+  /** Of a closed engine what it came to. */
   stats(): EngineStats
+  /** Of a closed engine what it came to. */
   counters(): EngineCounters
+  /** Of a closed engine 0 of what was its own. */
   memory(): EngineMemory
   /**
    * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then

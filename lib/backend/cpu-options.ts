@@ -10,7 +10,7 @@ export interface CpuOptions {
   /** Of one inference; {@link threadsFor} where there is none. */
   readonly threads?: number | undefined
   /** Of onnxruntime's library, or of the folder that has it. */
-  readonly path?: string | undefined
+  readonly library?: string | undefined
   readonly optimization: Optimization
   readonly deterministic: boolean
   /** onnxruntime's own names and values; {@link sessionConfig} has the rest. */

@@ -1,3 +1,4 @@
+import { isArrayBuffer } from 'node:util/types'
 import { loadAddon, nativeSync } from './native.js'
 import { whyPortable } from './portable/why.js'
 
@@ -7,11 +8,6 @@ import { whyPortable } from './portable/why.js'
  * that are left to it make it look through the whole heap, several times a second.
  */
 export function releaseMemory({ buffer, byteLength }: Uint8Array): void {
-  if (
-    buffer instanceof ArrayBuffer &&
-    byteLength > 0 &&
-    buffer.byteLength === byteLength &&
-    whyPortable() === undefined
-  )
+  if (isArrayBuffer(buffer) && byteLength > 0 && buffer.byteLength === byteLength && whyPortable() === undefined)
     nativeSync(() => loadAddon().releaseMemory(buffer))
 }

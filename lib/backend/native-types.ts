@@ -10,6 +10,7 @@ import type {
   LayerFacts,
   EngineCalls,
   EngineMemory,
+  EngineReport,
   ModelTensor,
   NamedShapes,
   ProfileShapes,
@@ -254,7 +255,8 @@ export interface NativeEngine extends Omit<EngineCalls, 'upload' | 'memory'> {
     cancel(): void
     progress(): { readonly phase: 'queries' | 'end-to-end'; readonly elapsedMs: number }
   }
-  close(): Promise<void>
+  /** What all of it came to; nothing where it was closed before. */
+  close(): Promise<Pick<EngineReport, 'stats' | 'counters'> | undefined>
 }
 
 /** {@link LayerFacts}, whose `facts` native/gpu/audit.cc names. */

@@ -4,6 +4,7 @@ import { isMainThread } from 'node:worker_threads'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
 import { packageRoot } from '../base/package.js'
 import { errorOf, lacking } from '../base/remedies.js'
+import { isError, messageOf } from '../base/kinds.js'
 import type { NativeAddon } from './native-types.js'
 
 let loaded: NativeAddon | undefined
@@ -53,7 +54,7 @@ function openAddon(): NativeAddon {
 }
 
 function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+  return messageOf(error).split('\n', 1)[0] ?? ''
 }
 
 /** The path of TensorRT that was asked for: the option, else $TENSORRT_PATH, else none. */
@@ -66,7 +67,7 @@ export function tensorrtPath(option: string | undefined): string {
  * its stack says nothing.
  */
 export function fromNative(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
+  if (!isError(error) || error instanceof TensorRTError || !('code' in error)) return error
   const { code, details, log } = error as Error & {
     code: unknown
     details?: Record<string, unknown> | undefined

@@ -14,12 +14,10 @@ export type { Observed } from './facts.js'
 
 /** How a model runs that is observed; checked already. */
 export interface ObservationOptions {
-  /** Of one inference; unless given, the cores of this machine over `lanes`. */
-  readonly threads?: number | undefined
   /** How many inferences run at once, 1 unless given. */
   readonly lanes?: number | undefined
   /** As that of an engine on the CPU. */
-  readonly onnxruntime?: Partial<Omit<CpuOptions, 'threads'>> | undefined
+  readonly cpu?: Partial<CpuOptions> | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -107,14 +105,8 @@ function codeWithoutAddon(): 'ERR_TRT_PLATFORM' | 'ERR_TRT_NO_ADDON' {
   return 'ERR_TRT_NO_ADDON'
 }
 
-function cpuOptions({ threads, onnxruntime }: ObservationOptions): CpuOptions {
-  return {
-    optimization: 'all',
-    deterministic: false,
-    config: {},
-    ...onnxruntime,
-    threads,
-  }
+function cpuOptions({ cpu }: ObservationOptions): CpuOptions {
+  return { optimization: 'all', deterministic: false, config: {}, ...cpu }
 }
 
 function laneOptions({ lanes = 1 }: ObservationOptions): NativeSessionOptions {

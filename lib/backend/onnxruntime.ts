@@ -5,6 +5,7 @@ import { openAddonEngine, type KnownFacts } from './addon.js'
 import type { Backend, ProfileShapes } from './backend.js'
 import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
 import type { Observed } from './facts.js'
+import { withDamage } from './damage.js'
 import { loadAddon, native } from './native.js'
 import type { NativeCpuOptions, NativeEngine, NativeModel } from './native-types.js'
 import { place } from './onnxruntime-library.js'
@@ -58,7 +59,9 @@ async function open(
   if (typeof model === 'string') await refuseOddWeights(model)
   const loaded = await native(() =>
     loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }),
-  )
+  ).catch(async (error: unknown) => {
+    throw await withDamage(error, () => native(() => loadAddon().inspectModel(sourceOf(model))))
+  })
   const byInput = profilesOrDiscard(profiles, loaded)
   const valuesOf = (name: string): readonly ProfileShapes[] | undefined =>
     byInput[loaded.inputs.findIndex((input) => input.name === name)]?.values
@@ -107,7 +110,7 @@ function sourceOf(model: Uint8Array | string): OnnxSource {
 
 function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
   return {
-    ...place(cpu.path),
+    ...place(cpu.library),
     threads: threadsFor(cpu, lanes),
     optimization: levels[cpu.optimization],
     deterministic: cpu.deterministic ? 1 : 0,

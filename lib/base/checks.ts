@@ -3,7 +3,9 @@
  * one form: "Expected X for NAME but received Y". Where the usual words for X would say too little, `what` has better
  * ones.
  */
+import { isPromise } from 'node:util/types'
 import { expected } from '../errors.js'
+import { isAbortSignal } from './kinds.js'
 
 /** Whether it is a whole number from `least` to `most`. */
 export function isWhole(value: unknown, least: number, most = Number.MAX_SAFE_INTEGER): value is number {
@@ -77,9 +79,9 @@ export function checkedChoice<const T extends string>(
   throw expected(what ?? choiceOf(choices), name, value)
 }
 
-/** An object that is no array. */
+/** An object that is no array, and no promise of one. */
 export function checkedObject(value: unknown, name: string, what = 'an object'): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (typeof value === 'object' && value !== null && !Array.isArray(value) && !isPromise(value)) return value
   throw expected(what, name, value)
 }
 
@@ -119,15 +121,6 @@ export function checkedListener<F extends (...args: never[]) => unknown>(value: 
 
 /** An AbortSignal or nothing. */
 export function checkedSignal(signal: unknown, name = 'signal'): AbortSignal | undefined {
-  if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
+  if (signal === undefined || isAbortSignal(signal)) return signal
   throw expected('an AbortSignal', name, signal)
-}
-
-/** A proxy of a signal, or an object with its prototype, throws when it is asked. */
-function isGenuine(signal: AbortSignal): boolean {
-  try {
-    return typeof signal.aborted === 'boolean'
-  } catch {
-    return false
-  }
 }

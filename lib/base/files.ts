@@ -1,10 +1,12 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { headBytes } from './file-kinds.js'
 import { lfsPointer } from './lfs.js'
-import { writeFully } from './pieces.js'
+import { readFully, writeFully } from './pieces.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { TensorRTError } from '../errors.js'
+import { isError, isSystemError } from './kinds.js'
 
 /**
  * Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they
@@ -14,7 +16,7 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
   try {
     return await body()
   } catch (error) {
-    if (!isSystemError(error)) throw error
+    if (!isOfPath(error)) throw error
     const shown = path.length > 300 ? `${path.slice(0, 297)}...` : path
     throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${error.message.replace(path, shown)}`, {
       cause: error,
@@ -23,8 +25,9 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
   }
 }
 
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_INVALID_ARG_VALUE'))
+/** What the system says of a path, and what Node itself says of one with a zero in it. */
+function isOfPath(error: unknown): error is NodeJS.ErrnoException {
+  return isSystemError(error) || (isError(error) && 'code' in error && error.code === 'ERR_INVALID_ARG_VALUE')
 }
 
 export function isMissing(error: unknown): boolean {
@@ -59,6 +62,13 @@ export async function openFile(path: string): Promise<FileHandle> {
 export async function refuseOdd(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found !== undefined && !found.isFile()) throw notAFile(path, found)
+}
+
+/** As many bytes as tell what an ordinary file is, see file-kinds.ts. */
+export async function headOfFile(path: string): Promise<Uint8Array> {
+  await using file = await openFile(path)
+  const head = new Uint8Array(headBytes)
+  return head.subarray(0, await readFully(file, head))
 }
 
 /** All of an ordinary file. */

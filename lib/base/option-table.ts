@@ -13,7 +13,8 @@ import {
   isOneOf,
   quoted,
 } from './checks.js'
-import { readOptions } from './options.js'
+import { expected, reworded } from '../errors.js'
+import { type Elsewhere, readOptions } from './options.js'
 import { checkedPath } from './source.js'
 
 /** How an option is checked: gives the value with its type, or throws ERR_TRT_INVALID_ARGUMENT with its name. */
@@ -25,6 +26,19 @@ export interface OptionRow<T> {
   readonly otherwise: T
   /** Whether it has to be given: then `undefined` is checked like any other value. */
   readonly isNeeded?: true
+  /** Of a group of options: their names. */
+  readonly members?: readonly string[]
+}
+
+/** Where TensorRT is, and on which GPU: the option `tensorrt` of what asks for no more than that. */
+export interface TensorRTPlace {
+  /**
+   * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that is
+   * found and fits.
+   */
+  readonly library?: string | URL | undefined
+  /** The number of the GPU; default 0. */
+  readonly device?: number | undefined
 }
 
 /** A row for each option of an interface, and none besides. */
@@ -55,14 +69,52 @@ export function needed<T>(check: Check<T>): OptionRow<T> {
 /** The option `signal`: see {@link checkedCall}. */
 export const signalOption: OptionRow<AbortSignal | undefined> = option<AbortSignal | undefined>(checkedSignal)
 
-/** Where TensorRT is looked for, and the number of the GPU. */
-export const placeRows = {
-  tensorrt: option<string | undefined>(checkedPath),
-  device: option((value, name) => checkedWhole(value, name, 0, 1023, 'the number of a GPU'), 0),
-}
-
 /** A table of some options. */
 export type Rows = Readonly<Record<string, OptionRow<unknown>>>
+
+/** An option that is a group of options with a table of its own; where it is not given, each is what it is then. */
+export function group<Table extends Rows>(table: Table): OptionRow<Checked<Table>> {
+  const members = namesOf(table)
+  return {
+    check: (value, name) => checkedRows(readGroup(value, members, name), table, `${name}.`),
+    otherwise: checkedRows({}, table),
+    members,
+  }
+}
+
+/**
+ * The options of a group that a user gave, each read once. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, with a hint
+ * where the path was given in the group's place
+ */
+export function readGroup<K extends string>(
+  value: unknown,
+  members: readonly K[],
+  name: string,
+): Partial<Record<K, unknown>> {
+  if (value === undefined || !isPathLike(value)) return readOptions(value, members, name)
+  const error = expected(`an object of options`, name, value)
+  throw reworded(error, `${error.message}: the path is ${name}.library`)
+}
+
+function isPathLike(value: unknown): boolean {
+  return typeof value === 'string' || typeof (value as { readonly href?: unknown } | null)?.href === 'string'
+}
+
+/** Where the options of groups are, for who gives one beside the group. */
+export function elsewhereOf(table: Readonly<Record<string, { readonly members?: readonly string[] }>>): Elsewhere {
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, { members = [] }]) => members.map((member) => [member, `${name}.${member}`])),
+  )
+}
+
+/** Where TensorRT is looked for, and the number of the GPU. */
+export const placeTable = {
+  library: option<string | undefined>(checkedPath),
+  device: option((value, name) => checkedWhole(value, name, 0, 1023, 'the number of a GPU'), 0),
+} satisfies OptionTable<TensorRTPlace>
+
+/** The option `tensorrt` of what asks for no more than that. */
+export const placeRows = { tensorrt: group(placeTable) }
 
 /**
  * The options that a user gave, each read once, and checked in the order of the table.
@@ -75,7 +127,7 @@ export function checkedOptions<Table extends Rows>(
   owner: string,
   prefix = '',
 ): Checked<Table> {
-  return checkedRows(readOptions(options, Object.keys(table), owner), table, prefix)
+  return checkedRows(readOptions(options, Object.keys(table), owner, elsewhereOf(table)), table, prefix)
 }
 
 /**
@@ -87,7 +139,7 @@ export function checkedCall<Table extends Rows & { readonly signal: typeof signa
   table: Table,
   owner: string,
 ): Checked<Table> {
-  const given = readOptions(options, Object.keys(table), owner)
+  const given = readOptions(options, Object.keys(table), owner, elsewhereOf(table))
   const signal = checkedSignal(given['signal'])
   signal?.throwIfAborted()
   return checkedRows(given, table)

@@ -1,20 +1,28 @@
 import { checkedObject, checkedSignal } from './checks.js'
+import { isPlainObject } from './kinds.js'
+import { strangerOf } from './strangers.js'
 import { TensorRTError } from '../errors.js'
+
+/** The place of options by the name that somebody may give them: `{ device: 'tensorrt.device' }`. */
+export type Elsewhere = Readonly<Record<string, string>>
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
+ * @param elsewhere where options are that are none of these, such as those of a group: an error names the place
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it is no object or has a name that is not among `known`.
  */
 export function readOptions<K extends string>(
   options: unknown,
   known: readonly K[],
   owner: string,
+  elsewhere: Elsewhere = {},
+  prefix = '',
 ): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
   const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
   const unknown = Object.keys(given).find((name) => !(known as readonly string[]).includes(name))
-  if (unknown !== undefined) throw unknownOption(unknown, known, owner)
+  if (unknown !== undefined) throw unknownOption(prefix, unknown, known, owner, elsewhere)
   for (const name of known) values[name] = given[name]
   return values
 }
@@ -25,9 +33,7 @@ export function readOptions<K extends string>(
  */
 export function plainCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainCopy)
-  if (typeof value !== 'object' || value === null) return value
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
+  if (!isPlainObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
 }
 
@@ -43,33 +49,89 @@ export function deepFrozen<T>(value: T): T {
   return Object.freeze(value)
 }
 
-function unknownOption(name: string, known: readonly string[], owner: string): TensorRTError {
-  const list = known.join(', ')
-  const message = `Unknown option ${JSON.stringify(name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`
+function unknownOption(
+  prefix: string,
+  name: string,
+  known: readonly string[],
+  owner: string,
+  elsewhere: Elsewhere,
+): TensorRTError {
+  const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
+  const near = meant ?? nearPlace(name, known, elsewhere)
+  const answer = strangerOf(name, owner, known)
+  const hint = answer !== undefined ? `: ${answer.words}` : near !== undefined ? `: did you mean ${near}?` : '.'
+  const message = `Unknown option ${JSON.stringify(prefix + name)} for ${owner}${hint} It knows ${knownOf(name, known)}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
+}
+
+/** The option that was meant, of this place before those elsewhere. */
+function nearPlace(name: string, known: readonly string[], elsewhere: Elsewhere): string | undefined {
+  const here = nearName(name, known)
+  if (here !== undefined) return here
+  const other = nearName(name, Object.keys(elsewhere))
+  return other === undefined ? undefined : elsewhere[other]
+}
+
+/** As many names as anybody reads; of more those that have most in common with a wrong one. */
+const mostListed = 24
+
+function knownOf(name: string, known: readonly string[]): string {
+  const more = known.length - mostListed
+  if (more <= 0) return known.join(', ')
+  const near = ranked(name, known)
+    .slice(0, mostListed)
+    .map(({ candidate }) => candidate)
+  return `${known.filter((each) => near.includes(each)).join(', ')} and ${more} more`
+}
+
+/** The name that was meant: one with few other letters, or one that begins or ends as it does, or it as that. */
+export function nearName(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
+  const wanted = name.toLowerCase()
+  const isPart = (short: string, long: string): boolean =>
+    (short.length > 2 && long.startsWith(short)) || (short.length > 3 && long.endsWith(short))
+  const shares = (each: string): boolean => isPart(each.toLowerCase(), wanted) || isPart(wanted, each.toLowerCase())
+  return near ?? known.find(shares)
 }
 
 /** The one of some names that a wrong one is closest to; nothing where that one has more than `most` other letters. */
 export function nearest(name: string, known: readonly string[]): string
 export function nearest(name: string, known: readonly string[], most: number): string | undefined
 export function nearest(name: string, known: readonly string[], most = Infinity): string | undefined {
-  const wanted = name.toLowerCase()
-  const ranked = known.map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
-  const { candidate, distance } = ranked.reduce((best, next) => (next.distance < best.distance ? next : best))
-  return distance > most ? undefined : candidate
+  const [first] = ranked(name, known)
+  return first === undefined || first.distance > most ? undefined : first.candidate
 }
 
-/** Levenshtein's distance; of long names only the beginning counts, so that a hostile one costs nothing. */
+interface Ranked {
+  readonly candidate: string
+  readonly distance: number
+}
+
+/** The nearest first. */
+function ranked(name: string, known: readonly string[]): readonly Ranked[] {
+  const wanted = name.toLowerCase()
+  return known
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)
+}
+
+/**
+ * How many letters have to be changed, added, left out or exchanged with the next; of long names only the beginning
+ * counts, so that a hostile one costs nothing.
+ */
 function editDistance(a: string, b: string): number {
   const short = a.slice(0, 64)
+  let before: readonly number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= short.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
       const replaced = (row[j - 1] ?? 0) + (short[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isExchanged = i > 1 && j > 1 && short[i - 1] === b[j - 2] && short[i - 2] === b[j - 1]
+      const exchanged = isExchanged ? (before[j - 2] ?? 0) + 1 : Infinity
+      next.push(Math.min(replaced, exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
-    row = next
+    ;[before, row] = [row, next]
   }
   return row[b.length] ?? 0
 }

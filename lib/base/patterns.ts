@@ -1,10 +1,11 @@
+import { isRegExp } from 'node:util/types'
 import { isText } from './checks.js'
 
 /** What names are chosen by: the whole name, or an expression that finds something in it. */
 export type NamePattern = string | RegExp
 
 export function isNamePattern(value: unknown): value is NamePattern {
-  return isText(value) || value instanceof RegExp
+  return isText(value) || isRegExp(value)
 }
 
 /**

@@ -7,7 +7,7 @@ import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../err
  */
 const remedies = {
   ERR_TRT_PLATFORM: () => "give ONNX to run on the CPU: { backend: 'cpu' }",
-  ERR_TRT_NO_ADDON: () => 'install the package again (npm install node-tensorrt), or in a checkout: npm run build',
+  ERR_TRT_NO_ADDON: ({ bundled }) => (bundled === true ? leaveExternal : installAddon),
   ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) =>
@@ -30,6 +30,11 @@ type Details = Readonly<Record<string, unknown>>
 
 /** The codes of errors about what a machine lacks. */
 export type LackCode = keyof typeof remedies
+
+const installAddon = 'install the package again (npm install node-tensorrt), or in a checkout: npm run build'
+
+const leaveExternal =
+  'leave node-tensorrt external, as with esbuild --external:node-tensorrt; for other bundlers see docs/guides/bundlers.md'
 
 const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
 const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'
@@ -106,12 +111,12 @@ function gpuRemedy(gpus: unknown): string {
 }
 
 function pathRemedy(path: unknown): string {
-  const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt'
+  const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt.library'
   return `${name} names the folder of libnvinfer.so or libtensorrt_rtx.so, or the library itself; without it, TensorRT is looked for in the usual places`
 }
 
 function onnxruntimeRemedy(path: unknown, otherIsLoaded: boolean): string {
-  const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option onnxruntime.path'
+  const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option cpu.library'
   if (otherIsLoaded)
     return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
   return `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`

@@ -1,4 +1,5 @@
 /** Sizes of pictures and of models' inputs, read in one way. */
+import { expected } from '../errors.js'
 import { checkedObject, checkedWhole } from './checks.js'
 
 /** In pixels. */
@@ -20,6 +21,7 @@ export const longest = 2 ** 20
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSize(value: unknown, name: string, most = longest, what?: string): Size {
+  if (ArrayBuffer.isView(value)) throw expected(what ?? 'an object with width and height', name, value)
   const { width, height } = checkedObject(value, name, what) as Size
   return {
     width: checkedWhole(width, `${name}.width`, 1, most),

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { expected, reworded } from '../errors.js'
+import { expected, reworded, type TensorRTError } from '../errors.js'
+import { type Bytes, bytesIn, expectedBytes } from './bytes.js'
 import { isText } from './checks.js'
+import { isUrl } from './kinds.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
-export type ModelSource = string | URL | Uint8Array | ArrayBuffer
+export type ModelSource = string | URL | Bytes
 
 /** A source that was checked, as native code takes it. */
 export type OnnxSource = { readonly model: Uint8Array } | { readonly path: string }
@@ -14,11 +15,15 @@ export type OnnxSource = { readonly model: Uint8Array } | { readonly path: strin
  * A path made absolute (a later chdir changes nothing), or a copy of the bytes (the caller may reuse its own). @throws
  * TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
-export function checkedSource(source: unknown, name = 'source'): string | Uint8Array {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) return resolve(localPath(source, name))
-  if (isUint8Array(source)) return new Uint8Array(source)
-  if (isAnyArrayBuffer(source)) return new Uint8Array(new Uint8Array(source))
-  throw expected('a path, a file: URL, a Uint8Array or an ArrayBuffer', name, source)
+export function checkedSource(
+  source: unknown,
+  name = 'source',
+  what = 'a path, a file: URL, a Uint8Array or an ArrayBuffer',
+): string | Uint8Array {
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) return resolve(localPath(source, name))
+  const bytes = bytesIn(source)
+  if (bytes !== undefined) return bytes.length === 0 ? new Uint8Array() : new Uint8Array(bytes)
+  throw expectedBytes(what, name, source)
 }
 
 /** The same for native code. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -33,7 +38,7 @@ export function onnxSource(source: unknown, name: string): OnnxSource {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPath(path: unknown, name = 'path'): string {
-  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
+  if (isText(path) || isUrl(path)) return resolve(localPath(path, name))
   throw expected('a path or a file: URL', name, path)
 }
 
@@ -42,13 +47,19 @@ export function checkedPath(path: unknown, name = 'path'): string {
  * ERR_TRT_INVALID_ARGUMENT for what is not on this machine
  */
 export function localPath(value: string | URL, name: string): string {
-  const text = value instanceof URL ? value.href : value
+  const text = isUrl(value) ? value.href : value
   // "file:x" is the name of a file; with two letters and more before "://", no path of any system is meant
-  const isFile = value instanceof URL ? value.protocol === 'file:' : /^file:\//i.test(value)
+  const isFile = isUrl(value) ? value.protocol === 'file:' : /^file:\//i.test(value)
   if (isFile) return pathOfUrl(text, name)
-  if (!(value instanceof URL) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  if (/^data:[^,]*,/i.test(text)) throw notAPath(name, text, 'a data: URL: decode it into a Buffer first')
+  if (!isUrl(value) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  throw notAPath(name, text, 'it is no file of this machine, download it first')
+}
+
+/** Of text that names no file, and why. */
+export function notAPath(name: string, text: string, why: string): TensorRTError {
   const refused = expected('a path or a file: URL', name, text)
-  throw reworded(refused, `${refused.message}: it is no file of this machine, download it first`)
+  return reworded(refused, `${refused.message}: ${why}`)
 }
 
 function pathOfUrl(text: string, name: string): string {

@@ -1,4 +1,5 @@
 import { type ErrorCode, TensorRTError } from '../errors.js'
+import { isError } from './kinds.js'
 
 /**
  * An error as data, for its way between threads and processes. Without a code: one that is no TensorRTError, which is a
@@ -19,7 +20,7 @@ export function toWire(error: unknown): WireError {
   const { message, code, details, log, cause } = error
   return {
     message,
-    cause: cause instanceof Error && !message.includes(cause.message) ? cause.message : undefined,
+    cause: isError(cause) && !message.includes(cause.message) ? cause.message : undefined,
     code,
     details,
     log,

@@ -1,3 +1,4 @@
+import { isBigInt64Array, isBigUint64Array } from 'node:util/types'
 import { checkedArray, checkedObject } from '../base/checks.js'
 import { saveText } from '../base/files.js'
 import type { Tensor } from '../tensor.js'
@@ -72,7 +73,7 @@ const checkedBenchmark = <B extends object>(benchmark: B): B =>
 /** Whole numbers of 64 bits as they are, all others as float32 has them. */
 function valuesText(tensor: Tensor): string {
   const { data } = tensor
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) return data.join(', ')
+  if (isBigInt64Array(data) || isBigUint64Array(data)) return data.join(', ')
   const numbers = tensor.dtype === 'float64' ? data : tensor.toFloat32().data
   return Array.from(numbers as Float64Array | Float32Array, (value) => JSON.stringify(value)).join(', ')
 }

@@ -1,4 +1,7 @@
+import { isBigInt64Array, isBigUint64Array } from 'node:util/types'
 import type { TensorInfo } from '../backend/backend.js'
+import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
+import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { TensorRTError } from '../errors.js'
 import { floatDTypes } from '../tensor/convert.js'
 import { type DType, elementCount, type FloatDType, isPacked, Tensor } from '../tensor.js'
@@ -26,9 +29,11 @@ const period = 2 ** 20
  * A tensor of evenly distributed numbers, as trtexec makes them: floating-point numbers from -1 to 1, signed integers
  * from -128 to 127, unsigned ones from 0 to 255, booleans; after the first 2^20 they come again. The same seed gives
  * the same numbers.
- * @throws TensorRTError ERR_TRT_SHAPE
+ * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
  */
-export function randomTensor({ dtype }: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
+export function randomTensor(info: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
+  const { dtype } = checkedObject(info, 'info', saidOfInput) as Pick<TensorInfo, 'dtype'>
+  checkedNumber(seed, 'seed')
   const tensor: Tensor = Tensor.zeros(dtype, shape)
   const count = elementCount(shape)
   const bytes = bytesOf(tensor)
@@ -50,8 +55,7 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
   // of packed types bytes of several numbers each
   const [from, to] = ranges[dtype] ?? [0, 255]
   const whole = (): number => from + Math.floor(next() * (to - from + 1))
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-    for (let i = 0; i < count; i++) data[i] = BigInt(whole())
+  if (isBigInt64Array(data) || isBigUint64Array(data)) for (let i = 0; i < count; i++) data[i] = BigInt(whole())
   else for (let i = 0; i < data.length; i++) data[i] = whole()
   return tensor
 }
@@ -82,16 +86,29 @@ export interface RandomInputsOptions {
   readonly seed?: number | undefined
 }
 
+const saidOfInput = 'what an engine says of an input'
+
+function checkedInfo(info: unknown, name: string): TensorInfo {
+  const { shape } = checkedObject(info, name, saidOfInput) as TensorInfo
+  checkedArray(shape, `${name}.shape`)
+  return info as TensorInfo
+}
+
+const table = {
+  shapes: option((shapes, name) => checkedObject(shapes, name) as NonNullable<RandomInputsOptions['shapes']>, {}),
+  seed: option(is.number(), 1),
+} satisfies OptionTable<RandomInputsOptions>
+
 /**
  * A random tensor for each input. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a shape is open and nothing says
  * it; as {@link randomTensor}
  */
-export function randomInputs(
-  inputs: readonly TensorInfo[],
-  { shapes = {}, seed = 1 }: RandomInputsOptions = {},
-): Record<string, Tensor> {
+export function randomInputs(inputs: readonly TensorInfo[], options?: RandomInputsOptions): Record<string, Tensor> {
+  const { shapes, seed } = checkedOptions(options, table, 'randomInputs')
+  const what = 'an array of what an engine says of its inputs, Object.values(engine.inputs),'
+  const infos = checkedArray(inputs, 'inputs', what).map((info, i) => checkedInfo(info, `inputs[${i}]`))
   return Object.fromEntries(
-    inputs.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]),
+    infos.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]),
   )
 }
 

@@ -31,6 +31,18 @@ export function traceRow(times: QueryTimes): TraceRow {
   })
 }
 
+/** Of all queries, however many of them are in a trace. */
+export interface AllQueries {
+  /** How many there were. */
+  readonly seen: number
+  /** How many began their computation after the warm-up. */
+  readonly counted: number
+  /** When the first copy in of those began, in milliseconds. */
+  readonly beginMs: number
+  /** When the last copy out of those ended. */
+  readonly endMs: number
+}
+
 /** What follows from a trace alone. */
 export type TraceSummary = Pick<
   Benchmark,
@@ -39,23 +51,28 @@ export type TraceSummary = Pick<
 
 /**
  * The queries of all streams, as trtexec sums them up: in the order in which their copies in began, from the first on
- * whose computation began after the warm-up. `queries` may be in any order, and one of them is after the warm-up.
+ * whose computation began after the warm-up. `queries` may be in any order, and one of them is after the warm-up. Where
+ * they are a sample of `all`, counts and throughput are those of all.
  */
 export function summarizeTrace(
   queries: readonly TraceRow[],
   warmUpMs: number,
   percentiles: readonly number[],
+  all: AllQueries = { seen: queries.length, counted: 0, beginMs: 0, endMs: 0 },
 ): TraceSummary {
   const sorted = queries.toSorted((a, b) => a.startH2dMs - b.startH2dMs)
   const first = sorted.findIndex(({ startComputeMs }) => startComputeMs >= warmUpMs)
   const trace = Object.freeze(sorted.slice(first))
-  const wallMs = (trace.at(-1)?.endD2hMs ?? 0) - (trace[0]?.startH2dMs ?? 0)
+  const isSample = all.seen > queries.length
+  const [count, wallMs] = isSample
+    ? [all.counted, all.endMs - all.beginMs]
+    : [trace.length, (trace.at(-1)?.endD2hMs ?? 0) - (trace[0]?.startH2dMs ?? 0)]
   const of = (value: (row: TraceRow) => number): Summary => summarize(columnOf(trace, value), percentiles)
   return {
-    warmUp: Object.freeze({ queries: first, ms: warmUpMs }),
-    queries: trace.length,
+    warmUp: Object.freeze({ queries: isSample ? all.seen - all.counted : first, ms: warmUpMs }),
+    queries: count,
     wallMs,
-    throughput: wallMs > 0 ? (trace.length / wallMs) * 1000 : 0,
+    throughput: wallMs > 0 ? (count / wallMs) * 1000 : 0,
     latency: of(({ latencyMs }) => latencyMs),
     enqueue: of(({ startEnqMs, endEnqMs }) => endEnqMs - startEnqMs),
     copyIn: of(({ h2dMs }) => h2dMs),

@@ -1,4 +1,4 @@
-import { checkedArray, checkedList, isWhole } from '../base/checks.js'
+import { checkedArray, checkedList, checkedListener, checkedObject, isWhole } from '../base/checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Benchmark, Benchmarkable, BenchmarkOptions, BenchmarkProgress } from './types.js'
 
@@ -49,7 +49,11 @@ export type ClosableBenchmarkable = Benchmarkable & Partial<AsyncDisposable>
  * it is the reason of the signal
  */
 export async function sweep(source: SweepSource, options: SweepOptions = {}): Promise<Benchmark[]> {
-  const { shapes, batches, streams, onProgress, ...rest } = options
+  const { shapes, batches, streams, onProgress, ...rest } = checkedObject(
+    options,
+    'the options of sweep',
+  ) as SweepOptions
+  checkedListener(onProgress, 'onProgress')
   const points = pointsOf(shapes, batches, streams)
   if (typeof source !== 'function') checkedEngine(source)
   const benchmarks: Benchmark[] = []

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ownFile } from '../base/package.js'
 import { loadAddon } from '../backend/native.js'
 import type {
   CalibrationAnswer,
@@ -22,7 +23,7 @@ import { writeFully } from '../base/pieces.js'
 import { fromWire } from '../base/wire.js'
 import { type Answer, given, type Order, readStart } from './messages.js'
 
-const entry = new URL('./child.js', import.meta.url)
+const entry = (): URL => ownFile('./child.js', import.meta.url)
 
 const keptLogLines = 40
 const keptErrorBytes = 8192
@@ -81,7 +82,7 @@ export class BuildingProcess {
 
   private constructor(exchange: FileHandle) {
     this.#exchange = exchange
-    this.#process = fork(entry, {
+    this.#process = fork(entry(), {
       // Flags of the user's process, such as --inspect-brk, --test, --import, are not for our program.
       execArgv: [],
       env: withoutFlags(process.env),

@@ -7,7 +7,7 @@ import type {
   NativeCalibrationTensor,
 } from '../backend/native-types.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 
 /**
  * What a model is run on at once: a tensor for each input, by name, or a bare tensor for a model with one input. For a
@@ -177,7 +177,7 @@ function tensorsOf(batch: unknown, n: number): NativeCalibrationTensor[] {
     ? [['', batch] as const]
     : Object.entries(checkedObject(batch, name, 'an object of tensors by input'))
   return tensors.map(([input, tensor]: readonly [string, unknown]) => {
-    if (!Tensor.is(tensor)) throw expected('a Tensor', `input '${input}' in ${name}`, tensor)
+    if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `input '${input}' in ${name}`, tensor)
     const { dtype, shape, data } = tensor
     if (data.byteLength !== tensor.byteLength)
       throw new TensorRTError(

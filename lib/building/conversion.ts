@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
+import { ownFile } from '../base/package.js'
 import { loadAddon } from '../backend/native.js'
 import type { NativeBuilderChoice, NativeBuildOptions, NativeBuildRequest } from '../backend/native-types.js'
 import { onAbort } from '../base/cancellation.js'
 import { fromWire, type WireError } from '../base/wire.js'
 import { type HalfPrecision, halfTypes } from '../onnx/precision/options.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
-import type { Build, BuildResult, RunningBuild } from './in-process.js'
+import { type Build, buildAfter, type BuildResult, type RunningBuild } from './in-process.js'
 
 /** To the thread that converts, and from it: without a model nothing was to be done. */
 export interface ConversionOrder {
@@ -18,7 +19,7 @@ export interface ConversionAnswer {
   readonly error?: WireError | undefined
 }
 
-const entry = new URL('./conversion-worker.js', import.meta.url)
+const entry = (): URL => ownFile('./conversion-worker.js', import.meta.url)
 
 /** The level of TensorRT's own lines that say what it does. */
 const information = 3
@@ -60,22 +61,11 @@ function convertAndBuild(
   rest: Rest,
 ): RunningBuild {
   const [, signal] = rest
-  const preparing = prepared(precision, request, signal)
-  let running: RunningBuild | undefined
-  const result = (async (): Promise<BuildResult> => {
-    const { model, report } = await preparing
-    signal?.throwIfAborted()
-    running = build(model === undefined ? request : withModel(request, model), ...rest)
-    const told = await running.result
-    return report === undefined ? told : { ...told, conversion: Object.freeze(report) }
-  })()
-  const aborted = new Promise<never>((_, reject) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
-    const forget = onAbort(signal, () => reject(signal?.reason))
-    void result.then(forget, forget)
+  return buildAfter(prepared(precision, request, signal), signal, ({ model, report }) => {
+    const { result, ended } = build(model === undefined ? request : withModel(request, model), ...rest)
+    const told = async (): Promise<BuildResult> => ({ ...(await result), conversion: Object.freeze(report) })
+    return { result: report === undefined ? result : told(), ended }
   })
-  const ended = result.then(nothing, nothing).then(() => running?.ended)
-  return { result: Promise.race([result, aborted]), ended }
 }
 
 const nothing = (): void => {}
@@ -115,7 +105,7 @@ export async function convertedInWorker(
   order: ConversionOrder,
   signal: AbortSignal | undefined,
 ): Promise<ConversionAnswer> {
-  const worker = new Worker(entry, { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
+  const worker = new Worker(entry(), { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
   const forget = onAbort(signal, () => void worker.terminate())
   let answer: ConversionAnswer | undefined
   let failure: Error | undefined

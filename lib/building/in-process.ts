@@ -49,6 +49,31 @@ export type Build = (
 ) => RunningBuild
 
 /**
+ * A build that begins once something else is done, where that does not fail. An abort rejects it at once, too.
+ */
+export function buildAfter<T>(
+  before: Promise<T>,
+  signal: AbortSignal | undefined,
+  begin: (done: T) => RunningBuild,
+): RunningBuild {
+  let running: RunningBuild | undefined
+  const result = before.then((done) => {
+    signal?.throwIfAborted()
+    running = begin(done)
+    return running.result
+  })
+  const aborted = new Promise<never>((_, reject) => {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
+    const forget = onAbort(signal, () => reject(signal?.reason))
+    void result.then(forget, forget)
+  })
+  const ended = result.then(nothing, nothing).then(() => running?.ended)
+  return { result: Promise.race([result, aborted]), ended }
+}
+
+const nothing = (): void => {}
+
+/**
  * Builds on a thread of this process; what the listener or the feed of a calibration throws ends the build and rejects
  * it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
  */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { setTimeout } from 'node:timers'
 import { onAbort } from '../base/cancellation.js'
 import { markForeign } from '../base/stacks.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'

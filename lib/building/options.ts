@@ -8,7 +8,7 @@ import type {
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
 import { checkedChoice, checkedList, checkedObject, isOneOf, quoted } from '../base/checks.js'
-import { type Check, checkedRows, is, placeRows } from '../base/option-table.js'
+import { type Check, checkedRows, elsewhereOf, is, placeRows, type TensorRTPlace } from '../base/option-table.js'
 import {
   checkedTexts,
   type IOFormat,
@@ -35,12 +35,10 @@ export type Isolation = 'none' | 'process'
  */
 export interface BuilderOptions extends SharedSettings, TimingCacheOptions {
   /**
-   * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that can
-   * build here.
+   * The TensorRT that builds, and the GPU to build for. Without a library the first is taken that can build here;
+   * TensorRT-RTX needs no GPU.
    */
-  readonly tensorrt?: string | URL | undefined
-  /** The number of the GPU to build for; default 0. TensorRT-RTX needs none. */
-  readonly device?: number | undefined
+  readonly tensorrt?: TensorRTPlace | undefined
   /**
    * Where builds run; default `none`: on a thread of this process. `process`: in child processes, so that a crash
    * inside TensorRT rejects with ERR_TRT_CRASH and this process goes on, and an abort ends TensorRT's work at once. A
@@ -129,7 +127,6 @@ export interface BuilderOptions extends SharedSettings, TimingCacheOptions {
 /** Options that are no value of their own for native code. */
 const others = [
   'tensorrt',
-  'device',
   'isolation',
   'inputFormats',
   'outputFormats',
@@ -161,8 +158,8 @@ const known = [...others, ...timingCacheOptions, ...(Object.keys(checks) as (key
 
 /** The options as native code takes them, and where it is to run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { readonly isolation: Isolation } {
-  const given = readOptions(options, known, 'Builder')
-  const { tensorrt, device } = checkedRows(given, placeRows)
+  const given = readOptions(options, known, 'Builder', elsewhereOf(placeRows))
+  const { library, device } = checkedRows(given, placeRows).tensorrt
   const { isolation = 'none' } = given
   const values: Record<string, NativeOptionValue> = {}
   for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check<NativeOptionValue>][]) {
@@ -181,7 +178,7 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
   checkTogether(native)
   return {
     isolation: checkedChoice(isolation, 'isolation', ['none', 'process']),
-    tensorrt: tensorrtPath(tensorrt),
+    tensorrt: tensorrtPath(library),
     device,
     options: native,
     ...checkedTimingCache(given),

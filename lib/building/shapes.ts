@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 import type { ProfileShapes } from '../backend/backend.js'
 import type { NativeProfile } from '../backend/native-types.js'
 import { describe, expected, TensorRTError } from '../errors.js'
@@ -22,7 +23,7 @@ export type Shapes = Readonly<Record<string, InputShapes>>
  */
 export function checkedProfiles(shapes: unknown): NativeProfile[] {
   if (shapes === undefined) return []
-  if (typeof shapes !== 'object' || shapes === null)
+  if (typeof shapes !== 'object' || shapes === null || isPromise(shapes))
     throw expected('an object of shapes by input, or an array of such objects,', 'shapes', shapes)
   const profiles = Array.isArray(shapes) ? (shapes as unknown[]) : [shapes]
   return profiles.map((profile) => {

@@ -13,6 +13,7 @@ import { checkedListener } from '../base/checks.js'
 import { awaitRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
+import { isError } from '../base/kinds.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -255,7 +256,10 @@ async function build(
   signal: AbortSignal,
   onProgress: (progress: BuildProgress) => void,
 ): Promise<Plan> {
-  await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
+  await using builder = new Builder({
+    ...known.builder,
+    tensorrt: { ...known.builder.tensorrt, library: known.choice.path },
+  })
   const shapes = known.profiles.map((profile): Shapes =>
     Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])),
   )
@@ -276,10 +280,7 @@ async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
   } catch (error) {
-    if (
-      !(error instanceof Error) ||
-      !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)
-    )
+    if (!isError(error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error))
       throw error
     throw new TensorRTError(
       'ERR_TRT_FILE',

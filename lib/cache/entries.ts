@@ -5,6 +5,7 @@ import { withFileLock } from '../backend/file-lock.js'
 import { Plan } from '../plan.js'
 import { lockBeside } from '../plan/lock.js'
 import { sidecarPath } from '../plan/sidecar.js'
+import { isError } from '../base/kinds.js'
 
 /** A plan that is kept. */
 export interface CacheEntry {
@@ -56,7 +57,7 @@ export async function readEntry(path: string, signal: AbortSignal): Promise<Read
 }
 
 function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  return isError(error) && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
 
 /**

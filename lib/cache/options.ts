@@ -4,6 +4,7 @@ import { checkedObject } from '../base/checks.js'
 import { checkedOptions, option, type OptionTable } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { userCacheFolder } from '../base/user-folders.js'
+import { isUrl } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 
 /** Options of {@link EngineCache}, and of the option `cache` of {@link Engine}. */
@@ -52,7 +53,7 @@ export function checkedCacheOptions(options: unknown): CacheWish {
 export function checkedCache(cache: unknown): CacheWish | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)
-  if (typeof cache === 'string' || cache instanceof URL) return checkedCacheOptions({ folder: cache })
+  if (typeof cache === 'string' || isUrl(cache)) return checkedCacheOptions({ folder: checkedPath(cache, 'cache') })
   return checkedCacheOptions(checkedObject(cache, 'cache', 'true, false, a folder, or { folder, maxBytes }'))
 }
 

@@ -3,6 +3,7 @@ import { loadAddon, native, tensorrtPath } from '../backend/native.js'
 import { withFileLock } from '../backend/file-lock.js'
 import type { NativeBuilderChoice } from '../backend/native-types.js'
 import { isMissing, onFile, readOrdinary } from '../base/files.js'
+import { messageOf } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 import { runtimeCachePath } from './entries.js'
 import { storeBeside } from './eviction.js'
@@ -86,7 +87,7 @@ async function unlessItFails<T>(what: 'read' | 'kept', body: () => Promise<T>): 
   try {
     return await body()
   } catch (error) {
-    tell(`what TensorRT-RTX compiled cannot be ${what}: ${error instanceof Error ? error.message : String(error)}`)
+    tell(`what TensorRT-RTX compiled cannot be ${what}: ${messageOf(error)}`)
     return undefined
   }
 }

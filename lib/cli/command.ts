@@ -1,7 +1,9 @@
-import { Command } from 'commander'
-import { exitCodes } from './exit-codes.js'
+import { Command, type CommanderError } from 'commander'
+import { TensorRTError } from '../errors.js'
 import { type Flags, type FlagValues, optionOf, type Refuse } from './flags.js'
+import { Refusal } from './refusal.js'
 import type { Session } from './session.js'
+import { commandHint, flagHint } from './strangers.js'
 
 /** The file of a command. Only what is about all commands takes the others. */
 export interface CommandFile {
@@ -33,13 +35,16 @@ interface Definition<Of extends Flags> {
   readonly run: (call: Call<Of>, ...args: never[]) => Promise<unknown>
 }
 
-/** A command with what all have: `--json`, `--quiet`, an example, and where its texts go. */
+/** A command with what all have: `--json`, `--quiet`, `--verbose`, an example, and where its texts go. */
 export function newCommand<const Of extends Flags>(
   name: string,
   definition: Definition<Of>,
 ): (session: Session) => Command {
   return (session) => commandOf(session, name, definition)
 }
+
+/** Of onnxruntime no more can be had: a process has one environment of it, whose log is fixed when it begins. */
+const verboseHelp = "TensorRT's log on stderr (onnxruntime warns there in any case), and where errors come from"
 
 /** The same for a command of a command's, whose name is then both. */
 export function commandOf<const Of extends Flags>(
@@ -50,7 +55,8 @@ export function commandOf<const Of extends Flags>(
   const examples = example.split('\n').map((line) => `  ${session.name} ${name} ${line}`.trimEnd())
   const command = configured(new Command(name.split(' ').at(-1)), session)
     .option('--json', 'print JSON, for programs')
-    .option('--quiet', 'no progress on stderr')
+    .option('-q, --quiet', 'no notes and no progress on stderr')
+    .option('-v, --verbose', verboseHelp)
   for (const text of [`\nExample:\n${examples.join('\n')}`, ...(notes?.(session) ?? [])])
     command.addHelpText('after', text)
   for (const [spelling, help] of Object.entries(args)) command.argument(spelling, help)
@@ -60,21 +66,49 @@ export function commandOf<const Of extends Flags>(
   )
 }
 
-/** Texts go where the session's do; what is wrong is thrown and not exited with. */
+/** Texts go where the session's do; what is wrong with a line is thrown, and told once by who catches it. */
 export function configured(command: Command, session: Session): Command {
-  const name = command.name() === session.name ? '' : `${command.name()} `
   return command
-    .exitOverride()
-    .showHelpAfterError(`(${session.name} ${name}--help says what there is)`)
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : new Refusal(lineError(error, command), helpText(command))
+    })
+    .showSuggestionAfterError(false)
     .configureOutput({
       writeOut: (text) => void session.stdout.write(text),
       writeErr: (text) => void session.stderr.write(text),
+      outputError: () => {},
       getOutHelpWidth: () => session.width,
       getErrHelpWidth: () => session.width,
     })
 }
 
-/** Has a command call `body` with its options and arguments, once the session knows of `--json` and `--quiet`. */
+/** What is wrong with a command line, with what was meant where that can be told. */
+function lineError({ code, message }: CommanderError, command: Command): TensorRTError {
+  const text = code === 'commander.help' ? 'expected a command' : message.replace(/^error: /, '')
+  const [, word = ''] = /'([^'=]*)/.exec(text) ?? []
+  const hint = hintOf(code, word, command)
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', hint === undefined ? text : `${text}: ${hint}`)
+}
+
+function hintOf(code: string, word: string, command: Command): string | undefined {
+  const commands = command.commands.map((each) => each.name())
+  if (code === 'commander.unknownCommand') return commandHint(word, commands)
+  if (code !== 'commander.unknownOption') return undefined
+  if (commands.length > 0) return 'a command comes before its options'
+  return flagHint(
+    word,
+    command.options.flatMap(({ long, hidden }) => (long === undefined || hidden ? [] : [long])),
+  )
+}
+
+/** Where the command says what it takes. */
+function helpText(command: Command): string {
+  const names: string[] = []
+  for (let each: Command | null = command; each !== null; each = each.parent) names.unshift(each.name())
+  return `(${names.join(' ')} --help says what there is)`
+}
+
+/** Has a command call `body` with its options and arguments, once the session knows what is asked of all commands. */
 export function action(
   command: Command,
   session: Session,
@@ -82,12 +116,30 @@ export function action(
 ): Command {
   return command.action(async () => {
     session.begin(command.opts())
-    const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))
-    if (typeof code === 'number') session.exitCode = code
+    const unlisten = session.verbose ? await listen(session) : undefined
+    try {
+      const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))
+      if (typeof code === 'number') session.exitCode = code
+    } finally {
+      unlisten?.()
+    }
   })
+}
+
+/** TensorRT's log, down to its information. Without the addon nothing logs. */
+async function listen(session: Session): Promise<(() => void) | undefined> {
+  const { onLog } = await import('../log.js')
+  try {
+    return onLog(({ level, text }) => session.warn(`[TensorRT ${level}] ${text}`), 'info')
+  } catch (error) {
+    session.warn(`[TensorRT] no log: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
 /** Ends a command whose line is wrong, with what is wrong with it. */
 export function usageError(command: Command): Refuse {
-  return (message) => command.error(`error: ${message}`, { exitCode: exitCodes.usage })
+  return (message, code = 'ERR_TRT_INVALID_ARGUMENT') => {
+    throw new Refusal(new TensorRTError(code, message), helpText(command))
+  }
 }

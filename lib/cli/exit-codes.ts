@@ -3,7 +3,7 @@ export const exitCodes = {
   done: 0,
   /** An error, whose code and message are on stderr. */
   failed: 1,
-  /** The command line is wrong. */
+  /** The command line is wrong, or a file that it names is: nothing was begun. */
   usage: 2,
   /** What was demanded does not hold: `doctor --require`, `compare` beyond its tolerance, `audit --expect`. */
   unmet: 3,
@@ -14,4 +14,4 @@ export const exitCodes = {
 
 /** For `--help`. */
 export const exitCodesHelp =
-  'Exit codes: 0 done; 1 failed, with the reason on stderr; 2 the command line is wrong; 3 what was demanded does not hold; 130 interrupted.'
+  'Exit codes: 0 done; 1 failed, with the reason on stderr; 2 the command line is wrong, or a file that it names: nothing was begun; 3 what was demanded does not hold; 130 interrupted.'

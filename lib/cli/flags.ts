@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { TensorRTError } from '../errors.js'
+import { type ErrorCode, TensorRTError } from '../errors.js'
 
 /** How the value of a flag is read from its text; `before` is what the same flag gave already. */
 type Reader = (text: string, before?: never) => unknown
@@ -78,8 +78,8 @@ export function valuesOf<Of extends Flags>(values: FlagValues<Of>, flags: Of): F
   return Object.fromEntries(names.map((name) => [name, (values as Record<string, unknown>)[name]])) as FlagValues<Of>
 }
 
-/** Ends a command whose line is wrong. */
-export type Refuse = (message: string) => never
+/** Ends a command whose line is wrong, before any work; the code is ERR_TRT_INVALID_ARGUMENT unless given. */
+export type Refuse = (message: string, code?: ErrorCode) => never
 
 /** Has what no option may be end the command, by the message of the check. */
 export function refusing<T>(refuse: Refuse, check: () => T, reworded = (message: string): string => message): T {
@@ -92,23 +92,24 @@ export function refusing<T>(refuse: Refuse, check: () => T, reworded = (message:
   }
 }
 
-/** A whole number of at least `least`. */
-export function whole(least: number): (text: string) => number {
+/** A whole number from `least` to `most`. */
+export function whole(least: number, most = Infinity): (text: string) => number {
   return (text) => {
     const number = Number(text)
-    if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least) return number
-    throw new InvalidArgumentError(`Expected a whole number of at least ${least}.`)
+    if (text.trim() !== '' && Number.isSafeInteger(number) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Expected a whole number ${boundsText(least, most)}.`)
   }
 }
+
+const boundsText = (least: number, most: number): string =>
+  most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`
 
 /** A number from `least` to `most`. */
 export function numberIn(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text)
     if (text.trim() !== '' && Number.isFinite(number) && number >= least && number <= most) return number
-    throw new InvalidArgumentError(
-      `Expected a number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`,
-    )
+    throw new InvalidArgumentError(`Expected a number ${boundsText(least, most)}.`)
   }
 }
 

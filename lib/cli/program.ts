@@ -5,7 +5,9 @@ import { commands } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
 import { type Commands, configured } from './command.js'
 import { otherErrorText } from './output/format.js'
+import { Refusal } from './refusal.js'
 import { Interrupted, type Session } from './session.js'
+import { commandHint } from './strangers.js'
 
 /**
  * Runs one command line, without the name of the program.
@@ -13,19 +15,30 @@ import { Interrupted, type Session } from './session.js'
  */
 export async function runTrt(args: readonly string[], session: Session): Promise<number> {
   try {
+    refuseUnknownHelp(args)
     const program = await programFor(args, session)
     await program.parseAsync(isHelpOfExec(args) ? ['exec', '--help'] : args, { from: 'user' })
     return session.exitCode
   } catch (error) {
-    return reportFailure(error, session)
+    return reportFailure(error, session, args)
   } finally {
-    session.end()
+    await session.close()
   }
 }
 
 /** commander knows nothing of trtexec's options, which `exec` lists itself. */
 function isHelpOfExec(args: readonly string[]): boolean {
   return args[0] === 'help' && (args[1] === 'exec' || args[1] === commands.exec[2])
+}
+
+/** commander shows all commands where it is asked for the help of none. */
+function refuseUnknownHelp([first, word]: readonly string[]): void {
+  if (first !== 'help' || word === undefined || word.startsWith('-') || word === 'help') return
+  const names = Object.entries<Commands[string]>(commands).flatMap(([name, [, , alias = name]]) => [name, alias])
+  if (names.includes(word)) return
+  const hint = commandHint(word, Object.keys(commands))
+  const text = `unknown command '${word}'${hint === undefined ? '' : `: ${hint}`}`
+  throw new Refusal(new TensorRTError('ERR_TRT_INVALID_ARGUMENT', text))
 }
 
 /** `trt` with the command that is called; of the others, their summaries. */
@@ -51,9 +64,17 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
 }
 
 /** Errors that people can mend are told in a line, with their code; what is a defect of ours keeps its stack. */
-function reportFailure(error: unknown, session: Session): number {
+function reportFailure(error: unknown, session: Session, args: readonly string[]): number {
   session.end()
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done
+  if (error instanceof Refusal) {
+    // of a line that is wrong nothing else was read yet
+    session.asked(args)
+    session.failure(error.error)
+    session.refused(error.error, error.help)
+    session.trace(error.error)
+    return exitCodes.usage
+  }
   session.failure(error)
   if (session.signal.aborted && session.signal.reason instanceof Interrupted) {
     session.warn('interrupted')
@@ -61,5 +82,6 @@ function reportFailure(error: unknown, session: Session): number {
   }
   if (error instanceof TensorRTError) session.fail(error)
   else session.warn(otherErrorText(error))
+  session.trace(error)
   return exitCodes.failed
 }

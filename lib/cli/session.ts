@@ -1,17 +1,29 @@
+import { stdin as processStdin } from 'node:process'
 import { styleText } from 'node:util'
+import { isError } from '../base/kinds.js'
 import { exitCodes } from './exit-codes.js'
 import { failureRecord, type Field, fieldsText, jsonText, wrapped } from './output/format.js'
 import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText } from './output/table.js'
+import { StdinFile } from './run/stdin.js'
 
 export interface SessionOptions {
   /** What the program was called by. */
   readonly name: string
   readonly stdout: Sink
   readonly stderr: Sink
+  /** What `-` reads; the process's own unless given. */
+  readonly stdin?: (AsyncIterable<Uint8Array> & { readonly isTTY?: boolean | undefined }) | undefined
   /** Of progress, where no terminal is. */
   readonly progress?: Pick<ProgressOptions, 'afterMs'> | undefined
+}
+
+/** What every command can be asked for. */
+export interface CommonFlags {
+  readonly json?: boolean | undefined
+  readonly quiet?: boolean | undefined
+  readonly verbose?: boolean | undefined
 }
 
 /** Why a session's signal is aborted: ctrl-C, or a request to end. */
@@ -36,22 +48,32 @@ export class Session {
   exitCode: number = exitCodes.done
   #json = false
   #quiet = false
+  #verbose = false
   #hasResult = false
   #progress: Progress | undefined
   readonly #ofProgress: SessionOptions['progress']
   readonly #controller = new AbortController()
+  readonly #stdin: StdinFile
 
-  constructor({ name, stdout, stderr, progress }: SessionOptions) {
+  constructor({ name, stdout, stderr, stdin = processStdin, progress }: SessionOptions) {
     this.name = name
+    this.#stdin = new StdinFile(stdin, this.signal)
     this.stdout = stdout
     this.stderr = stderr
     this.#ofProgress = progress
   }
 
   /** What the command line asks of every command. */
-  begin({ json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean }): void {
+  begin({ json = false, quiet = false, verbose = false }: CommonFlags): void {
     this.#json = json
     this.#quiet = quiet
+    this.#verbose = verbose
+  }
+
+  /** The same of a line that could not be read: whether JSON is wanted stands in it all the same. */
+  asked(args: readonly string[]): void {
+    const end = args.indexOf('--')
+    if (args.slice(0, end < 0 ? undefined : end).includes('--json')) this.#json = true
   }
 
   /** Aborted when the user interrupts; every asynchronous operation of a command gets it. */
@@ -61,6 +83,11 @@ export class Session {
 
   get json(): boolean {
     return this.#json
+  }
+
+  /** Whether logs are told, and where errors come from. */
+  get verbose(): boolean {
+    return this.#verbose
   }
 
   /** How many columns a line of results may have. */
@@ -79,11 +106,25 @@ export class Session {
     this.#progress = undefined
   }
 
+  /**
+   * A file that has what stdin gives, with the ending of what it is; in all that is told it is `-`.
+   * @throws TensorRTError ERR_TRT_FILE where stdin is a terminal, or gives nothing
+   */
+  async stdinFile(): Promise<string> {
+    return this.#stdin.path()
+  }
+
+  /** What is left of the call goes. */
+  async close(): Promise<void> {
+    this.end()
+    await this.#stdin.remove()
+  }
+
   /** A result: lines of text for people, or with `--json` the value that they were made of. */
   result(value: unknown, text: () => string): void {
     this.end()
     this.#hasResult = true
-    this.stdout.write(`${this.#json ? jsonText(value, 2) : text()}\n`)
+    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, 2) : text())}\n`)
   }
 
   /**
@@ -109,10 +150,22 @@ export class Session {
     this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
   }
 
+  /** The same of what is refused before any work. A code tells of what is not of the line alone. */
+  refused({ code, message }: { readonly code: string; readonly message: string }, help: string | undefined): void {
+    const isOfLine = code === 'ERR_TRT_INVALID_ARGUMENT'
+    this.warn(`${this.paint('red', 'error:', this.stderr)} ${message}${isOfLine ? '' : ` (${code})`}`)
+    if (help !== undefined && isOfLine) this.warn(help)
+  }
+
+  /** With `--verbose`, where an error comes from: its stack, and those of its causes. */
+  trace(error: unknown): void {
+    if (!this.#verbose) return
+    for (let cause = error; isError(cause); cause = cause.cause) this.warn(cause.stack ?? cause.message)
+  }
+
   /**
    * What runs longer tells how far it is: a bar on a terminal, else, from two seconds on, a line now and then. One at a
-   * time; it makes room
-   * for messages, and ends with the result.
+   * time; it makes room for messages, and ends with the result.
    */
   progress(): Progress {
     this.end()
@@ -142,6 +195,6 @@ export class Session {
 
   #beside(text: string): void {
     this.#progress?.pause()
-    this.stderr.write(`${text}\n`)
+    this.stderr.write(`${this.#stdin.hidden(text)}\n`)
   }
 }

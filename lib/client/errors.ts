@@ -1,5 +1,6 @@
 // What a call fails with.
 import { TensorRTError } from '../errors.js'
+import { isError, messageOf } from '../base/kinds.js'
 
 /** What a call was about. */
 export interface Subject {
@@ -52,9 +53,8 @@ export function cannotHaveRun(error: unknown): error is TensorRTError {
 
 /** Of an error that tried several addresses the first. */
 function textOf(cause: unknown): string {
-  const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : []
-  const error = first ?? cause
-  return error instanceof Error ? error.message : String(error)
+  const errors = isError(cause) && 'errors' in cause && Array.isArray(cause.errors) ? (cause.errors as unknown[]) : []
+  return messageOf(errors[0] ?? cause)
 }
 
 function codeOf(cause: unknown): string | undefined {

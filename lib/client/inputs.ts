@@ -1,5 +1,6 @@
 // The inputs of a request: checked, and as the bytes that are sent.
 import { types } from 'node:util'
+import { isUint8Array } from 'node:util/types'
 import { quoted } from '../base/checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { datatypeOf, datatypes, type WireTensor } from '../kserve/tensor.js'
@@ -48,7 +49,7 @@ function wireTensor(name: string, tensor: Tensor): WireTensor {
 
 function wireTexts(name: string, given: readonly unknown[], givenShape: unknown): WireTensor {
   const texts = Array.from(given)
-  const wrong = texts.findIndex((text) => typeof text !== 'string' && !(text instanceof Uint8Array))
+  const wrong = texts.findIndex((text) => typeof text !== 'string' && !isUint8Array(text))
   if (wrong >= 0) throw expected('a string or a Uint8Array', `element ${wrong} of input '${name}'`, texts[wrong])
   const half = texts.findIndex((text) => typeof text === 'string' && /\p{Surrogate}/u.test(text))
   if (half >= 0) throw expected('text without half a surrogate pair', `element ${half} of input '${name}'`, texts[half])

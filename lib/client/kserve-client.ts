@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedObject, checkedText } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
@@ -241,7 +242,7 @@ function checkedConfig(config: unknown): string {
 function checkedFiles(files: unknown): LoadRequest['files'] {
   return Object.entries(checkedObject(files, 'files', 'an object with the bytes of each file')).map(
     ([path, bytes]: [string, unknown]) => {
-      if (bytes instanceof Uint8Array) return [path, bytes] as const
+      if (isUint8Array(bytes)) return [path, bytes] as const
       throw expected('a Uint8Array', `files['${path}']`, bytes)
     },
   )

@@ -1,5 +1,6 @@
 // The outputs of an answer, as Tensors and lists.
 import { isUtf8 } from 'node:buffer'
+import { isUint8Array } from 'node:util/types'
 import type { TensorRTError } from '../errors.js'
 import { dtypeOf, elementBytes, isDatatype } from '../kserve/tensor.js'
 import { textsOfBytes } from '../kserve/texts.js'
@@ -137,12 +138,12 @@ function fail(error: TensorRTError): never {
 
 /** JSON has texts, protobuf bytes. */
 function bytesOf(element: unknown): Uint8Array | undefined {
-  if (element instanceof Uint8Array) return element
+  if (isUint8Array(element)) return element
   return typeof element === 'string' ? new TextEncoder().encode(element) : undefined
 }
 
 function textOf(element: unknown): string | undefined {
-  if (element instanceof Uint8Array) return utf8Of(element)
+  if (isUint8Array(element)) return utf8Of(element)
   return typeof element === 'string' ? element : undefined
 }
 

@@ -1,7 +1,9 @@
 // Options of clients, checked.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { isUint8Array } from 'node:util/types'
 import { checkedTimeout } from '../base/cancellation.js'
 import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { isIterable } from '../base/iterables.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './public-types.js'
@@ -9,7 +11,7 @@ import type { CallOptions, ClientOptions, RetryOptions, TlsOptions } from './pub
 export type Headers = readonly (readonly [name: string, value: string])[]
 
 const retryTable = {
-  times: option((times) => checkedWhole(times, 'retries', 0, 1000), 2),
+  times: option((times) => checkedTimes(times, 'retries.times'), 2),
   delayMs: option(is.number(0, 2 ** 31 - 1), 50),
   when: option(is.listener<(error: TensorRTError) => boolean>()),
 } satisfies OptionTable<RetryOptions>
@@ -55,6 +57,8 @@ const own: ReadonlySet<string> = new Set([
 ])
 
 function checkedHeaders(given: unknown): Headers {
+  if (isIterable(given) && !Array.isArray(given))
+    throw expected('a record of strings (Object.fromEntries(headers) makes one)', 'headers', given)
   return Object.entries(checkedObject(given, 'headers')).map(([name, value]: [string, unknown]) => {
     if (own.has(name.toLowerCase())) throw expected('headers that the client does not set itself', 'headers', name)
     if (typeof value !== 'string') throw expected('a string', `headers['${name}']`, value)
@@ -68,8 +72,13 @@ function checkedHeaders(given: unknown): Headers {
   })
 }
 
+function checkedTimes(times: unknown, name: string): number {
+  return checkedWhole(times, name, 0, 1000)
+}
+
 function checkedRetries(retries: unknown): Checked<typeof retryTable> {
-  return checkedOptions(typeof retries === 'number' ? { times: retries } : retries, retryTable, 'retries')
+  const given = typeof retries === 'number' ? { times: checkedTimes(retries, 'retries') } : retries
+  return checkedOptions(given, retryTable, 'retries')
 }
 
 function checkedTls(tls: unknown): Tls {
@@ -85,7 +94,8 @@ function checkedName(name: unknown): string {
 }
 
 function checkedPem(value: unknown, name: string): string | Buffer {
-  if (typeof value === 'string' && value !== '') return value
-  if (value instanceof Uint8Array) return Buffer.from(value)
-  throw expected('PEM as a string or a Uint8Array', name, value)
+  const isPem = (text: string): boolean => text.includes('-----BEGIN')
+  if (typeof value === 'string' && isPem(value)) return value
+  if (isUint8Array(value)) return Buffer.from(value)
+  throw expected('PEM (the text of the file, not its path) as a string or a Uint8Array', name, value)
 }

@@ -1,5 +1,6 @@
 // Where a server is.
 import { expected } from '../errors.js'
+import { isUrl } from '../base/kinds.js'
 
 export interface Place {
   readonly secure: boolean
@@ -67,7 +68,7 @@ function read(url: unknown, schemes: Readonly<Record<string, Scheme>>, what: str
 }
 
 function parse(url: unknown): URL | undefined {
-  if (url instanceof URL) return url
+  if (isUrl(url)) return url
   if (typeof url !== 'string') return undefined
   try {
     return new URL(url)

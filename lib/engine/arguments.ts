@@ -1,4 +1,4 @@
-import { isMap } from 'node:util/types'
+import { isMap, isPromise } from 'node:util/types'
 import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -39,6 +39,7 @@ export function readInput(input: unknown): CallInput {
     input === null ||
     Array.isArray(input) ||
     ArrayBuffer.isView(input) ||
+    isPromise(input) ||
     isTensorLike(input)
   ) {
     throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
@@ -71,6 +72,8 @@ export function checkAttached(tensor: Tensor, label: string): void {
  * The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED,
  * ERR_TRT_DISPOSED
  */
+export function copyInput(given: ReadonlyMap<string, AnyTensor>): ReadonlyMap<string, AnyTensor>
+export function copyInput(given: CallInput): CallInput
 export function copyInput(given: CallInput): CallInput {
   if (isTensor(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))

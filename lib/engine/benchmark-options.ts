@@ -1,13 +1,17 @@
 import type { BenchmarkOptions } from '../benchmark/types.js'
-import { checkedObject, checkedPercentiles } from '../base/checks.js'
+import { checkedPercentiles } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { expected } from '../errors.js'
-import { checkedShape, expectedTensor, Tensor } from '../tensor.js'
+import { Tensor } from '../tensor.js'
+import { checkedInputs, checkedShapes } from './given-inputs.js'
 
 const day = 86_400_000
 
 const table = {
-  inputs: option(checkedInputs, new Map<string, Tensor>()),
+  inputs: option(
+    (inputs) => checkedInputs(inputs, 'Tensor on the host', (value) => Tensor.is(value)),
+    new Map<string, Tensor>(),
+  ),
   shapes: option(checkedShapes, new Map<string, readonly number[]>()),
   profile: option(is.whole(0, 2 ** 31 - 1, 'the number of an optimization profile'), 0),
   streams: option(is.whole(1, 64), 1),
@@ -45,20 +49,4 @@ export function checkedBenchmarkOptions(options: unknown): CheckedBenchmarkOptio
 function checkedDepth(depth: unknown): 1 | 2 {
   if (depth === 1 || depth === 2) return depth
   throw expected('1 or 2', 'depth', depth)
-}
-
-function checkedInputs(inputs: unknown): ReadonlyMap<string, Tensor> {
-  return new Map(
-    Object.entries(checkedObject(inputs, 'inputs', 'a record of Tensors on the host')).map(
-      ([name, tensor]: [string, unknown]) => {
-        if (!Tensor.is(tensor)) throw expectedTensor('a Tensor on the host', `input ${JSON.stringify(name)}`, tensor)
-        return [name, tensor]
-      },
-    ),
-  )
-}
-
-function checkedShapes(shapes: unknown): ReadonlyMap<string, readonly number[]> {
-  const entries = Object.entries(checkedObject(shapes, 'shapes', 'a record of shapes'))
-  return new Map(entries.map(([name, shape]: [string, unknown]) => [name, checkedShape(shape as readonly number[])]))
 }

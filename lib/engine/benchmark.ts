@@ -5,6 +5,7 @@ import type { Backend, BenchmarkFacts, BenchmarkListener, ModelTensor } from '..
 import type { Cut } from '../base/cancellation.js'
 import { deepFrozen, defined } from '../base/options.js'
 import { randomTensor } from '../benchmark/random.js'
+import { mostKept, Sample } from '../benchmark/sample.js'
 import { summarize, summarizeTrace, type TraceSummary, traceRow, warningsOf } from '../benchmark/statistics.js'
 import type {
   Benchmark,
@@ -21,6 +22,7 @@ import type { InputChecker } from './arguments.js'
 import { bestValues } from './best-values.js'
 import type { CheckedBenchmarkOptions } from './benchmark-options.js'
 import type { TensorRecord } from './declaration.js'
+import { refuseWrongNames } from './given-inputs.js'
 import { engineLayers } from './layers.js'
 
 /** What is measured. */
@@ -49,12 +51,12 @@ export async function runBenchmark(
   refuseOnCpu(backend, options)
   const inputs = benchmarkInputs(measured, options)
   const facts = await backend.benchmark(
-    { ...settings, mostQueries: roomForQueries(), outputs: options.outputs, inputs },
+    { ...settings, mostQueries: keptQueries(), outputs: options.outputs, inputs },
     cut,
     queryListener(options),
   )
-  const trace = summarizeTrace(await rowsOf(facts.queries), options.warmUpMs, options.percentiles)
-  const endToEnd = options.endToEnd ? counted(facts.endToEnd, options) : undefined
+  const trace = summarizeTrace(await rowsOf(facts.queries), options.warmUpMs, options.percentiles, facts)
+  const endToEnd = options.endToEnd ? counted(facts.endToEnd, facts.alone, options) : undefined
   const javascript = options.javascript ? await timeInfer(measured, inputs, options, cut) : undefined
   const layers = options.layers ? await timeLayers(measured, inputs, options, trace, cut) : undefined
   const found = {
@@ -79,12 +81,12 @@ export async function runBenchmark(
 }
 
 /**
- * Of how many queries the rows fit into what is left of the heap, beyond which Node ends the process: a row takes 330
- * bytes, and a third as much while it is summed up.
+ * Of how many queries the times are kept: 2^20, or as many as fit into a quarter of what is left of the heap. A row
+ * takes 330 bytes, and a third as much while it is summed up.
  */
-function roomForQueries(): number {
+function keptQueries(): number {
   const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()
-  return Math.max(0, Math.floor((most - used) / 512))
+  return Math.min(mostKept, Math.max(1024, Math.floor((most - used) / 4 / 512)))
 }
 
 /** On the CPU nothing is copied or enqueued, and each stream has its thread. */
@@ -120,15 +122,7 @@ function benchmarkInputs(
   { inputs, shapes, profile }: CheckedBenchmarkOptions,
 ): Tensor[] {
   checkProfile(backend, profile)
-  const known = new Set(backend.inputs.map(({ name }) => name))
-  for (const name of shapes.keys()) {
-    if (!known.has(name))
-      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(name)}`, {
-        details: { name },
-      })
-    if (inputs.has(name))
-      throw expected('either a Tensor or a shape, not both,', `input ${JSON.stringify(name)}`, shapes.get(name))
-  }
+  refuseWrongNames({ inputs, shapes }, backend.inputs)
   const made = backend.inputs
     .filter(({ name }) => !inputs.has(name))
     .map((info) => [info.name, madeInput(info, shapes.get(info.name), profile)] as const)
@@ -184,8 +178,8 @@ async function rowsOf(queries: Float64Array): Promise<TraceRow[]> {
   return rows
 }
 
-function counted(times: Float64Array, { percentiles }: CheckedBenchmarkOptions): CountedSummary {
-  return Object.freeze({ ...summarize(times, percentiles), queries: times.length })
+function counted(times: Float64Array, queries: number, { percentiles }: CheckedBenchmarkOptions): CountedSummary {
+  return Object.freeze({ ...summarize(times, percentiles), queries })
 }
 
 /** What each of the parts after the first takes at least: see {@link BenchmarkOptions.endToEnd}. */
@@ -221,18 +215,18 @@ async function timeInfer(
   const record = Object.create(null) as TensorRecord
   backend.inputs.forEach(({ name }, i) => (record[name] = inputs[i]!))
   const tell = teller(options, 'javascript')
-  const times: number[] = []
+  const times = new Sample(keptQueries())
   const begun = performance.now()
-  for (let elapsed = 0; elapsed < furtherMs(options) || times.length < options.iterations;) {
+  for (let elapsed = 0; elapsed < furtherMs(options) || times.seen < options.iterations;) {
     cut?.throwIfHappened()
     const start = performance.now()
     await infer(record)
     const end = performance.now()
-    if (start - begun >= options.warmUpMs) times.push(end - start)
+    if (start - begun >= options.warmUpMs) times.add(end - start)
     elapsed = end - begun
     tell(elapsed)
   }
-  return counted(Float64Array.from(times), options)
+  return counted(times.values, times.seen, options)
 }
 
 async function timeLayers(

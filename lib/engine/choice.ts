@@ -1,12 +1,14 @@
+import type { Backend } from '../backend/backend.js'
 import { isLack } from '../base/remedies.js'
 import { reworded, TensorRTError } from '../errors.js'
+import type { GivenInGroups } from './options.js'
 
-// What becomes of a wish for TensorRT that cannot be fulfilled: an error, under `auto` too. What any runtime can mean
-// is no wish. What the CPU lacks where the addon does not load, it says itself.
+// What is said of the choice of `auto`, and of options that do not count with the runtime that was chosen. What the CPU
+// lacks where the addon does not load, it says itself.
 
 /**
- * For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the
- * reason already.
+ * For the end of a message about what the CPU backend lacks and TensorRT has; nothing where the message says the reason
+ * already.
  */
 export function autoChoiceNote(reason: string | undefined, message = ''): string {
   return reason === undefined || message.includes(reason)
@@ -15,15 +17,38 @@ export function autoChoiceNote(reason: string | undefined, message = ''): string
 }
 
 /**
- * What `auto` does where TensorRT cannot build and run: the reason for taking the CPU, or an error where something asks
- * for TensorRT. That is an option, or $TENSORRT_PATH where nothing can be loaded from it: then it is a mistake, and not
- * a matter of the machine.
+ * What `auto` does where TensorRT cannot build and run: the reason for taking the CPU; or an error where nothing can be
+ * loaded from $TENSORRT_PATH, which is a setting of this very machine and so a mistake.
+ * @param library the option `tensorrt.library`, which goes before the variable
  * @throws TensorRTError the same as `why`
  */
-export function reasonForCpu(why: TensorRTError, wishes: readonly string[]): string {
-  if (wishes.length > 0) throw unfulfilled(why, wishes, `The ${optionsText(wishes)}`)
-  if (isUnloadable(why)) throw unfulfilled(why, ['TENSORRT_PATH'], 'The variable TENSORRT_PATH')
-  return why.message
+export function reasonForCpu(why: TensorRTError, library: string | undefined): string {
+  if (library !== undefined || !isUnloadable(why)) return why.message
+  const what = 'The variable TENSORRT_PATH asks for TensorRT, which cannot run here'
+  throw reworded(why, `${what}: ${why.message}`, { wishes: ['TENSORRT_PATH'] })
+}
+
+/**
+ * {@link Engine.backendReason}: why `auto` took the CPU, and which options are of a group that does not count with what
+ * runs the model.
+ */
+export function backendReasonOf({ kind, reason }: Backend, given: GivenInGroups): string | undefined {
+  const idle = kind === 'cpu' ? given.tensorrt : given.cpu
+  if (idle.length === 0) return reason
+  const ofOptions = `of the options, ${listed(idle)} ${idle.length === 1 ? 'does' : 'do'} not count here`
+  return reason === undefined ? `${ofOptions[0]!.toUpperCase()}${ofOptions.slice(1)}` : `${reason}; ${ofOptions}`
+}
+
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? ''
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`
+}
+
+/** Whether options ask for what this way to run on the CPU lacks, and TensorRT has. */
+export function isLackOfCpu(error: unknown): error is TensorRTError {
+  return (
+    error instanceof TensorRTError && error.code === 'ERR_TRT_UNSUPPORTED' && Array.isArray(error.details['options'])
+  )
 }
 
 /** Whether a build has failed for want of something that this machine's TensorRT or GPU has not: not for the model. */
@@ -31,20 +56,11 @@ export function isUnableToBuild(error: unknown): error is TensorRTError {
   return error instanceof TensorRTError && error.code === 'ERR_TRT_UNSUPPORTED' && error.details['lacks'] !== undefined
 }
 
-function unfulfilled(why: TensorRTError, wishes: readonly string[], subject: string): TensorRTError {
-  const ask = wishes.length === 1 ? 'asks' : 'ask'
-  return reworded(why, `${subject} ${ask} for TensorRT, which cannot run here: ${why.message}`, { wishes })
-}
-
-/** Without options, a path can only be that of the variable. */
+/** Without the option, a path can only be that of the variable. */
 function isUnloadable({ code, details }: TensorRTError): boolean {
   if (!process.env['TENSORRT_PATH']) return false
   if (code === 'ERR_TRT_NO_ADDON' || code === 'ERR_TRT_PLATFORM') return true
   return code === 'ERR_TRT_NO_LIBRARY' && details['loaded'] === undefined
-}
-
-function optionsText(names: readonly string[]): string {
-  return `option${names.length === 1 ? '' : 's'} ${names.join(', ')}`
 }
 
 /** An error about a plan where TensorRT cannot run: ONNX could. */

@@ -1,17 +1,22 @@
+import { isMap } from 'node:util/types'
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
 import { checkedObject, isText } from '../base/checks.js'
-import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
+import { group, is, option, type OptionTable } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
 import { expected } from '../errors.js'
 
 /** How onnxruntime runs a model on the CPU. */
-export interface OnnxRuntimeOptions {
+export interface CpuEngineOptions {
+  /**
+   * The threads of one inference, 1 to 1024; default: the cores of this machine divided by `lanes`, at least 1.
+   */
+  readonly threads?: number | undefined
   /**
    * The path of onnxruntime's library, or of the folder that has it; default: $ONNXRUNTIME_PATH, else the first that is
-   * found, such as that of the package onnxruntime-node. It has no effect where the addon does not load: there
-   * onnxruntime-node runs the model.
+   * found, such as that of the package onnxruntime-node. Where the addon does not load, onnxruntime-node runs the
+   * model: there this is ERR_TRT_UNSUPPORTED.
    */
-  readonly path?: string | URL | undefined
+  readonly library?: string | URL | undefined
   /**
    * How far the graph is optimized before it runs; default `all`. `layout` and `all` may change the last digits of
    * results.
@@ -30,42 +35,22 @@ export interface OnnxRuntimeOptions {
   readonly config?: Readonly<Record<string, string>> | undefined
 }
 
-/** The options that are about the CPU alone. */
-export interface CpuEngineOptions {
-  /**
-   * For ONNX on the CPU: the threads of one inference, 1 to 1024; default: the cores of this machine divided by
-   * `lanes`, at least 1.
-   */
-  readonly threads?: number | undefined
-  /** For ONNX on the CPU: how onnxruntime runs it. */
-  readonly onnxruntime?: OnnxRuntimeOptions | undefined
-}
-
-export const cpuNames = ['threads', 'onnxruntime'] as const
-type Given = Partial<Record<(typeof cpuNames)[number], unknown>>
-
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
-  return {
-    threads: threads === undefined ? undefined : checkedThreads(threads, 'threads'),
-    ...checkedOptions(onnxruntime, table, 'onnxruntime', 'onnxruntime.'),
-  }
-}
-
-const checkedThreads = is.whole(1, 1024, 'a number of threads from 1 to 1024')
-
-const table = {
-  path: option(checkedPath),
-  optimization: option(is.choice(...optimizations), 'all'),
+export const cpuTable = {
+  threads: option(is.whole(1, 1024, 'a number of threads from 1 to 1024')),
+  library: option<string | undefined>(checkedPath),
+  optimization: option<CpuOptions['optimization']>(is.choice(...optimizations), 'all'),
   deterministic: option(is.boolean, false),
   config: option(checkedConfig, {}),
-} satisfies OptionTable<OnnxRuntimeOptions>
+} satisfies OptionTable<CpuEngineOptions>
+
+/** The option `cpu` of what runs on the CPU alone. */
+export const cpuRows = { cpu: group(cpuTable) }
 
 /** Names and values end at a zero in native code; onnxruntime takes no longer names. */
 const longestName = 1024
 
 function checkedConfig(config: unknown, name: string): Readonly<Record<string, string>> {
-  if (config instanceof Map) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
+  if (isMap(config)) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
   const entries = Object.entries(checkedObject(config, name, 'a record of strings')) as [string, unknown][]
   for (const [key, value] of entries) {
     if (!isText(key) || Buffer.byteLength(key) > longestName)

@@ -1,8 +1,8 @@
 import type { ModelTensor, TensorInfo } from '../backend/backend.js'
-import { checkedChoice, checkedObject } from '../base/checks.js'
+import { checkedObject } from '../base/checks.js'
 import { TensorRTError } from '../errors.js'
 import type { AnyTensor, DeviceTensor } from '../device-tensor.js'
-import { type DType, dtypes, type Tensor } from '../tensor.js'
+import { checkedDType, type DType, dtypes, type Tensor } from '../tensor.js'
 
 /** Data types by name: how the inputs or outputs of an engine are declared. */
 export type TensorTypes = Readonly<Record<string, DType>>
@@ -105,7 +105,7 @@ export function checkedDeclaration({ inputs, outputs }: { inputs?: unknown; outp
 function checkedTypes(types: unknown, option: string): TensorTypes {
   const given = checkedObject(types, option, "data types by name, such as { images: 'float32' },")
   const entries = Object.entries(given)
-  for (const [name, dtype] of entries) checkedChoice(dtype, `${option}.${name}`, dtypes)
+  for (const [name, dtype] of entries) checkedDType(dtype as DType, dtypes, `${option}.${name}`)
   return Object.freeze(Object.assign(Object.create(null) as object, Object.fromEntries(entries)))
 }
 

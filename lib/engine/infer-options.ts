@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types'
 import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -103,7 +104,13 @@ function checkedNames(outputs: unknown): readonly string[] {
 function checkedLocation(location: unknown): CallLocation {
   if (location === 'host' || location === 'device') return location
   const wanted = "'host', 'device', or one of them for each output by its name"
-  if (typeof location !== 'object' || location === null || Array.isArray(location) || isTensor(location))
+  if (
+    typeof location !== 'object' ||
+    location === null ||
+    Array.isArray(location) ||
+    isPromise(location) ||
+    isTensor(location)
+  )
     throw expected(wanted, 'location', location)
   const places = new Map<string, 'host' | 'device'>()
   for (const name of Object.keys(location)) {
@@ -116,7 +123,7 @@ function checkedLocation(location: unknown): CallLocation {
 }
 
 function checkedTargets(into: unknown): ReadonlyMap<string, AnyTensor> {
-  if (typeof into !== 'object' || into === null || isTensor(into))
+  if (typeof into !== 'object' || into === null || isPromise(into) || isTensor(into))
     throw expectedTensor('a record of Tensors', 'into', into)
   const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
   for (const [name, tensor] of entries)

@@ -82,16 +82,8 @@ export interface Priorities {
   readonly policies?: { readonly [level: number]: QueuePolicy } | undefined
 }
 
-/**
- * How an engine runs inferences, on a GPU and on the CPU. `profile`, `priority` and `cudaGraph` are TensorRT's: any
- * value but the default asks for TensorRT, see {@link EngineOptions.backend}.
- */
-export interface LaneOptions {
-  /**
-   * How many inferences may compute at the same time, 1 to 64; default 1. Each lane is a thread: on a GPU with an
-   * execution context and CUDA streams of its own, on the CPU with `threads` threads. All lanes share the weights.
-   */
-  readonly lanes?: number | undefined
+/** What of its lanes TensorRT alone has. */
+export interface TensorRTLaneOptions {
   /** The number of the optimization profile; default `auto`: the one that fits the shapes best. */
   readonly profile?: 'auto' | number | undefined
   /** The priority of the CUDA streams; default `normal`. */
@@ -101,17 +93,8 @@ export interface LaneOptions {
    * that is possible. TensorRT-RTX captures graphs itself, or not.
    */
   readonly cudaGraph?: 'auto' | boolean | undefined
-  /** Merges requests into batches; default: each request runs by itself. */
-  readonly batching?: BatchingOptions | undefined
-  /** The most requests that may wait; default 4096. One more is rejected with ERR_TRT_QUEUE_FULL. */
-  readonly maxQueue?: number | undefined
   /**
-   * The most bytes that the inputs of waiting requests may have; default 256 MiB. Tensors of {@link Engine.allocate} do
-   * not count. A request beyond it is rejected with ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
-   */
-  readonly maxQueueBytes?: number | undefined
-  /**
-   * How a lane's thread waits for the GPU; on the CPU it has no effect.
+   * How a lane's thread waits for the GPU.
    *
    * - `spin`: it polls, and keeps a core busy as long as anything runs.
    * - `block`: it sleeps; waking it takes some ten microseconds.
@@ -123,34 +106,65 @@ export interface LaneOptions {
   readonly wait?: 'spin' | 'block' | 'adaptive' | undefined
 }
 
+/** How an engine runs inferences, on a GPU and on the CPU. */
+export interface LaneOptions {
+  /**
+   * How many inferences may compute at the same time, 1 to 64; default 1. Each lane is a thread: on a GPU with an
+   * execution context and CUDA streams of its own, on the CPU with `cpu.threads` threads. All lanes share the weights.
+   */
+  readonly lanes?: number | undefined
+  /** Merges requests into batches; default: each request runs by itself. */
+  readonly batching?: BatchingOptions | undefined
+  /** The most requests that may wait; default 4096. One more is rejected with ERR_TRT_QUEUE_FULL. */
+  readonly maxQueue?: number | undefined
+  /**
+   * The most bytes that the inputs of waiting requests may have; default 256 MiB. Tensors of {@link Engine.allocate} do
+   * not count. A request beyond it is rejected with ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
+   */
+  readonly maxQueueBytes?: number | undefined
+  /** What TensorRT is given; on the CPU it does not count: see {@link EngineOptions.backend}. */
+  readonly tensorrt?: TensorRTLaneOptions | undefined
+}
+
 const laneTable = {
   lanes: option(is.whole(1, 64, 'a number of lanes from 1 to 64'), 1),
-  profile: option(checkedProfile, -1),
-  priority: option(is.choice('normal', 'high'), 'normal'),
-  cudaGraph: option(checkedCudaGraph, true),
   batching: option((value) => value), // which depends on maxQueue
   maxQueue: option(is.whole(1, 2 ** 24, 'a number of requests from 1'), 4096),
   maxQueueBytes: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1'), 256 * 2 ** 20),
-  wait: option(is.choice('spin', 'block', 'adaptive'), 'adaptive'),
-} satisfies OptionTable<LaneOptions>
+} satisfies OptionTable<Omit<LaneOptions, 'tensorrt'>>
 
-/** The names of these options. */
+/** Those of the group `tensorrt`. */
+export const tensorrtLaneTable = {
+  profile: option(checkedProfile, -1),
+  priority: option<'normal' | 'high'>(is.choice('normal', 'high'), 'normal'),
+  cudaGraph: option(checkedCudaGraph, true),
+  wait: option<NonNullable<TensorRTLaneOptions['wait']>>(is.choice('spin', 'block', 'adaptive'), 'adaptive'),
+} satisfies OptionTable<TensorRTLaneOptions>
+
+/** The names of these options, without the group. */
 export const laneNames = namesOf(laneTable)
 
 type LaneValues = Partial<Record<keyof typeof laneTable, unknown>>
+type TensorRTLaneValues = Partial<Record<keyof typeof tensorrtLaneTable, unknown>>
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function refuseLanes(given: LaneValues): void {
-  const name = laneNames.find((lane) => given[lane] !== undefined)
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where one of them is given */
+export function refuseLanes(given: LaneValues, ofTensorRT: TensorRTLaneValues): void {
+  const entries = [
+    ...laneNames.map((name) => [name, given[name]] as const),
+    ...namesOf(tensorrtLaneTable).map((name) => [`tensorrt.${name}`, ofTensorRT[name]] as const),
+  ]
+  const [name, value] = entries.find(([, value]) => value !== undefined) ?? []
   if (name !== undefined)
-    throw expected(`no ${name} beside queue 'shared', where lanes and queue are the owner's,`, name, given[name])
+    throw expected(`no ${name} beside queue 'shared', where lanes and queue are the owner's,`, name, value)
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedLanes(given: LaneValues): NativeSessionOptions {
-  const { profile, priority, cudaGraph, batching, ...native } = checkedRows(given, laneTable)
+export function checkedLanes(given: LaneValues, ofTensorRT: TensorRTLaneValues): NativeSessionOptions {
+  const { batching, ...native } = checkedRows(given, laneTable)
+  const { profile, priority, cudaGraph, wait } = checkedRows(ofTensorRT, tensorrtLaneTable, 'tensorrt.')
   return {
     ...native,
+    wait,
     profile,
     highPriority: priority === 'high' ? 1 : 0,
     graphs: cudaGraph ? 1 : 0,

@@ -5,8 +5,8 @@ import { restacked, failRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { TensorRTError } from '../errors.js'
 import { infosByName, InputChecker, refuseUnsupportedInputs } from './arguments.js'
-import { autoChoiceNote } from './choice.js'
-import { checkDeclaration, type Declaration, type TensorInfos } from './declaration.js'
+import { autoChoiceNote, backendReasonOf } from './choice.js'
+import { checkDeclaration, type TensorInfos } from './declaration.js'
 import { Forms } from './forms.js'
 import type { Opener } from './opener.js'
 
@@ -21,6 +21,8 @@ export interface Loaded {
   readonly unsupported: readonly UnsupportedTensor[]
   readonly checker: InputChecker
   readonly forms: Forms
+  /** {@link Engine.backendReason} */
+  readonly reason: string | undefined
 }
 
 /** Why a load is cut short by close(); nobody sees it. */
@@ -54,7 +56,7 @@ export class Loading {
     const backend = await opener.open(signal)
     if (signal.aborted) return backend.close()
     try {
-      this.loaded = loadedOf(backend, opener.declaration)
+      this.loaded = loadedOf(backend, opener)
     } catch (error) {
       await backend.close()
       throw error
@@ -115,7 +117,7 @@ function closed(): TensorRTError {
 }
 
 /** @throws TensorRTError ERR_TRT_DECLARATION, ERR_TRT_DTYPE */
-function loadedOf(backend: Backend, declaration: Declaration): Loaded {
+function loadedOf(backend: Backend, { declaration, inGroups }: Opener): Loaded {
   refuseUnsupportedInputs(backend.unsupported ?? [])
   checkDeclaration(declaration, backend)
   const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
@@ -126,7 +128,8 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
   const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
   const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
   const forms = new Forms(outputNames, total, inputNames, declared)
-  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms }
+  const reason = backendReasonOf(backend, inGroups)
+  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms, reason }
 }
 
 /** What only TensorRT has. */

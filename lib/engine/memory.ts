@@ -2,6 +2,7 @@
 import type { Backend } from '../backend/backend.js'
 import { checkedWhole } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
+import { isError } from '../base/kinds.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, checkedShape, expectedTensor, Tensor } from '../tensor.js'
 import type { Loaded } from './loading.js'
@@ -45,7 +46,7 @@ function ordinaryBytes(bytes: number): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(bytes)
   } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause
+    if (!(isError(cause) && cause.name === 'RangeError')) throw cause
     throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than can be had`, {
       cause,
       details: { bytes },

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Declaration } from './declaration.js'
 import { openBackend } from './opening.js'
-import { checkedAttachOptions, checkedEngineOptions } from './options.js'
+import { checkedAttachOptions, checkedEngineOptions, type GivenInGroups } from './options.js'
 import type { EngineOptions } from './options.js'
 import { checkedEngineSource, closeModel, type EngineSource, openModel } from './source.js'
 
@@ -19,17 +19,19 @@ export class Opener {
   readonly signal: AbortSignal | undefined
   readonly declaration: Declaration
   readonly open: (signal: AbortSignal) => Promise<Backend>
+  /** The options that count with one of the runtimes alone. */
+  readonly inGroups: GivenInGroups
   /** The path of the model, where it has one. */
   readonly file: string | undefined
 
   constructor(
-    signal: AbortSignal | undefined,
-    declaration: Declaration,
+    { signal, declaration, inGroups }: Pick<Opener, 'signal' | 'declaration' | 'inGroups'>,
     open: (signal: AbortSignal) => Promise<Backend>,
     file?: string,
   ) {
     this.signal = signal
     this.declaration = declaration
+    this.inGroups = inGroups
     this.open = open
     this.file = file
   }
@@ -37,7 +39,7 @@ export class Opener {
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
-  const { signal, declaration, ...open } = checkedEngineOptions(options)
+  const { signal, declaration, inGroups, ...open } = checkedEngineOptions(options)
   // where the signal is aborted already nothing is opened, and so nothing is copied
   const checked = signal?.aborted ? '' : checkedEngineSource(source)
   const opened = async (loading: AbortSignal): Promise<Backend> => {
@@ -49,19 +51,37 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
       await closeModel(model)
     }
   }
-  return new Opener(signal, declaration, opened, typeof checked === 'string' ? checked : undefined)
+  return new Opener({ signal, declaration, inGroups }, opened, typeof checked === 'string' ? checked : undefined)
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */
 export function attacherOf(token: unknown, options: unknown): Opener {
   const id = checkedToken(token)
-  const { queue, lanes, wishes, signal, declaration } = checkedAttachOptions(options)
-  return new Opener(signal, declaration, async () => {
-    const backend = await (await import('../backend/addon.js')).attachEngine(id, queue, lanes)
-    if (backend.kind === 'tensorrt' || wishes.length === 0) return backend
-    await backend.close()
-    throw expected('no option that asks for TensorRT', 'an engine on the CPU', wishes[0])
+  const { queue, lanes, cpuLanes, ...checked } = checkedAttachOptions(options)
+  return new Opener(checked, async () => {
+    const { attachEngine } = await import('../backend/addon.js')
+    return attached((how) => attachEngine(id, queue, how), lanes, cpuLanes)
   })
+}
+
+/** Of a group for TensorRT the profile alone means something to lanes on the CPU, too, and is not to. */
+async function attached<Lanes extends { readonly profile: number }>(
+  attach: (lanes: Lanes) => Promise<Backend>,
+  lanes: Lanes,
+  cpuLanes: Lanes,
+): Promise<Backend> {
+  if (lanes.profile === cpuLanes.profile) return attach(lanes)
+  const [asked] = await Promise.allSettled([attach(lanes)])
+  if (asked.status === 'fulfilled' && asked.value.kind === 'tensorrt') return asked.value
+  // before the first is closed, which may be the last on its weights
+  const backend = await attach(cpuLanes)
+  if (asked.status === 'fulfilled') {
+    await asked.value.close()
+    return backend
+  }
+  if (backend.kind === 'cpu') return backend
+  await backend.close()
+  throw asked.reason
 }
 
 function checkedToken(token: unknown): string {

@@ -2,7 +2,7 @@ import type { Backend } from '../backend/backend.js'
 import { checkedProfiles } from '../building/shapes.js'
 import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { isUnableToBuild, reasonForCpu, autoChoiceNote, withOnnxRemedy } from './choice.js'
+import { autoChoiceNote, isLackOfCpu, isUnableToBuild, reasonForCpu, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { OpenOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
@@ -19,11 +19,11 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     refuseForPlan(model.label, options)
     return openPlan(model.plan, options, signal)
   }
-  refuseForOnnx(model.label, options)
-  refusePlaceholders(model.label, options.builder?.placeholderRanges === true, options)
   const choice = await chooseBackend(options)
   signal.throwIfAborted()
   if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
+  refuseForOnnx(model.label, options)
+  refusePlaceholders(model.label, options.builder?.placeholderRanges === true, options)
   const built = await buildOrReason(model.data, options, signal)
   if (typeof built === 'string') return openOnCpu(model.data, options, built)
   const { bytes, info } = built.plan
@@ -38,21 +38,20 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   )
 }
 
-function refuseForPlan(label: string, { backend, shapes, builder, forCpu }: OpenOptions): void {
+function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions): void {
   const refuse = (why: string): TensorRTError =>
     new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
   if (backend === 'cpu')
     throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
-  if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
-  if (forCpu[0] !== undefined) throw refuse(`it never runs on the CPU. Leave out the option ${forCpu[0]}`)
+  if (builder !== undefined) throw refuse('it is built already. Leave out the option tensorrt.builder')
 }
 
 function refuseForOnnx(label: string, { weights, anyGpu }: OpenOptions): void {
   const refuse = (why: string): TensorRTError =>
     new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is ONNX and ${why}`)
-  if (weights !== undefined) throw refuse('has its own weights: the option weights is for a plan')
-  if (anyGpu !== undefined) throw refuse('is built for the GPU that is here: the option anyGpu is for a plan')
+  if (weights !== undefined) throw refuse('has its own weights: the option tensorrt.weights is for a plan')
+  if (anyGpu !== undefined) throw refuse('is built for the GPU that is here: the option tensorrt.anyGpu is for a plan')
 }
 
 /**
@@ -67,11 +66,11 @@ function withPlaceholders(label: string): TensorRTError {
   return new TensorRTError(
     'ERR_TRT_PLACEHOLDER_RANGES',
     `${label} has ranges of INT8 that nobody measured (option placeholderRanges of Builder): its times are real, its outputs mean nothing. ` +
-      'Build it from a model that quantize() made or with a calibrator; only to time it, give the option allowPlaceholderRanges: true',
+      'Build it from a model that quantize() made or with a calibrator; only to time it, give the option tensorrt.allowPlaceholderRanges: true',
   )
 }
 
-type Wanted = Pick<OpenOptions, 'backend' | 'device' | 'tensorrt' | 'wishes'>
+type Wanted = Pick<OpenOptions, 'backend' | 'device' | 'tensorrt'>
 
 export interface Choice {
   readonly backend: 'tensorrt' | 'cpu'
@@ -80,18 +79,18 @@ export interface Choice {
 }
 
 /**
- * For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is wished for, and
- * cannot build and run here
+ * For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is demanded, and cannot
+ * build and run here
  */
-export async function chooseBackend({ backend, device, tensorrt, wishes }: Wanted): Promise<Choice> {
+export async function chooseBackend({ backend, device, tensorrt }: Wanted): Promise<Choice> {
   if (backend === 'cpu') return { backend }
   const { whyNoTensorRT } = await import('../backend/tensorrt.js')
   const obstacle = await whyNoTensorRT({ device, tensorrt })
   if (obstacle === undefined) return { backend: 'tensorrt' }
-  // whoever wants TensorRT hears from itself whether it can build
-  if (obstacle.isDoubt && (backend === 'tensorrt' || wishes.length > 0)) return { backend: 'tensorrt' }
+  // whoever demands TensorRT hears from itself whether it can build
+  if (backend === 'tensorrt' && obstacle.isDoubt) return { backend: 'tensorrt' }
   if (backend === 'tensorrt') throw obstacle.why
-  return { backend: 'cpu', reason: reasonForCpu(obstacle.why, wishes) }
+  return { backend: 'cpu', reason: reasonForCpu(obstacle.why, tensorrt) }
 }
 
 async function openOnCpu(
@@ -102,9 +101,9 @@ async function openOnCpu(
   const profiles = checkedProfiles(options.shapes)
   const { openCpu } = await import('../backend/cpu.js')
   try {
-    return await openCpu(model, { ...options, profiles }, reason)
+    return await openCpu(model, { ...options, lanes: options.cpuLanes, profiles }, reason)
   } catch (error) {
-    if (!(error instanceof TensorRTError)) throw error
+    if (!isLackOfCpu(error)) throw error
     const since = autoChoiceNote(reason, error.message)
     throw since === '' ? error : reworded(error, `${error.message} (on the CPU backend${since})`)
   }
@@ -157,7 +156,7 @@ async function buildOrReason(
     return await buildForEngine(model, options, signal)
   } catch (error) {
     if (options.backend !== 'auto' || signal.aborted || !isUnableToBuild(error)) throw error
-    return reasonForCpu(error, options.wishes)
+    return reasonForCpu(error, options.tensorrt)
   }
 }
 
@@ -170,7 +169,7 @@ interface Built {
 /** Its end is the end of the build too, aborted or not. */
 async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built> {
   const { device, tensorrt, shapes, onProgress, cache: wish } = options
-  const given = { ...options.builder, device, tensorrt }
+  const given = { ...options.builder, tensorrt: { device, library: tensorrt } }
   const how = { signal, shapes, onProgress }
   if (wish === undefined) {
     const { Builder } = await import('../builder.js')

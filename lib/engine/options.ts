@@ -1,53 +1,41 @@
 /** The options of engines: what users give, and the same checked. */
 import type { BuildProgress } from '../building/in-process.js'
 import type { Shapes } from '../building/shapes.js'
-import { checkedArray, checkedChoice, checkedSignal } from '../base/checks.js'
+import { checkedArray, checkedChoice, checkedObject, checkedSignal } from '../base/checks.js'
 import {
   checkedRows,
+  elsewhereOf,
   is,
   namesOf,
   needed,
   option,
   type OptionTable,
-  placeRows,
+  placeTable,
+  readGroup,
   signalOption,
+  type TensorRTPlace,
 } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { checkedPath, type ModelSource, onnxSource } from '../base/source.js'
 import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
-import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
+import { type CpuEngineOptions, cpuTable } from './cpu-options.js'
 import { checkedDeclaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
-import { checkedLanes, laneNames, type LaneOptions, refuseLanes } from './lane-options.js'
+import {
+  checkedLanes,
+  laneNames,
+  type LaneOptions,
+  refuseLanes,
+  type TensorRTLaneOptions,
+  tensorrtLaneTable,
+} from './lane-options.js'
 
 /** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
-export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
+export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt'>
 
-/** Options of {@link Engine.load} and `new Engine`. */
-export interface EngineOptions extends LaneOptions, CpuEngineOptions {
-  /**
-   * What runs the model; default `auto`.
-   *
-   * - `tensorrt`: TensorRT, on a GPU.
-   * - `cpu`: onnxruntime, on the CPU; for ONNX only.
-   * - `auto`: for a plan TensorRT. For ONNX TensorRT where this machine can build and run with it, else the CPU. {@link
-   *   Engine.backend} tells which, {@link Engine.backendReason} why.
-   *
-   * Some options ask for TensorRT: `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode`,
-   * `allowPlaceholderRanges` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default.
-   * Where TensorRT cannot build and run here, `auto` with one of them is an error that says why; so is a $TENSORRT_PATH
-   * from which nothing can be loaded. Beside `cpu` they are always an error. `threads` and `onnxruntime` are an error
-   * beside `tensorrt` and for a plan; with `auto` they count where the CPU is taken.
-   */
-  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
-  /** The number of the GPU; default 0. */
-  readonly device?: number | undefined
-  /**
-   * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that is
-   * found.
-   */
-  readonly tensorrt?: string | URL | undefined
+/** What an engine gives to TensorRT. */
+export interface TensorRTEngineOptions extends TensorRTPlace, TensorRTLaneOptions {
   /**
    * The most bytes of GPU memory that the engine may take, with its lanes and those of all engines that attach to it;
    * default: no limit. An inference that would need more is rejected with ERR_TRT_OUT_OF_MEMORY, whose message says how
@@ -55,25 +43,10 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    */
   readonly memoryLimit?: number | undefined
   /**
-   * For ONNX with dynamic inputs: the shapes to build for, by input: one optimization profile, or several. A plan has
-   * its own. The CPU needs none; if they are given, an inference beyond them is refused there, too.
-   */
-  readonly shapes?: Shapes | readonly Shapes[] | undefined
-  /**
-   * For ONNX on TensorRT: how to build the plan. `device` and `tensorrt` are the engine's. With `stripWeights` the
+   * For ONNX: how to build the plan, by the engine's own library and for its GPU. With `stripWeights` the
    * weights are taken from the model when the plan is opened.
    */
   readonly builder?: EngineBuilderOptions | undefined
-  /**
-   * For ONNX on TensorRT: where the plan is kept, so that it is built once. Default `true`: the user's cache folder,
-   * see {@link EngineCacheOptions.folder}; a text: another folder; an object: a folder and the most bytes in it. What
-   * TensorRT-RTX compiles for this GPU is kept there, too. `false`: the plan is built each time.
-   */
-  readonly cache?: boolean | string | URL | EngineCacheOptions | undefined
-  /**
-   * For ONNX on TensorRT: called as the build goes on, on the thread of the caller. What it throws ends the loading.
-   */
-  readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /**
    * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the
    * ONNX model that the weights are taken from, before anything runs.
@@ -114,6 +87,43 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * nothing. Default false: such a plan is ERR_TRT_PLACEHOLDER_RANGES.
    */
   readonly allowPlaceholderRanges?: boolean | undefined
+}
+
+/** Options of {@link Engine.load} and `new Engine`. */
+export interface EngineOptions extends LaneOptions {
+  /**
+   * What runs the model; default `auto`.
+   *
+   * - `tensorrt`: TensorRT, on a GPU.
+   * - `cpu`: onnxruntime, on the CPU; for ONNX only.
+   * - `auto`: for a plan TensorRT. For ONNX TensorRT where this machine can build and run with it, else the CPU. {@link
+   *   Engine.backend} tells which, {@link Engine.backendReason} why.
+   *
+   * The options of the groups `tensorrt` and `cpu` count where that runs, so that the same lines do on a laptop and on
+   * a GPU server. Where the other one runs they are checked, and named in {@link Engine.backendReason}. A
+   * `tensorrt.library` or `tensorrt.device` that is not there is a reason for the CPU with `auto`; `tensorrt` is the
+   * way to demand a GPU. A $TENSORRT_PATH from which nothing can be loaded is an error with `auto`, too.
+   */
+  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
+  /** What TensorRT is given, where it runs the model. */
+  readonly tensorrt?: TensorRTEngineOptions | undefined
+  /** What onnxruntime is given, where it runs the model on the CPU. */
+  readonly cpu?: CpuEngineOptions | undefined
+  /**
+   * For ONNX with dynamic inputs: the shapes to build for, by input: one optimization profile, or several. A plan has
+   * its own. The CPU needs none; if they are given, an inference beyond them is refused there, too.
+   */
+  readonly shapes?: Shapes | readonly Shapes[] | undefined
+  /**
+   * For ONNX on TensorRT: where the plan is kept, so that it is built once. Default `true`: the user's cache folder,
+   * see {@link EngineCacheOptions.folder}; a text: another folder; an object: a folder and the most bytes in it. What
+   * TensorRT-RTX compiles for this GPU is kept there, too. `false`: the plan is built each time.
+   */
+  readonly cache?: boolean | string | URL | EngineCacheOptions | undefined
+  /**
+   * For ONNX on TensorRT: called as the build goes on, on the thread of the caller. What it throws ends the loading.
+   */
+  readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /** Aborts the loading, which is then rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -158,11 +168,11 @@ const ownTable = {
   shapes: option(checkedShapes),
   onProgress: option(is.listener<NonNullable<EngineOptions['onProgress']>>()),
   cache: needed(checkedCache),
-}
+} satisfies OptionTable<Omit<EngineOptions, keyof LaneOptions | 'cpu'>>
 
-/** What asks for TensorRT by being given at all. */
+/** Of the group `tensorrt`, beside its lanes: what is of this package. */
 const tensorrtTable = {
-  ...placeRows,
+  ...placeTable,
   builder: option(checkedBuilder),
   anyGpu: option(is.boolean),
   weights: option((weights) => weights), // copied, unless the signal is aborted
@@ -176,52 +186,58 @@ const planTable = {
   allowPlaceholderRanges: option(is.boolean, false),
 }
 
-const engineTable = { ...ownTable, ...tensorrtTable, ...planTable } satisfies OptionTable<
-  Omit<EngineOptions, keyof LaneOptions | keyof CpuEngineOptions>
->
+/** The groups of an engine's options: what each has, for tests too. */
+export const engineGroups = {
+  cpu: cpuTable,
+  tensorrt: { ...tensorrtTable, ...planTable, ...tensorrtLaneTable },
+} satisfies { cpu: OptionTable<CpuEngineOptions>; tensorrt: OptionTable<TensorRTEngineOptions> }
+
+const groupNames = { cpu: namesOf(engineGroups.cpu), tensorrt: namesOf(engineGroups.tensorrt) }
 
 /** All options of an engine, but the data types that are declared: for what opens one and hands them on. */
-export const engineOptionNames = [...namesOf(engineTable), ...cpuNames, ...laneNames]
+export const engineOptionNames = [...namesOf(ownTable), ...namesOf(engineGroups), ...laneNames]
 
-type Values = Readonly<Partial<Record<string, unknown>>>
+/** Where the options of the groups are, for who gives one beside its group. */
+export const engineElsewhere = {
+  onnxruntime: 'cpu',
+  ...elsewhereOf({ cpu: { members: groupNames.cpu }, tensorrt: { members: groupNames.tensorrt } }),
+}
 
-const isGiven = (given: Values) => (name: string) => given[name] !== undefined
+/** The options of the groups that were given, by the runtime that would not run them: `tensorrt.builder`. */
+export interface GivenInGroups {
+  readonly tensorrt: readonly string[]
+  readonly cpu: readonly string[]
+}
 
-/** What asks for TensorRT with any value but the default. */
-const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
-
-/** The names of the options that ask for TensorRT. */
-function wishesOf(given: Values): readonly string[] {
-  const always = namesOf({ ...tensorrtTable, ...planTable })
-  const chosen = namesOf(unlessDefault).filter((name) => given[name] !== unlessDefault[name])
-  return [...always, ...chosen].filter(isGiven(given))
+function givenIn(group: keyof GivenInGroups, values: Readonly<Partial<Record<string, unknown>>>): readonly string[] {
+  return Object.keys(values).flatMap((name) => (values[name] === undefined ? [] : [`${group}.${name}`]))
 }
 
 /** The options of an engine, checked. */
-export type OpenOptions = Omit<ReturnType<typeof checkedEngineOptions>, 'signal' | 'declaration'>
+export type OpenOptions = Omit<ReturnType<typeof checkedEngineOptions>, 'signal' | 'declaration' | 'inGroups'>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedEngineOptions(options: unknown) {
-  const given = readOptions(options, [...engineOptionNames, 'inputs', 'outputs'], 'Engine')
+  const given = readOptions(options, [...engineOptionNames, 'inputs', 'outputs'], 'Engine', engineElsewhere)
   const own = checkedRows(given, ownTable)
-  const { weights, ...tensorrt } = checkedRows(given, tensorrtTable)
-  const lanes = checkedLanes(given)
-  const [wishes, forCpu] = [wishesOf(given), cpuNames.filter(isGiven(given))]
-  if (own.backend === 'cpu' && wishes.length > 0)
-    throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
-  if (own.backend === 'tensorrt' && forCpu.length > 0)
-    throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
+  const [forCpu, forTensorRT] = [
+    readGroup(given.cpu, groupNames.cpu, 'cpu'),
+    readGroup(given.tensorrt, groupNames.tensorrt, 'tensorrt'),
+  ]
+  const { library, weights, ...tensorrt } = checkedRows(forTensorRT, tensorrtTable, 'tensorrt.')
   return {
     ...own,
     ...tensorrt,
-    plan: checkedRows(given, planTable),
-    weights: weights === undefined || own.signal?.aborted ? undefined : onnxSource(weights, 'weights'),
-    /** The names of options that ask for TensorRT, of those that are for the CPU alone, and of all that were given. */
-    wishes,
-    forCpu,
-    given: Object.keys(given).filter(isGiven(given)),
-    cpu: checkedCpuOptions(given),
-    lanes,
+    tensorrt: library,
+    plan: checkedRows(forTensorRT, planTable, 'tensorrt.'),
+    weights: weights === undefined || own.signal?.aborted ? undefined : onnxSource(weights, 'tensorrt.weights'),
+    /** The names of the options beside the groups that were given. */
+    given: namesOf(given).filter((name) => given[name] !== undefined && name !== 'cpu' && name !== 'tensorrt'),
+    inGroups: { tensorrt: givenIn('tensorrt', forTensorRT), cpu: givenIn('cpu', forCpu) },
+    cpu: checkedRows(forCpu, cpuTable, 'cpu.'),
+    lanes: checkedLanes(given, forTensorRT),
+    /** The same where the CPU runs the model. */
+    cpuLanes: checkedLanes(given, {}),
     declaration: checkedDeclaration(given),
   }
 }
@@ -232,31 +248,33 @@ function checkedShapes(shapes: unknown): NonNullable<EngineOptions['shapes']> {
 }
 
 /** Paths are made absolute here: a later chdir changes nothing. */
-function checkedPlugins(plugins: unknown): readonly string[] {
-  return checkedArray(plugins, 'plugins', 'an array of paths').map((path, i) => checkedPath(path, `plugins[${i}]`))
+function checkedPlugins(plugins: unknown, name: string): readonly string[] {
+  return checkedArray(plugins, name, 'an array of paths').map((path, i) => checkedPath(path, `${name}[${i}]`))
 }
 
-function checkedBuilder(builder: unknown): EngineBuilderOptions {
-  const copy = plainCopy(builder)
+function checkedBuilder(builder: unknown, name: string): EngineBuilderOptions {
+  const copy = plainCopy(checkedObject(builder, name, 'an object of options')) as BuilderOptions
   checkedBuilderOptions(copy)
-  const { tensorrt, device } = copy as BuilderOptions
-  if (tensorrt !== undefined)
-    throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
-  if (device !== undefined)
-    throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
-  refuseVectorized(copy as BuilderOptions)
-  return copy as EngineBuilderOptions
+  if (copy.tensorrt !== undefined)
+    throw expected("nothing, since the engine's own library and GPU build,", `${name}.tensorrt`, copy.tensorrt)
+  refuseVectorized(copy)
+  return copy
 }
 
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAttachOptions(options: unknown) {
-  const given = readOptions(options, ['queue', 'signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  const names = ['queue', 'signal', 'inputs', 'outputs', 'tensorrt', ...laneNames] as const
+  const laneGroup = namesOf(tensorrtLaneTable)
+  const given = readOptions(options, names, 'Engine.attach', elsewhereOf({ tensorrt: { members: laneGroup } }))
+  const forTensorRT = readGroup(given.tensorrt, laneGroup, 'tensorrt')
   const queue = checkedChoice(given.queue === undefined ? 'own' : given.queue, 'queue', ['own', 'shared'])
-  if (queue === 'shared') refuseLanes(given)
+  if (queue === 'shared') refuseLanes(given, forTensorRT)
   return {
     queue,
-    lanes: checkedLanes(given),
-    wishes: wishesOf(given),
+    lanes: checkedLanes(given, forTensorRT),
+    /** The same where the CPU runs the model. */
+    cpuLanes: checkedLanes(given, {}),
+    inGroups: { tensorrt: givenIn('tensorrt', forTensorRT), cpu: [] as readonly string[] },
     signal: checkedSignal(given.signal),
     declaration: checkedDeclaration(given),
   }

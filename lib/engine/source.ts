@@ -1,7 +1,8 @@
+import { type BlobLike, bytesOfBlob, isBlobLike } from '../base/bytes.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { looksLikeOnnx } from '../onnx/sniff.js'
+import { foundInstead, looksLikeOnnx, otherThan } from '../base/file-kinds.js'
 import { Plan, type PlanInfo } from '../plan.js'
 import { pointed } from '../base/files.js'
 import { readPlanHeader } from '../plan/header.js'
@@ -9,7 +10,10 @@ import { headerInfo } from '../plan/info.js'
 import { isPlan, OpenPlan, readPlan } from '../plan/read.js'
 
 /** What an engine opens: a model, or a plan that was built or loaded. */
-export type EngineSource = ModelSource | Plan
+export type EngineSource = ModelSource | BlobLike | Plan
+
+/** A source that was checked. */
+type CheckedSource = string | Uint8Array | BlobLike | Plan
 
 /** A plan, and what is known of it. */
 export interface PlanToOpen {
@@ -26,15 +30,24 @@ export type Model =
   /** A path stays one: weights in files beside an ONNX file are found only from there. */
   | { readonly kind: 'onnx'; readonly label: string; readonly data: Uint8Array | string }
 
-/** As {@link checkedSource}; a plan as it is. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedEngineSource(source: unknown): string | Uint8Array | Plan {
-  return source instanceof Plan ? source : checkedSource(source)
+/**
+ * As {@link checkedSource}; a plan, and what gives its bytes when it is asked, as it is. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+export function checkedEngineSource(source: unknown): CheckedSource {
+  if (source instanceof Plan || isBlobLike(source)) return source
+  return checkedSource(
+    source,
+    'source',
+    'a path, a file: URL, bytes (a Uint8Array or an ArrayBuffer), a Blob or a Response',
+  )
 }
 
 /** @throws TensorRTError ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_PLAN */
-export async function openModel(source: string | Uint8Array | Plan, signal?: AbortSignal): Promise<Model> {
+export async function openModel(source: CheckedSource, signal?: AbortSignal): Promise<Model> {
   if (typeof source === 'string') return openFile(source, signal)
-  const bytes = source instanceof Plan ? source.bytes : source
+  const bytes =
+    source instanceof Plan ? source.bytes : isBlobLike(source) ? await bytesOfBlob(source, 'source') : source
   const label = `the model of ${bytes.length} bytes`
   if (source instanceof Plan)
     return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: source.info } }
@@ -75,17 +88,21 @@ export async function withContent<T extends { close(): Promise<void> }>(
   }
 }
 
+/**
+ * Refuses what is neither a model nor a plan, without loading it.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, and as {@link openModel}
+ */
+export async function refuseOther(source: EngineSource): Promise<void> {
+  await closeModel(await openModel(checkedEngineSource(source)))
+}
+
 /** Lets go of the file that a model keeps open, where it does. */
 export async function closeModel(model: Model): Promise<void> {
   if (model.kind === 'plan' && model.plan.content instanceof OpenPlan) await model.plan.content.close()
 }
 
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
-  if (looksLikeOnnx(head)) return
-  const found = isLfsPointer(head)
-    ? lfsPointer
-    : head.length === 0
-      ? 'nothing'
-      : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')} at its beginning`
+  if (looksLikeOnnx(head) && otherThan('model', head) === undefined) return
+  const found = foundInstead('model', head)
   throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found}`)
 }

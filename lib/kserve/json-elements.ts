@@ -1,5 +1,6 @@
 // Elements of a tensor as JSON: each with all that it has, or a refusal.
 import { isUtf8 } from 'node:buffer'
+import { isFloat32Array, isFloat64Array } from 'node:util/types'
 import { elementsOf, isNumeric, type WireTensor } from './tensor.js'
 
 /** What is thrown for what JSON cannot hold. */
@@ -21,9 +22,7 @@ export function jsonOfElements(
   if (datatype === 'BOOL') return Array.from(bytes, (byte) => (byte === 0 ? 'false' : 'true')).join(',')
   if (!isNumeric(datatype)) return ''
   const elements = elementsOf(datatype, bytes)
-  return elements instanceof Float32Array || elements instanceof Float64Array
-    ? floatsText(elements, refusals)
-    : elements.join(',')
+  return isFloat32Array(elements) || isFloat64Array(elements) ? floatsText(elements, refusals) : elements.join(',')
 }
 
 function quoted(text: Uint8Array, index: number, refusals: JsonRefusals): string {

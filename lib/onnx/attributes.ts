@@ -50,8 +50,11 @@ export class FloatAttribute {
 
 /**
  * Marks a number or a list as floats, for attributes of operators that ONNX does not define: `{ threshold: float(1) }`.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function float(value: number | readonly number[]): FloatAttribute {
+  const isFloat = [value].flat().every((each: unknown) => typeof each === 'number')
+  if (!isFloat) throw expected('a number or an array of numbers', 'float', value)
   return new FloatAttribute(value)
 }
 

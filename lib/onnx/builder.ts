@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf'
 import { expected } from '../errors.js'
-import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedObject, checkedText, checkedWhole } from '../base/checks.js'
 import { type Checked, checkedOptions, is, needed, option, type OptionTable } from '../base/option-table.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import type { ElementType } from './element-type.js'
 import { irVersionOf } from './model.js'
@@ -37,12 +37,20 @@ export interface GraphBuilderOptions {
     | undefined
 }
 
+const producerTable = {
+  name: needed((value, name) => checkedText(value, name)),
+  version: option((value, name) => checkedText(value, name)),
+} satisfies OptionTable<NonNullable<GraphBuilderOptions['producer']>>
+
 const table = {
   name: needed((name) => checkedText(name, 'name of the graph')),
   opset: option(is.whole(1), 17),
-  domains: option((domains) => domains as Readonly<Record<string, number>>, {}),
+  domains: option((domains, name) => checkedObject(domains, name) as Readonly<Record<string, number>>, {}),
   irVersion: option(is.whole(1)),
-  producer: option((producer) => producer as NonNullable<GraphBuilderOptions['producer']>, { name: 'node-tensorrt' }),
+  producer: option((producer, name) => checkedOptions(producer, producerTable, name, `${name}.`), {
+    name: 'node-tensorrt',
+    version: undefined,
+  }),
 } satisfies OptionTable<GraphBuilderOptions>
 
 /** Options of a node of {@link GraphBuilder}. */
@@ -100,7 +108,7 @@ export class GraphBuilder {
 
   /** Adds a tensor that is stored in the model, such as a weight. Its elements are copied now. */
   constant(name: string, tensor: Tensor): Value {
-    if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${name}`, tensor)
+    if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', `constant ${name}`, tensor)
     const proto = tensorToProto(tensor, name)
     this.#define([name])
     this.#initializers.push(proto)
@@ -185,7 +193,8 @@ export class GraphBuilder {
     checkedText(operator, 'operator')
     if (!this.#opsets.has(domain))
       throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
-    for (const input of inputs) if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
+    for (const input of checkedArray(inputs, 'inputs', 'an array of names of values') as Value[])
+      if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
     const proto = nodeProto({ name, opType: operator, domain, input: [...inputs], output: outputs }, attributes)
     this.#define(outputs.filter((output) => output !== ''))
     this.#nodeNames.add(name)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
-import { checkedText, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { type Attributes, nodeProto } from './attributes.js'
 import { constantTensor } from './constants.js'
 import { type ElementType, isElementType } from './element-type.js'
@@ -151,7 +151,7 @@ export class GraphEditor {
    * where that is taken
    */
   addConstant(stem: string, tensor: Tensor): string {
-    if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${stem}`, tensor)
+    if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', `constant ${stem}`, tensor)
     const name = this.unused(stem)
     const proto = tensorToProto(tensor, name)
     this.#needIrVersion(4)
@@ -202,7 +202,8 @@ export class GraphEditor {
   ): string[] {
     checkedText(operator, 'operator')
     const domain = checkedDomain(this.model, operator, options.domain ?? '')
-    for (const input of inputs) if (input !== '') this.#checkDefined(input, `input of ${operator}`)
+    for (const input of checkedArray(inputs, 'inputs', 'an array of names of values') as string[])
+      if (input !== '') this.#checkDefined(input, `input of ${operator}`)
     const name = this.#names.checkedNode(operator, options.name)
     const output = outputsOf(name)
     const node = nodeProto({ name, opType: operator, domain, input: [...inputs], output }, attributes)

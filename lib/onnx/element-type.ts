@@ -1,3 +1,4 @@
+import { expected } from '../errors.js'
 import { byteSize, type DType, isDType } from '../tensor.js'
 
 /**
@@ -52,9 +53,14 @@ export function isElementType(value: unknown): value is ElementType {
   return value !== 'undefined' && (elementTypes as readonly unknown[]).includes(value)
 }
 
-/** ONNX's number of an element type, which is also the value of the attribute `to` of a Cast. */
+/**
+ * ONNX's number of an element type, which is also the value of the attribute `to` of a Cast. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
 export function elementTypeNumber(dtype: ElementType): number {
-  return elementTypes.indexOf(dtype)
+  const number = elementTypes.indexOf(dtype)
+  if (number < 0) throw expected(`an element type of ONNX (${elementTypes.slice(1).join(', ')})`, 'dtype', dtype)
+  return number
 }
 
 /** Bits of an element of the types that no `Tensor` has. */

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
+import { checkedText } from '../base/checks.js'
 import { isMissing, openFile } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
@@ -48,6 +49,7 @@ export async function weightFilesOf(path: string): Promise<string[]> {
  * were read before the error stay in the model.
  */
 export async function loadExternalData(model: ModelProto, folder: string): Promise<void> {
+  checkedText(folder, 'folder', 'the folder of the model')
   const read = new Map<string, Uint8Array<ArrayBuffer>>()
   const taken = new Map<string, number>()
   for (const tensor of tensorsOf(checkedModel(model))) {

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
+import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import { readOrdinary } from '../base/files.js'
+import { looksLikeOnnx, otherThan } from '../base/file-kinds.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
-import { localPath } from '../base/source.js'
+import { isError, isUrl, ownBytes } from '../base/kinds.js'
+import { localPath, type ModelSource } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import { type ModelProto, ModelProtoSchema } from './onnx_pb.js'
 import { whyTooMany } from './wire.js'
@@ -16,7 +19,7 @@ export const firstIrWithOpsets = 3n
  * @param name What to call the model in an error.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE for bytes that are no model: empty, truncated, damaged or something else.
  */
-export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'): ModelProto {
+export function parseModel(bytes: Exclude<ModelSource, string | URL>, name = 'the model'): ModelProto {
   const model = decode(toBytes(bytes), name)
   // Many bytes that are no model decode without an error, so what every model has is asked for.
   if (model.irVersion < 1n) throw notOnnx(name, 'it has no IR version')
@@ -27,14 +30,15 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
 }
 
 /**
- * Reads a model from a file (path or file URL) or, from its bytes, whose
+ * Reads a model from a file (path or file URL), a Blob, a File, the Response of `fetch`, or from its bytes, whose
  * weights are not copied: they stay views on them. Fields that ONNX has not defined yet are kept, and written by {@link
  * writeModel}. Weights in other files are left there, see {@link loadExternalData}.
  * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model,
  * ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
  */
-export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
-  if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
+export async function readModel(source: ModelSource | BlobLike): Promise<ModelProto> {
+  if (isBlobLike(source)) return parseModel(await bytesOfBlob(source, 'source'))
+  if (typeof source !== 'string' && !isUrl(source)) return parseModel(source)
   const path = localPath(source, 'source')
   const bytes = await readOrdinary(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
@@ -71,21 +75,27 @@ export function checkedModel(model: ModelProto): ModelProto {
   throw expected('a model, as readModel() resolves with and GraphBuilder makes,', 'model', model)
 }
 
-function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
-  if (bytes instanceof Uint8Array) return bytes
-  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes)
-  throw expected('a path, URL, Uint8Array or ArrayBuffer', 'model', bytes)
+function toBytes(given: unknown): Uint8Array {
+  const bytes = bytesIn(given)
+  if (bytes !== undefined) return ownBytes(bytes)
+  throw expectedBytes('a path, URL, Uint8Array or ArrayBuffer', 'model', given)
 }
 
 function decode(bytes: Uint8Array, name: string): ModelProto {
   if (bytes.length === 0) throw notOnnx(name, 'it is empty')
-  if (isLfsPointer(bytes)) throw notOnnx(name, `it is ${lfsPointer}`)
+  const other = otherThan('model', bytes)
+  if (other !== undefined) throw notOnnx(name, `it is ${other}`)
   const tooMany = whyTooMany(bytes, ModelProtoSchema)
   if (tooMany !== undefined) throw notOnnx(name, tooMany)
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {
-    throw notOnnx(name, cause instanceof Error ? cause.message : describe(cause), cause)
+    const why = isError(cause) ? cause.message : describe(cause)
+    throw notOnnx(
+      name,
+      looksLikeOnnx(bytes) ? `it is damaged or truncated: ${why}` : `${why}, as nothing of ONNX begins`,
+      cause,
+    )
   }
 }
 

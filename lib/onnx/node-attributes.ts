@@ -1,7 +1,8 @@
-import { TensorRTError } from '../errors.js'
+import { isMessage } from '@bufbuild/protobuf'
+import { expected, TensorRTError } from '../errors.js'
 import { type AttributeKind, attributeTypes } from './attributes.js'
 import { type ElementType, elementTypeName } from './element-type.js'
-import type { AttributeProto, NodeProto, TensorProto } from './onnx_pb.js'
+import { type AttributeProto, type NodeProto, NodeProtoSchema, type TensorProto } from './onnx_pb.js'
 
 const utf8 = new TextDecoder()
 
@@ -62,29 +63,35 @@ export class AttributeReader {
   }
 }
 
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no node, such as what find() did not find */
+function readerOf(node: NodeProto): AttributeReader {
+  if (isMessage(node, NodeProtoSchema)) return new AttributeReader(node)
+  throw expected('a node of a model', 'node', node)
+}
+
 /** An attribute that is a whole number. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is something else */
 export function intAttribute(node: NodeProto, name: string): number | undefined {
-  return new AttributeReader(node).int(name)
+  return readerOf(node).int(name)
 }
 
 /** An attribute that is a list of whole numbers. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is something else */
 export function intsAttribute(node: NodeProto, name: string): number[] | undefined {
-  return new AttributeReader(node).ints(name)
+  return readerOf(node).ints(name)
 }
 
 /** An attribute that is a number. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is something else */
 export function floatAttribute(node: NodeProto, name: string): number | undefined {
-  return new AttributeReader(node).float(name)
+  return readerOf(node).float(name)
 }
 
 /** An attribute that is a list of numbers. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is something else */
 export function floatsAttribute(node: NodeProto, name: string): number[] | undefined {
-  return new AttributeReader(node).floats(name)
+  return readerOf(node).floats(name)
 }
 
 /** An attribute that is text. @throws TensorRTError ERR_TRT_ONNX_PARSE where it is something else */
 export function stringAttribute(node: NodeProto, name: string): string | undefined {
-  return new AttributeReader(node).text(name)
+  return readerOf(node).text(name)
 }
 
 /** Takes attributes of a node away. */

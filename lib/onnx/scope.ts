@@ -1,3 +1,4 @@
+import { checkedObject } from '../base/checks.js'
 import { TensorRTError } from '../errors.js'
 import type { GraphProto, NodeProto } from './onnx_pb.js'
 
@@ -7,7 +8,8 @@ const deepestGraph = 64
 const nothing: ReadonlySet<string> = new Set()
 
 /** Whether the operator is one of ONNX's own. */
-export function isOnnx({ domain }: NodeProto): boolean {
+export function isOnnx(node: NodeProto): boolean {
+  const { domain } = checkedObject(node, 'node', 'a node of a model') as NodeProto
   return domain === '' || domain === 'ai.onnx'
 }
 

@@ -1,7 +1,7 @@
-import { create } from '@bufbuild/protobuf'
+import { create, isMessage } from '@bufbuild/protobuf'
 import { shapeText } from '../base/dims.js'
-import { TensorRTError } from '../errors.js'
-import { elementCount, isDType, Tensor } from '../tensor.js'
+import { expected, TensorRTError } from '../errors.js'
+import { elementCount, expectedTensor, isDType, Tensor } from '../tensor.js'
 import { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
 import { type TensorProto, TensorProtoSchema } from './onnx_pb.js'
 
@@ -18,6 +18,7 @@ export function isExternal(proto: TensorProto): boolean {
  * onnxruntime on are little-endian, as ONNX is, so the bytes are taken as they are.
  */
 export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
+  if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'tensor', tensor)
   const { buffer, byteOffset, byteLength } = tensor.data
   return create(TensorProtoSchema, {
     name,
@@ -34,6 +35,7 @@ export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
  * ERR_TRT_ONNX_PARSE when their number is not that of the shape, ERR_TRT_SHAPE for more than eight dimensions.
  */
 export function tensorFromProto(proto: TensorProto): Tensor {
+  if (!isMessage(proto, TensorProtoSchema)) throw expected('a TensorProto', 'proto', proto)
   const what = `tensor ${JSON.stringify(proto.name)}`
   const dtype = elementTypeName(proto.dataType)
   if (!isDType(dtype)) {

@@ -1,4 +1,5 @@
 import type { LibraryKind } from '../backend/facts.js'
+import { otherThan, planTags } from '../base/file-kinds.js'
 import { TensorRTError } from '../errors.js'
 
 /**
@@ -14,8 +15,7 @@ export interface PlanHeader {
   readonly size?: number | undefined
 }
 
-/** The first bytes of a plan: of TensorRT, and of TensorRT-RTX. */
-const kinds: Readonly<Record<string, PlanHeader['kind']>> = { ftrt: 'full', vtrt: 'rtx' }
+const kinds: Readonly<Record<string, PlanHeader['kind']>> = planTags
 
 /**
  * As many bytes as are read of a header. The tag, at byte 4 the header's layout (32 bits), at 8 the number of sections
@@ -67,7 +67,9 @@ export function checkedHeader(label: string, bytes: Uint8Array): PlanHeader {
   return header
 }
 
-export function noPlan(label: string, { length }: Uint8Array): TensorRTError {
-  const found = length === 0 ? 'it is empty' : 'it does not begin as one does'
+export function noPlan(label: string, head: Uint8Array): TensorRTError {
+  const other = otherThan('plan', head)
+  const found =
+    head.length === 0 ? 'it is empty' : other === undefined ? 'it does not begin as one does' : `it is ${other}`
   return new TensorRTError('ERR_TRT_PLAN', `${label} is no plan of TensorRT: ${found}`)
 }

@@ -1,11 +1,13 @@
 import type { BigIntStats } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
+import { headBytes } from '../base/file-kinds.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { isMissing, onFile, openFile } from '../base/files.js'
 import { allocated, readFully } from '../base/pieces.js'
+import { isError } from '../base/kinds.js'
 import { chunkSize, newHash } from './hash.js'
-import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
+import { type PlanHeader, readPlanHeader, refuseShort } from './header.js'
 import { headerInfo, type PlanInfo } from './info.js'
 import { isSidecar, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
@@ -141,7 +143,7 @@ async function readBare(
 }
 
 async function readHead(file: FileHandle): Promise<Uint8Array> {
-  const head = new Uint8Array(headerSize)
+  const head = new Uint8Array(headBytes)
   return head.subarray(0, await readFully(file, head))
 }
 
@@ -228,7 +230,7 @@ export const foreign = Symbol('foreign')
 function isNoFile(error: unknown): boolean {
   if (error instanceof TensorRTError) return error.code === 'ERR_TRT_FILE'
   const codes = ['ELOOP', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ENODEV']
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  return isError(error) && 'code' in error && codes.includes(String(error.code))
 }
 
 /** Which of the ways to spoil a plan it looks like. */

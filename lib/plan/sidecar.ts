@@ -1,5 +1,6 @@
 import { isText, isWhole } from '../base/checks.js'
 import { packageVersion } from '../base/package.js'
+import { messageOf } from '../base/kinds.js'
 import { describe, TensorRTError } from '../errors.js'
 import type { PlanInfo } from './info.js'
 
@@ -74,7 +75,7 @@ function parsed(text: string, refuse: (why: string) => TensorRTError): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw refuse(`is damaged: ${error instanceof Error ? error.message : String(error)}`)
+    throw refuse(`is damaged: ${messageOf(error)}`)
   }
 }
 

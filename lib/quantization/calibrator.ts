@@ -3,7 +3,7 @@ import { checkedText } from '../base/checks.js'
 import { isMissing, onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
-import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
+import { type CpuEngineOptions, cpuRows } from '../engine/cpu-options.js'
 import { isTensor } from '../engine/arguments.js'
 import { TensorRTError } from '../errors.js'
 import type { ModelProto } from '../onnx/index.js'
@@ -39,7 +39,9 @@ export interface CalibratorOptions {
 }
 
 /** Options of `calibrator.calibrate(model)`. */
-export interface CalibrateOptions extends CpuEngineOptions {
+export interface CalibrateOptions {
+  /** How onnxruntime runs the model. */
+  readonly cpu?: CpuEngineOptions | undefined
   /** Called after each batch, on the thread of the caller. What it throws ends the calibration and rejects it. */
   readonly onProgress?: ((progress: CalibrationProgress) => void) | undefined
   /** Rejects the call with the signal's reason. */
@@ -228,13 +230,12 @@ function ifMissing(error: unknown): undefined {
 export const calibrateTable = {
   onProgress: option(is.listener<NonNullable<CalibrateOptions['onProgress']>>()),
   signal: signalOption,
-  threads: option((value) => value as CpuEngineOptions['threads']),
-  onnxruntime: option((value) => value as CpuEngineOptions['onnxruntime']),
+  ...cpuRows,
 } satisfies OptionTable<CalibrateOptions>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
 export function checkedCalibrate(options: CalibrateOptions | undefined): MeasureOptions {
-  const { onProgress, signal, ...cpu } = checkedOptions(options, calibrateTable, 'calibrate')
-  signal?.throwIfAborted()
-  return { cpu: checkedCpuOptions(cpu), onProgress, signal }
+  const checked = checkedOptions(options, calibrateTable, 'calibrate')
+  checked.signal?.throwIfAborted()
+  return checked
 }

@@ -1,14 +1,15 @@
+import { checkedObject } from '../base/checks.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { Engine } from '../engine.js'
 import { type CpuEngineOptions } from '../engine/cpu-options.js'
 import { type CallInput, isTensor } from '../engine/arguments.js'
 import { inOrder } from '../engine/stream.js'
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
 import type { Tensor } from '../tensor.js'
 import { calibrateTable } from './calibrator.js'
 import { BatchSource, type CalibrationData } from './data.js'
-import { type Difference, DifferenceSum } from './difference.js'
+import { type Closeness, type Difference, DifferenceSum } from './difference.js'
 import { computedFloats, withOutputs } from './graph.js'
 import { openEngine } from './running.js'
 import { loadModel, type OnnxModel } from './source.js'
@@ -17,9 +18,18 @@ import { loadModel, type OnnxModel } from './source.js'
 export type Comparable = Engine | OnnxModel
 
 /** Options of {@link compare} and {@link compareLayers}. */
-export interface CompareOptions extends CpuEngineOptions {
+export interface CompareOptions {
+  /** How onnxruntime runs ONNX models. */
+  readonly cpu?: CpuEngineOptions | undefined
   /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
+  /**
+   * How far an element may be from the reference's, for {@link Difference.outside}: of all outputs, or by their names.
+   * Default: as numpy.allclose has it, 1e-8 for `atol` and 1e-5 for `rtol`, where the other one is given.
+   */
+  readonly atol?: number | Readonly<Record<string, number>> | undefined
+  /** The same relative to the reference's element. */
+  readonly rtol?: number | Readonly<Record<string, number>> | undefined
   /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -47,10 +57,10 @@ export async function compare(
   data: CalibrationData,
   options?: CompareOptions,
 ): Promise<Comparison> {
-  const { signal, source, cpu } = checkedCompare(data, options, 'compare')
+  const { signal, source, cpu, close } = checkedCompare(data, options, 'compare')
   await using a = await opened(reference, cpu, signal)
   await using b = await opened(other, cpu, signal)
-  return await compareEngines(a.engine, b.engine, source, signal)
+  return await compareEngines(a.engine, b.engine, { source, close, signal })
 }
 
 /**
@@ -64,22 +74,59 @@ export async function compareLayers(
   data: CalibrationData,
   options?: CompareOptions,
 ): Promise<Comparison> {
-  const { signal, source, cpu } = checkedCompare(data, options, 'compareLayers')
+  const { signal, source, cpu, close } = checkedCompare(data, options, 'compareLayers')
   const [a, b] = [await loadModel(reference), await loadModel(other)]
   const common = commonValues(a, b)
   await using first = await openEngine(withOutputs(new GraphEditor(a), common), cpu, signal)
   await using second = await openEngine(withOutputs(new GraphEditor(b), common), cpu, signal)
-  return await compareEngines(first, second, source, signal)
+  return await compareEngines(first, second, { source, close, signal })
 }
 
 function checkedCompare(data: unknown, options: unknown, owner: string) {
-  const { maxBatches, signal, ...cpu } = checkedOptions(options, table, owner)
+  const { maxBatches, signal, atol, rtol, cpu } = checkedOptions(options, table, owner)
   signal?.throwIfAborted()
-  return { signal, source: new BatchSource(data, maxBatches), cpu }
+  return { signal, source: new BatchSource(data, maxBatches), cpu, close: { atol, rtol } }
+}
+
+type Tolerance = number | Readonly<Record<string, number>>
+
+/** numpy.allclose's, where one of both is given. */
+const closeDefaults = { atol: 1e-8, rtol: 1e-5 } as const
+
+interface Tolerances {
+  readonly atol: Tolerance | undefined
+  readonly rtol: Tolerance | undefined
+}
+
+function checkedTolerance(value: unknown, name: string): Tolerance {
+  const check = is.number(0, Number.MAX_VALUE, 'a number from 0')
+  if (typeof value !== 'object') return check(value, name)
+  const entries = Object.entries(checkedObject(value, name, 'a number from 0, or numbers by the names of outputs,'))
+  return Object.fromEntries(entries.map(([output, each]) => [output, check(each, `${name}.${output}`)]))
+}
+
+/** Nothing where nothing is asked of this output. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function closenessOf(name: string, { atol, rtol }: Tolerances): Closeness | undefined {
+  const of = (tolerance: Tolerance | undefined): number | undefined =>
+    typeof tolerance === 'object' ? (Object.hasOwn(tolerance, name) ? tolerance[name] : undefined) : tolerance
+  const [absolute, relative] = [of(atol), of(rtol)]
+  if (absolute === undefined && relative === undefined) return undefined
+  return { atol: absolute ?? closeDefaults.atol, rtol: relative ?? closeDefaults.rtol }
+}
+
+function checkNames(names: readonly string[], tolerances: Tolerances): void {
+  for (const [option, tolerance] of Object.entries(tolerances) as [string, Tolerance | undefined][])
+    for (const name of typeof tolerance === 'object' ? Object.keys(tolerance) : [])
+      if (!names.includes(name)) throw expected(`names of outputs (${names.join(', ')})`, option, name)
 }
 
 const { onProgress: _, ...ownTable } = calibrateTable
-const table = { ...ownTable, maxBatches: option(is.whole(1), Infinity) } satisfies OptionTable<CompareOptions>
+const table = {
+  ...ownTable,
+  maxBatches: option(is.whole(1), Infinity),
+  atol: option(checkedTolerance),
+  rtol: option(checkedTolerance),
+} satisfies OptionTable<CompareOptions>
 
 interface Opened extends AsyncDisposable {
   readonly engine: Engine
@@ -94,16 +141,19 @@ async function opened(model: Comparable, cpu: CpuEngineOptions, signal: AbortSig
   return { engine, [Symbol.asyncDispose]: () => engine.close() }
 }
 
+/** What is compared, and how. */
+interface Compared {
+  readonly source: BatchSource
+  readonly close: Tolerances
+  readonly signal: AbortSignal | undefined
+}
+
 /** Both run each batch; what they gave is added up before the next. */
-async function compareEngines(
-  a: Engine,
-  b: Engine,
-  source: BatchSource,
-  signal: AbortSignal | undefined,
-): Promise<Comparison> {
+async function compareEngines(a: Engine, b: Engine, { source, close, signal }: Compared): Promise<Comparison> {
   const names = Object.keys(a.outputs)
   checkOutputs(names, Object.keys(b.outputs))
-  const sums = names.map(() => new DifferenceSum())
+  checkNames(names, close)
+  const sums = names.map((name) => new DifferenceSum(closenessOf(name, close)))
   const run = async (given: CallInput, cut: AbortSignal): Promise<[Results, Results]> =>
     Promise.all([a.infer(namedInputs(a, given), { signal: cut }), b.infer(namedInputs(b, given), { signal: cut })])
   let batches = 0

@@ -34,6 +34,11 @@ export interface Difference {
   /** How many pairs of finite elements were compared. */
   readonly count: number
   /**
+   * Where `atol` or `rtol` is given: how many pairs are further from each other, |other - reference| > atol + rtol
+   * |reference|, as numpy.allclose has it; those that `nonFinite` counts are among them.
+   */
+  readonly outside?: number | undefined
+  /**
    * How many pairs could not be: one or both are not finite, and they are not the same. A comparison with any of them
    * has failed.
    */
@@ -43,8 +48,16 @@ export interface Difference {
 /** How many elements are looked at before others get their turn: about a millisecond's work. */
 const stretch = 2 ** 18
 
+/** How far elements may be from those of the reference: atol + rtol |reference|. */
+export interface Closeness {
+  readonly atol: number
+  readonly rtol: number
+}
+
 /** What is summed up of one output. */
 export class DifferenceSum {
+  readonly #close: Closeness | undefined
+  #outside = 0
   #count = 0
   #nonFinite = 0
   #dot = 0
@@ -58,6 +71,10 @@ export class DifferenceSum {
   #rows = 0
   #agreeing = 0
 
+  constructor(close?: Closeness) {
+    this.#close = close
+  }
+
   /** Adds one result of each. @throws TensorRTError ERR_TRT_SHAPE where they are not of one shape */
   async add(name: string, reference: Tensor, other: Tensor): Promise<void> {
     if (shapeText(reference.shape) !== shapeText(other.shape)) {
@@ -69,6 +86,7 @@ export class DifferenceSum {
       this.#addStretch(a, b, from, Math.min(a.length, from + stretch))
       if (from + stretch < a.length) await turn()
     }
+    if (this.#close !== undefined) this.#countOutside(a, b, this.#close)
     const row = reference.shape.at(-1) ?? 0
     if (reference.shape.length > 0 && row > 1) this.#compareRows(a, b, row)
   }
@@ -83,6 +101,7 @@ export class DifferenceSum {
       maxRelative: this.#maxRelative,
       ...(this.#rows > 0 && { top1: this.#agreeing / this.#rows }),
       count: this.#count,
+      ...(this.#close !== undefined && { outside: this.#outside + this.#nonFinite }),
       nonFinite: this.#nonFinite,
     }
   }
@@ -123,6 +142,14 @@ export class DifferenceSum {
     this.#bb += bb
     this.#squares += squares
     this.#absolute += absolute
+  }
+
+  /** Of pairs that are finite. */
+  #countOutside(a: Float32Array, b: Float32Array, { atol, rtol }: Closeness): void {
+    for (let i = 0; i < a.length; i++) {
+      const apart = Math.abs(a[i]! - b[i]!)
+      if (apart < Infinity && apart > atol + rtol * Math.abs(a[i]!)) this.#outside++
+    }
   }
 
   /** Infinities that are the same are no difference, and have no place in a cosine. */

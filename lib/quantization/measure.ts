@@ -48,9 +48,7 @@ export async function measure(
   options: MeasureOptions,
 ): Promise<Measured> {
   const { cpu, onProgress, signal } = options
-  const { threads, ...onnxruntime } = cpu
-  const open = (source: Uint8Array | string): Promise<Observation> =>
-    Observation.open(source, { threads, onnxruntime, signal })
+  const open = (source: Uint8Array | string): Promise<Observation> => Observation.open(source, { cpu, signal })
   await using observation = await withSource(observable(model), signal, open)
   const names = observation.inputs.map(({ name }) => name)
   const checker = new InputChecker(infosByName(observation.inputs), names)

@@ -118,19 +118,22 @@ export async function quantize(
   options?: QuantizeOptions,
 ): Promise<QuantizedModel> {
   const given = checkedOptions(options, table, 'quantize')
-  const { exclude: excluded, weights: form, signal, threads, onnxruntime } = given
+  const { exclude: excluded, weights: form, signal, cpu } = given
   signal?.throwIfAborted()
   const wanted = given.keep && keepFor(given.keep, calibration)
   const tell = teller(given.onProgress)
   const loaded = await loadModel(model)
   const hash = await hashOfModel(loaded, signal)
   const prepared = await prepare(loaded, signal)
-  const cpu = { threads, onnxruntime, signal }
-  const ranges = await calibrationFor(prepared, hash, calibration, { ...cpu, onProgress: () => tell('calibrating') })
+  const ranges = await calibrationFor(prepared, hash, calibration, {
+    cpu,
+    signal,
+    onProgress: () => tell('calibrating'),
+  })
   const how = { excluded, form, signal }
   if (wanted === undefined) return quantized(prepared, ranges, how)
   const make = (kept: readonly string[]): Promise<QuantizedModel> => quantized(copyModel(prepared), ranges, how, kept)
-  const judge = { ...wanted, options: cpu, signal, onBatch: tell }
+  const judge = { ...wanted, cpu, signal, onBatch: tell }
   return make(await layersToKeep(prepared, ranges, excluded, async (kept) => (await make(kept)).model, judge))
 }
 

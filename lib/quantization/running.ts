@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { onFile } from '../base/files.js'
 import { Engine } from '../engine.js'
 import type { CpuEngineOptions } from '../engine/cpu-options.js'
+import type { EngineOptions } from '../engine/options.js'
 import { copyModel, GraphEditor, inferTypes, type ModelProto, saveModel, writeModel } from '../onnx/index.js'
 import { bytesOfModel, mostBytes } from '../onnx/save.js'
 import { isOperator } from './graph.js'
@@ -18,12 +19,8 @@ const asItStands = {
 }
 
 /** Options of an engine that runs a model for a comparison. */
-function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOptions & { readonly backend: 'cpu' } {
-  return {
-    backend: 'cpu',
-    threads,
-    onnxruntime: { ...onnxruntime, config: { ...asItStands, ...onnxruntime?.config } },
-  }
+function cpuOptions(cpu: CpuEngineOptions): EngineOptions {
+  return { backend: 'cpu', cpu: { ...cpu, config: { ...asItStands, ...cpu.config } } }
 }
 
 /**
@@ -32,12 +29,10 @@ function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOption
  */
 export async function openEngine(
   model: ModelProto,
-  options: CpuEngineOptions,
+  cpu: CpuEngineOptions,
   signal: AbortSignal | undefined,
 ): Promise<Engine> {
-  return withSource(withRoundedHalves(model), signal, (source) =>
-    Engine.load(source, { ...cpuOptions(options), signal }),
-  )
+  return withSource(withRoundedHalves(model), signal, (source) => Engine.load(source, { ...cpuOptions(cpu), signal }))
 }
 
 /**

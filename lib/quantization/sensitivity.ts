@@ -27,7 +27,7 @@ export interface KeepOptions {
 export interface Judge {
   readonly cosine: number
   readonly source: BatchSource
-  readonly options: CpuEngineOptions
+  readonly cpu: CpuEngineOptions
   readonly signal: AbortSignal | undefined
   /** Called after each batch that was run. */
   readonly onBatch: (stage: 'ranking' | 'choosing') => void
@@ -61,7 +61,7 @@ export async function layersToKeep(
 ): Promise<readonly string[]> {
   const samples = await samplesOf(model, judge)
   const reaches = async (kept: readonly string[]): Promise<boolean> => {
-    await using engine = await openEngine(await make(kept), judge.options, judge.signal)
+    await using engine = await openEngine(await make(kept), judge.cpu, judge.signal)
     return (await worstCosine(engine, samples, judge.signal, () => judge.onBatch('choosing'))) >= judge.cosine
   }
   if (await reaches([])) return []
@@ -98,8 +98,8 @@ async function withoutSpare(
  * What the model as it was gives for the data that judges. Kept, so that data which is not the same each time (random
  * parts of pictures) judges alike.
  */
-async function samplesOf(model: ModelProto, { source, options, signal }: Judge): Promise<Sample[]> {
-  await using engine = await openEngine(model, options, signal)
+async function samplesOf(model: ModelProto, { source, cpu, signal }: Judge): Promise<Sample[]> {
+  await using engine = await openEngine(model, cpu, signal)
   const samples: Sample[] = []
   for await (const given of source.open()) {
     const inputs = Object.fromEntries(
@@ -116,10 +116,10 @@ async function rankedByDamage(
   calibration: Calibration,
   excluded: Excluded,
   samples: readonly Sample[],
-  { options, signal, onBatch }: Judge,
+  { cpu, signal, onBatch }: Judge,
 ): Promise<Layer[]> {
   const { switched, layers, selector } = await withSwitches(model, calibration, excluded, signal)
-  await using engine = await openEngine(switched, options, signal)
+  await using engine = await openEngine(switched, cpu, signal)
   const ranked: { readonly layer: Layer; readonly cosine: number }[] = []
   for (const [i, layer] of layers.entries()) {
     const alone = samples.map(({ inputs, outputs }) => ({

@@ -1,5 +1,6 @@
 import { type ErrorCode, TensorRTError } from '../errors.js'
 import { MessageFault } from '../kserve/wire/message-fault.js'
+import { isError, messageOf } from '../base/kinds.js'
 
 /** What a failed request is, by the names of Triton's status codes; HTTP's statuses follow from it. */
 export type FaultKind =
@@ -30,7 +31,7 @@ export function unsupported(message: string): Fault {
 
 /** Where the code of a model threw it, or what caused it; nothing where none did. */
 export function placeOf(error: unknown): string | undefined {
-  for (let each = error; each instanceof Error; each = each.cause)
+  for (let each = error; isError(each); each = each.cause)
     if (each instanceof Fault && each.at !== undefined) return each.at
   return undefined
 }
@@ -39,7 +40,7 @@ export function placeOf(error: unknown): string | undefined {
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
   if (error instanceof MessageFault) return invalid(error.message, error)
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return new Fault(error instanceof TensorRTError ? (kinds[error.code] ?? 'INTERNAL') : 'INTERNAL', message, error)
 }
 

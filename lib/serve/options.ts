@@ -11,10 +11,13 @@ import {
   type Check,
   type Checked,
   checkedOptions,
+  elsewhereOf,
   is,
+  namesOf,
   option,
   type OptionRow,
   type OptionTable,
+  readGroup,
   signalOption,
 } from '../base/option-table.js'
 import { checkedPath } from '../base/source.js'
@@ -83,7 +86,7 @@ const logTable = {
 const serveTable = {
   modelRepository: option((value) => value),
   id: option(checkedText, 'triton'),
-  http: option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')),
+  http: { ...option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')), members: namesOf(httpTable) },
   grpc: option(optionalPart(grpcTable, 'grpc')),
   metrics: option(optionalPart(metricsTable, 'metrics')),
   log: option(optionalPart(logTable, 'log')),
@@ -231,13 +234,17 @@ function checkedLoadModel(given: unknown, name: string): readonly string[] {
   return models as string[]
 }
 
-const engineNames = ['tensorrt', 'cache', 'plugins', 'hostCode', 'backend', 'gpus'] as const
+const engineNames = ['tensorrt', 'cache', 'backend', 'gpus'] as const
+const tensorrtNames = ['library', 'plugins', 'hostCode'] as const
+
+const elsewhere = elsewhereOf({ tensorrt: { members: tensorrtNames } })
 
 /** A copy that Engine.load would take. */
 function checkedEngine(given: unknown): ServeEngineOptions {
-  const { backend, gpus, ...others } = plainCopy(readOptions(given, engineNames, 'engine')) as Partial<
+  const { backend, gpus, ...others } = plainCopy(readOptions(given, engineNames, 'engine', elsewhere)) as Partial<
     Record<(typeof engineNames)[number], unknown>
   >
+  readGroup(others.tensorrt, tensorrtNames, 'engine.tensorrt')
   checkedEngineOptions(others)
   return {
     ...(others as ServeEngineOptions),

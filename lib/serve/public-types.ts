@@ -1,6 +1,6 @@
 // What users of node-tensorrt/serve name: types alone, so that their declarations lead to no package that they may not
 // have.
-import type { EngineOptions } from '../engine/options.js'
+import type { EngineOptions, TensorRTEngineOptions } from '../engine/options.js'
 import type { ModelStatistics as CountedStatistics } from '../kserve/statistics.js'
 
 export type { BatchStatistics, DurationStatistic, InferenceStatistics } from '../kserve/statistics.js'
@@ -124,7 +124,9 @@ export interface LogServeOptions {
 }
 
 /** What all engines of a server are opened with. */
-export interface ServeEngineOptions extends Pick<EngineOptions, 'tensorrt' | 'cache' | 'plugins' | 'hostCode'> {
+export interface ServeEngineOptions extends Pick<EngineOptions, 'cache'> {
+  /** What TensorRT is given; its GPUs are those of the instance groups. */
+  readonly tensorrt?: Pick<TensorRTEngineOptions, 'library' | 'plugins' | 'hostCode'> | undefined
   /** `cpu`: ONNX runs on the CPU whatever its config says; default: as the config says. */
   readonly backend?: 'cpu' | undefined
   /** The numbers of the GPUs of an instance group that names none; default: all of the machine, as in Triton. */

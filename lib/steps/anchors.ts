@@ -1,4 +1,5 @@
 /** Where the anchors, priors and cells of detectors lie: for decoders on the host, and for those in a graph. */
+import { isFloat32Array } from 'node:util/types'
 import { checkedArray, checkedPositive, checkedWhole } from '../base/checks.js'
 import { checkedOptions, is, needed, option, type OptionTable } from '../base/option-table.js'
 import { type Sides, type Size, sizeOf } from '../base/size.js'
@@ -89,7 +90,7 @@ const cornerTable = {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function anchorsOfCorners(corners: Float32Array, options: CornerOptions): Float32Array {
-  if (!(corners instanceof Float32Array) || corners.length % 4 !== 0)
+  if (!isFloat32Array(corners) || corners.length % 4 !== 0)
     throw expected('a Float32Array of four numbers for each anchor', 'corners', corners)
   const { size, order } = checkedOptions(options, cornerTable, 'anchorsOfCorners')
   const { width, height } = size

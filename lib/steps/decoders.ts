@@ -94,6 +94,7 @@ export function rankBy(
 export const onHostAlone: Readonly<Record<string, string>> = {
   'ultralytics': "'yolo' is its decoder of [N, 4 + classes, boxes]",
   'yolo-end-to-end': 'such a model has decoded and suppressed by itself',
+  'finished': 'such a model has decoded and suppressed by itself',
   'dbnet': 'contours are followed through its map, which takes a loop; decodeDbNet of node-tensorrt/vision does it',
   'ctc': 'text of any length is no tensor; decodeCtc of node-tensorrt/vision reads it',
   'grid': 'decodeGrid of node-tensorrt/vision does it',

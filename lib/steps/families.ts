@@ -2,6 +2,7 @@
  * What the decoders of a family of detectors go by, those on the host (lib/vision/decoders) and those in a graph: its
  * options, and which of a model's outputs is which, told by shapes.
  */
+import { isFloat32Array } from 'node:util/types'
 import { checkedArray, checkedNumber, checkedWhole } from '../base/checks.js'
 import { is, option } from '../base/option-table.js'
 import type { Size } from '../base/size.js'
@@ -53,7 +54,7 @@ function checkedLevelAnchor(anchor: unknown, name: string): readonly [number, nu
 export function checkedAnchors(anchors: unknown): Float32Array {
   const numbers =
     Array.isArray(anchors) && anchors.every(Number.isFinite) ? Float32Array.from(anchors as number[]) : anchors
-  if (numbers instanceof Float32Array && numbers.length > 0 && numbers.length % 4 === 0) return numbers
+  if (isFloat32Array(numbers) && numbers.length > 0 && numbers.length % 4 === 0) return numbers
   throw expected('a Float32Array, or an array of numbers, of (cx, cy, w, h) of each anchor', 'anchors', anchors)
 }
 

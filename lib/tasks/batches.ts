@@ -1,6 +1,7 @@
 import type { TensorInfo } from '../backend/backend.js'
 import { checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { expected } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { type BatchOptions, batchesOf, type Image, type RawImage } from '../vision/index.js'
 import { inputFor } from './opening.js'
@@ -46,6 +47,7 @@ export function presetBatches(
     size,
     signal,
   } = readOptions(options, ['preset', 'input', 'size', 'signal'], 'presetBatches')
+  checkInfo(info)
   const known = preset === undefined ? undefined : familyOf(preset)
   const given = own === undefined ? undefined : (checkedObject(own, 'input') as InputSteps)
   const all: TensorInfo = { dimensionNames: [], profiles: [], profileValues: [], format: 'linear', ...info }
@@ -57,6 +59,13 @@ export function presetBatches(
     return tensor
   }
   return batchesOf(items, one, size === undefined ? {} : { size: size as number })
+}
+
+/** An input of a model, as `engine.inputs` and `readModel` tell of it. */
+function checkInfo(info: unknown): void {
+  const { name, dtype, shape } = checkedObject(info, 'info') as Partial<TensorInfo>
+  if (name === undefined || dtype === undefined || shape === undefined)
+    throw expected('{ name, dtype, shape } of an input, such as engine.inputs.images,', 'info', info)
 }
 
 function familyOf(preset: unknown): Preset {

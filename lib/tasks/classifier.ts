@@ -1,6 +1,7 @@
+import { isFloat32Array } from 'node:util/types'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
-import { is, option, type OptionTable } from '../base/option-table.js'
+import { type Checked as CheckedRows, is, option, type OptionTable } from '../base/option-table.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -8,8 +9,8 @@ import { isNoProbability } from '../vision/decoders/probabilities.js'
 import { type ClassScore, type Picture, topK } from '../vision/index.js'
 import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
-import { type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
-import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
+import { checkSaid, inMemory, type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
+import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
 import { Task } from './task.js'
 import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
@@ -29,6 +30,14 @@ export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
   readonly labels?: Labels | undefined
   /** How many classes an answer has, the best ones; default 5. */
   readonly top?: number | undefined
+}
+
+/** Options of {@link Classifier.classify}. */
+export interface ClassifyOptions extends TaskOptions {
+  /** How many classes an answer has, the best ones; default: the classifier's. */
+  readonly top?: number | undefined
+  /** The names of the classes; default: the classifier's. */
+  readonly labels?: Labels | undefined
 }
 
 /**
@@ -56,14 +65,21 @@ export class Classifier extends Task<ClassScore[]> {
    * says how large its input is; ERR_TRT_CLOSED for an engine that is closed
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
-    const { presetName, options: all } = await describedOptions(model, options, 'Classifier')
+    const source = await inMemory(model)
+    const { presetName, options: all } = await describedOptions(source, options, 'Classifier')
     const split = splitOptions<ClassifyPreset, typeof table>(all, 'classify', table, 'Classifier', presetName)
+    await checkSaid(source, split, 'activation', activations)
     const output = checkedOutput(split.preset, split.given.output)
     const labels = await checkedLabels(split.given.labels)
     return new Classifier(
-      await opened(model, split, (engine) =>
-        answersOf(soleOutput(engine, output.tensor), output, labels, split.given.top),
-      ),
+      await opened(source, split, (engine) => {
+        const name = soleOutput(engine, output.tensor)
+        const { top } = split.given
+        const answers = async (asked: CheckedRows<typeof callRows>): Promise<Answers<ClassScore[]>> =>
+          answersOf(name, output, (await checkedLabels(asked.labels)) ?? labels, asked.top ?? top)
+        const perCall = { rows: callRows, answers: answers as PerCall<ClassScore[]>['answers'] }
+        return { ...answersOf(name, output, labels, top), perCall }
+      }),
     )
   }
 
@@ -75,12 +91,12 @@ export class Classifier extends Task<ClassScore[]> {
    * where the model gives something else, such as probabilities where a softmax is to follow; or it is the reason of
    * the signal
    */
-  classify(picture: Picture, options?: TaskOptions): Promise<ClassScore[]>
-  classify(pictures: readonly Picture[], options?: TaskOptions): Promise<ClassScore[][]>
-  classify(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<ClassScore[], void, undefined>
+  classify(picture: Picture, options?: ClassifyOptions): Promise<ClassScore[]>
+  classify(pictures: readonly Picture[], options?: ClassifyOptions): Promise<ClassScore[][]>
+  classify(pictures: PictureStream, options?: ClassifyOptions): AsyncGenerator<ClassScore[], void, undefined>
   classify(
     pictures: unknown,
-    options?: TaskOptions,
+    options?: ClassifyOptions,
   ): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'classify')
   }
@@ -91,6 +107,13 @@ const table = {
   labels: option((labels) => labels),
   top: option(is.whole(1), 5),
 } satisfies OptionTable<Omit<ClassifierOptions, keyof LoadOptions<ClassifyPreset>>>
+
+const callRows = {
+  top: option(is.whole(1)),
+  labels: option((labels) => labels),
+} satisfies OptionTable<Omit<ClassifyOptions, keyof TaskOptions>>
+
+const activations = ['softmax', 'sigmoid', 'none'] as const
 
 /** What was given, without what is undefined. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function defined(given: unknown, name: string): object {
@@ -112,14 +135,7 @@ function checkedOutput(preset: ClassifyPreset | undefined, own: object): Checked
     labelOffset = 0,
     tensor,
   } = readOptions(all, ['activation', 'labelOffset', 'tensor'], 'output')
-  const checked = checkedChoice(
-    activation,
-    'output.activation',
-    ['softmax', 'sigmoid', 'none'],
-    preset === undefined && activation === undefined
-      ? "a preset, or 'softmax', 'sigmoid' or 'none' beside input,"
-      : undefined,
-  )
+  const checked = checkedChoice(activation, 'output.activation', activations)
   const isKnown = preset !== undefined && (Object.values(presets) as readonly Preset[]).includes(preset)
   return {
     activation: checked,
@@ -233,7 +249,7 @@ function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   const { shape, dtype } = tensor
   const wanted = `[N, C] of ${JSON.stringify(name)}`
   const [rows = 0, classes = 0, ...rest] = shape
-  if (!(tensor.data instanceof Float32Array))
+  if (!isFloat32Array(tensor.data))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected scores of float32 or float16, ${wanted}, but found ${dtype}`)
   if (shape.length < 2 || rows < pictures || classes < 1 || rest.some((side) => side !== 1))
     throw new TensorRTError(

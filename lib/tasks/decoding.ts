@@ -7,15 +7,20 @@ import {
   type Decoded,
   decodeCenterFace,
   decodeEfficientDet,
+  decodeFinished,
   decodeRetinaFace,
   decodeRtDetr,
   decodeSsd,
   decodeYolo,
   decodeYoloAnchors,
   decodeYoloEndToEnd,
+  decodeYoloObb,
+  decodeYoloPose,
   decodeYolox,
 } from '../vision/decoders/index.js'
 import { decodedOf } from '../vision/decoders/decoded.js'
+import { isEndedObb } from '../vision/decoders/yolo-obb.js'
+import { isEndedPose } from '../vision/decoders/yolo-pose.js'
 import { checkScores } from '../vision/decoders/probabilities.js'
 import { decodeGrid, type Size } from '../vision/index.js'
 import type { DetectOutput } from './presets.js'
@@ -54,12 +59,15 @@ const decoders: Readonly<Record<Exclude<DecoderName, 'ultralytics' | 'dbnet'>, D
   yolo: sized(decodeYolo),
   'yolo-anchors': sized(decodeYoloAnchors),
   'yolo-end-to-end': unsized(decodeYoloEndToEnd),
+  'yolo-pose': sized(decodeYoloPose),
+  'yolo-obb': sized(decodeYoloObb),
   yolox: sized(decodeYolox),
   retinaface: sized(decodeRetinaFace),
   efficientdet: sized(decodeEfficientDet),
   ssd: sized(decodeSsd),
   centerface: sized(decodeCenterFace),
   rtdetr: sized(decodeRtDetr),
+  finished: unsized(decodeFinished),
   grid: gridOf,
 }
 
@@ -69,32 +77,55 @@ export const decoderNames = [...Object.keys(decoders), 'ultralytics', 'dbnet'] a
 const countingClasses: readonly DecoderName[] = [
   'ultralytics',
   'yolo',
+  'yolo-pose',
+  'yolo-obb',
   'yolo-anchors',
   'yolox',
   'efficientdet',
   'rtdetr',
 ]
 
+const always = (): boolean => true
+
+/** Whether outputs leave nothing to be suppressed; for all others they do. */
+const finality: Readonly<Partial<Record<DecoderName, (outputs: readonly Tensor[], options: Options) => boolean>>> = {
+  'yolo-end-to-end': always,
+  'yolo-pose': ([output], options) => output !== undefined && isEndedPose(output, options),
+  'yolo-obb': ([output], options) => output !== undefined && isEndedObb(output, options),
+  rtdetr: always,
+  finished: always,
+}
+
 /**
  * The decoder of an output that was checked, but for `dbnet`, which gives no boxes.
- * @param classes how many labels there are
+ * @param labels how many labels there are
  */
-export function decoderOf(
-  { decoder, ...options }: Options & { readonly decoder: DecoderName },
-  classes: number | undefined,
-): BoxDecoder {
-  const counted =
-    classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder)
-      ? { ...options, classes }
-      : options
-  if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, counted, size)
+export function decoderOf(rules: Options & { readonly decoder: DecoderName }, labels: number | undefined): BoxDecoder {
+  if (labels === undefined || rules['classes'] !== undefined || !countingClasses.includes(rules.decoder))
+    return decoderBy(rules)
+  const decode = decoderBy({ ...rules, classes: labels })
+  return (outputs, size) => {
+    try {
+      return decode(outputs, size)
+    } catch (error) {
+      if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE') throw error
+      throw reworded(error, `${error.message}; labels names ${labels} classes`)
+    }
+  }
+}
+
+function decoderBy({ decoder, ...options }: Options & { readonly decoder: DecoderName }): BoxDecoder {
+  if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, options, size)
   const name = checkedChoice(decoder, 'output.decoder', Object.keys(decoders) as (keyof typeof decoders)[])
   if (name === 'ssd' && options['anchors'] === undefined)
     throw expected("the anchors (cx, cy, w, h), which are the model's own, or 'tf',", 'output.anchors', undefined)
-  const isFinal = name === 'yolo-end-to-end' || name === 'rtdetr'
+  const isFinal = finality[name] ?? (() => false)
   // once, not for each picture
   const anchors = name === 'ssd' && options['anchors'] !== 'tf' ? { anchors: checkedAnchors(options['anchors']) } : {}
-  return (outputs, size) => ({ found: decoders[name](outputs, { ...counted, ...anchors }, size), isFinal })
+  return (outputs, size) => ({
+    found: decoders[name](outputs, { ...options, ...anchors }, size),
+    isFinal: isFinal(outputs, options),
+  })
 }
 
 /**
@@ -127,12 +158,12 @@ function toldOfOtherTasks(error: unknown, boxes: Tensor | undefined): unknown {
   const [, rows = 0, width = 0] = boxes?.shape ?? []
   if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE' || width <= 6 || width >= rows) return error
   if (width === 7)
-    return reworded(error, `${error.message}: this looks like an OBB model, end to end, which has no decoder here`)
+    return reworded(error, `${error.message}: this looks like an OBB model, end to end: preset 'ultralytics-obb'`)
   if ((width - 6) % 3 > 0) return error
   const keypoints = `${(width - 6) / 3} keypoints`
   return reworded(
     error,
-    `${error.message}: this looks like a pose model of ${keypoints}, end to end, which has no decoder here`,
+    `${error.message}: this looks like a pose model of ${keypoints}, end to end: preset 'ultralytics-pose'`,
   )
 }
 

@@ -1,17 +1,20 @@
 /** What the file of a model says of its own task: ultralytics' exports do, in the metadata of ONNX. */
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
+import { bytesIn } from '../base/bytes.js'
 import { localPath } from '../base/source.js'
 import type { Size } from '../base/size.js'
+import { isUrl, ownBytes } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 import { metadataOfBytes, metadataOfFile, type ModelMetadata } from '../onnx/metadata.js'
 import { type Preset, presetNamed, presets } from './presets.js'
 
 /** @see https://github.com/ultralytics/ultralytics/blob/main/ultralytics/engine/exporter.py */
 export interface Description {
-  /** `detect`, `segment`, `classify`, `pose`, `obb`, or what comes later; undefined where the model does not say. */
+  /** `detect`, `segment`, `pose`, `obb`, `classify`, or what comes later; undefined where the model does not say. */
   readonly task: string | undefined
   /** The names of the classes, by their numbers. */
   readonly names: readonly string[] | undefined
+  /** Of a pose model: how many keypoints a box has, and the numbers of each. */
+  readonly keypoints?: readonly [count: number, numbers: 2 | 3] | undefined
   /** What the model was exported for, where its input is of any size. */
   readonly size: Size | undefined
 }
@@ -19,16 +22,22 @@ export interface Description {
 /** Of a path or of bytes that are ONNX; nothing of a plan, and of what cannot be read: who loads it says why. */
 export async function descriptionOf(source: unknown): Promise<Description | undefined> {
   const metadata = await metadataIn(source)
-  const { names, imgsz = '', author = '', description = '', task } = metadata
+  const { names, imgsz = '', author = '', description = '', task, kpt_shape = '' } = metadata
   const isTheirs = author === 'Ultralytics' || description.startsWith('Ultralytics')
-  const found = { task: isTheirs ? task : undefined, names: listed(names), size: isTheirs ? sizeIn(imgsz) : undefined }
+  const keypoints = isTheirs ? keypointsIn(kpt_shape) : undefined
+  const found = {
+    task: isTheirs ? task : undefined,
+    names: listed(names),
+    size: isTheirs ? sizeIn(imgsz) : undefined,
+    ...(keypoints && { keypoints }),
+  }
   return found.task === undefined && found.names === undefined ? undefined : found
 }
 
 async function metadataIn(source: unknown): Promise<ModelMetadata> {
-  if (isUint8Array(source)) return metadataOfBytes(source)
-  if (isAnyArrayBuffer(source)) return metadataOfBytes(new Uint8Array(source))
-  if (typeof source !== 'string' && !(source instanceof URL)) return {}
+  const bytes = bytesIn(source)
+  if (bytes !== undefined) return metadataOfBytes(ownBytes(bytes))
+  if (typeof source !== 'string' && !isUrl(source)) return {}
   try {
     return await metadataOfFile(localPath(source, 'source'))
   } catch {
@@ -74,8 +83,14 @@ function sizeIn(text: string): Size | undefined {
   return size.width > 0 && size.height > 0 ? size : undefined
 }
 
+/** `[17, 3]`. */
+function keypointsIn(text: string): readonly [count: number, numbers: 2 | 3] | undefined {
+  const [, count, numbers] = (text.length < 32 && /^\s*[[(]\s*(\d{1,3})\s*,\s*([23])\s*[\])]\s*$/.exec(text)) || []
+  return Number(count) > 0 ? [Number(count), numbers === '2' ? 2 : 3] : undefined
+}
+
 type Options = Readonly<Record<string, unknown>>
-type UltralyticsPreset = 'ultralytics' | 'ultralytics-cls'
+type UltralyticsPreset = 'ultralytics' | 'ultralytics-cls' | 'ultralytics-pose' | 'ultralytics-obb'
 /** Whose option `preset` is meant, in messages. */
 export type TaskOwner = 'Detector' | 'FaceBlur' | 'Classifier'
 
@@ -83,6 +98,8 @@ export type TaskOwner = 'Detector' | 'FaceBlur' | 'Classifier'
 const tasks: Readonly<Record<string, { readonly owner: TaskOwner; readonly preset: UltralyticsPreset } | undefined>> = {
   detect: { owner: 'Detector', preset: 'ultralytics' },
   segment: { owner: 'Detector', preset: 'ultralytics' },
+  pose: { owner: 'Detector', preset: 'ultralytics-pose' },
+  obb: { owner: 'Detector', preset: 'ultralytics-obb' },
   classify: { owner: 'Classifier', preset: 'ultralytics-cls' },
 }
 
@@ -106,15 +123,23 @@ export function presetNameOf({ task }: Description, owner: TaskOwner): Ultralyti
 }
 
 /** The preset, for the size that the model was exported for. */
-export function presetFor(name: UltralyticsPreset, { size }: Description): Preset {
-  const preset: Preset = presets[name]
+export function presetFor(name: UltralyticsPreset, { size, keypoints }: Description): Preset {
+  const preset = withKeypoints(presets[name], keypoints)
   if (size === undefined) return preset
   const shortSide = preset.task === 'classify' ? { shortSide: Math.min(size.width, size.height) } : {}
   return { ...preset, input: { ...preset.input, ...shortSide, size } }
 }
 
+function withKeypoints(preset: Preset, keypoints: Description['keypoints']): Preset {
+  if (keypoints === undefined || preset.task !== 'detect' || preset.output.decoder !== 'yolo-pose') return preset
+  return { ...preset, output: { ...preset.output, keypoints } }
+}
+
 /** Presets of models that have such metadata; what else is called `names` there need not be classes. */
-const withNames: readonly unknown[] = [presets.yolov5, presets.ultralytics, presets['ultralytics-cls']]
+const withNames: readonly unknown[] = [
+  presets.yolov5,
+  ...['ultralytics', 'ultralytics-cls', 'ultralytics-pose', 'ultralytics-obb'].map(presetNamed),
+]
 
 /** Options of a task, with what its model says. */
 export interface DescribedOptions {

@@ -8,11 +8,12 @@ import type { DetectedFrame, Found } from './found.js'
 import { decoderNames } from './decoding.js'
 import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
-import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
-import type { PictureStream, TaskOptions } from './pipeline.js'
+import { checkSaid, inMemory, type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
+import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
 import { Task } from './task.js'
 import type { VideoInput, VideoLoopOptions } from './video/options.js'
+import { videoPlan } from './video/plan.js'
 
 /** Options of a decoder, without its name. */
 type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
@@ -36,6 +37,22 @@ export interface DetectorOptions extends LoadOptions<DetectPreset> {
    * `imagenet`, `voc`. Unless given, what the model's metadata has, if ultralytics exported it. As many as the model
    * has classes, where it tells that.
    */
+  readonly labels?: Labels | undefined
+}
+
+/** Options of {@link Detector.detect}. */
+export interface DetectOptions extends TaskOptions, DetectCall {}
+
+/** What goes before a detector's own options, for one call. */
+export interface DetectCall {
+  /** Only what has a greater score counts, 0 to 1; default: the detector's. */
+  readonly scoreThreshold?: number | undefined
+  /**
+   * Boxes that overlap a better one by more than this are suppressed, 0 to 1; default: the detector's. Not of one that
+   * suppresses nothing, nor of `dbnet`.
+   */
+  readonly iouThreshold?: number | undefined
+  /** The names of the classes; default: the detector's. */
   readonly labels?: Labels | undefined
 }
 
@@ -75,12 +92,12 @@ export class Detector extends Task<Found[]> {
    * @throws TensorRTError (as a rejection) as {@link toTensor} and {@link Engine.infer}; ERR_TRT_SHAPE, ERR_TRT_DTYPE
    * where the model gives something else; or it is the reason of the signal
    */
-  detect(picture: Picture, options?: TaskOptions): Promise<Found[]>
-  detect(pictures: readonly Picture[], options?: TaskOptions): Promise<Found[][]>
-  detect(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Found[], void, undefined>
+  detect(picture: Picture, options?: DetectOptions): Promise<Found[]>
+  detect(pictures: readonly Picture[], options?: DetectOptions): Promise<Found[][]>
+  detect(pictures: PictureStream, options?: DetectOptions): AsyncGenerator<Found[], void, undefined>
   detect(
     pictures: unknown,
-    options?: TaskOptions,
+    options?: DetectOptions,
   ): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'detect')
   }
@@ -102,9 +119,12 @@ export class Detector extends Task<Found[]> {
    * for await (const { frame, found } of frames) console.log(frame.pts, found.length)
    * ```
    */
-  async *detectVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<DetectedFrame, void, undefined> {
+  async *detectVideo(
+    input: VideoInput,
+    options?: VideoLoopOptions & DetectCall,
+  ): AsyncGenerator<DetectedFrame, void, undefined> {
     const { detectedFrames } = await import('./video/calls.js')
-    yield* detectedFrames(this, this.opened.pipeline.inFlight, [input, options])
+    yield* detectedFrames(this, videoPlan(this.opened), [input, options])
   }
 }
 
@@ -115,20 +135,49 @@ const table = {
   labels: option((labels) => labels),
 } satisfies OptionTable<Omit<DetectorOptions, keyof LoadOptions<DetectPreset>>>
 
+/** A FaceBlur has read `blur` by then. */
+const faceBlurTable = { ...table, blur: option((blur) => blur) }
+
+const callRows = {
+  scoreThreshold: option(is.number(0, 1)),
+  iouThreshold: option(is.number(0, 1)),
+  labels: option((labels) => labels),
+} satisfies OptionTable<DetectCall>
+
 /** @param owner whose options messages speak of */
 export async function openDetector(
   model: TaskSource,
   options: unknown,
   owner: 'Detector' | 'FaceBlur',
 ): Promise<Opened<Found[]>> {
-  const { presetName, options: all } = await describedOptions(model, options, owner)
-  const split = splitOptions<DetectPreset, typeof table>(all, 'detect', table, owner, presetName)
+  const source = await inMemory(model)
+  const { presetName, options: all } = await describedOptions(source, options, owner)
+  const rows = owner === 'FaceBlur' ? faceBlurTable : table
+  const split = splitOptions<DetectPreset, typeof table>(all, 'detect', rows, owner, presetName)
+  await checkSaid(source, split, 'decoder', decoderNames)
   const labels = await checkedLabels(split.given.labels)
   // what is wrong with the options is told before anything is loaded
   rulesOf(split.preset, split.given)
-  return opened(model, split, (engine, input, preset) =>
-    answersOf(engine, input, { ...rulesOf(preset, split.given), labels }),
-  )
+  return opened(source, split, (engine, input, preset) => {
+    const answers = async (asked: Checked<typeof callRows>): Promise<Answers<Found[]>> => {
+      const rules = rulesOf(preset, calledWith(split.given, asked))
+      return answersOf(engine, input, { ...rules, labels: (await checkedLabels(asked.labels)) ?? labels })
+    }
+    const perCall = { rows: callRows, answers: answers as PerCall<Found[]>['answers'] }
+    return { ...answersOf(engine, input, { ...rulesOf(preset, split.given), labels }), perCall }
+  })
+}
+
+/** A detector's options with those of a call, which go first. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function calledWith(
+  given: Checked<typeof table>,
+  { scoreThreshold, iouThreshold }: Checked<typeof callRows>,
+): Checked<typeof table> {
+  const asked = { ...given, ...(scoreThreshold !== undefined && { scoreThreshold }) }
+  if (iouThreshold === undefined) return asked
+  if (given.suppress === false)
+    throw expected('nothing, since this detector suppresses no boxes (suppress: false),', 'iouThreshold', iouThreshold)
+  return { ...asked, suppress: { ...given.suppress, iouThreshold } }
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -153,7 +202,7 @@ function rulesOf(preset: DetectPreset | undefined, given: Checked<typeof table>)
   }
   const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
   // each says by itself what is wrong with its options
-  if (suppress !== false) nothing(suppress)
+  if (suppress !== false) nothing(suppress, name === 'yolo-obb')
   const isAsked = given.suppress !== undefined
   if (name === 'dbnet' && isAsked && suppress !== false)
     throw expected("no rules with output.decoder 'dbnet'", 'suppress', given.suppress)
@@ -173,6 +222,6 @@ function suppressOf(
 
 const noNumbers = new Float32Array(0)
 
-function nothing(options: NonMaxSuppressionOptions): void {
-  suppress({ boxes: noNumbers, scores: noNumbers }, options)
+function nothing(options: NonMaxSuppressionOptions, isRotated: boolean): void {
+  suppress({ boxes: noNumbers, scores: noNumbers, ...(isRotated && { rotated: noNumbers }) }, options)
 }

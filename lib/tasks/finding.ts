@@ -15,8 +15,9 @@ import {
   type Size,
   suppress,
 } from '../vision/index.js'
+import { cornersOf } from '../vision/rotated.js'
 import { type BoxDecoder, type DecoderName, decoderOf } from './decoding.js'
-import type { Found } from './found.js'
+import type { Found, Keypoint } from './found.js'
 import type { PictureInput } from './input.js'
 import { outputsNamed } from './outputs.js'
 import type { Answers } from './pipeline.js'
@@ -133,7 +134,7 @@ function stayingOf(decoded: Decoded, rules: NonMaxSuppressionOptions): Staying {
 }
 
 function detectionOf(
-  { boxes, scores, classes, landmarks }: Decoded,
+  { boxes, scores, classes, landmarks, keypoints, rotated }: Decoded,
   at: number,
   frame: Frame,
   { clip, wholeSides, labels }: Rules,
@@ -149,6 +150,8 @@ function detectionOf(
     classIndex,
     ...labelOf(labels, classIndex),
     ...(points && { landmarks: points }),
+    ...(keypoints && { keypoints: keypointsOf(keypoints, at, keypoints.length / scores.length, frame, clip) }),
+    ...(rotated && turnedOf(rotated, at, frame)),
   }
 }
 
@@ -169,6 +172,30 @@ function pointsOf(landmarks: Float32Array, at: number, numbers: number, frame: F
     const from = at * numbers + i * 2
     return frame.pointToImage([landmarks[from]!, landmarks[from + 1]!])
   })
+}
+
+/** Cut off at the picture's edges, as boxes are. */
+function keypointsOf(
+  keypoints: Float32Array,
+  at: number,
+  numbers: number,
+  frame: Frame,
+  clip: Rules['clip'],
+): Keypoint[] {
+  const { width, height } = frame.image
+  const cut = (value: number, most: number): number => (clip === false ? value : Math.min(Math.max(value, 0), most))
+  return Array.from({ length: numbers / 3 }, (_, i) => {
+    const [x, y, score] = keypoints.subarray(at * numbers + i * 3) as unknown as [number, number, number]
+    const [left, top] = frame.pointToImage([x, y])
+    return { x: cut(left, width), y: cut(top, height), score }
+  })
+}
+
+/** As ultralytics has it, corners and all are not cut off. */
+function turnedOf(rotated: Float32Array, at: number, frame: Frame): Pick<Found, 'corners' | 'angle'> {
+  const corners = cornersOf(rotated, at).map((corner) => frame.pointToImage(corner))
+  const [[left, top], [right, bottom]] = corners as [Point, Point]
+  return { corners, angle: Math.atan2(bottom - top, right - left) }
 }
 
 async function masksOf(

@@ -4,10 +4,17 @@
  * @module node-tensorrt/tasks
  */
 export { presetBatches, type PresetBatchOptions } from './batches.js'
-export { Classifier, type ClassifierOptions } from './classifier.js'
-export { Detector, type DetectorOptions } from './detector.js'
-export type { DetectedFrame, Found } from './found.js'
-export { type BlurredRegion, type BlurResult, FaceBlur, type FaceBlurOptions } from './face-blur.js'
+export { Classifier, type ClassifierOptions, type ClassifyOptions } from './classifier.js'
+export { type DetectCall, type DetectOptions, Detector, type DetectorOptions } from './detector.js'
+export type { DetectedFrame, Found, Keypoint } from './found.js'
+export {
+  type BlurCall,
+  type BlurCallOptions,
+  type BlurredRegion,
+  type BlurResult,
+  FaceBlur,
+  type FaceBlurOptions,
+} from './face-blur.js'
 export { imagenet } from './imagenet.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
 export type { LoadOptions, TaskSource } from './opening.js'
@@ -24,7 +31,7 @@ export {
   type SegmentOutput,
   type SegmentPreset,
 } from './presets.js'
-export { Segmenter, type SegmenterOptions } from './segmenter.js'
+export { type SegmentCall, type SegmentOptions, Segmenter, type SegmenterOptions } from './segmenter.js'
 export type {
   BlurredVideo,
   BlurVideoOptions,

@@ -1,6 +1,7 @@
 import { checkedArray } from '../base/checks.js'
 import { onFile, readText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
+import { isUrl } from '../base/kinds.js'
 import { expected } from '../errors.js'
 import { imagenet } from './imagenet.js'
 
@@ -52,7 +53,7 @@ function withHoles(): string[] {
 export async function checkedLabels(given: unknown): Promise<readonly string[] | undefined> {
   if (given === undefined) return undefined
   if (typeof given === 'string' && Object.hasOwn(labels, given)) return labels[given as keyof typeof labels]
-  if (typeof given === 'string' || given instanceof URL) return linesOf(checkedPath(given, 'labels'))
+  if (typeof given === 'string' || isUrl(given)) return linesOf(checkedPath(given, 'labels'))
   const names = checkedArray(given, 'labels', 'an array of names, or the path of a file of them,')
   const wrong = names.findIndex((name) => typeof name !== 'string')
   if (wrong >= 0) throw expected('a string', `labels[${wrong}]`, names[wrong])

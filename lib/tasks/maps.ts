@@ -1,4 +1,5 @@
 /** What segmentation models give, made as large as the picture. */
+import { isFloat32Array } from 'node:util/types'
 import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
@@ -33,7 +34,7 @@ export function mapOf(tensor: Tensor, pictures: number, { layout, single, classe
   const planar = layout === 'NCHW'
   const channels = single ? '1' : String(classes ?? 'C')
   const wanted = planar ? `[N, ${channels}, height, width]` : `[N, height, width, ${channels}]`
-  if (!(data instanceof Float32Array))
+  if (!isFloat32Array(data))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected float32 or float16, ${wanted}, but found ${tensor.dtype}`)
   const [rows = 0, ...sides] = shape.length === 3 && single ? withChannel(shape, planar) : shape
   const count = sides[planar ? 0 : 2] ?? 0

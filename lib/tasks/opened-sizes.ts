@@ -1,8 +1,9 @@
 import { dirname } from 'node:path'
-import { isUint8Array, isAnyArrayBuffer } from 'node:util/types'
 import { loadAddon } from '../backend/native.js'
+import { bytesIn } from '../base/bytes.js'
 import { openFile, readOrdinary } from '../base/files.js'
 import { localPath } from '../base/source.js'
+import { isUrl } from '../base/kinds.js'
 import type { EngineSource } from '../engine/source.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { declaredInputs } from '../onnx/declared-inputs.js'
@@ -16,7 +17,7 @@ import {
 } from '../onnx/index.js'
 import { parseModel } from '../onnx/model.js'
 import { describeValue } from '../onnx/info.js'
-import { looksLikeOnnx } from '../onnx/sniff.js'
+import { looksLikeOnnx } from '../base/file-kinds.js'
 import { isFixed, type Steps } from './steps.js'
 
 /** An input of pictures whose sizes were opened. */
@@ -102,7 +103,7 @@ function tell(text: string): void {
 const information = 3
 
 function pathOf(source: EngineSource): string | undefined {
-  if (typeof source !== 'string' && !(source instanceof URL)) return undefined
+  if (typeof source !== 'string' && !isUrl(source)) return undefined
   try {
     return localPath(source, 'source')
   } catch {
@@ -112,7 +113,7 @@ function pathOf(source: EngineSource): string | undefined {
 }
 
 function bytesOf(source: EngineSource): Uint8Array | undefined {
-  const bytes = isUint8Array(source) ? source : isAnyArrayBuffer(source) ? new Uint8Array(source) : undefined
+  const bytes = bytesIn(source)
   return bytes !== undefined && looksLikeOnnx(bytes) ? bytes : undefined
 }
 

@@ -1,22 +1,23 @@
 import type { TensorInfo } from '../backend/backend.js'
+import { bytesOfBlob, isBlobLike } from '../base/bytes.js'
 import { checkedObject } from '../base/checks.js'
 import { type Checked, checkedRows, is, option, type Rows } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
-import { engineOptionNames } from '../engine/options.js'
+import { engineElsewhere, engineOptionNames } from '../engine/options.js'
 import type { EngineOptions } from '../engine/options.js'
-import type { EngineSource } from '../engine/source.js'
+import { type EngineSource, refuseOther } from '../engine/source.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
 import { elementCount, Tensor } from '../tensor.js'
 import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
 import { sizesOpened, withShapes } from './opened-sizes.js'
-import { type Answers, Pipeline } from './pipeline.js'
+import { type Answers, Pipeline, remade } from './pipeline.js'
 import { checkedPresetName, type Preset, type PresetName, scaledFor } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
 /**
- * Options of a task: its preset, and those of the engine, such as `backend`, `device`, `lanes`, `builder`. The latter
+ * Options of a task: its preset, and those of the engine, such as `backend`, `lanes`, `tensorrt`, `cpu`. The latter
  * cannot be given beside an engine that is open already.
  */
 export interface LoadOptions<P> extends EngineOptions {
@@ -41,8 +42,8 @@ export type TaskSource = EngineSource | Engine
 export interface Split<P extends Preset, T extends Rows> {
   readonly given: Checked<T>
   readonly preset: P | undefined
-  /** The preset's name, or "its own"; for messages. */
-  readonly presetName: string
+  /** The preset's name; a preset of the user's own has none. */
+  readonly presetName: string | undefined
   /** The user's own steps, which go before the preset's. */
   readonly own: InputSteps | undefined
   readonly inFlight: number
@@ -63,18 +64,43 @@ export function splitOptions<P extends Preset, T extends Rows>(
     inFlight: option(is.whole(1, 1024), 3),
   }
   const names = [...Object.keys(table), ...Object.keys(common), ...engineOptionNames]
-  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner)
+  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner, engineElsewhere)
   const { input: own, ...ours } = checkedRows(all, common)
   const engine = Object.fromEntries(
     engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
   )
-  return {
-    ...ours,
-    given: checkedRows(all, table),
-    presetName: presetName ?? (typeof all['preset'] === 'string' ? all['preset'] : 'its own'),
-    own,
-    engine,
-  }
+  const { preset: given } = all
+  const name = presetName ?? (typeof given === 'string' ? given : undefined)
+  return { ...ours, given: checkedRows(all, table), presetName: name, own, engine }
+}
+
+/**
+ * Without a preset a task is told both how pictures become the input and what the outputs are.
+ * @param source what is to be loaded: where that is no model at all, a preset is not what is missing
+ * @param needed the option of `output` that has to be given then
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, and as {@link refuseOther}
+ */
+export async function checkSaid<P extends Preset>(
+  source: TaskSource,
+  { preset, own, given }: Pick<Split<P, Rows>, 'preset' | 'own'> & { readonly given: { readonly output: object } },
+  needed: string,
+  choices: readonly string[],
+): Promise<void> {
+  const said = (given.output as Readonly<Record<string, unknown>>)[needed]
+  if (preset !== undefined || (own !== undefined && said !== undefined)) return
+  if (!(source instanceof Engine)) await refuseOther(source)
+  const outputs = `output: { ${needed}: ${choices.map((choice) => `'${choice}'`).join(' | ')} }`
+  const missing = own === undefined ? (said === undefined ? 'preset' : 'input') : `output.${needed}`
+  throw expected(
+    `a preset, or input and output of your own (input: {} for pixels of 0 to 255, stretched; ${outputs}),`,
+    missing,
+    undefined,
+  )
+}
+
+/** What gives its bytes once, such as a Response, as bytes: they are looked at several times. */
+export async function inMemory(source: TaskSource): Promise<TaskSource> {
+  return isBlobLike(source) ? bytesOfBlob(source, 'source') : source
 }
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {
@@ -114,6 +140,8 @@ async function loaded(source: EngineSource, options: EngineOptions, steps: Steps
 export interface Opened<R> {
   readonly pipeline: Pipeline
   readonly answers: Answers<R>
+  /** What `console.log` calls the preset; nothing where there is none. */
+  readonly presetName: string | undefined
   /** Ends what runs, and closes the engine if it was opened here. */
   readonly close: () => Promise<void>
 }
@@ -125,12 +153,6 @@ export async function opened<R, P extends Preset, T extends Rows>(
   answersFor: (engine: Engine, input: PictureInput, preset: P | undefined) => Answers<R>,
 ): Promise<Opened<R>> {
   const steps = checkedSteps(mergedSteps(split.preset?.input, split.own))
-  if (split.preset === undefined && split.own === undefined)
-    throw expected(
-      "a preset, or how a picture becomes the model's input (input: {} for pixels of 0 to 255, stretched),",
-      'input',
-      undefined,
-    )
   const { engine, isOurs } = await engineOf(source, split, steps)
   try {
     const { input, preset } = inputFor(pictureInputOf(engine), split.preset, split.own)
@@ -140,6 +162,7 @@ export async function opened<R, P extends Preset, T extends Rows>(
     return {
       pipeline,
       answers,
+      presetName: split.presetName ?? (split.preset && 'your own'),
       close: async () => {
         await pipeline.close()
         if (isOurs) await engine.close()
@@ -168,17 +191,18 @@ export function inputFor<P extends Preset>(
 }
 
 /** What does not fit is the model: the message says to what. */
-export function withContext<R>(answers: Answers<R>, presetName: string): Answers<R> {
+export function withContext<R>(answers: Answers<R>, presetName: string | undefined): Answers<R> {
+  const name = presetName === undefined ? 'your own preset' : `the preset ${presetName}`
   const told = (error: unknown): never => {
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE'))
       throw error
-    throw reworded(error, `The model's outputs are not those of the preset ${presetName}: ${error.message}`)
+    throw reworded(error, `The model's outputs are not those of ${name}: ${error.message}`)
   }
-  return {
-    ...answers,
-    of: async (...given) => answers.of(...given).catch(told),
-    fits: async (...given) => answers.fits(...given).catch(told),
-  }
+  return remade(answers, (each) => ({
+    ...each,
+    of: async (...given) => each.of(...given).catch(told),
+    fits: async (...given) => each.fits(...given).catch(told),
+  }))
 }
 
 /**

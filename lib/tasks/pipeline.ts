@@ -1,10 +1,10 @@
-import { isIterable } from '../base/iterables.js'
-import { checkedCall, is, option, type OptionTable } from '../base/option-table.js'
+import { type Checked, checkedCall, is, option, type OptionTable, type Rows } from '../base/option-table.js'
+import { defined } from '../base/options.js'
 import { allOf } from '../base/turns.js'
 import { Work } from '../base/work.js'
 import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import {
   type Frame,
@@ -16,8 +16,8 @@ import {
   type Size,
   type ReadImageOptions,
 } from '../vision/index.js'
-import { isSource, manyRows } from '../vision/picture.js'
-import { checkedPixels } from '../vision/raw.js'
+import { isPictureStream, isSource, manyRows } from '../vision/picture.js'
+import { checkedPixels, refuseShared, unsharedPicture } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 
 /** Options of a call of a task. */
@@ -50,6 +50,23 @@ export interface Answers<R> {
    * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE
    */
   readonly fits: (outputs: readonly Tensor[], frames: readonly Frame[]) => Promise<unknown>
+  /** What a call may ask for that the task has settled otherwise. */
+  readonly perCall?: PerCall<R> | undefined
+}
+
+/** Options of a call that go before the task's own. */
+export interface PerCall<R> {
+  readonly rows: Rows
+  /** @returns the answers by what was given of them; @throws (as a rejection) TensorRTError */
+  readonly answers: (given: Readonly<Record<string, unknown>>) => Promise<Answers<R>>
+}
+
+/** Answers, and those that calls ask for, each made into others. */
+export function remade<R, S>(answers: Answers<R>, remake: (each: Answers<R>) => Answers<S>): Answers<S> {
+  const { perCall, ...own } = answers
+  if (perCall === undefined) return remake(own)
+  const { rows, answers: asked } = perCall
+  return { ...remake(own), perCall: { rows, answers: async (given) => remake(await asked(given)) } }
 }
 
 /** From pictures to answers: prepared, run in batches as the engine takes them, several at once, and decoded. */
@@ -83,14 +100,8 @@ export class Pipeline {
     options: unknown,
     owner: string,
   ): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
-    const checked = (): Call<R> => {
-      const table: typeof rows & Partial<typeof paintRows> = answers.paints === true ? paintRows : rows
-      const { inPlace = false, signal, onProgress } = checkedCall(options, table, owner)
-      return { signal, onProgress, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
-    }
-    // bytes can be iterated, too, and are a picture
-    const isStream = isIterable(pictures) && !Array.isArray(pictures) && !ArrayBuffer.isView(pictures)
-    if (isStream) return this.#stream(checked, pictures as PictureStream)
+    const checked = (): Promise<Call<R>> => this.#checked(answers, options, owner)
+    if (isPictureStream(pictures)) return this.#stream(checked, pictures as PictureStream)
     return this.#counted<R | R[]>(() =>
       Array.isArray(pictures)
         ? this.#many(checked, Array.from(pictures as Picture[]))
@@ -98,8 +109,19 @@ export class Pipeline {
     )
   }
 
-  async #many<R>(checked: () => Call<R>, pictures: readonly Picture[]): Promise<R[]> {
-    const { signal, onProgress, run } = checked()
+  async #checked<R>(answers: Answers<R>, options: unknown, owner: string): Promise<Call<R>> {
+    const table: typeof rows & Partial<typeof paintRows> = answers.paints === true ? paintRows : rows
+    const { perCall } = answers
+    const all = checkedCall(options, { ...perCall?.rows, ...table }, owner)
+    const { inPlace = false, signal, onProgress, ...more } = all as Checked<typeof table>
+    const given = defined(more)
+    const isAsked = perCall !== undefined && Object.keys(given).length > 0
+    const wanted = { answers: isAsked ? await perCall.answers(given) : answers, inPlace }
+    return { signal, onProgress, run: (batch, cancelled) => this.#batch(wanted, batch, cancelled) }
+  }
+
+  async #many<R>(checked: () => Promise<Call<R>>, pictures: readonly Picture[]): Promise<R[]> {
+    const { signal, onProgress, run } = await checked()
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
     const answers: R[] = []
@@ -111,8 +133,8 @@ export class Pipeline {
     return answers
   }
 
-  async *#stream<R>(checked: () => Call<R>, pictures: PictureStream): AsyncGenerator<R, void, undefined> {
-    const { signal, onProgress, run } = checked()
+  async *#stream<R>(checked: () => Promise<Call<R>>, pictures: PictureStream): AsyncGenerator<R, void, undefined> {
+    const { signal, onProgress, run } = await checked()
     let [begun, done] = [0, 0]
     const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
       const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${begun++}]` }], cancelled))
@@ -134,7 +156,10 @@ export class Pipeline {
   /** Pictures whose inputs are of one size run together. */
   async #batch<R>(wanted: Wanted<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
     const { limitPixels } = this.#input
-    const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, { limitPixels, signal })))
+    const { inPlace } = wanted
+    const images = await allOf(
+      batch.map(({ picture, name }) => decoded(picture, name, { limitPixels, signal, inPlace })),
+    )
     const framed = images.map((image, index) => {
       const { width, height } = checkedPixels(image, batch[index]!.name)
       return { image, frame: this.#input.frame({ width, height }), index }
@@ -245,8 +270,8 @@ interface Named {
   readonly name: string
 }
 
-async function one<R>(checked: () => Call<R>, picture: Picture): Promise<R> {
-  const { signal, onProgress, run } = checked()
+async function one<R>(checked: () => Promise<Call<R>>, picture: Picture): Promise<R> {
+  const { signal, onProgress, run } = await checked()
   const [answer] = await run([{ picture, name: 'picture' }], signal)
   onProgress?.({ done: 1, total: 1 })
   return answer as R
@@ -259,11 +284,14 @@ const paintRows = { ...rows, inPlace: option(is.boolean, false) }
 async function decoded(
   picture: Picture,
   name: string,
-  options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
+  { inPlace, ...options }: Pick<ReadImageOptions, 'limitPixels' | 'signal'> & { readonly inPlace: boolean },
 ): Promise<Image | RawImage> {
-  if (isSource(picture)) return readImage(picture, options)
-  checkedPixels(picture, name)
-  return picture
+  if (isSource(picture)) {
+    if (inPlace) throw expected('pixels (a file is not painted in place)', name, picture)
+    return readImage(picture, options)
+  }
+  if (inPlace) refuseShared(picture, name)
+  return unsharedPicture(picture, name)
 }
 
 /** Lists of so many at most. */

@@ -68,6 +68,8 @@ export function checkedPresetName(name: unknown, task?: Preset['task'], owner = 
 
 /** What was meant by a wrong name, or where the names are. */
 export function presetWanted(name: string, task?: Preset['task'], owner = 'the'): string {
+  const now = renamed(name)
+  if (named.has(now)) return `'${now}', as '${name}' is called now,`
   // effdet's models, of the coder of google/automl, and TensorFlow's own have one name
   const [, size = ''] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
   const theirs = `efficientdet${size.startsWith('lite') ? '-lite' : ''}:${size}`
@@ -78,6 +80,19 @@ export function presetWanted(name: string, task?: Preset['task'], owner = 'the')
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const page = 'listed in docs/guides/pictures-and-tasks.md and by trt run --help'
   return near === undefined ? `one of ${owner} presets (${page})` : `one of ${owner} presets (did you mean '${near}'?)`
+}
+
+/** The name of what was called otherwise once. */
+function renamed(name: string): string {
+  const names: Readonly<Record<string, string>> = {
+    'imagenet-v2': 'torchvision-v2',
+    'keras-mobilenetv2': 'keras-tf',
+    'keras-resnet50': 'keras-caffe',
+    voc: 'torchvision-segmentation',
+  }
+  const scale = /^((?:tfod-)?efficientdet(?:-lite)?|efficientnet)-?([db]?\d)(x?)$/.exec(name)
+  if (scale !== null) return `${scale[1]}:${scale[1]!.endsWith('lite') ? 'lite' : ''}${scale[2]}${scale[3]}`
+  return Object.hasOwn(names, name) ? names[name]! : ''
 }
 
 /** A family's preset as a scale has it. */

@@ -5,17 +5,39 @@ import { type Alpha, type Frame, type Mask, type Picture, toMask } from '../visi
 import { filters } from '../steps/pixels/filters.js'
 import { defined } from './classifier.js'
 import { classesOf, mapOf, matteOf, stretchedMap } from './maps.js'
-import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource, withContext } from './opening.js'
+import {
+  checkSaid,
+  inMemory,
+  type LoadOptions,
+  opened,
+  type Opened,
+  splitOptions,
+  type TaskSource,
+  withContext,
+} from './opening.js'
 import { soleOutput } from './outputs.js'
-import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
+import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import type { SegmentOutput, SegmentPreset } from './presets.js'
 import { Task } from './task.js'
 import type { SegmentedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
+import { videoPlan } from './video/plan.js'
 
 /** Options of {@link Segmenter.load}. */
 export interface SegmenterOptions extends LoadOptions<SegmentPreset> {
   /** How the model's output becomes a mask; it goes before the preset's. */
   readonly output?: Partial<SegmentOutput> | undefined
+}
+
+/** Options of {@link Segmenter.segment}. */
+export interface SegmentOptions extends TaskOptions, SegmentCall {}
+
+/** What goes before a segmenter's own options, for one call. */
+export interface SegmentCall {
+  /**
+   * A pixel whose value is greater belongs to the mask; default: `output.threshold` of the segmenter. Of one that
+   * decides by `threshold` or `matte`.
+   */
+  readonly threshold?: number | undefined
 }
 
 /**
@@ -66,10 +88,10 @@ export class Segmenter extends Task<Mask> {
    * @throws TensorRTError (as a rejection) as {@link toTensor} and {@link Engine.infer}; ERR_TRT_SHAPE, ERR_TRT_DTYPE
    * where the model gives something else; or it is the reason of the signal
    */
-  segment(picture: Picture, options?: TaskOptions): Promise<Mask>
-  segment(pictures: readonly Picture[], options?: TaskOptions): Promise<Mask[]>
-  segment(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Mask, void, undefined>
-  segment(pictures: unknown, options?: TaskOptions): Promise<Mask | Mask[]> | AsyncGenerator<Mask, void, undefined> {
+  segment(picture: Picture, options?: SegmentOptions): Promise<Mask>
+  segment(pictures: readonly Picture[], options?: SegmentOptions): Promise<Mask[]>
+  segment(pictures: PictureStream, options?: SegmentOptions): AsyncGenerator<Mask, void, undefined>
+  segment(pictures: unknown, options?: SegmentOptions): Promise<Mask | Mask[]> | AsyncGenerator<Mask, void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'segment')
   }
 
@@ -94,9 +116,12 @@ export class Segmenter extends Task<Mask> {
    * @throws TensorRTError (in the loop) as {@link segment}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or
    * it is the reason of the signal
    */
-  async *segmentVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<SegmentedFrame, void, undefined> {
+  async *segmentVideo(
+    input: VideoInput,
+    options?: VideoLoopOptions & SegmentCall,
+  ): AsyncGenerator<SegmentedFrame, void, undefined> {
     const { segmentedFrames } = await import('./video/calls.js')
-    yield* segmentedFrames(this, this.opened.pipeline.inFlight, [input, options])
+    yield* segmentedFrames(this, videoPlan(this.opened), [input, options])
   }
 }
 
@@ -105,11 +130,21 @@ export async function openSegmenter(
   model: TaskSource,
   options: unknown,
   owner: string,
-): Promise<{ readonly masks: Opened<Mask>; readonly output: Output; readonly presetName: string }> {
-  const split = splitOptions<SegmentPreset, typeof table>(options, 'segment', table, owner)
+): Promise<{ readonly masks: Opened<Mask>; readonly output: Output; readonly presetName: string | undefined }> {
+  const source = await inMemory(model)
+  const rows = owner === 'FaceBlur' ? faceBlurTable : table
+  const split = splitOptions<SegmentPreset, typeof table>(options, 'segment', rows, owner)
+  await checkSaid(source, split, 'decide', decisions)
   const given = { ...split.preset?.output, ...split.given.output }
   const output = checkedOptions(given, outputTable, 'output', 'output.')
-  const masks = await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output))
+  const masks = await opened(source, split, (engine) => {
+    const name = soleOutput(engine, output.tensor)
+    const answers = async (asked: Checked<typeof callRows>): Promise<Answers<Mask>> =>
+      answersOf(name, { ...output, threshold: asked.threshold ?? output.threshold })
+    const isDecided = output.decide === 'threshold' || output.decide === 'matte'
+    const perCall = { rows: isDecided ? callRows : {}, answers: answers as PerCall<Mask>['answers'] }
+    return { ...answersOf(name, output), perCall }
+  })
   return { masks, output, presetName: split.presetName }
 }
 
@@ -128,13 +163,21 @@ export async function openMattes(model: TaskSource, options: SegmenterOptions): 
     const [all, opaque] = await Promise.all([masks.answers.of(...given), mattes.of(...given)])
     return all.map((mask, index) => ({ mask, matte: opaque[index]! }))
   }
-  return { ...masks, answers: { ...masks.answers, of } }
+  const { perCall: _, ...answers } = masks.answers
+  return { ...masks, answers: { ...answers, of } }
 }
 
 const table = { output: option(defined, {}) }
 
+/** A FaceBlur has read `blur` by then. */
+const faceBlurTable = { ...table, blur: option((blur) => blur) }
+
+const callRows = { threshold: option(is.number()) } satisfies OptionTable<SegmentCall>
+
+const decisions = ['threshold', 'argmax', 'matte', 'classes'] as const
+
 const outputTable = {
-  decide: needed(is.choice('threshold', 'argmax', 'matte', 'classes')),
+  decide: needed(is.choice(...decisions)),
   threshold: option(is.number(), 0.5),
   filter: option(is.choice(...filters), 'linear'),
   layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),

@@ -1,4 +1,6 @@
+import { shown, shownAs, type Shown } from '../base/shown.js'
 import type { Engine } from '../engine.js'
+import { TensorRTError } from '../errors.js'
 import type { Opened } from './opening.js'
 
 /** What every task has: an engine that runs its model, and an end. */
@@ -8,6 +10,12 @@ export abstract class Task<R> implements AsyncDisposable {
 
   /** @internal */
   protected constructor(opened: Opened<R>) {
+    const given = opened as Partial<Opened<R>> | undefined
+    if (given?.pipeline === undefined)
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Expected await ${new.target.name}.load(model, options) in place of new ${new.target.name}(…): opening a model takes time`,
+      )
     this.opened = opened
   }
 
@@ -27,5 +35,10 @@ export abstract class Task<R> implements AsyncDisposable {
   /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** @internal What `console.log` shows. */
+  [shownAs](...how: Shown): string {
+    return shown(this.constructor.name, { preset: this.opened.presetName, engine: this.engine }, how)
   }
 }

@@ -1,9 +1,10 @@
 import { shapeText } from '../base/dims.js'
 import { isOneOf } from '../base/checks.js'
 import { describe, TensorRTError } from '../errors.js'
-import { type DType, type DTypeArrays, dtypes, Tensor, isPacked } from '../tensor.js'
-import { arrayOf, checkedShape, elementCount } from '../tensor/dtypes.js'
-import { float32Of, floatDTypes } from '../tensor/convert.js'
+import { type DType, dtypes, Tensor, isPacked } from '../tensor.js'
+import { checkedShape, elementCount } from '../tensor/dtypes.js'
+import { floatDTypes } from '../tensor/convert.js'
+import { jsonValuesOf, readerOf, storedIn } from '../tensor/values.js'
 import { damaged } from './types.js'
 
 /** Where the file says no data type. */
@@ -114,41 +115,18 @@ function nestedTensor(value: unknown, dtype: DType, where: string): Tensor {
   return tensorOf(values, dims, dtype, where)
 }
 
-const specials: Readonly<Record<string, number>> = {
-  ...{ nan: NaN, inf: Infinity, infinity: Infinity },
-  ...{ '-nan': NaN, '-inf': -Infinity, '-infinity': -Infinity },
-}
-
 function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {
   const wrong = (why: string): TensorRTError => new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: ${why}`)
   if (isPacked(dtype)) throw wrong(`JSON is not read as ${dtype}`)
-  const refused = (index: number): TensorRTError =>
-    wrong(`expected ${dtype} but found ${describe(values[index])} at ${index}`)
-  if (isOneOf(dtype, floatDTypes)) {
-    const numbers = values.map((value, index) => {
-      const number = typeof value === 'string' ? specials[value.toLowerCase()] : value
-      if (typeof number !== 'number') throw refused(index)
-      return number
-    })
-    return Tensor.fromFloat32(dtype, numbers, shape)
-  }
-  const data = new (arrayOf(dtype) as Uint8ArrayConstructor)(values.length)
-  values.forEach((value, index) => {
-    const whole = wholeOf(value, dtype)
-    if (whole === undefined) throw refused(index)
-    data[index] = whole as number
-    // what does not fit is cut off by the array
-    if ((data[index] as unknown) !== whole || (dtype === 'bool' && data[index] > 1)) throw refused(index)
+  const read = readerOf(dtype, true)
+  const elements = values.map((value, index) => {
+    const element = read(value)
+    if (element === undefined) throw wrong(`expected ${dtype} but found ${describe(value)} at ${index}`)
+    return element
   })
-  return new Tensor(dtype, data, shape)
-}
-
-/** Beyond 2^53 JSON's numbers are not exact in JavaScript: those are text. */
-function wholeOf(value: unknown, dtype: DType): number | bigint | undefined {
-  if (typeof value === 'boolean') return dtype === 'bool' ? Number(value) : undefined
-  const isText = typeof value === 'string' && /^-?\d{1,20}$/.test(value)
-  if (!isText && !Number.isSafeInteger(value)) return undefined
-  return dtype === 'int64' || dtype === 'uint64' ? BigInt(value as number | string) : Number(value)
+  // as trtexec's own C++ reads them: beyond the largest number is infinity
+  if (isOneOf(dtype, floatDTypes)) return Tensor.fromFloat32(dtype, elements as number[], shape)
+  return new Tensor(dtype, storedIn(dtype, elements) as Uint8Array, shape)
 }
 
 /**
@@ -160,40 +138,14 @@ export function* jsonChunks(tensors: Iterable<readonly [string, Tensor]>): Gener
   let before = '['
   for (const [name, tensor] of tensors) {
     const { dtype, shape } = tensor
-    const values = valuesOf(tensor).map((value) => (Object.is(value, -0) ? '-0' : JSON.stringify(value)))
+    if (isPacked(dtype))
+      throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
+    const values = jsonValuesOf(dtype, tensor.data, shape).map((value) =>
+      Object.is(value, -0) ? '-0' : JSON.stringify(value),
+    )
     const head = { name, dtype, dimensions: shape.join('x') }
     yield Buffer.from(`${before}\n  ${JSON.stringify(head).slice(0, -1)},"values":[${values.join(',')}]}`)
     before = ','
   }
   yield Buffer.from(before === '[' ? '[]\n' : '\n]\n')
-}
-
-function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[] {
-  if (isPacked(dtype))
-    throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
-  if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-    return Array.from(data as BigInt64Array, (value) =>
-      Number.isSafeInteger(Number(value)) ? Number(value) : String(value),
-    )
-  const numbers =
-    dtype === 'float64' || !isOneOf(dtype, floatDTypes)
-      ? (data as Float64Array)
-      : float32Of(dtype, data as DTypeArrays[typeof dtype], shape)
-  return Array.from(numbers, numbers instanceof Float32Array ? shortest : finite)
-}
-
-function finite(value: number): number | string {
-  return Number.isFinite(value) ? value : String(value)
-}
-
-/** The fewest digits, from 6 on, that give this float32 again; nine always do. */
-function shortest(value: number): number | string {
-  if (!Number.isFinite(value)) return String(value)
-  if (value === 0) return value // of either sign
-  for (let digits = 6; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits))
-    if (Math.fround(short) === value) return short
-  }
-  return Number(value.toPrecision(9))
 }

@@ -1,9 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { crc32 } from 'node:zlib'
+import { isUint8Array } from 'node:util/types'
 import { type Entry, fromBufferPromise, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl'
 import { ZipFile as ZipWriter } from 'yazl'
 import { allocated } from '../base/pieces.js'
+import { isSystemError } from '../base/kinds.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { npyChunks, parseNpy } from './npy.js'
@@ -37,7 +39,7 @@ export async function readNpz(
     }
   } catch (error) {
     signal?.throwIfAborted()
-    if (error instanceof TensorRTError || (error instanceof Error && 'syscall' in error)) throw error
+    if (error instanceof TensorRTError || isSystemError(error)) throw error
     throw damaged(name, `expected a .npz, which is a zip archive: ${(error as Error).message}`, error)
   }
   return found
@@ -48,7 +50,7 @@ export async function readNpz(
  */
 function opened(from: FileHandle | Uint8Array): Promise<ZipFile> {
   const options = { autoClose: false, decodeStrings: false }
-  if (!(from instanceof Uint8Array)) return fromFdPromise(from.fd, options)
+  if (!isUint8Array(from)) return fromFdPromise(from.fd, options)
   return fromBufferPromise(Buffer.from(from.buffer, from.byteOffset, from.byteLength), options)
 }
 

@@ -1,5 +1,6 @@
 import { basename, extname } from 'node:path'
 import type { FileHandle } from 'node:fs/promises'
+import { isUint8Array } from 'node:util/types'
 import { checkedObject } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { onFile, openFile, pointed } from '../base/files.js'
@@ -181,7 +182,7 @@ async function parsed(
   { format, name, own, specOf, signal }: Way,
 ): Promise<ReadonlyMap<string, Tensor>> {
   if (format === 'npz') return (await import('./npz.js')).readNpz(from, name, signal)
-  const bytes = from instanceof Uint8Array ? from : await wholeFile(from, name, signal)
+  const bytes = isUint8Array(from) ? from : await wholeFile(from, name, signal)
   if (format === 'npy') return new Map([[own, parseNpy(bytes, name)]])
   if (format === 'raw') return new Map([[own, rawTensor(bytes, specOf(own), name)]])
   const found = parseJson(bytes, name, (key) => specOf(key === '' ? own : key).dtype)

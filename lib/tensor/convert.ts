@@ -1,3 +1,4 @@
+import { isBigInt64Array, isBigUint64Array, isFloat32Array } from 'node:util/types'
 import { type DType, type DTypeArrays, elementCount, packedNumberOf } from './dtypes.js'
 
 /** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
@@ -58,9 +59,8 @@ function newTable({ exponentBits, mantissaBits, infinities }: Format): Float32Ar
  * a float64 beyond float32's largest number becomes infinite. As ONNX's Cast does.
  */
 export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Float32Array {
-  if (data instanceof Float32Array) return data
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-    return Float32Array.from(data as BigInt64Array, nearlyNumber)
+  if (isFloat32Array(data)) return data
+  if (isBigInt64Array(data) || isBigUint64Array(data)) return Float32Array.from(data as BigInt64Array, nearlyNumber)
   if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'float8e4m3')
     return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
   const numberOf = packedNumberOf(dtype)

@@ -1,4 +1,5 @@
 import { describe, expected, TensorRTError } from '../errors.js'
+import { expectedDType } from './words.js'
 
 /** What is known of a data type; the one place where element sizes and array types stand. */
 interface DTypeFacts {
@@ -158,9 +159,9 @@ function isTensorRTDType(dtype: DType): dtype is TensorRTDType {
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedDType<D extends DType>(dtype: D, among: readonly DType[] = dtypes): D {
-  if (!isDType(dtype) || !among.includes(dtype)) throw expected(`one of ${among.join(', ')}`, 'dtype', dtype)
-  return dtype
+export function checkedDType<D extends DType>(dtype: D, among: readonly DType[] = dtypes, name = 'dtype'): D {
+  if (isDType(dtype) && among.includes(dtype)) return dtype
+  throw expectedDType(`one of ${among.join(', ')}`, name, dtype, among)
 }
 
 /** The number of elements of a shape; 1 for a scalar (`[]`). */
@@ -210,12 +211,17 @@ export function checkedShape(shape: unknown, name = 'shape'): readonly number[] 
 }
 
 export function isTypedArray(value: unknown): value is NodeJS.TypedArray {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+  return arrayNameOf(value) !== undefined
 }
 
-/** By its tag: Node has the class only since version 24. */
-function isFloat16Array(data: NodeJS.TypedArray): boolean {
-  return (data[Symbol.toStringTag] as string) === 'Float16Array'
+const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
+
+/**
+ * The name of a typed array's class, of whichever realm it is: 'Float32Array', and 'Float16Array', which Node has only
+ * since version 24. Nothing for what is none.
+ */
+function arrayNameOf(value: unknown): string | undefined {
+  return tag?.get?.call(value) as string | undefined
 }
 
 /**
@@ -225,9 +231,10 @@ function isFloat16Array(data: NodeJS.TypedArray): boolean {
  */
 export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
   const { array } = facts[dtype]
-  if (data instanceof array) return data as DTypeArrays[D]
-  if (!isTypedArray(data)) throw expected(`a ${array.name}`, 'data', data)
-  const fits = dtype === 'float16' ? isFloat16Array(data) : data instanceof Uint8ClampedArray && array === Uint8Array
+  if (arrayNameOf(data) === array.name) return data as DTypeArrays[D]
+  if (!isTypedArray(data)) throw expected(`a ${array.name}, or an array of plain values,`, 'data', data)
+  const other = dtype === 'float16' ? 'Float16Array' : array === Uint8Array ? 'Uint8ClampedArray' : undefined
+  const fits = arrayNameOf(data) === other
   if (fits) return new array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as DTypeArrays[D]
   throw new TensorRTError(
     'ERR_TRT_DTYPE',
@@ -240,8 +247,8 @@ const ownArrays = ['float32', 'int32', 'int64', 'int8', 'uint8', 'float64', 'int
 
 /** The data type that follows from an array alone; nothing where it does not. */
 export function dtypeOf(data: unknown): DType | undefined {
-  if (!isTypedArray(data)) return undefined
-  if (data instanceof Uint8ClampedArray) return 'uint8'
-  if (isFloat16Array(data)) return 'float16'
-  return ownArrays.find((dtype) => data instanceof facts[dtype].array)
+  const name = arrayNameOf(data)
+  if (name === 'Uint8ClampedArray') return 'uint8'
+  if (name === 'Float16Array') return 'float16'
+  return ownArrays.find((dtype) => facts[dtype].array.name === name)
 }

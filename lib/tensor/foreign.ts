@@ -1,5 +1,6 @@
-import { describe, expected, TensorRTError } from '../errors.js'
+import { expected, reworded, TensorRTError } from '../errors.js'
 import { dtypes, isDType, isTypedArray, type DType } from './dtypes.js'
+import { expectedDType } from './words.js'
 
 /**
  * What looks like a tensor and is none of ours: onnxruntime's (`type`, `dims`), or a Tensor that lost its class on its
@@ -30,7 +31,8 @@ interface ForeignTensor {
   readonly data: unknown
 }
 
-const ours = 'an object with the fields of a Tensor (one that came through postMessage has lost its class)'
+const ours =
+  'an object with the fields of a Tensor (of another copy of node-tensorrt, or one that came through postMessage)'
 const runtimes = 'a tensor of onnxruntime'
 const onDevice = 'a DeviceTensor'
 
@@ -80,21 +82,26 @@ function describeLikeness(value: unknown): string | undefined {
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
 export function readForeign(value: unknown): ForeignTensor {
   const kind = kindOf(value)
-  if (kind === undefined)
-    throw expected(
-      'a Float32Array, Int32Array, BigInt64Array, Int8Array, Uint8Array, Float64Array, Int16Array, Uint32Array or BigUint64Array ' +
-        '(other data types, float16, bfloat16 and uint16 among them: new Tensor(dtype, data, shape)), or what looks like a tensor',
-      'data',
-      value,
-    )
+  if (kind === undefined) throw notTyped(value)
   const { what, dtype, shape } = kind
   if (what === onDevice) throw expectedTensor('what looks like a tensor on the host', 'data', value)
-  if (!isDType(dtype))
-    throw new TensorRTError(
-      'ERR_TRT_DTYPE',
-      `Expected one of ${dtypes.join(', ')} for the data type of ${what} but received ${describe(dtype)}`,
-    )
+  if (!isDType(dtype)) {
+    const refused = expectedDType(`one of ${dtypes.join(', ')}`, `the data type of ${what}`, dtype, dtypes)
+    throw new TensorRTError('ERR_TRT_DTYPE', refused.message)
+  }
   return { dtype, shape, data: dataOf(value as { readonly data: unknown }, what) }
+}
+
+function notTyped(value: unknown): TensorRTError {
+  const refused = expected(
+    'a Float32Array, Int32Array, BigInt64Array, Int8Array, Uint8Array, Float64Array, Int16Array, Uint32Array or BigUint64Array ' +
+      '(other data types, float16, bfloat16 and uint16 among them: new Tensor(dtype, data, shape)), or what looks like a tensor',
+    'data',
+    value,
+  )
+  if (!Array.isArray(value)) return refused
+  const values = value.some(Array.isArray) ? 'values.flat(Infinity)' : 'values'
+  return reworded(refused, `${refused.message}: of plain numbers new Tensor(dtype, ${values}, shape) makes one`)
 }
 
 /** onnxruntime's getter throws for data that is not on the CPU. */

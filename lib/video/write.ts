@@ -21,6 +21,7 @@ import { trimSounds } from './writing/trim.js'
 import type { Size } from '../base/size.js'
 import { checkedBoolean, checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { isUrl } from '../base/kinds.js'
 
 export type { VideoCodec, VideoContainer } from './writing/codecs.js'
 export type { VideoLike, WriteVideoOptions } from './writing/options.js'
@@ -296,7 +297,7 @@ function writingFailure(name: string, failure: TensorRTError): TensorRTError {
  */
 async function likeness({ like, audio, ffmpeg, signal }: Writing): Promise<Pick<Parts, 'info' | 'sounds'>> {
   if (like === undefined) return { info: undefined, sounds: undefined }
-  const isPlace = typeof like === 'string' || like instanceof URL
+  const isPlace = typeof like === 'string' || isUrl(like)
   const info = isPlace ? await probeVideo(like, { ffmpeg, signal }) : like.info
   if (info.hdr !== undefined)
     throw expected('a video without HDR, since frames of 8 bits have none,', 'like', `${info.hdr} video`)

@@ -40,13 +40,15 @@ export interface BlurOptions extends BlurMaskOptions {
 /** Their order is that of the addon's. */
 const methods = ['blur', 'pixelate', 'fill'] as const
 
-const hideTable = {
+/** Options of {@link blurMask}. */
+export const hideTable = {
   method: option(is.choice(...methods), 'blur'),
   strength: option(is.number(0.01, 1), 0.1),
   color: option<Color>(checkedColor, [0, 0, 0]),
 } satisfies OptionTable<Omit<BlurMaskOptions, 'signal'>>
 
-const regionTable = {
+/** Options of {@link blurRegions}. */
+export const regionTable = {
   ...hideTable,
   shape: option(is.choice('ellipse', 'rectangle'), 'ellipse'),
   grow: option(is.number(0.1, 10), 1),

@@ -1,7 +1,8 @@
-import { isUint8Array } from 'node:util/types'
+import { isFloat32Array, isUint8Array } from 'node:util/types'
+import { unshared } from '../base/bytes.js'
 import { checkedSize } from '../base/size.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import type { Box, Image, Point, Size } from './types.js'
 
 export { checkedSize } from '../base/size.js'
@@ -78,15 +79,18 @@ interface Pixels extends Size {
 }
 
 export function numbersOf(value: unknown, name: string, length?: number): Float32Array {
-  if (!(value instanceof Float32Array)) throw expected('a Float32Array', name, value)
+  if (!isFloat32Array(value)) throw expected('a Float32Array', name, value)
   return length === undefined ? value : ofLength(value, name, length)
 }
 
-/** The elements of a tensor of float32. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
+/**
+ * The elements of a tensor of float32, in memory that is not shared. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT,
+ * ERR_TRT_DTYPE
+ */
 export function floatsOf(tensor: unknown, name: string): { data: Float32Array; shape: readonly number[] } {
-  if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
+  if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', name, tensor)
   const { data, dtype, shape } = tensor
-  if (data instanceof Float32Array) return { data, shape }
+  if (isFloat32Array(data)) return { data: unshared(data), shape }
   const message = `Expected a float32 tensor for ${name} but received ${dtype}: see toFloat32()`
   throw new TensorRTError('ERR_TRT_DTYPE', message)
 }

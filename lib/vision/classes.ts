@@ -1,8 +1,9 @@
+import { isFloat32Array } from 'node:util/types'
 import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import { elementCount, Tensor } from '../tensor.js'
+import { elementCount, expectedTensor, Tensor } from '../tensor.js'
 import { sigmoid } from './decoders/candidates.js'
 
 /** Options of {@link softmax}. */
@@ -59,7 +60,7 @@ export function softmax(logits: Tensor | Float32Array, options?: SoftmaxOptions)
   for (let start = 0; start < data.length; start += length * inner) {
     for (let i = 0; i < inner; i++) softmaxOf(data, result, start + i, inner, length)
   }
-  return logits instanceof Float32Array ? result : new Tensor('float32', result, shape)
+  return isFloat32Array(logits) ? result : new Tensor('float32', result, shape)
 }
 
 /** Of `length` numbers that are `step` apart. */
@@ -92,7 +93,7 @@ export function topK(scores: Tensor | Float32Array, k: number, options?: TopKOpt
   const lists = Array.from({ length: pictures }, (_, index) =>
     bestOf(data.subarray(index * classes, (index + 1) * classes), count, checked, index * classes),
   )
-  return scores instanceof Float32Array ? (lists[0] as ClassScore[]) : lists
+  return isFloat32Array(scores) ? (lists[0] as ClassScore[]) : lists
 }
 
 const topKRows = {
@@ -136,7 +137,7 @@ function bestIndices(scores: Float32Array, k: number): number[] {
 }
 
 function numbersOf(value: unknown, name: string): { readonly data: Float32Array; readonly shape: readonly number[] } {
-  if (value instanceof Float32Array) return { data: value, shape: [value.length] }
-  if (!(value instanceof Tensor)) throw expected('a Tensor or a Float32Array', name, value)
+  if (isFloat32Array(value)) return { data: value, shape: [value.length] }
+  if (!(value instanceof Tensor)) throw expectedTensor('a Tensor or a Float32Array', name, value)
   return { data: value.toFloat32().data, shape: value.shape }
 }

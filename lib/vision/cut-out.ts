@@ -1,4 +1,5 @@
 import type { NativePainted, NativeVision } from '../backend/native-vision.js'
+import { unshared } from '../base/bytes.js'
 import type { Cut } from '../base/cancellation.js'
 import { checkedCall, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
@@ -90,5 +91,5 @@ function backgroundOf(given: unknown, { width, height }: Size): Uint8Array {
   const picture = checkedImage(given as Image, 'background')
   if (picture.width !== width || picture.height !== height)
     throw expected(`the picture's size (${width} x ${height})`, 'background', `${picture.width} x ${picture.height}`)
-  return picture.data
+  return unshared(picture.data)
 }

@@ -18,6 +18,8 @@ export interface LabelledBox {
   readonly label?: string | undefined
   /** The colour of this box; default: that of the options. */
   readonly color?: Color | undefined
+  /** The corners of a rotated box, whose outline is drawn in place of the box's. */
+  readonly corners?: readonly Point[] | undefined
   /** Points that belong to it, such as eyes and corners of a mouth. Each is a disc of twice the line's width. */
   readonly landmarks?: readonly Point[] | undefined
 }
@@ -134,23 +136,33 @@ interface Drawn {
   readonly label: string
   readonly color: Color
   readonly landmarks: readonly Point[]
+  readonly corners: readonly Point[]
 }
 
 function checkedLabelled(item: unknown, name: string, style: Style): Drawn {
-  const { box, label = '', color = style.color, landmarks = [] } = checkedObject(item, name) as LabelledBox
+  const {
+    box,
+    label = '',
+    color = style.color,
+    landmarks = [],
+    corners = [],
+  } = checkedObject(item, name) as LabelledBox
   if (typeof label !== 'string') throw expected('a string', `${name}.label`, label)
+  const points = (given: unknown, of: string): Point[] =>
+    checkedArray(given, of).map((point, index) => checkedPoint(point, `${of}[${index}]`))
   return {
     bounds: edgesOf(checkedBox(box, `${name}.box`)),
     label,
     color: checkedColor(color, `${name}.color`),
-    landmarks: checkedArray(landmarks, `${name}.landmarks`).map((point, index) =>
-      checkedPoint(point, `${name}.landmarks[${index}]`),
-    ),
+    landmarks: points(landmarks, `${name}.landmarks`),
+    corners: points(corners, `${name}.corners`),
   }
 }
 
-function boxStrokes({ bounds, color, landmarks }: Drawn, { lineWidth }: Style): Stroke[] {
-  return [{ kind: 'frame', bounds, lineWidth, color }, ...landmarks.map((point) => dot(point, 2 * lineWidth, color))]
+function boxStrokes({ bounds, color, landmarks, corners }: Drawn, { lineWidth }: Style): Stroke[] {
+  const outline: Stroke[] =
+    corners.length > 0 ? lines(corners, true, lineWidth, color) : [{ kind: 'frame', bounds, lineWidth, color }]
+  return [...outline, ...landmarks.map((point) => dot(point, 2 * lineWidth, color))]
 }
 
 /**

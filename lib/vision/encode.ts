@@ -1,5 +1,6 @@
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
+import { unshared } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray, checkedChoice } from '../base/checks.js'
 import { saveFile } from '../base/files.js'
@@ -100,9 +101,10 @@ async function pixelsFor(
   name: string,
   cut: Cut | undefined,
 ): Promise<Image | AlphaImage> {
-  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image as Image | RawImage, name, cut)
+  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image, name, cut)
   if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', `${name}.channels`, 4)
-  return checkedImage(image as AlphaImage, name, 4)
+  const checked = checkedImage(image as AlphaImage, name, 4)
+  return { ...checked, data: unshared(checked.data) }
 }
 
 /** sharp cannot be stopped: what was given up ends unheard. */

@@ -1,5 +1,6 @@
+import { isFloat32Array } from 'node:util/types'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { checkedArray, checkedObject, checkedPositive } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import {
@@ -87,9 +88,9 @@ function checkedAnchor(anchor: unknown, name: string): GridOptions['anchors'][nu
 }
 
 function gridOf(output: Tensor, options: Checked): Grid {
-  if (!(output instanceof Tensor)) throw expected('a Tensor', 'output', output)
+  if (!(output instanceof Tensor)) throw expectedTensor('a Tensor', 'output', output)
   const { data } = output
-  if (!(data instanceof Float32Array))
+  if (!isFloat32Array(data))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected a float32 tensor for output but received ${output.dtype}`)
   const planar = options.layout !== 'NHWC'
   const wanted = options.anchors.length * (5 + options.classes)

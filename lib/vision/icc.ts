@@ -1,3 +1,5 @@
+import { isError } from '../base/kinds.js'
+
 /**
  * ICC profiles, as far as it takes to see that one says nothing but sRGB. @see
  * https://www.color.org/specification/ICC.1-2022-05.pdf
@@ -26,7 +28,7 @@ export function isSrgb(profile: Uint8Array): boolean {
     return saysSrgb(new DataView(profile.buffer, profile.byteOffset, profile.byteLength))
   } catch (error) {
     // what is cut short is libvips' to judge
-    if (error instanceof RangeError) return false
+    if (isError(error) && error.name === 'RangeError') return false
     throw error
   }
 }

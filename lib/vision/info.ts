@@ -1,12 +1,14 @@
+import type { BlobLike, Bytes } from '../base/bytes.js'
 import { within } from '../base/cancellation.js'
 import { type Abortable, checkedAbort } from '../base/options.js'
 import { checkedPicture, inspected, opened } from './opened.js'
 import type { Size } from './types.js'
 
 /**
- * Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, or the bytes of one.
+ * Where a picture comes from: the path or `file:` URL of a file in any format that sharp reads, the bytes of one, or
+ * what gives them when it is asked: a Blob, a File, the Response of `fetch`.
  */
-export type PictureSource = string | URL | Uint8Array
+export type PictureSource = string | URL | Bytes | BlobLike
 
 /**
  * What a picture's file says of it; width and height are those of the upright picture, with its EXIF orientation

@@ -1,4 +1,6 @@
+import { isInt32Array } from 'node:util/types'
 import type { NativeInstanceMask } from '../backend/native-vision.js'
+import { unshared } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedChoice, checkedObject, isWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
@@ -127,7 +129,7 @@ function jobsOf(
   const all = finite(numbersOf(boxes, 'boxes'), 'boxes')
   const instances = Math.floor(all.length / 4)
   numbersOf(all, 'boxes', instances * 4)
-  const factors = numbersOf(coefficients, 'coefficients', instances * count)
+  const factors = unshared(numbersOf(coefficients, 'coefficients', instances * count))
   const isCorners = checkedChoice(format, 'format', ['xywh', 'xyxy']) === 'xyxy'
   return checkedIndices(indices, instances).map((index) => {
     const [x, y, third, fourth] = all.subarray(index * 4, index * 4 + 4) as unknown as [number, number, number, number]
@@ -182,7 +184,7 @@ function fromFirst(axis: Axis): [Axis, number] {
 
 function checkedIndices(indices: unknown, instances: number): number[] {
   if (indices === undefined) return Array.from({ length: instances }, (_, index) => index)
-  if (!(indices instanceof Int32Array)) throw expected('an Int32Array', 'indices', indices)
+  if (!isInt32Array(indices)) throw expected('an Int32Array', 'indices', indices)
   const wrong = indices.findIndex((index) => !isWhole(index, 0, instances - 1))
   if (wrong >= 0) throw expected(`the index of one of ${instances} candidates`, `indices[${wrong}]`, indices[wrong])
   return [...indices]

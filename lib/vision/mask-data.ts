@@ -1,3 +1,4 @@
+import { unshared } from '../base/bytes.js'
 import { checkedObject } from '../base/checks.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize } from './checks.js'
@@ -13,13 +14,13 @@ export interface Mask extends Size {
   readonly data: Uint8Array
 }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** In memory that is not shared. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedMask(mask: unknown, name = 'mask'): Mask {
   const { width, height } = checkedSize(mask, name)
   const data = checkedBytes((checkedObject(mask, name) as { data?: unknown }).data, `${name}.data`)
   if (data.length !== width * height)
     throw expected(`${width * height} bytes (${width} x ${height})`, `${name}.data`, data.length)
-  return { width, height, data }
+  return { width, height, data: unshared(data) }
 }
 
 /** Options of {@link maskIoU}. */

@@ -1,15 +1,17 @@
-import { isUint8Array } from 'node:util/types'
 import type { Metadata, Sharp, SharpOptions } from 'sharp'
+import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import type { Cut } from '../base/cancellation.js'
+import { otherThan } from '../base/file-kinds.js'
 import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
-import { localPath } from '../base/source.js'
-import { expected } from '../errors.js'
-import { imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
+import { isUrl, messageOf } from '../base/kinds.js'
+import { localPath, notAPath } from '../base/source.js'
+import { describe } from '../errors.js'
+import { forSharp, imageFailure, loadSharp, type SharpFactory, turns } from './sharp.js'
 
 /** A source that was checked, and what messages call it. */
 export interface Picture {
-  readonly from: string | Uint8Array
+  readonly from: string | Uint8Array | BlobLike
   readonly name: string
 }
 
@@ -18,14 +20,26 @@ export interface Picture {
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function checkedPicture(source: unknown): Picture {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) {
+  if ((typeof source === 'string' && source !== '') || isUrl(source)) {
+    if (looksEncoded(source))
+      throw notAPath('source', source, "the base64 of a picture: give Buffer.from(it, 'base64')")
     const path = localPath(source, 'source')
     return { from: path, name: path }
   }
+  if (isBlobLike(source)) return { from: source, name: `picture of a ${describe(source)}` }
+  const bytes = bytesIn(source)
   // what was transferred away is empty, and cannot be copied
-  if (isUint8Array(source))
-    return { from: source.length === 0 ? source : new Uint8Array(source), name: `picture of ${source.length} bytes` }
-  throw expected('a path, a file: URL or a Uint8Array', 'source', source)
+  if (bytes !== undefined)
+    return { from: bytes.length === 0 ? bytes : new Uint8Array(bytes), name: `picture of ${bytes.length} bytes` }
+  throw expectedBytes(pictureSources, 'source', source)
+}
+
+/** For messages. */
+const pictureSources = 'a path, a file: URL, bytes (a Uint8Array or an ArrayBuffer), a Blob or a Response'
+
+/** How JPEG, PNG, GIF and WebP begin in base64, in a text that is longer than a name. */
+function looksEncoded(source: string | URL): source is string {
+  return typeof source === 'string' && source.length > 100 && /^(?:\/9j\/|iVBORw0KGgo|R0lGOD|UklGR)/.test(source)
 }
 
 /** The bytes of a picture, each time at the start of a pipeline. */
@@ -38,12 +52,18 @@ export interface Opened {
  * sharp cannot be stopped: what is cut ends unheard. @throws TensorRTError ERR_TRT_FILE, ERR_TRT_IMAGE; the cut's
  * reason
  */
-export function opened<T>(picture: Picture, cut: Cut | undefined, body: (picture: Opened) => Promise<T>): Promise<T> {
-  return turns.take(() => open(picture, cut, body), cut)
+export async function opened<T>(
+  { from, name }: Picture,
+  cut: Cut | undefined,
+  body: (picture: Opened) => Promise<T>,
+): Promise<T> {
+  // a slow server takes nobody's turn
+  const there = isBlobLike(from) ? await bytesOfBlob(from, 'source') : from
+  return turns.take(() => open({ from: there, name }, cut, body), cut)
 }
 
 async function open<T>(
-  { from, name }: Picture,
+  { from, name }: { readonly from: string | Uint8Array; readonly name: string },
   cut: Cut | undefined,
   body: (picture: Opened) => Promise<T>,
 ): Promise<T> {
@@ -53,10 +73,19 @@ async function open<T>(
     cut?.throwIfHappened()
     const bytes = await bytesOf(from)
     cut?.throwIfHappened()
-    return await body({ name, open: opener(sharp, bytes) })
+    return await body({ name, open: opener(sharp, bytes) }).catch((error: unknown) => {
+      throw withKind(error, bytes)
+    })
   } catch (error) {
     throw imageFailure(error, purpose)
   }
+}
+
+/** What sharp calls an unsupported format, by its name where that is known. */
+function withKind(error: unknown, bytes: Uint8Array): unknown {
+  if (!/unsupported image format/.test(messageOf(error))) return error
+  const other = otherThan('picture', bytes)
+  return other === undefined ? error : new Error(`it is ${other}`, { cause: error })
 }
 
 async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {
@@ -71,7 +100,7 @@ async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {
  * limited by whoever decodes.
  */
 function opener(sharp: SharpFactory, bytes: Uint8Array): Opened['open'] {
-  return (options) => sharp(bytes, { failOn: 'error', limitInputPixels: false, ...options })
+  return (options) => sharp(forSharp(bytes), { failOn: 'error', limitInputPixels: false, ...options })
 }
 
 /** What sharp says of a picture, and the start of the pipeline that was asked. */

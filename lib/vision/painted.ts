@@ -7,7 +7,15 @@ import { leased } from './leases.js'
 import { isSource, madeOf, type ManyOptions, manyRows, onEach, type Picture } from './picture.js'
 import type { Area, Bounds } from './portable/cover.js'
 import { type Surface, surfaceOf } from './portable/surface.js'
-import { bytesOfPixels, checkedPixels, checkPixelsThere, isDeep, nativePixels, type Pixels } from './raw.js'
+import {
+  bytesOfPixels,
+  checkedPixels,
+  checkPixelsThere,
+  isDeep,
+  nativePixels,
+  type Pixels,
+  refuseShared,
+} from './raw.js'
 import { onThread, pixelAddon } from './threads.js'
 import type { Box, Image, RawImage, Size } from './types.js'
 
@@ -138,6 +146,7 @@ async function paint(pixels: Pixels, { mask, native, portable }: Painting, cut: 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 function checkedPaintable(picture: unknown, name: string): Pixels {
   if (isSource(picture as Picture)) throw expected('pixels (a file is not painted in place)', name, picture)
+  refuseShared(picture, name)
   const pixels = checkedPixels(picture as RawImage, name)
   if (isDeep(pixels.format))
     throw expected('a format of 8 bits (10 bits are not painted in place)', `${name}.format`, pixels.format)

@@ -1,9 +1,12 @@
+import { bytesIn, isBlobLike, remedyFor } from '../base/bytes.js'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray } from '../base/checks.js'
+import { isIterable } from '../base/iterables.js'
 import { checkedRows, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
+import { isUrl } from '../base/kinds.js'
 import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
@@ -11,10 +14,10 @@ import type { PictureSource } from './info.js'
 import { checkedPixels, checkPixelsThere, type Pixels } from './raw.js'
 import { resampled } from './resample.js'
 import { checkedNormalization, tensorRows } from '../steps/pixels/tensor-options.js'
-import type { Image, RawImage } from './types.js'
+import type { Image, ImageDataLike, RawImage } from './types.js'
 
 /** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */
-export type Picture = Image | RawImage | PictureSource
+export type Picture = Image | RawImage | ImageDataLike | PictureSource
 
 /** How far a call with several pictures is. */
 export interface ManyProgress {
@@ -38,7 +41,21 @@ export const manyRows = {
 
 /** Whether it is to be decoded. */
 export function isSource(picture: Picture): picture is PictureSource {
-  return typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
+  return typeof picture === 'string' || isUrl(picture) || bytesIn(picture) !== undefined || isBlobLike(picture)
+}
+
+/**
+ * Whether it gives pictures one after another, and is no array. Bytes can be iterated, too, and are a picture; what
+ * gives the bytes of one, such as a file's stream or a picture of sharp, is none of it.
+ */
+export function isPictureStream(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
+  // a proxy of bytes, or what has their prototype, cannot be iterated
+  // eslint-disable-next-line no-restricted-syntax -- those of this realm are meant
+  if (!isIterable(value) || Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Uint8Array)
+    return false
+  // a stream of Node whose chunks are no bytes has pictures
+  const { readableObjectMode } = value as { readableObjectMode?: unknown }
+  return readableObjectMode === true || remedyFor(value) === undefined
 }
 
 /** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */

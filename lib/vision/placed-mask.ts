@@ -1,4 +1,5 @@
 import { isFloat32Array, isUint8Array } from 'node:util/types'
+import { unshared } from '../base/bytes.js'
 import { checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize } from './checks.js'
@@ -68,5 +69,5 @@ function placed<T extends Uint8Array | Float32Array>(
     picture.height - height,
     `where all of it lies in the picture of ${picture.height} rows`,
   )
-  return { data, area: { left, top, right: left + width, bottom: top + height } }
+  return { data: unshared(data), area: { left, top, right: left + width, bottom: top + height } }
 }

@@ -1,9 +1,12 @@
-import { isSharedArrayBuffer } from 'node:util/types'
+import { isUint8Array, isUint8ClampedArray } from 'node:util/types'
+import { expectedBytes, isShared, unshared } from '../base/bytes.js'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
-import { expected } from '../errors.js'
+import { defined } from '../base/options.js'
+import { expected, reworded } from '../errors.js'
 import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../steps/pixels/yuv.js'
+import { Tensor } from '../tensor.js'
 import { checkedBytes, checkedImage, checkedSize, checkStillThere } from './checks.js'
-import type { Image, PixelFormat, RawImage } from './types.js'
+import type { Image, ImageDataLike, PixelFormat, RawImage } from './types.js'
 
 /** In the order of the addon's numbers. */
 const pixelFormats: readonly PixelFormat[] = ['rgb', 'bgr', 'rgba', 'bgra', 'gray', 'i420', 'nv12', 'i42010', 'p010']
@@ -26,19 +29,23 @@ export function nativePixels({ format, ...pixels }: Pixels): Omit<Pixels, 'forma
   return { ...pixels, format: pixelFormats.indexOf(format) }
 }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedPixels(image: Image | RawImage, name: string): Pixels {
+/**
+ * Pixels in memory that is not shared: what lies in shared memory is copied. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+export function checkedPixels(image: Image | RawImage | ImageDataLike, name: string): Pixels {
+  checkIsPicture(image, name)
   const { width, height } = checkedSize(image, name)
-  const { format } = image as Partial<RawImage>
+  const { format = isCanvas(image) ? 'rgba' : undefined } = image as Partial<RawImage>
   if (format === undefined) {
-    const data = checkedOwn(checkedImage(image as Image, name).data, name)
+    const data = unshared(checkedImage(image as Image, name).data)
     return { format: 'rgb', width, height, stride: width * 3, data, yuv: yuvCoefficients('bt601', 'limited') }
   }
-  const { data, stride, matrix = 'bt601', range = 'limited' } = image as RawImage
+  const { stride, matrix = 'bt601', range = 'limited' } = image as RawImage
   const layout = checkedChoice(format, `${name}.format`, pixelFormats)
   const least = rowBytes(layout, width)
   const bytes = stride === undefined ? least : checkedStride(stride, layout, least, `${name}.stride`)
-  checkedOwn(checkedBytes(data, `${name}.data`), name)
+  const data = checkedBytes(unclamped(image.data), `${name}.data`)
   const wanted = pictureBytes(layout, width, height, bytes)
   if (data.length < wanted)
     throw expected(`${wanted} bytes (${layout}, ${width} x ${height}, stride ${bytes})`, `${name}.data`, data.length)
@@ -47,14 +54,51 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
     checkedChoice(range, `${name}.range`, yuvRanges),
     isDeep(layout) ? 10 : 8,
   )
-  return { format: layout, width, height, stride: bytes, data, yuv }
+  return { format: layout, width, height, stride: bytes, data: unshared(data), yuv }
 }
 
-/** The addon cannot reach shared memory, and what other threads do with it nobody sees. */
-function checkedOwn(data: Uint8Array, name: string): Uint8Array {
-  if (isSharedArrayBuffer(data.buffer))
+/** The same picture; what lies in shared memory is copied. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function unsharedPicture(image: Image | RawImage | ImageDataLike, name: string): Image | RawImage {
+  const { format, width, height, stride, data } = checkedPixels(image, name)
+  if (!isShared(image.data)) return image as Image | RawImage
+  const { matrix, range } = image as RawImage
+  return { format, width, height, stride, data, ...defined({ matrix, range }) }
+}
+
+/**
+ * Before pixels are painted where they are: a copy is not what the caller looks at. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+export function refuseShared(image: unknown, name: string): void {
+  const { data } = Object(image) as { data?: unknown }
+  if (ArrayBuffer.isView(data) && isShared(data))
     throw expected('memory that is not shared', `${name}.data`, 'a SharedArrayBuffer')
-  return data
+}
+
+/**
+ * What has nothing of a picture is told before any number of it is missed. @throws TensorRTError
+ * ERR_TRT_INVALID_ARGUMENT
+ */
+function checkIsPicture(image: unknown, name: string): void {
+  if (Tensor.is(image)) {
+    const refused = expected('a picture', name, image)
+    const way = '{ width: W, height: H, channels: 3, data: tensor.data } is one of a uint8 tensor [H, W, 3]'
+    throw reworded(refused, `${refused.message}: ${way}`)
+  }
+  const { width, height, data } = Object(image) as Partial<Record<keyof Image, unknown>>
+  if (typeof image === 'object' && (width !== undefined || height !== undefined || isUint8Array(data))) return
+  throw expectedBytes('a picture (its path, the bytes of its file, or pixels: { width, height, data })', name, image)
+}
+
+/** ImageData, and what else has four samples for each pixel and says no format. */
+function isCanvas({ channels, data, width, height }: Partial<Image> | ImageDataLike): boolean {
+  if (channels !== undefined) return (channels as number) === 4
+  return isUint8ClampedArray(data) || (isUint8Array(data) && data.length === Number(width) * Number(height) * 4)
+}
+
+/** The same bytes: numbers beyond 255 come from nowhere here. */
+function unclamped(data: unknown): unknown {
+  return isUint8ClampedArray(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : data
 }
 
 function checkedStride(stride: unknown, format: PixelFormat, least: number, name: string): number {

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { isFloat32Array, isUint8Array } from 'node:util/types'
 import type { Cut } from '../base/cancellation.js'
 import { nativeSync } from '../backend/native.js'
 import type { NativeTarget, NativeVision } from '../backend/native-vision.js'
@@ -54,7 +56,7 @@ async function inTurn(job: Resampling, cut: Cut | undefined): Promise<void> {
       return byAddon(addon, job, false)
     }, cut)
   await portableTurns.take(async () => {
-    await new Promise(setImmediate)
+    await setImmediate()
     cut?.throwIfHappened()
     checkThere()
     resamplePortably(job)
@@ -94,8 +96,8 @@ function resamplePortably({ pixels, frame, normalization, out }: Resampling): vo
     if (whole === undefined) return sample(rgb, pixels.width, { ...plan, ...axes(frame, normalization) }, to)
     sampleWhole(rgb, pixels.width, { ...plan, ...wholeAxes(frame, whole), fill: wholeColor(frame.fill) }, to)
   }
-  if (out instanceof Uint8Array) write(new Uint8ClampedArray(out.buffer, out.byteOffset, out.length))
-  else if (out instanceof Float32Array) write(out)
+  if (isUint8Array(out)) write(new Uint8ClampedArray(out.buffer, out.byteOffset, out.length))
+  else if (isFloat32Array(out)) write(out)
   else {
     const values = new Float32Array(out.length)
     write(values)

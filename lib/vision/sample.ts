@@ -1,3 +1,4 @@
+import { isUint8ClampedArray } from 'node:util/types'
 import type { Taps, WholeTaps } from '../steps/pixels/taps.js'
 import { grayWeights, wholeUnit } from '../steps/pixels/filters.js'
 import { type Affine, applied } from './affine.js'
@@ -80,7 +81,7 @@ export function planesOf(width: number): Planes {
 
 export function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | Uint8ClampedArray): void {
   const { layout, order, round, scale, mean, width, height } = plan
-  const isWhole = round || out instanceof Uint8ClampedArray
+  const isWhole = round || isUint8ClampedArray(out)
   const seen: readonly Channel[] = isWhole ? planes.map((plane) => Uint8ClampedArray.from(plane)) : planes
   const written = order === 'GRAY' ? [grayOf(seen, isWhole)] : seen
   const channels = written.length

@@ -54,7 +54,12 @@ export async function openImage(
 ): Promise<Sharp> {
   const sharp = await loadSharp(purpose)
   const raw: SharpOptions = { raw: { width: image.width, height: image.height, channels: image.channels } }
-  return sharp(image.data, raw)
+  return sharp(forSharp(image.data), raw)
+}
+
+/** The same memory: a Uint8Array of another realm sharp takes for none. */
+export function forSharp({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** The end of a sharp pipeline: three channels of 8 bit, without alpha. */

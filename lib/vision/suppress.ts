@@ -1,8 +1,10 @@
+import { isInt32Array } from 'node:util/types'
 import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedPositive } from '../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox, finite, numbersOf, ofLength } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
+import { stayingRotated } from './rotated.js'
 import type { Box } from './types.js'
 
 /** Options of {@link nonMaxSuppression}. */
@@ -139,6 +141,14 @@ export interface Candidates {
   readonly scores: Float32Array
   /** The class of each; without them all are of one. */
   readonly classes?: Int32Array | undefined
+  /**
+   * Rotated boxes, of which `boxes` are those around them: five finite numbers for each, x and y of the centre, width,
+   * height, and the angle in radians, clockwise. Then these compete, as ultralytics has it: one falls where a better
+   * one of its class, which may have fallen, has a ProbIoU with it of `iouThreshold` or more. `method`, `pixelAreas`
+   * and `inclusive` are not for them.
+   * @see https://arxiv.org/abs/2106.06072
+   */
+  readonly rotated?: Float32Array | undefined
 }
 
 /** Options of {@link suppress}. */
@@ -165,21 +175,36 @@ export function suppress(candidates: Candidates, options?: SuppressOptions): Int
   const { loweredScores, ...given } = checkedOptions(options, table, 'suppress')
   const rules = rulesOf(given)
   const lowered = loweredScores && numbersOf(loweredScores, 'loweredScores', checked.scores.length)
-  const { classes } = checked
+  const { classes, rotated } = checked
   const count = checked.scores.length
   const groups = groupsOf(count, given.perClass && classes !== undefined ? (index) => classes[index] : () => 0)
+  if (rotated !== undefined) {
+    checkForRotated(given)
+    lowered?.set(checked.scores)
+    return stayingRotated(rotated, { ...groups, scores: Float64Array.from(checked.scores) }, rules)
+  }
   const rivals: Rivals = { ...cornersOf(checked, rules.added), ...groups }
   const staying = stayingOf(rivals, rules)
   lowered?.set(rivals.scores)
   return staying
 }
 
-function checkedCandidates(candidates: unknown): Required<Omit<Candidates, 'classes'>> & Pick<Candidates, 'classes'> {
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkForRotated({ method, pixelAreas, inclusive }: Checked<typeof suppressionRows>): void {
+  if (method !== 'hard') throw expected("'hard' for rotated boxes", 'method', method)
+  if (pixelAreas) throw expected('no pixelAreas for rotated boxes', 'pixelAreas', pixelAreas)
+  if (inclusive) throw expected('nothing for rotated boxes, which fall at iouThreshold,', 'inclusive', inclusive)
+}
+
+type Optional = 'classes' | 'rotated'
+
+function checkedCandidates(candidates: unknown): Required<Omit<Candidates, Optional>> & Pick<Candidates, Optional> {
   const {
     boxes,
     format = 'xywh',
     scores,
     classes,
+    rotated,
   } = checkedObject(candidates, 'candidates') as Partial<Record<keyof Candidates, unknown>>
   const checkedScores = numbersOf(scores, 'scores')
   const count = checkedScores.length
@@ -188,11 +213,12 @@ function checkedCandidates(candidates: unknown): Required<Omit<Candidates, 'clas
     format: checkedChoice(format, 'format', ['xywh', 'xyxy']),
     scores: finite(checkedScores, 'scores'),
     classes: classes === undefined ? undefined : ofLength(wholesOf(classes), 'classes', count),
+    rotated: rotated === undefined ? undefined : finite(numbersOf(rotated, 'rotated', count * 5), 'rotated'),
   }
 }
 
 function wholesOf(classes: unknown): Int32Array {
-  if (classes instanceof Int32Array) return classes
+  if (isInt32Array(classes)) return classes
   throw expected('an Int32Array', 'classes', classes)
 }
 

@@ -53,7 +53,7 @@ function overlapOf({ left, top, right, bottom, areas }: Rivals, i: number, j: nu
 }
 
 /** The indices whose score reaches the threshold, the best first, of equal ones the first. */
-function ranked(scores: Float64Array, least: number): Int32Array {
+export function ranked(scores: Float64Array, least: number): Int32Array {
   const order = new Int32Array(scores.length)
   let count = 0
   for (let i = 0; i < scores.length; i++) if (scores[i]! >= least) order[count++] = i

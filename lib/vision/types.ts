@@ -46,6 +46,16 @@ export interface RawImage extends Size {
   readonly range?: 'limited' | 'full' | undefined
 }
 
+/** Pixels as a canvas gives them (`ImageData`), or {@link cutOut}: RGBA. Alpha is left out, as of a RawImage. */
+export interface ImageDataLike extends Size {
+  /** Red, green, blue and alpha, 8 bits a sample, row-major. */
+  readonly data: Uint8ClampedArray | Uint8Array
+  /** Not given, or 4. */
+  readonly channels?: 4 | undefined
+  /** Not given: what has a format is a RawImage. */
+  readonly format?: undefined
+}
+
 /** Something found in a picture. */
 export interface Detection {
   /** The box: left, top, width, height, in pixels. */

@@ -19,12 +19,12 @@ constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 void requireCalibrators(const tensorrt::Library& library) {
   if (library.has(tensorrt::Method::VBuilderConfig_setInt8Calibrator)) return;
-  throw Error(
-      "ERR_TRT_UNSUPPORTED",
-      "Option calibrator: " + library.name() +
-          " has no calibrators, which TensorRT 10 alone has: name one by option tensorrt. Or put QuantizeLinear "
-          "and DequantizeLinear into the ONNX model, as quantize() does, and build that without a calibrator",
-      {{"option", "calibrator"}});
+  throw Error("ERR_TRT_UNSUPPORTED",
+              "Option calibrator: " + library.name() +
+                  " has no calibrators, which TensorRT 10 alone has: name one by option tensorrt.library. Or put "
+                  "QuantizeLinear "
+                  "and DequantizeLinear into the ONNX model, as quantize() does, and build that without a calibrator",
+              {{"option", "calibrator"}});
 }
 
 Calibration::Calibration(const tensorrt::NetworkDefinition& network, const CalibrationRequest& request,

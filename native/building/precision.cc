@@ -93,7 +93,8 @@ std::string countText(const std::map<std::string, int>& counts) {
 
 [[noreturn]] void refusePrecision(const std::string& reason, const PrecisionRow& row, const Census& census) {
   const std::string cure =
-      row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) + " into the ONNX model"
+      row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) + " into the ONNX model" +
+                          (row.name == std::string_view("int8") ? ", as quantize() and `trt quantize` do" : "")
                     : "Convert the ONNX model's types to " + std::string(dtypeName(row.type));
   throw Error(
       "ERR_TRT_PRECISION",

@@ -179,7 +179,7 @@ void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<ten
   std::set<std::string> missing;
   for (const WeightsFacts& facts : RefittableEngine(device, engine, true).weights()) missing.insert(facts.name);
   throw missingError(
-      "The plan was built without its weights: give the ONNX model that has them as the option weights. "
+      "The plan was built without its weights: give the ONNX model that has them as the option tensorrt.weights. "
       "It lacks",
       missing);
 }

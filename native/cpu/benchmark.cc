@@ -21,10 +21,10 @@ class Stream final : public execution::QueryStream {
   Stream(const Engine& engine, const BenchmarkOptions& options, const TimePoint& start);
 
   void query() override;
-  double sync() override { return times_.empty() ? 0 : times_.back().computeStart; }
+  double sync() override { return log_.lastComputeStart(); }
   void drain() override {}
   void queryAlone() override { run(); }
-  const std::vector<QueryTimes>& times() const noexcept override { return times_; }
+  const execution::QueryLog& log() const noexcept override { return log_; }
   std::vector<BenchmarkTensor> outputs() const override;
 
  private:
@@ -33,12 +33,12 @@ class Stream final : public execution::QueryStream {
   const TimePoint& start_;
   std::unique_ptr<execution::Lane> lane_;
   Batch request_;  // what each query asks for: the inputs, where they are
-  std::vector<QueryTimes> times_;
+  execution::QueryLog log_;
   std::vector<Completion> last_;
 };
 
 Stream::Stream(const Engine& engine, const BenchmarkOptions& options, const TimePoint& start)
-    : start_(start), lane_(engine.createLane({})) {
+    : start_(start), lane_(engine.createLane({})), log_(options) {
   Part part;
   for (const BenchmarkTensor& input : options.inputs) {
     request_.shapes.push_back(input.shape);
@@ -72,7 +72,7 @@ void Stream::query() {
   times.compute = run();
   times.enqueueStart = times.enqueueEnd = times.copyInStart = times.computeStart;
   times.copyOutStart = times.computeStart + times.compute;
-  times_.push_back(times);
+  log_.add(times);
 }
 
 std::vector<BenchmarkTensor> Stream::outputs() const {

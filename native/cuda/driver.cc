@@ -84,8 +84,8 @@ const Driver& Driver::withDevice(int device) {
   if (device < 0 || device >= devices) {
     const std::string seen = std::to_string(devices);
     throw Error("ERR_TRT_NO_GPU",
-                "Expected the number of a GPU below " + seen + " for device but received " + std::to_string(device) +
-                    ": the CUDA driver " + driver.path_ + " sees " + seen,
+                "Expected the number of a GPU below " + seen + " for tensorrt.device but received " +
+                    std::to_string(device) + ": the CUDA driver " + driver.path_ + " sees " + seen,
                 {{"gpus", seen}});
   }
   return driver;

@@ -22,24 +22,14 @@ void sleepFor(double milliseconds, const BenchmarkWatch& watch) {
   }
 }
 
-[[noreturn]] void refuseMore(const BenchmarkOptions& options) {
-  throw Error("ERR_TRT_OUT_OF_MEMORY",
-              "Node's heap has no room for the times of more than " + std::to_string(options.mostQueries) +
-                  " queries: measure for less time, or fewer iterations or streams, or give it more "
-                  "(--max-old-space-size)");
-}
-
 // As trtexec's inferenceLoop() has it: both the number and the time are to be reached, and the clock is the beginning
 // of the last computation that was waited for.
 void loop(const BenchmarkOptions& options, Streams streams, BenchmarkWatch& watch) {
   const double longest = options.warmUp + options.duration;
-  const int64_t most = options.mostQueries / options.streams;  // of each stream
-  if (options.iterations > most) refuseMore(options);
   double reached = 0;
   int64_t skipped = 0;
   for (int64_t i = 0; i < options.iterations + skipped || reached < longest; ++i) {
     watch.throwIfOver();
-    if (i >= most) refuseMore(options);
     for (const auto& stream : streams) stream->query();
     for (const auto& stream : streams) reached = std::max(reached, stream->sync());
     watch.reach(reached);
@@ -72,23 +62,52 @@ void loopOnThreads(const BenchmarkOptions& options, Streams streams, BenchmarkWa
   watch.rethrow();
 }
 
-std::vector<double> timesAlone(const BenchmarkOptions& options, QueryStream& stream, BenchmarkWatch& watch) {
+Sample<double> timesAlone(const BenchmarkOptions& options, QueryStream& stream, BenchmarkWatch& watch) {
   const double longest = options.warmUp + options.duration / 3;
-  std::vector<double> times;
+  Sample<double> times(static_cast<std::size_t>(options.mostQueries));
   const TimePoint begun = Clock::now();
-  for (double elapsed = 0; elapsed < longest || static_cast<int64_t>(times.size()) < options.iterations;) {
+  for (double elapsed = 0; elapsed < longest || static_cast<int64_t>(times.seen()) < options.iterations;) {
     watch.throwIfOver();
     const TimePoint start = Clock::now();
     stream.queryAlone();
     const TimePoint end = Clock::now();
     elapsed = millisecondsBetween(begun, end);
     watch.reach(elapsed);
-    if (millisecondsBetween(begun, start) >= options.warmUp) times.push_back(millisecondsBetween(start, end));
+    if (millisecondsBetween(begun, start) >= options.warmUp) times.add(millisecondsBetween(start, end));
   }
   return times;
 }
 
+void addLog(BenchmarkResult& result, const QueryLog& log) {
+  result.queries.insert(result.queries.end(), log.kept().begin(), log.kept().end());
+  result.seen += log.seen();
+  if (log.counted() == 0) return;
+  result.begin = result.counted == 0 ? log.begin() : std::min(result.begin, log.begin());
+  result.end = std::max(result.end, log.end());
+  result.counted += log.counted();
+}
+
 }  // namespace
+
+void QueryLog::add(const QueryTimes& times) {
+  lastComputeStart_ = times.computeStart;
+  const auto isWarmUp = [this](const QueryTimes& each) { return each.computeStart < warmUp_; };
+  if (sample_.isFull() && !wasFull_) {
+    wasFull_ = true;
+    dropped_ = sample_.drop(isWarmUp);
+  }
+  if (isWarmUp(times)) {
+    if (wasFull_) {
+      ++dropped_;
+    } else {
+      sample_.add(times);
+    }
+    return;
+  }
+  if (counted_++ == 0) begin_ = times.copyInStart;
+  end_ = std::max(end_, times.copyOutStart + times.copyOut);
+  sample_.add(times);
+}
 
 double millisecondsBetween(TimePoint from, TimePoint to) noexcept {
   return std::chrono::duration<double, std::milli>(to - from).count();
@@ -127,13 +146,14 @@ void measure(const BenchmarkOptions& options, const std::vector<std::unique_ptr<
     loop(options, streams, watch);
   }
   for (const auto& stream : streams) {
-    const std::vector<QueryTimes>& times = stream->times();
-    result.queries.insert(result.queries.end(), times.begin(), times.end());
+    addLog(result, stream->log());
   }
   QueryStream& first = *streams.front();
   if (options.endToEnd) {
     watch.enter(BenchmarkWatch::Phase::endToEnd);
-    result.endToEnd = timesAlone(options, first, watch);
+    const Sample<double> times = timesAlone(options, first, watch);
+    result.endToEnd = times.kept();
+    result.alone = times.seen();
   }
   if (!options.outputs) return;
   if (!options.endToEnd) first.queryAlone();

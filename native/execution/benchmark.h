@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "request.h"
+#include "sample.h"
 
 namespace nt::execution {
 
@@ -29,7 +30,7 @@ struct BenchmarkOptions {
   // milliseconds
   double warmUp = 200, duration = 3000, sleep = 0, idle = 0;
   int64_t iterations = 10;
-  int64_t mostQueries = int64_t{1} << 22;  // of all streams: there is room for the times of so many
+  int64_t mostQueries = int64_t{1} << 20;  // of all streams: the times of so many are kept, of more a sample
   bool transfers = true, cudaGraph = false, spinWait = false;
   bool endToEnd = true;  // queries are timed, too, that are alone
   bool outputs = false;
@@ -41,10 +42,40 @@ struct QueryTimes {
   double copyInStart = 0, copyIn = 0, computeStart = 0, compute = 0, copyOutStart = 0, copyOut = 0;
 };
 
+inline double sizeOf(const QueryTimes& times) noexcept { return times.copyIn + times.compute + times.copyOut; }
+
+// The queries of a stream. Where they are more than it keeps, those of the warm-up are no more than counted.
+class QueryLog {
+ public:
+  explicit QueryLog(const BenchmarkOptions& options)
+      : warmUp_(options.warmUp), sample_(static_cast<std::size_t>(options.mostQueries / options.streams)) {}
+
+  void add(const QueryTimes& times);
+  // Its begin of the computation; 0 before any.
+  double lastComputeStart() const noexcept { return lastComputeStart_; }
+
+  const std::vector<QueryTimes>& kept() const noexcept { return sample_.kept(); }
+  uint64_t seen() const noexcept { return dropped_ + sample_.seen(); }
+  // After the warm-up: how many there were, when the first copy in began and when the last copy out ended.
+  uint64_t counted() const noexcept { return counted_; }
+  double begin() const noexcept { return begin_; }
+  double end() const noexcept { return end_; }
+
+ private:
+  double warmUp_;
+  Sample<QueryTimes> sample_;
+  bool wasFull_ = false;
+  uint64_t dropped_ = 0, counted_ = 0;
+  double lastComputeStart_ = 0, begin_ = 0, end_ = 0;
+};
+
 struct BenchmarkResult {
   std::string device;               // its name
   std::vector<QueryTimes> queries;  // of all streams, in no order, those of the warm-up among them
   std::vector<double> endToEnd;     // milliseconds, those of the warm-up not among them
+  // of all queries, however many of them are kept: see QueryLog
+  uint64_t seen = 0, counted = 0, alone = 0;
+  double begin = 0, end = 0;
   std::vector<BenchmarkTensor> outputs;
   std::string graphRefused;  // why there is no CUDA graph, where one was asked for
 };
@@ -95,7 +126,7 @@ class QueryStream {
   virtual void drain() = 0;
   // One by itself, from its inputs on the host to its outputs there.
   virtual void queryAlone() = 0;
-  virtual const std::vector<QueryTimes>& times() const noexcept = 0;
+  virtual const QueryLog& log() const noexcept = 0;
   // Of the last queryAlone().
   virtual std::vector<BenchmarkTensor> outputs() const = 0;
 };
@@ -104,8 +135,7 @@ class QueryStream {
 using Around = std::function<void(const std::function<void()>&)>;
 
 // Runs the queries, on this thread or on threads of its own, and fills all of the result but the device's name and the
-// graph's refusal. Throws ABORTED, ERR_TRT_OUT_OF_MEMORY beyond `mostQueries`, and what the streams throw; then some
-// query may still be under way.
+// graph's refusal. Throws ABORTED, and what the streams throw; then some query may still be under way.
 void measure(const BenchmarkOptions& options, const std::vector<std::unique_ptr<QueryStream>>& streams,
              BenchmarkWatch& watch, const Around& around, BenchmarkResult& result);
 

@@ -51,7 +51,7 @@ std::string checkGpu(const PlanOrigin& origin, const tensorrt::Library& library,
     throw Error("ERR_TRT_PLAN",
                 bothSides +
                     ". Build it for this GPU, or with hardware compatibility; where it runs here all the same, " +
-                    "the option anyGpu: true leaves that to TensorRT",
+                    "the option tensorrt.anyGpu: true leaves that to TensorRT",
                 {{"plan", origin.gpu + " (" + origin.computeCapability + ")"}, {"found", here}});
   }
   if (origin.reach != Reach::model || origin.gpu == gpu.name) return {};

@@ -104,7 +104,8 @@ class Stream final : public QueryStream {
         in_(engine.device()),
         compute_(engine.device()),
         out_(engine.device()),
-        scratch_(engine.device(), engine.account()) {}
+        scratch_(engine.device(), engine.account()),
+        log_(options) {}
   // nothing of it is under way any more when its memory goes
   ~Stream() override {
     for (const auto* stream : {&in_, &compute_, &out_}) stream->settle();
@@ -120,7 +121,7 @@ class Stream final : public QueryStream {
   double sync() override;
   void drain() override;
   void queryAlone() override { queryAlone(*slots_.front()); }
-  const std::vector<QueryTimes>& times() const noexcept override { return times_; }
+  const execution::QueryLog& log() const noexcept override { return log_; }
   std::vector<execution::BenchmarkTensor> outputs() const override { return slots_.front()->io.outputs(); }
 
  private:
@@ -142,7 +143,7 @@ class Stream final : public QueryStream {
   std::vector<std::unique_ptr<QuerySlot>> slots_;
   std::vector<std::unique_ptr<Context>> contexts_;  // go before the slots, whose allocators they may call
   std::size_t next_ = 0;
-  std::vector<QueryTimes> times_;
+  execution::QueryLog log_;
 };
 
 std::string Stream::prepare() {
@@ -253,7 +254,7 @@ double Stream::sync() {
   slot.active = false;
   (options_.transfers ? slot.events.outEnd : slot.events.computeEnd).synchronize();
   note(slot);
-  return times_.back().computeStart;
+  return log_.lastComputeStart();
 }
 
 void Stream::drain() {
@@ -284,7 +285,7 @@ void Stream::note(const QuerySlot& slot) {
     times.copyInStart = times.computeStart;
     times.copyOutStart = times.computeStart + times.compute;
   }
-  times_.push_back(times);
+  log_.add(times);
 }
 
 // On one stream, which is the shortest way.

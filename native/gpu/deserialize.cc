@@ -25,8 +25,9 @@ struct Remedy {
 };
 constexpr Remedy kHostCode{"hostCode",
                            "The plan brings code along, which runs in this process: if you trust its maker, give the "
-                           "option hostCode: true"};
-constexpr Remedy kPlugins{"plugins", "Give the paths of the libraries that have its plugins as the option plugins"};
+                           "option tensorrt.hostCode: true"};
+constexpr Remedy kPlugins{"plugins",
+                          "Give the paths of the libraries that have its plugins as the option tensorrt.plugins"};
 
 const Remedy* remedyFor(const std::vector<std::string>& errors, const PlanNeeds& needs) {
   if (!needs.hostCode && says(errors, {"hostcode", "host code", "host executable code"})) return &kHostCode;

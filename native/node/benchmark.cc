@@ -53,7 +53,11 @@ inline constexpr auto fieldsOf<BenchmarkResult> =
                        return numbers;
                      }),
                Field("endToEnd", &BenchmarkResult::endToEnd), Field("outputs", &BenchmarkResult::outputs),
-               Field("graphRefused", &BenchmarkResult::graphRefused));
+               Field("graphRefused", &BenchmarkResult::graphRefused),
+               Field("seen", [](const BenchmarkResult& result) { return static_cast<double>(result.seen); }),
+               Field("counted", [](const BenchmarkResult& result) { return static_cast<double>(result.counted); }),
+               Field("alone", [](const BenchmarkResult& result) { return static_cast<double>(result.alone); }),
+               Field("beginMs", &BenchmarkResult::begin), Field("endMs", &BenchmarkResult::end));
 
 namespace {
 

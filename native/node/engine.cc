@@ -87,14 +87,21 @@ std::chrono::seconds patienceOf(const std::shared_ptr<Client>& client) {
   return client ? client->engine().patienceAtExit() : std::chrono::seconds(0);
 }
 
-// close(): refuses new work, runs what it has queued; the last one frees the lanes, and the last user of the engine the
-// weights
+// close(): Promise<{ stats, counters } | undefined>: refuses new work, runs what it has queued; the last one frees the
+// lanes, and the last user of the engine the weights. What all of it came to; nothing where it was closed before.
 Napi::Value closeEngine(const Napi::CallbackInfo& info) {
   EngineHandle& handle = handleOf(info);
   auto client = std::exchange(handle.client, nullptr);
   const auto cancel = dropping(client);
   const auto patience = patienceOf(client);
-  return handle.environment->run(info.Env(), ending(std::move(client)), cancel, patience);
+  auto end = [client = std::move(client)]() mutable -> Environment::Finish {
+    if (!client) return [](Napi::Env env) { return env.Undefined(); };
+    client->close();
+    const auto report = std::make_shared<const Report>(reportOf(*client->session()));
+    client.reset();
+    return [report](Napi::Env env) { return reportValue(env, *report); };
+  };
+  return handle.environment->run(info.Env(), std::move(end), cancel, patience);
 }
 
 std::string share(const Napi::CallbackInfo& info) { return execution::shareEngine(handleOf(info).open().session()); }

@@ -30,7 +30,10 @@ void Environment::attach(Napi::Env env) {
 std::shared_ptr<Environment> Environment::of(Napi::Env env) { return env.GetInstanceData<InstanceData>()->environment; }
 
 Environment::Environment(Napi::Env env) {
-  wakeUp_ = WakeUp::New(env, "node-tensorrt", 0, 1, this);
+  // as Node's own handles say it, to whoever looks for those that keep a process alive (Jest's --detectOpenHandles)
+  const auto hasRef = [this](const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), pending_ > 0); };
+  const auto resource = objectOf(env, Field("hasRef", Napi::Function::New(env, hasRef, "hasRef")));
+  wakeUp_ = WakeUp::New(env, resource, "node-tensorrt", 0, 1, this);
   wakeUp_.Unref(env);  // an idle engine does not keep the process alive
 }
 

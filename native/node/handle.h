@@ -33,6 +33,17 @@ inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<Engi
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel.
 void exportInference(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
+// What a session has done, read on any thread: what stats() and counters() tell.
+struct Report {
+  std::size_t waiting = 0;
+  std::size_t inFlight = 0;
+  execution::Stats::Snapshot stats;
+  execution::Counters::Snapshot counters;
+};
+Report reportOf(const execution::Session& session);
+// { stats, counters }
+Napi::Object reportValue(Napi::Env env, const Report& report);
+
 // What the engine has done: stats, counters; observed, where it is one that is observed.
 void exportStats(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 

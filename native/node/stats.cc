@@ -23,24 +23,25 @@ inline constexpr auto fieldsOf<Counters::OfSize> =
 
 namespace {
 
-Napi::Value stats(const Napi::CallbackInfo& info) {
-  const execution::Session& session = *handleOf(info).open().session();
+// Without counters.
+Report statsOf(const execution::Session& session) {
+  Report report;
   // in the order in which a request comes through them: one that ends meanwhile is under way still, or counted
-  const std::size_t waiting = session.waiting();
-  const std::size_t inFlight = session.running();
-  const execution::Stats::Snapshot all = session.stats();
-  const Napi::Object object = objectOf(info.Env(), Field("waiting", waiting), Field("inFlight", inFlight));
-  for (std::size_t i = 0; i < all.counts.size(); ++i)
-    object.Set(execution::kCountNames[i], toJs(info.Env(), all.counts[i]));
-  for (std::size_t i = 0; i < all.durations.size(); ++i)
-    object.Set(execution::kDurationNames[i], toJs(info.Env(), all.durations[i]));
+  report.waiting = session.waiting();
+  report.inFlight = session.running();
+  report.stats = session.stats();
+  return report;
+}
+
+Napi::Object statsValue(Napi::Env env, const Report& report) {
+  const Napi::Object object = objectOf(env, Field("waiting", report.waiting), Field("inFlight", report.inFlight));
+  const auto& [counts, durations] = report.stats;
+  for (std::size_t i = 0; i < counts.size(); ++i) object.Set(execution::kCountNames[i], toJs(env, counts[i]));
+  for (std::size_t i = 0; i < durations.size(); ++i) object.Set(execution::kDurationNames[i], toJs(env, durations[i]));
   return object;
 }
 
-// counters(): sums since the session began
-Napi::Value counters(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const Counters::Snapshot all = handleOf(info).open().session()->counters();
+Napi::Object countersValue(Napi::Env env, const Counters::Snapshot& all) {
   const Napi::Object failures = objectOf(env, Field("rejected", all.rejected), Field("queueTimeout", all.timedOut),
                                          Field("cancelledWaiting", all.cancelledWaiting),
                                          Field("cancelledRunning", all.cancelledRunning), Field("failed", all.failed));
@@ -50,6 +51,15 @@ Napi::Value counters(const Napi::CallbackInfo& info) {
                   Field("queueNs", all.sums.queue), Field("inputNs", all.sums.input),
                   Field("computeNs", all.sums.compute), Field("outputNs", all.sums.output), Field("failures", failures),
                   Field("sampled", sampled), Field("batchSizes", all.sizes));
+}
+
+Napi::Value stats(const Napi::CallbackInfo& info) {
+  return statsValue(info.Env(), statsOf(*handleOf(info).open().session()));
+}
+
+// counters(): sums since the session began
+Napi::Value counters(const Napi::CallbackInfo& info) {
+  return countersValue(info.Env(), handleOf(info).open().session()->counters());
 }
 
 // observed(): [{ name, shape, count, nonFinite, min, max, width, counts: Float64Array }], of the outputs that some
@@ -72,6 +82,16 @@ std::vector<Napi::Object> observed(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+Report reportOf(const execution::Session& session) {
+  Report report = statsOf(session);
+  report.counters = session.counters();
+  return report;
+}
+
+Napi::Object reportValue(Napi::Env env, const Report& report) {
+  return objectOf(env, Field("stats", statsValue(env, report)), Field("counters", countersValue(env, report.counters)));
+}
 
 void exportStats(Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
   setFunctions(engine, handle, {{"stats", guarded<stats>}, {"counters", guarded<counters>}});

@@ -9,6 +9,7 @@ import {
   traceRow,
   warningsOf,
 } from '../../lib/benchmark/statistics.js'
+import { Sample } from '../../lib/benchmark/sample.js'
 import { checkedBenchmarkOptions } from '../../lib/engine/benchmark-options.js'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { failureOf } from '../support/errors.js'
@@ -35,6 +36,21 @@ t.test('a median is of the middle, or of both', async (t) => {
   t.equal(medianOf(Float64Array.of(1, 2, 9)), 2)
   t.equal(medianOf(Float64Array.of(1, 2, 4, 9)), 3)
   t.equal(medianOf(Float64Array.of(7)), 7)
+})
+
+t.test('a sample: all of few, of many the extremes and a part by chance', async (t) => {
+  const few = new Sample(20)
+  const many = new Sample(2000)
+  for (let i = 0; i < 20; i++) few.add(i)
+  for (let i = 0; i < 200_000; i++) many.add((i * 7919) % 200_000)
+  t.same(
+    [...few.values],
+    Array.from({ length: 20 }, (_, i) => i),
+  )
+  const { min, max, median } = summarize(many.values, [])
+  t.same([many.seen, many.values.length, min, max], [200_000, 2000, 0, 199_999])
+  // one of so many of the standard errors of the rank would be a defect
+  t.ok(Math.abs(median / 200_000 - 0.5) < (5 * 0.5) / Math.sqrt(2000), String(median))
 })
 
 t.test('a summary', async (t) => {

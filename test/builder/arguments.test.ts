@@ -108,8 +108,8 @@ t.test('options that cannot be are refused, by name', async (t) => {
     ['negative workspace', { workspace: -1 }, /workspace but received number -1/],
     ['level 6', { optimizationLevel: 6 }, /integer from 0 to 5 for optimizationLevel/],
     ['tf32 of text', { tf32: 'no' }, /true or false for tf32/],
-    ['device 1.5', { device: 1.5 }, /number of a GPU for device/],
-    ['a path that is none', { tensorrt: 5 }, /a path or a file: URL for tensorrt/],
+    ['device 1.5', { tensorrt: { device: 1.5 } }, /number of a GPU for tensorrt\.device/],
+    ['a path that is none', { tensorrt: { library: 5 } }, /a path or a file: URL for tensorrt\.library/],
     ...refusedOptions,
     ['options that are none', 7, /an object for the options of Builder/],
   ]
@@ -145,7 +145,7 @@ t.test('the data types that TensorRT has not are refused, and those that it has 
 })
 
 t.test('what is built, and for which shapes, is checked before TensorRT is asked', async (t) => {
-  const builder = new Builder({ tensorrt: '/no/such/folder' })
+  const builder = new Builder({ tensorrt: { library: '/no/such/folder' } })
   const rows: [string, unknown[], string, RegExp][] = [
     ['no model', [undefined], 'ERR_TRT_INVALID_ARGUMENT', /source but received undefined/],
     ['shapes of text', [model, { shapes: 'x:1x4' }], 'ERR_TRT_INVALID_ARGUMENT', /shapes by input/],

@@ -21,7 +21,7 @@ const headers = { entropy: 'TRT-101501-EntropyCalibration2', minmax: 'TRT-101501
 /** Closed after the test: a build that was cut short is rejected before TensorRT has ended. */
 const builders: Builder[] = []
 function builderOf(options: BuilderOptions = {}): Builder {
-  const builder = new Builder({ tensorrt: trt10.path, precision: 'int8', ...options })
+  const builder = new Builder({ tensorrt: { library: trt10.path }, precision: 'int8', ...options })
   builders.push(builder)
   return builder
 }
@@ -62,7 +62,7 @@ for (const [algorithm, number, kind] of [
 }
 
 t.test('a build without a calibrator says nothing of one', async (t) => {
-  const { info } = await new Builder({ tensorrt: trt10.path }).build(reluModel())
+  const { info } = await new Builder({ tensorrt: { library: trt10.path } }).build(reluModel())
   t.notOk('calibration' in info)
 })
 
@@ -227,7 +227,7 @@ t.test('TensorRT 11 and TensorRT-RTX have no calibrators, and nothing is built',
     family.control.reset()
     const calibrator = new Recorder(batchesOf(1))
     const error = await failureOf(() =>
-      new Builder({ tensorrt: family.path, precision: 'int8' }).build(reluModel(), { calibrator }),
+      new Builder({ tensorrt: { library: family.path }, precision: 'int8' }).build(reluModel(), { calibrator }),
     )
     t.match(error, { code: 'ERR_TRT_UNSUPPORTED', details: { option: 'calibrator' } })
     t.match(error.message, `${family.fullName} has no calibrators`)
@@ -465,7 +465,7 @@ const endless = `
   const { reluModel } = await import(${url('../support/models.js')})
   const calibrator = new Recorder(batchesOf(3))
   calibrator.before = (n) => n === 1 ? (waiting(), new Promise(() => {})) : undefined
-  await new Builder({ tensorrt: ${JSON.stringify(fakes.trt10)}, precision: 'int8' }).build(reluModel(), { calibrator })
+  await new Builder({ tensorrt: { library: ${JSON.stringify(fakes.trt10)} }, precision: 'int8' }).build(reluModel(), { calibrator })
 `
 const worker = `
   const { Worker } = await import('node:worker_threads')

@@ -20,7 +20,7 @@ const relu = oneNode('Relu')
 const flags = 2 ** 0 + 2 ** 6
 
 t.test('TensorRT 10 has flags: the model stays as it is', async (t) => {
-  const { info } = await new Builder({ tensorrt: trt10.path, precision: 'fp16' }).build(relu)
+  const { info } = await new Builder({ tensorrt: { library: trt10.path }, precision: 'fp16' }).build(relu)
   t.equal(info.conversion, undefined)
   t.same(info.network.outputTypes, { float32: 1 })
   t.match(info.settings, { precision: ['fp16'], stronglyTyped: false })
@@ -28,8 +28,8 @@ t.test('TensorRT 10 has flags: the model stays as it is', async (t) => {
 })
 
 for (const [name, options] of [
-  ['TensorRT 11', { tensorrt: trt11.path }],
-  ['TensorRT 10, strongly typed', { tensorrt: trt10.path, stronglyTyped: true }],
+  ['TensorRT 11', { tensorrt: { library: trt11.path } }],
+  ['TensorRT 10, strongly typed', { tensorrt: { library: trt10.path }, stronglyTyped: true }],
 ] as const) {
   t.test(`${name}: the model is converted, and it is said so`, async (t) => {
     for (const [precision, type] of [
@@ -68,12 +68,14 @@ t.test('a model that has the type already is as its maker wanted it', async (t) 
     [typedModel('float16'), { float16: 1 }],
     [writeModel(g.toModel()), { float16: 2, float32: 2 }],
   ] as const) {
-    const { info } = await new Builder({ tensorrt: trt11.path, precision: 'fp16' }).build(model)
+    const { info } = await new Builder({ tensorrt: { library: trt11.path }, precision: 'fp16' }).build(model)
     t.equal(info.conversion, undefined)
     t.same(info.network.outputTypes, types)
   }
   t.match(
-    await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(typedModel('float16'))),
+    await failureOf(() =>
+      new Builder({ tensorrt: { library: trt11.path }, precision: 'bf16' }).build(typedModel('float16')),
+    ),
     {
       code: 'ERR_TRT_PRECISION',
       message: /no 'bf16'/,
@@ -110,7 +112,7 @@ t.test('a file with weights in another file, a process of its own, an audit', as
   const path = external()
   const weights = { bytesBefore: 16, bytesAfter: 8, bytesConverted: 16, flushed: 0 }
   for (const isolation of ['none', 'process'] as const) {
-    await using builder = new Builder({ tensorrt: trt11.path, precision: 'fp16', isolation })
+    await using builder = new Builder({ tensorrt: { library: trt11.path }, precision: 'fp16', isolation })
     const { info } = await builder.build(path)
     t.same(info.conversion?.weights, weights, isolation)
     t.same((await builder.parse(path)).outputTypes, info.network.outputTypes, 'an audit sees what would be built')
@@ -118,7 +120,7 @@ t.test('a file with weights in another file, a process of its own, an audit', as
 })
 
 t.test('what goes wrong', async (t) => {
-  const builder = new Builder({ tensorrt: trt11.path, precision: 'fp16' })
+  const builder = new Builder({ tensorrt: { library: trt11.path }, precision: 'fp16' })
   t.match(await failureOf(() => builder.build(join(folder, 'none.onnx'))), {
     code: 'ERR_TRT_FILE',
     message: /none\.onnx/,
@@ -127,24 +129,31 @@ t.test('what goes wrong', async (t) => {
   const g = new GraphBuilder({ name: 'old', opset: 6 })
   g.output(g.node('Relu', [g.input('x', 'float32', [4])], {}, { output: 'y' }), 'float32', [4])
   t.match(
-    await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(writeModel(g.toModel()))),
+    await failureOf(() =>
+      new Builder({ tensorrt: { library: trt11.path }, precision: 'bf16' }).build(writeModel(g.toModel())),
+    ),
     {
       code: 'ERR_TRT_PRECISION',
       message: /cannot be converted to bfloat16/,
     },
   )
-  t.match(await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(oneNode('HardSwish'))), {
-    code: 'ERR_TRT_PRECISION',
-    message:
-      /Nothing of the model can be converted to bfloat16: the-node stays in float32 \(TensorRT-RTX does not build HardSwish/,
-    details: { precision: 'bf16', node: 'the-node', reason: 'unsupported' },
-  })
+  t.match(
+    await failureOf(() =>
+      new Builder({ tensorrt: { library: trt11.path }, precision: 'bf16' }).build(oneNode('HardSwish')),
+    ),
+    {
+      code: 'ERR_TRT_PRECISION',
+      message:
+        /Nothing of the model can be converted to bfloat16: the-node stays in float32 \(TensorRT-RTX does not build HardSwish/,
+      details: { precision: 'bf16', node: 'the-node', reason: 'unsupported' },
+    },
+  )
   const controller = new AbortController()
   const building = builder.build(relu, { signal: controller.signal })
   controller.abort(new Error('enough'))
   await t.rejects(building, { message: 'enough' })
   await builder.close()
-  t.match(await failureOf(() => new Builder({ tensorrt: folder, precision: 'fp16' }).build(relu)), {
+  t.match(await failureOf(() => new Builder({ tensorrt: { library: folder }, precision: 'fp16' }).build(relu)), {
     code: 'ERR_TRT_NO_LIBRARY',
   })
 })

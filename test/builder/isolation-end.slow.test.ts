@@ -14,7 +14,7 @@ const url = (path: string): string => JSON.stringify(new URL(path, import.meta.u
 const prelude = `
   import { Builder } from ${url('../../lib/index.js')}
   import { GraphBuilder, writeModel } from ${url('../../lib/onnx/index.js')}
-  const builder = new Builder({ isolation: 'process', tensorrt: ${JSON.stringify(fakes.trt10)} })
+  const builder = new Builder({ isolation: 'process', tensorrt: { library: ${JSON.stringify(fakes.trt10)} } })
   const build = (wishes = '', options = {}) => {
     const graph = new GraphBuilder({ name: 'relu' + wishes })
     graph.output(graph.node('Relu', [graph.input('x', 'float32', [1, 4])]), 'float32', [1, 4])

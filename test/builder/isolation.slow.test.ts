@@ -21,7 +21,7 @@ const { fakes, families, trt10 } = await useFakes()
 const folder = temporaryFolder(t)
 process.env['TMPDIR'] = folder
 
-const first = { tensorrt: fakes.trt10 }
+const first = { tensorrt: { library: fakes.trt10 } }
 
 /** y = relu(x); the graph's name is what the fakes obey, see test/fake/nvinfer/deaths.h. */
 function model(wishes = '', shape: (number | string)[] = [1, 4]): Uint8Array {
@@ -50,8 +50,8 @@ for (const { name, path: tensorrt } of families) {
     const lines: LogLine[] = []
     const stop = onLog((line) => lines.push(line), 'verbose')
     const seen: { plan: Uint8Array; info: object; steps: BuildProgress[]; lines: LogLine[] }[] = []
-    const here = new Builder({ tensorrt })
-    await using there = isolated({ tensorrt })
+    const here = new Builder({ tensorrt: { library: tensorrt } })
+    await using there = isolated({ tensorrt: { library: tensorrt } })
     for (const builder of [here, there]) {
       const steps: BuildProgress[] = []
       lines.length = 0
@@ -80,7 +80,7 @@ for (const { name, path: tensorrt } of families) {
   })
 
   t.test(`${name}: each way to die is an error, and the next build works`, async (t) => {
-    await using builder = isolated({ tensorrt })
+    await using builder = isolated({ tensorrt: { library: tensorrt } })
     const rows: [wish: string, details: object, said?: RegExp][] = [
       ['parse:segv', { signal: 'SIGSEGV', exitCode: null, phase: undefined }],
       ['build:segv', { signal: 'SIGSEGV', exitCode: null, phase: undefined }],

@@ -11,7 +11,7 @@ import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 
-const builder = new Builder(rtxPath === undefined ? {} : { tensorrt: rtxPath })
+const builder = new Builder(rtxPath === undefined ? {} : { tensorrt: { library: rtxPath } })
 
 /** y = x + w */
 function addition(change: (w: TensorProto, model: ModelProto) => void): Uint8Array {

@@ -91,7 +91,7 @@ async function build(
   model = oneNode('Relu'),
   how?: BuildOptions,
 ): Promise<{ plan: Plan<BuildInfo>; told: Told }> {
-  const plan = await new Builder({ tensorrt: version.path, ...options }).build(model, how)
+  const plan = await new Builder({ tensorrt: { library: version.path }, ...options }).build(model, how)
   return { plan, told: version.control.stats().builds.at(-1) ?? {} }
 }
 

@@ -13,7 +13,11 @@ import { oneNode, quantizedModel } from '../support/models.js'
 const { families } = await useFakes()
 const [trt10, trt11] = families
 
-const placeholders: BuilderOptions = { tensorrt: trt10.path, precision: ['int8', 'fp16'], placeholderRanges: true }
+const placeholders: BuilderOptions = {
+  tensorrt: { library: trt10.path },
+  precision: ['int8', 'fp16'],
+  placeholderRanges: true,
+}
 
 /** x → Relu → a, x → Abs → b, Concat(a, b) → c → Sigmoid → d. */
 function branches(): Uint8Array {
@@ -41,7 +45,7 @@ t.test('each tensor has a range: 2 into a layer, 4 out of it and on both sides o
   })
   t.same(plan.info.settings.placeholderRanges, true)
   t.same(plan.info.settings.precision, ['fp16', 'int8'])
-  const without = await new Builder({ tensorrt: trt10.path, placeholderRanges: false }).build(branches())
+  const without = await new Builder({ tensorrt: { library: trt10.path }, placeholderRanges: false }).build(branches())
   t.notOk('placeholderRanges' in without.info.settings)
   t.notOk(
     Object.keys(told()).some((name) => name.startsWith('range')),
@@ -68,7 +72,7 @@ t.test('what does not go together', async (t) => {
   })
   t.match(
     await failureOf(() =>
-      new Builder({ ...placeholders, tensorrt: trt11.path, precision: 'int8' }).build(oneNode('Relu')),
+      new Builder({ ...placeholders, tensorrt: { library: trt11.path }, precision: 'int8' }).build(oneNode('Relu')),
     ),
     {
       code: 'ERR_TRT_UNSUPPORTED',
@@ -88,17 +92,17 @@ t.test('Engine refuses such a plan unless told, with its sidecar and without', a
   const plan = await new Builder(placeholders).build(oneNode('Relu'))
   await plan.save(path)
   await copyFile(path, bare)
-  const { tensorrt } = { tensorrt: trt10.path }
+  const tensorrt = trt10.path
   for (const source of [plan, path, bare, await Plan.load(bare)]) {
-    const error = await failureOf(() => Engine.load(source, { tensorrt }))
+    const error = await failureOf(() => Engine.load(source, { tensorrt: { library: tensorrt } }))
     t.match(error, {
       code: 'ERR_TRT_PLACEHOLDER_RANGES',
       message: /nobody measured.*outputs mean nothing.*allowPlaceholderRanges: true/,
     })
-    await using engine = await Engine.load(source, { tensorrt, allowPlaceholderRanges: true })
+    await using engine = await Engine.load(source, { tensorrt: { library: tensorrt, allowPlaceholderRanges: true } })
     t.equal(engine.backend, 'tensorrt')
   }
-  await using other = await Engine.load(identityPlan([1, 4]), { tensorrt })
+  await using other = await Engine.load(identityPlan([1, 4]), { tensorrt: { library: tensorrt } })
   t.equal(other.backend, 'tensorrt', 'others need no permission')
 })
 
@@ -106,12 +110,17 @@ t.test('a model that is to be built so, and the cache', async (t) => {
   const { tensorrt, ...builder } = placeholders
   const model = oneNode('Relu')
   const before = trt10.control.stats().builds.length
-  t.match(await failureOf(() => Engine.load(model, { tensorrt, builder })), { code: 'ERR_TRT_PLACEHOLDER_RANGES' })
+  t.match(await failureOf(() => Engine.load(model, { tensorrt: { ...tensorrt, builder } })), {
+    code: 'ERR_TRT_PLACEHOLDER_RANGES',
+  })
   t.equal(trt10.control.stats().builds.length, before, 'nothing was built for it')
-  await using engine = await Engine.load(model, { tensorrt, builder, allowPlaceholderRanges: true, cache: false })
+  await using engine = await Engine.load(model, {
+    tensorrt: { ...tensorrt, builder, allowPlaceholderRanges: true },
+    cache: false,
+  })
   t.equal(engine.backend, 'tensorrt')
   await using cache = new EngineCache({ folder: t.testdir() })
-  const int8 = { tensorrt: trt10.path, precision: 'int8' } as const
+  const int8 = { tensorrt: { library: trt10.path }, precision: 'int8' } as const
   await cache.plan(quantizedModel(), { builder: int8 })
   t.match(
     await failureOf(() => cache.plan(quantizedModel(), { builder: { ...int8, placeholderRanges: true } })),

@@ -21,7 +21,7 @@ const prelude = (tensorrt: string): string => `
   const slow = (isolation, wish = ';stepMs=600000') => {
     const graph = new GraphBuilder({ name: 'relu' + wish })
     graph.output(graph.node('Relu', [graph.input('x', 'float32', [1, 4])]), 'float32', [1, 4])
-    const builder = new Builder({ isolation, tensorrt: ${JSON.stringify(tensorrt)} })
+    const builder = new Builder({ isolation, tensorrt: { library: ${JSON.stringify(tensorrt)} } })
     return new Promise((resolve) => builder.build(writeModel(graph.toModel()), { onProgress: resolve }))
   }
 `

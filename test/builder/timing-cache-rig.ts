@@ -40,7 +40,7 @@ export function startBuilding(
   const program = `
     import { Builder } from ${url('../../lib/builder.js')}
     import { chain } from ${url('./timing-cache-rig.js')}
-    const builder = new Builder(${JSON.stringify({ tensorrt, timingCache: cache, ...options })})
+    const builder = new Builder(${JSON.stringify({ tensorrt: { library: tensorrt }, timingCache: cache, ...options })})
     const models = Array.from({ length: ${to - from} }, (_, i) => chain(${from} + i))
     for (let i = 0; i < ${times}; i++) for (const model of models) {
       try { await builder.build(model); process.stdout.write('built\\n') } catch (e) { console.log(e.code, e.message); process.exit(1) }

@@ -24,7 +24,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     const version = family.version.join('.')
     const { older, missBit, editableBit } = facts[name]
     const builder = (timingCache: string, more: BuilderOptions = {}): Builder =>
-      new Builder({ tensorrt: path, timingCache, ...more })
+      new Builder({ tensorrt: { library: path }, timingCache, ...more })
     const file = (t: Test): string => scratchFile(t, 'timing.cache')
     const layersIn = async (cache: string): Promise<readonly string[]> => readTimingCache(await readFile(cache)).layers
     /** A test that begins with fresh fakes and leaves nothing of TensorRT's, but plans that wait to be collected. */
@@ -56,7 +56,11 @@ for (const { name, fullName, path, control, ...family } of families) {
       t.same(made, { version, device: 'sm_86' })
       t.equal(layers.length, chainLayers)
       t.same((await readdir(dirname(cache))).sort(), ['timing.cache', 'timing.cache.lock'], 'nothing else stays')
-      t.same((await new Builder({ tensorrt: path }).build(chain(4))).info.timingCache, undefined, 'none was asked for')
+      t.same(
+        (await new Builder({ tensorrt: { library: path } }).build(chain(4))).info.timingCache,
+        undefined,
+        'none was asked for',
+      )
     })
 
     await test('builds that overlap keep what each of them measured', async (t) => {
@@ -303,7 +307,7 @@ t.test('who locks as trtexec does is waited for', { skip: skipPython }, async (t
   const python = startPython('fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\nsys.stdin.readline()', cache)
   await said(python)
   let settled = false
-  const build = new Builder({ tensorrt: fakes.trt10, timingCache: cache })
+  const build = new Builder({ tensorrt: { library: fakes.trt10 }, timingCache: cache })
     .build(chain(4))
     .finally(() => (settled = true))
   await sleep(200)

@@ -10,7 +10,7 @@ import { filesIn, type Other, refuseDamage, startNode } from './rig.js'
 import { size } from '../support/tiers.js'
 
 const { fakes } = await useFakes()
-const builder = { tensorrt: fakes.trt10 }
+const builder = { tensorrt: { library: fakes.trt10 } }
 
 const kills = size(25, 500)
 /** So many at a time share the folder, and ask for the same and for other engines. */

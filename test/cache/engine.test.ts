@@ -6,6 +6,7 @@ import { type BuildProgress, Engine, EngineCache, type EngineOptions, Tensor } f
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
+import { merged } from '../support/groups.js'
 import { addModel } from '../support/models.js'
 
 const { fakes, driver, families, trt10 } = await useFakes()
@@ -16,7 +17,7 @@ for (const { name, path, control } of families) {
     /** Loads it, runs it, and says how many builds there were. */
     const run = async (model: string | Uint8Array, options: EngineOptions): Promise<number> => {
       const before = builds()
-      await using engine = await Engine.load(model, { tensorrt: path, ...options })
+      await using engine = await Engine.load(model, merged({ tensorrt: { library: path } }, options))
       const y = await engine.infer(new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4]))
       t.same(y.data, Float32Array.of(1 + 7, 3, 4, 5))
       return builds() - before
@@ -32,11 +33,11 @@ for (const { name, path, control } of families) {
       t.equal(await run(addModel(7), { cache: one }), 0, 'from its bytes too')
       t.equal(await run(model, { cache: { folder: two, maxBytes: '1GiB' } }), 1)
       t.equal(await run(model, { cache: two }), 0)
-      t.equal(await run(model, { cache: one, builder: { workspace: '1MiB' } }), 1, 'with other options')
-      t.equal(await run(model, { cache: one, builder: { workspace: '1MiB' } }), 0)
+      t.equal(await run(model, { cache: one, tensorrt: { builder: { workspace: '1MiB' } } }), 1, 'with other options')
+      t.equal(await run(model, { cache: one, tensorrt: { builder: { workspace: '1MiB' } } }), 0)
       const built = control.stats().builds.length
       const { plan, hit } = await new EngineCache({ folder: one }).plan(model, {
-        builder: { tensorrt: path, workspace: '1MiB' },
+        builder: { tensorrt: { library: path }, workspace: '1MiB' },
       })
       t.ok(hit, 'the same cache as EngineCache')
       t.equal(control.stats().builds.length, built)
@@ -56,7 +57,8 @@ for (const { name, path, control } of families) {
       const model = join(folder, 'model.onnx')
       await writeFile(model, addModel(7))
       for (const source of [model, addModel(7)])
-        for (const cache of [folder, false] as const) await run(source, { cache, builder: { stripWeights: true } })
+        for (const cache of [folder, false] as const)
+          await run(source, { cache, tensorrt: { builder: { stripWeights: true } } })
       t.equal((await new EngineCache({ folder }).entries()).length, 1)
     })
 
@@ -72,7 +74,7 @@ for (const { name, path, control } of families) {
         t.equal(steps.length > 5, isBuilt)
       }
       const failing = Engine.load(addModel(8), {
-        tensorrt: path,
+        tensorrt: { library: path },
         cache: folder,
         onProgress: () => {
           throw new Error('from the listener')
@@ -87,7 +89,7 @@ for (const { name, path, control } of families) {
       for (const cache of [folder, false] as const) {
         const abort = new AbortController()
         const before = builds()
-        const engine = new Engine(addModel(7), { tensorrt: path, cache, signal: abort.signal })
+        const engine = new Engine(addModel(7), { tensorrt: { library: path }, cache, signal: abort.signal })
         while (builds() === before) await new Promise((resolve) => setTimeout(resolve, 2))
         abort.abort(new Error('enough'))
         await t.rejects(engine.ready, { message: 'enough' })
@@ -114,18 +116,14 @@ t.test('options', async (t) => {
   const code = 'ERR_TRT_INVALID_ARGUMENT'
   const rows: [object, RegExp][] = [
     [{ cache: 1 }, /true, false, a folder, or \{ folder, maxBytes \} for cache but received number 1/],
-    [{ cache: '' }, /a path or a file: URL for folder/],
+    [{ cache: '' }, /a path or a file: URL for cache/],
     [{ cache: { dir: '/x' } }, /Unknown option "dir" for the engine cache/],
     [{ cache: { maxBytes: 'all' } }, /maxBytes/],
-    [{ builder: 1 }, /options of Builder/],
-    [{ builder: { workspace: -1 } }, /workspace/],
-    [{ builder: { device: 1 } }, /option of the engine itself, for builder\.device but received number 1/],
-    [{ builder: { tensorrt: '/x' } }, /builder\.tensorrt/],
+    [{ tensorrt: { builder: 1 } }, /an object of options for tensorrt\.builder/],
+    [{ tensorrt: { builder: { workspace: -1 } } }, /workspace/],
+    [{ tensorrt: { builder: { device: 1 } } }, /Unknown option "device" for Builder/],
+    [{ tensorrt: { builder: { tensorrt: {} } } }, /tensorrt\.builder\.tensorrt/],
     [{ onProgress: 'yes' }, /a function for onProgress/],
-    [
-      { backend: 'cpu', builder: {} },
-      /no option that asks for TensorRT for backend 'cpu' but received string "builder"/,
-    ],
   ]
   for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options), { code, message })
   for (const option of ['inputFormats', 'outputFormats'])
@@ -133,23 +131,25 @@ t.test('options', async (t) => {
       const message = new RegExp(
         `^Expected formats: \\['chw'\\] in ${option} of 'x' but received .*${formats.at(-1)}.*row-major`,
       )
-      t.throws(() => new Engine(addModel(), { builder: { [option]: { x: { formats } } } }), {
+      t.throws(() => new Engine(addModel(), { tensorrt: { builder: { [option]: { x: { formats } } } } }), {
         code: 'ERR_TRT_UNSUPPORTED',
         message,
       })
     }
   const { plan } = await new EngineCache({ folder: temporaryFolder(t) }).plan(addModel(), {
-    builder: { tensorrt: fakes.trt10 },
+    builder: { tensorrt: { library: fakes.trt10 } },
   })
-  const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: fakes.trt10, builder: {} }))
+  const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: { library: fakes.trt10, builder: {} } }))
   t.match(failure, { code, message: /it is built already/ })
-  await using engine = await Engine.load(plan.bytes, { tensorrt: fakes.trt10, cache: '/proc/nowhere' })
+  await using engine = await Engine.load(plan.bytes, { tensorrt: { library: fakes.trt10 }, cache: '/proc/nowhere' })
   t.equal(engine.backend, 'tensorrt', 'a plan needs no cache')
 })
 
 t.test('a cache that cannot be used is an error, and no build', async (t) => {
   const before = trt10.runtime.stats().builds.length
-  const failure = await failureOf(() => Engine.load(addModel(), { tensorrt: fakes.trt10, cache: '/proc/nowhere' }))
+  const failure = await failureOf(() =>
+    Engine.load(addModel(), { tensorrt: { library: fakes.trt10 }, cache: '/proc/nowhere' }),
+  )
   t.match(failure, { code: 'ERR_TRT_FILE', message: /The engine cache \/proc\/nowhere cannot be used.*cache: false/ })
   t.equal(trt10.runtime.stats().builds.length, before)
 })

@@ -16,7 +16,7 @@ import { addModel } from '../support/models.js'
 import { filesIn, refuseDamage } from './rig.js'
 
 const { fakes, trt10 } = await useFakes()
-const builder = { tensorrt: fakes.trt10 }
+const builder = { tensorrt: { library: fakes.trt10 } }
 const builds = (): number => trt10.runtime.stats().builds.length
 const ask = (cache: EngineCache, first: number): Promise<CachedPlan> => cache.plan(addModel(first, 1000), { builder })
 
@@ -358,11 +358,14 @@ t.test('a user without a home: what needs no cache works, what needs one is told
   const remedy = { code: 'ERR_TRT_FILE', message: /no folder: HOME is not set.*NODE_TENSORRT_CACHE.*cache: false/ }
   t.match(await failureOf(() => new EngineCache()), remedy)
   const { plan } = await ask(new EngineCache({ folder: temporaryFolder(t) }), 1)
-  await using engine = await Engine.load(plan, { tensorrt: fakes.trt10 })
+  await using engine = await Engine.load(plan, { tensorrt: { library: fakes.trt10 } })
   t.equal(engine.backend, 'tensorrt')
   await using onCpu = await Engine.load(addModel(1), { backend: 'cpu' })
   t.equal(onCpu.backend, 'cpu')
-  t.match(await failureOf(() => Engine.load(addModel(1), { backend: 'tensorrt', tensorrt: fakes.trt10 })), remedy)
+  t.match(
+    await failureOf(() => Engine.load(addModel(1), { backend: 'tensorrt', tensorrt: { library: fakes.trt10 } })),
+    remedy,
+  )
   const folder = temporaryFolder(t)
   await plan.save(join(folder, 'x.plan'))
   t.same((await readdir(folder)).sort(), ['.x.plan.lock', 'x.plan', 'x.plan.json'], 'its lock lies beside a plan')

@@ -18,7 +18,7 @@ for (const { name, path, control } of families) {
     /** Whether the cache has it; TensorRT's own count of builds has to agree. */
     const hits = async (cache: EngineCache, model: ModelSource, more: CachedBuildOptions = {}): Promise<boolean> => {
       const before = control.stats().builds.length
-      const { hit } = await cache.plan(model, { ...more, builder: { tensorrt: path, ...more.builder } })
+      const { hit } = await cache.plan(model, { ...more, builder: { tensorrt: { library: path }, ...more.builder } })
       const built = control.stats().builds.length - before
       if (built !== (hit ? 0 : 1)) throw new Error(`hit ${hit}, but ${built} builds`)
       return hit
@@ -76,7 +76,10 @@ for (const { name, path, control } of families) {
         ['bytes for MiB', { shapes: small, builder: { workspace: 2 ** 20 } }],
         ['a listener', { shapes: small, onProgress: () => {} }],
         ['the order of options', { shapes: small, builder: { tf32: false, optimizationLevel: 1 } }],
-        ['the library by its file', { shapes: small, builder: { tensorrt: file } satisfies BuilderOptions }],
+        [
+          'the library by its file',
+          { shapes: small, builder: { tensorrt: { library: file } } satisfies BuilderOptions },
+        ],
       ]
       for (const [what, options] of same) t.equal(await hits(cache, model, options), true, what)
     })
@@ -109,6 +112,6 @@ await t.test('another version, and another major one', async (t) => {
     startNode(folder, "say((await cache.plan(oneNode('Relu'), { builder })).hit)", { FAKE_TRT_VERSION: version }).next()
   t.same([await ask('10.14.1'), await ask('10.15.0'), await ask('10.14.1')], [false, false, true])
   const cache = new EngineCache({ folder })
-  t.equal((await cache.plan(oneNode('Relu'), { builder: { tensorrt: fakes.trt11 } })).hit, false)
+  t.equal((await cache.plan(oneNode('Relu'), { builder: { tensorrt: { library: fakes.trt11 } } })).hit, false)
   t.equal((await cache.entries()).length, 3)
 })

@@ -107,7 +107,7 @@ t.test('each option that there is', async (t) => {
 
 t.test('what has no effect on the plan', async (t) => {
   const plain = await key({})
-  t.equal(await key({ tensorrt: '/somewhere/libnvinfer.so.10', device: 3 }), plain)
+  t.equal(await key({ tensorrt: { library: '/somewhere/libnvinfer.so.10', device: 3 } }), plain)
   t.equal(await key({ timingCache: 'one.cache', timingCacheMiss: 'error', editableTimingCache: true }), plain)
   t.equal(await key({ isolation: 'process' }), plain)
 })
@@ -172,7 +172,9 @@ t.test('the version of this package, where it converts the model itself', async 
   const before = await keys()
   const read = fs.readFileSync
   const other = ((path: string, ...rest: []) =>
-    path.endsWith('package.json') ? '{ "version": "99.0.0" }' : read(path, ...rest)) as typeof fs.readFileSync
+    path.endsWith('package.json')
+      ? '{ "name": "node-tensorrt", "version": "99.0.0" }'
+      : read(path, ...rest)) as typeof fs.readFileSync
   Object.assign(fs, { readFileSync: other })
   syncBuiltinESMExports()
   t.teardown(() => {

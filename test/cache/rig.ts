@@ -45,7 +45,7 @@ const prelude = (folder: string): string => `
   import { addModel, oneNode } from ${url('../support/models.js')}
   const fakes = JSON.parse(process.env.FAKES)
   const { trt10, rtx17, driver } = controlFakes(fakes)
-  const builder = { tensorrt: fakes.trt10 }
+  const builder = { tensorrt: { library: fakes.trt10 } }
   const cache = new EngineCache({ folder: ${JSON.stringify(folder)} })
   const say = (value) => parentPort ? parentPort.postMessage(value) : process.stdout.write(JSON.stringify(value) + '\\n')
   const told = () => parentPort ? once(parentPort, 'message') : once(process.stdin, 'data')

@@ -7,6 +7,7 @@ import { withFileLock } from '../../lib/backend/file-lock.js'
 import { useFakes } from '../native/fakes.js'
 import { temporaryFolder } from '../support/folders.js'
 import { addModel } from '../support/models.js'
+import { merged } from '../support/groups.js'
 import { startNode } from './rig.js'
 
 const { driver, rtx, leftovers } = await useFakes()
@@ -20,7 +21,7 @@ const x = new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4])
 /** Loads, runs where it is told to, closes: how often was compiled for it. */
 async function compilesOf(options: EngineOptions, { runs = 1 } = {}): Promise<number> {
   const before = jit().compiles
-  await using engine = await Engine.load(addModel(7), { tensorrt: rtx.path, lanes: 2, ...options })
+  await using engine = await Engine.load(addModel(7), merged({ tensorrt: { library: rtx.path }, lanes: 2 }, options))
   for (let i = 0; i < runs; i++) {
     const { data } = await engine.infer(x)
     if (data.join() !== '8,3,4,5') throw new Error(`a wrong answer: ${data.join()}`)
@@ -75,7 +76,7 @@ test('compiled once for all lanes, and not at all by the next load, in another p
     cache,
     `
     driver.set(${JSON.stringify(gpu)})
-    const engine = await Engine.load(addModel(7), { tensorrt: fakes.rtx17, cache: ${JSON.stringify(cache)} })
+    const engine = await Engine.load(addModel(7), { tensorrt: { library: fakes.rtx17 }, cache: ${JSON.stringify(cache)} })
     const { data } = await engine.infer(new Tensor('float32', Float32Array.of(1, 2, 3, 4), [1, 4]))
     await engine.close()
     say({ data: Array.from(data), ...rtx17.runtime.stats().jit, builds: rtx17.runtime.stats().builds.length })
@@ -88,7 +89,7 @@ test('its own CUDA graphs, unless they are turned off', async (t) => {
   const cache = temporaryFolder(t)
   for (const cudaGraph of [true, false]) {
     const before = jit().withGraphs
-    await compilesOf({ cache, cudaGraph }, { runs: 6 })
+    await compilesOf({ cache, tensorrt: { cudaGraph } }, { runs: 6 })
     t.equal(jit().withGraphs - before, cudaGraph ? 4 : 0, 'one for each slot')
   }
   t.notOk(driver.stats().calls['cuStreamBeginCapture_v2'], 'and none of ours')
@@ -115,7 +116,7 @@ test('what is compiled while it runs is kept when it is closed, what was not cha
 
 test('a process that ends without close() has what its lanes needed', async (t) => {
   const cache = temporaryFolder(t)
-  const engine = await Engine.load(addModel(7), { tensorrt: rtx.path, cache })
+  const engine = await Engine.load(addModel(7), { tensorrt: { library: rtx.path }, cache })
   while ((await runtimeCaches(cache)).length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   t.equal(await compilesOf({ cache }), 0)
   await engine.close()
@@ -194,7 +195,7 @@ test('it counts with its entry, and goes with it', async (t) => {
   // a second entry pushes the first one out once what was compiled for it comes along
   await compilesOf({ cache })
   const maxBytes = bytes * 2 - 1
-  await compilesOf({ cache: { folder: cache, maxBytes }, builder: { workspace: '1MiB' } })
+  await compilesOf({ cache: { folder: cache, maxBytes }, tensorrt: { builder: { workspace: '1MiB' } } })
   const left = await engines.entries()
   t.same([left.length, left[0]?.key === entry?.key], [1, false])
   t.equal((await runtimeCaches(cache)).length, 1)
@@ -216,14 +217,14 @@ test('what belongs to no plan any more is swept, and nothing is kept for an entr
   const { cache, kept } = await loadedOnce(t)
   await writeFile(join(cache, `${'0'.repeat(64)}.0123456789abcdef.runtime`), '')
   await writeFile(join(cache, `.${'0'.repeat(64)}.plan.runtime.tmp`), '')
-  await new EngineCache({ folder: cache }).plan(addModel(8), { builder: { tensorrt: rtx.path } })
+  await new EngineCache({ folder: cache }).plan(addModel(8), { builder: { tensorrt: { library: rtx.path } } })
   t.same(await runtimeCaches(cache), [kept])
   t.same(
     (await readdir(cache)).filter((name) => name.endsWith('.tmp')),
     [],
   )
 
-  const engine = await Engine.load(addModel(9), { tensorrt: rtx.path, cache })
+  const engine = await Engine.load(addModel(9), { tensorrt: { library: rtx.path }, cache })
   while ((await runtimeCaches(cache)).length < 2) await new Promise((resolve) => setTimeout(resolve, 1))
   await new EngineCache({ folder: cache }).clear()
   await engine.infer(x)
@@ -236,10 +237,10 @@ test('without a cache lanes share what was compiled, and nothing is written', as
   const folder = temporaryFolder(t)
   process.env['NODE_TENSORRT_CACHE'] = folder
   t.equal(await compilesOf({ cache: false, lanes: 3 }), 1)
-  await using builder = new Builder({ tensorrt: rtx.path })
+  await using builder = new Builder({ tensorrt: { library: rtx.path } })
   const { bytes } = await builder.build(addModel(7))
   const before = jit().compiles
-  await using engine = await Engine.load(bytes, { tensorrt: rtx.path, lanes: 3 })
+  await using engine = await Engine.load(bytes, { tensorrt: { library: rtx.path }, lanes: 3 })
   t.same((await engine.infer(x)).data, Float32Array.of(8, 3, 4, 5))
   t.equal(jit().compiles - before, 1)
   t.same(await readdir(folder), [])
@@ -265,18 +266,18 @@ test('what fails of it is no error', async (t) => {
   }
   const cache = temporaryFolder(t)
   control.failNth('createExecutionContextWithRuntimeConfig', 1)
-  await t.rejects(Engine.load(addModel(7), { tensorrt: rtx.path, cache }), { code: 'ERR_TRT_EXECUTION' })
+  await t.rejects(Engine.load(addModel(7), { tensorrt: { library: rtx.path }, cache }), { code: 'ERR_TRT_EXECUTION' })
   t.equal(await compilesOf({ cache }), 1)
 })
 
 test('closing keeps all under way: twice, while it is saved, and where the load is aborted', async (t) => {
   const cache = temporaryFolder(t)
-  const engine = await Engine.load(addModel(7), { tensorrt: rtx.path, cache })
+  const engine = await Engine.load(addModel(7), { tensorrt: { library: rtx.path }, cache })
   await Promise.all([engine.close(), engine.close()])
   t.equal((await runtimeCaches(cache)).length, 1)
   const abort = new AbortController()
   control.set({ compileMs: 50 })
-  const cut = new Engine(addModel(8), { tensorrt: rtx.path, cache, signal: abort.signal })
+  const cut = new Engine(addModel(8), { tensorrt: { library: rtx.path }, cache, signal: abort.signal })
   while (control.stats().live.engines === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   abort.abort(new Error('enough'))
   await t.rejects(cut.ready, { message: 'enough' })

@@ -11,7 +11,7 @@ const { fakes, trt10 } = await useFakes()
 const { runtime } = trt10
 const builds = (): number => runtime.stats().builds.length
 const ask = (cache: EngineCache, more: CachedBuildOptions = {}): Promise<CachedPlan> =>
-  cache.plan(oneNode('Relu'), { builder: { tensorrt: fakes.trt10 }, ...more })
+  cache.plan(oneNode('Relu'), { builder: { tensorrt: { library: fakes.trt10 } }, ...more })
 
 /** Runs while a build takes so many steps, of which the fake has nine, of so many milliseconds. */
 async function slowly<T>(milliseconds: number, body: () => Promise<T>): Promise<T> {
@@ -188,7 +188,7 @@ t.test('waiting for another process', async (t) => {
   `
   await using cache = new EngineCache({ folder })
   const get = (first: number, signal?: AbortSignal): Promise<CachedPlan> =>
-    cache.plan(addModel(first), { builder: { tensorrt: fakes.trt10 }, signal })
+    cache.plan(addModel(first), { builder: { tensorrt: { library: fakes.trt10 } }, signal })
   const before = builds()
   const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '40' })
   t.teardown(() => other.kill())

@@ -23,9 +23,9 @@ const wrong = 7 as never
 const unread = new Proxy({}, { ownKeys: () => untouched('the input'), get: () => untouched('the input') })
 
 const engines = { [family.name]: await load(family, rowsPlan()), CPU: await Engine.load(identity(), cpu) }
-const builder = new Builder({ tensorrt })
+const builder = new Builder({ tensorrt: { library: tensorrt } })
 const cache = new EngineCache({ folder: join(folder, 'cache') })
-const refitter = new Refitter(planOf(family, rowsPlan()), { tensorrt })
+const refitter = new Refitter(planOf(family, rowsPlan()), { tensorrt: { library: tensorrt } })
 const plan = new Plan(
   new Uint8Array(planOf(family, rowsPlan())),
   { library: 'TensorRT', kind: 'full', version: '10.15.1' },
@@ -34,14 +34,14 @@ const plan = new Plan(
 
 type Operation = (signal: AbortSignal) => Promise<unknown>
 const operations: Record<string, Operation> = {
-  'Engine.load': (signal) => Engine.load(wrong, { signal, tensorrt }),
-  'Engine.load, weights': (signal) => Engine.load(wrong, { signal, tensorrt, weights: wrong }),
+  'Engine.load': (signal) => Engine.load(wrong, { signal, tensorrt: { library: tensorrt } }),
+  'Engine.load, weights': (signal) => Engine.load(wrong, { signal, tensorrt: { library: tensorrt, weights: wrong } }),
   'engine.ready': (signal) => new Engine(wrong, { signal }).ready,
   'Engine.load on the CPU': (signal) => Engine.load(wrong, { ...cpu, signal }),
   'Engine.attach': (signal) => Engine.attach({ pid: process.pid, id: 'none' }, { signal }),
   'Builder.build': (signal) => builder.build(wrong, { signal, shapes: wrong, onProgress: wrong }),
   'Builder.parse': (signal) => builder.parse(wrong, { signal }),
-  'EngineCache.plan': (signal) => cache.plan(wrong, { signal, shapes: wrong, builder: { device: -1 } }),
+  'EngineCache.plan': (signal) => cache.plan(wrong, { signal, shapes: wrong, builder: { tensorrt: { device: -1 } } }),
   'EngineCache.entries': (signal) => cache.entries({ signal }),
   'EngineCache.clear': (signal) => cache.clear({ signal }),
   'Plan.load': (signal) => Plan.load(wrong, { signal }),

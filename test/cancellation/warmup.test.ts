@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { AddonBackend } from '../../lib/backend/addon.js'
-import { Engine } from '../../lib/index.js'
+import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { onEachWay } from '../engine/ways.js'
 import { driven, driver, families, leftovers, load, rowsPlan, type Spec } from '../lanes/rig.js'
@@ -83,6 +83,26 @@ await t.test('on the CPU', async (t) => {
   t.match(await failure(dynamic.warmup()), { code: 'ERR_TRT_SHAPES_REQUIRED' })
 })
 
+onEachWay('shapes and inputs of the call', async (t) => {
+  await using engine = await Engine.load(identity(), { backend: 'cpu' })
+  const x = new Tensor('float32', new Float32Array(3), [3])
+  await engine.warmup({ shapes: { x: [5] }, iterations: 1 })
+  await engine.warmup({ inputs: { x }, iterations: 2 })
+  await engine.warmup({ inputs: {}, shapes: { x: [2] } })
+  const wrong: readonly [options: object, code: string, words: RegExp][] = [
+    [{ shapes: { y: [1] } }, 'ERR_TRT_UNKNOWN_INPUT', /no input "y": it has "x"/],
+    [{ inputs: { y: x } }, 'ERR_TRT_UNKNOWN_INPUT', /no input "y": it has "x"/],
+    [{ inputs: { x }, shapes: { x: [3] } }, 'ERR_TRT_INVALID_ARGUMENT', /either a Tensor or a shape/],
+    [{ inputs: x }, 'ERR_TRT_INVALID_ARGUMENT', /a record of Tensors for inputs/],
+    [{ inputs: { x: [1] } }, 'ERR_TRT_INVALID_ARGUMENT', /a Tensor for input "x"/],
+    [{ shapes: { x: [-1] } }, 'ERR_TRT_SHAPE', /non-negative integers for shapes "x"/],
+    [{ shapes: { x: [1, 1] } }, 'ERR_TRT_SHAPE', /shape \[-1\].* for input "x"/],
+    [{ inputs: { x: Tensor.zeros('int32', [1]) } }, 'ERR_TRT_DTYPE', /Expected float32 for input "x"/],
+  ]
+  for (const [options, code, message] of wrong)
+    t.match(await failure(engine.warmup(options)), { code, message }, JSON.stringify(options))
+})
+
 /** y = x (24 elements) of the shape s. */
 const reshape: Spec = {
   inputs: [
@@ -105,6 +125,17 @@ for (const family of families)
     await engine.warmup({ iterations: 1 })
     t.ok(engine.stats().completed > 1)
     t.equal(engine.stats().failed, 0)
+    const s = new Tensor('int64', BigInt64Array.of(12n, 2n), [2])
+    await engine.warmup({ inputs: { s }, iterations: 1 })
+    await engine.warmup({ shapes: { x: [24] }, iterations: 1 })
+    t.equal(engine.stats().failed, 0)
+  })
+
+for (const family of families)
+  await t.test(`${family.name}: memory of allocate is copied, and so several run at once`, async (t) => {
+    await using engine = await load(family, rowsPlan(3, 64), { lanes: 2 })
+    await engine.warmup({ inputs: { x: engine.allocate('x', [2, 3]) } })
+    t.equal(engine.stats().failed, 0)
   })
 
 /** The same in ONNX, of any shape. */
@@ -126,6 +157,7 @@ onEachWay('a shape tensor on the CPU has the values of the option shapes', async
   await using unknown = await Engine.load(shaped(), { backend: 'cpu' })
   t.same(unknown.inputs['shape']?.profileValues, [])
   t.match(await failure(unknown.warmup()), { code: 'ERR_TRT_EXECUTION' }, 'nothing says that it is one')
+  await unknown.warmup({ inputs: { shape: new Tensor('int64', BigInt64Array.of(4n, 6n), [2]) }, iterations: 1 })
 })
 
 await t.test('nothing is left', (t) => {

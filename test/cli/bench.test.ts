@@ -115,16 +115,16 @@ t.test('a sweep, and what it cannot export', async (t) => {
 
 t.test('what the CPU has not is named', async (t) => {
   t.match(await trt(['bench', ...onCpu, '--cuda-graph']), {
-    code: 1,
-    stderr: /cudaGraph needs the TensorRT backend.*ERR_TRT_UNSUPPORTED/,
+    code: 2,
+    stderr: /--cuda-graph is of TensorRT, and the model runs on the CPU/,
   })
   t.match(await trt(['bench', ...onCpu, '--no-tf32']), {
     code: 2,
     stderr: /^error: --no-tf32 is of a build with TensorRT, and --backend cpu/,
   })
   t.match(await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief]), {
-    code: 1,
-    stderr: /ERR_TRT_SHAPES_REQUIRED/,
+    code: 2,
+    stderr: /"x" open \(nx4\): give --shapes x:1x4 \(ERR_TRT_SHAPES_REQUIRED\)/,
   })
 })
 

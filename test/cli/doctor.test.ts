@@ -14,7 +14,7 @@ t.test('a machine without TensorRT: what is missing, and what mends it', async (
   t.match(stdout, /No TensorRT library was found/)
   t.match(stdout, /NVIDIA driver|NVIDIA Container Toolkit|GPU but not its driver/)
   t.match(stdout, /no such file or folder/)
-  t.match(stdout, /ONNX runs +on nothing: The option tensorrt asks for TensorRT/)
+  t.match(stdout, /ONNX runs +on onnxruntime/)
 })
 
 t.test('an addon that cannot be loaded is an answer too', async (t) => {
@@ -106,7 +106,7 @@ t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code
 })
 
 t.test('capabilities() in this process says the same', async (t) => {
-  const found = await capabilities({ tensorrt: '/nonexistent' })
+  const found = await capabilities({ tensorrt: { library: '/nonexistent' } })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
   t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })
@@ -115,11 +115,15 @@ t.test('capabilities() in this process says the same', async (t) => {
   t.notOk('run' in found, 'nothing is tried unless that is asked for')
   for (const run of [1, 'yes', null])
     await t.rejects(capabilities({ run } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for run/ })
-  for (const tensorrt of [5, null, '', {}])
-    await t.rejects(capabilities({ tensorrt } as never), {
-      code: 'ERR_TRT_INVALID_ARGUMENT',
-      message: /Expected a path or a file: URL for tensorrt/,
-    })
+  const places = [
+    [5, /an object for the options of tensorrt/],
+    [null, /an object for the options of tensorrt/],
+    ['/lib/libnvinfer.so.10', /an object of options for tensorrt .*: the path is tensorrt\.library$/],
+    [{ library: '' }, /Expected a path or a file: URL for tensorrt\.library/],
+    [{ device: -1 }, /the number of a GPU for tensorrt\.device/],
+  ] as const
+  for (const [tensorrt, message] of places)
+    await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   await t.rejects(capabilities({ tensort: 1 } as never), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /did you mean tensorrt/,
@@ -127,6 +131,6 @@ t.test('capabilities() in this process says the same', async (t) => {
 })
 
 t.test('misuse of the command line', async (t) => {
-  await t.rejects(trt(['docto'], {}), { stderr: /Did you mean doctor/, code: 2 })
+  await t.rejects(trt(['docto'], {}), { stderr: /did you mean doctor/, code: 2 })
   t.match((await trt(['--version'], {})).stdout, /^\d+\.\d+\.\d+\n$/)
 })

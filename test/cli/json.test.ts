@@ -25,7 +25,7 @@ t.test('numbers that are not finite are text', async (t) => {
 
 t.test('a failure is JSON on stdout too', async (t) => {
   const missing = await trt(['inspect', file('none.onnx'), '--json'])
-  t.match(missing, { code: 1, stderr: /ERR_TRT_FILE/ })
+  t.match(missing, { code: 2, stderr: /ERR_TRT_FILE/ })
   t.match(JSON.parse(missing.stdout), { error: { code: 'ERR_TRT_FILE', message: /none\.onnx/ } })
   t.equal((await trt(['inspect', file('none.onnx')])).stdout, '')
   const exec = await trt(['exec', `--onnx=${file('none.onnx')}`, '--backend=cpu', '--json'])
@@ -72,18 +72,51 @@ t.test('a demand that would not be held, and options of a benchmark, are told be
   t.match(await trt(['audit', file('none.onnx'), '--min-share', '0.9']), { code: 2, stderr: /--min-share.*--expect/ })
   t.match(await trt(['bench', file('none.onnx'), '--duration', 'Infinity']), {
     code: 2,
-    stderr: /a number of at least 0/,
+    stderr: /a number from 0 to 86400/,
   })
   for (const args of [
     ['--duration', '90000'],
     ['--streams', '100'],
     ['--sleep-time', '120000'],
   ])
-    t.match(await trt(['bench', file('none.onnx'), ...args]), { code: 1, stderr: /ERR_TRT_INVALID_ARGUMENT/ })
-  t.match(await trt(['exec', `--onnx=${file('none.onnx')}`, '--streams=100']), { code: 1, stderr: /streams/ })
+    t.match(await trt(['bench', file('none.onnx'), ...args]), { code: 2, stderr: /a (whole )?number from/ })
+  const streams = await trt(['exec', `--onnx=${file('none.onnx')}`, '--streams=100'])
+  t.match(streams, { code: 1, stderr: /a whole number from 1 to 64 for --streams/ })
   const lowest = ['--percentile', '0', '--warm-up', '0', '--duration', '0', '--iterations', '5']
   const { latency } = JSON.parse((await trt(['bench', file('relu.onnx'), ...onCpu, ...lowest])).stdout) as {
     latency: { min: number; percentiles: Record<string, number> }
   }
   t.equal(latency.percentiles['0'], latency.min, 'percentile 0 is the least')
+})
+
+t.test('a command line that is wrong is JSON, too', async (t) => {
+  for (const args of [
+    ['build', 'x.onnx', '--json'],
+    ['run', 'x.onnx', '--fp61', '--json'],
+    ['bild', '--json'],
+  ]) {
+    const { code, stdout, stderr } = await trt(args)
+    t.equal(code, 2)
+    const { error } = JSON.parse(stdout) as { readonly error: Record<string, string> }
+    t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message: /^[^e]/ })
+    t.match(stderr, /error: /)
+  }
+  t.equal((await trt(['bild', '--', '--json'])).stdout, '')
+})
+
+t.test('quiet and verbose', async (t) => {
+  const args = ['run', file('relu.onnx'), '--backend', 'cpu', '--random', '--shapes', 'x:2x4']
+  t.equal((await trt([...args, '-q'])).stderr, '')
+  const failed = await trt(['run', file('none.onnx'), '--random', '-v'])
+  t.match(failed, { code: 2, stderr: /error: [^]*\n {4}at / })
+})
+
+t.test('what stdin gives is a file of what it is', async (t) => {
+  const model = file('relu.onnx')
+  const numbers = Buffer.from(JSON.stringify({ x: [[1, -2, 3, 4]] }))
+  const ran = await trt(['run', model, '-', '--backend', 'cpu', '--json', '-q'], undefined, numbers)
+  t.match(ran, { stdout: /"file": "-"/ }, ran.stderr)
+  const named = await trt(['run', model, '--input', 'x=-', '--backend', 'cpu', '--json', '-q'], undefined, numbers)
+  t.equal(named.code, ran.code, named.stderr)
+  t.match(await trt(['run', model, '-', '--backend', 'cpu']), { code: 2, stderr: /Cannot read -: stdin gave nothing/ })
 })

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { runTrt } from '../../lib/cli/program.js'
 import { Session } from '../../lib/cli/session.js'
 
@@ -11,10 +12,20 @@ export interface Ran {
  * A command line in this process, which has no terminal; of progress it tells at once. `onSession` is given what would
  * get ctrl-C.
  */
-export async function trt(args: readonly string[], onSession?: (session: Session) => void): Promise<Ran> {
+export async function trt(
+  args: readonly string[],
+  onSession?: (session: Session) => void,
+  stdin: Uint8Array = new Uint8Array(),
+): Promise<Ran> {
   const texts = { stdout: '', stderr: '' }
   const sink = (name: keyof typeof texts) => ({ write: (text: string) => void (texts[name] += text) })
-  const session = new Session({ name: 'trt', stdout: sink('stdout'), stderr: sink('stderr'), progress: { afterMs: 0 } })
+  const session = new Session({
+    name: 'trt',
+    stdout: sink('stdout'),
+    stderr: sink('stderr'),
+    stdin: Readable.from([stdin]),
+    progress: { afterMs: 0 },
+  })
   onSession?.(session)
   const code = await runTrt(args, session)
   return { code, ...texts }

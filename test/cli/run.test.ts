@@ -115,12 +115,12 @@ t.test('raw bytes for a model that leaves several dimensions open: --shapes says
     t.same((await readTensor(at('out', '_head_ratio.npy'))).shape, [3, 2])
     const open = await ran(two, ...way)
     t.match(open, {
-      code: 1,
+      code: 2,
       stdout: '',
       stderr: /pair\.raw is raw bytes, and input "a" .* --shapes a:NxN \(ERR_TRT_SHAPES_REQUIRED\)/,
     })
     t.match(await ran(two, ...way, '--shapes', 'a:2x2,ids:2'), {
-      code: 1,
+      code: 2,
       stderr: /Expected 16 bytes in .*pair\.raw.* but found 24/,
     })
   }
@@ -203,7 +203,10 @@ t.test('what is wrong with the command line is told before a model is opened', a
     t.match(stderr, message)
   }
   const failing = [
-    [[two, '--input', `b=${at('a.npy')}`], /The model has no input "b": it has a, ids \(ERR_TRT_UNKNOWN_INPUT\)/],
+    [
+      [two, '--input', `b=${at('a.npy')}`],
+      /The model has no input "b" for --input: it has "a", "ids" \(ERR_TRT_UNKNOWN_INPUT\)/,
+    ],
     [[two, at('a.npy')], /is one tensor, and the model has the inputs a, ids: name them, --input a=/],
     [[two, '--input', `a=${at('a.npy')}`], /ERR_TRT_MISSING_INPUT/],
     [
@@ -218,7 +221,7 @@ t.test('what is wrong with the command line is told before a model is opened', a
   ] as const
   for (const [args, message] of failing) {
     const { code, stderr } = await ran(...args)
-    t.equal(code, 1, args.join(' '))
+    t.equal(code, 2, args.join(' '))
     t.match(stderr, message)
   }
 })

@@ -81,7 +81,7 @@ t.test('options of clients', (t) => {
     [{ headers: [] }, /^Expected an object for headers/],
     [{ checkModels: 1 }, /^Expected true or false for checkModels/],
     [{ tls: { ca: 5 } }, /^Expected PEM .* for ca/],
-    [{ tls: { cert: 'x' } }, /^Expected cert and key together/],
+    [{ tls: { cert: '-----BEGIN CERTIFICATE-----' } }, /^Expected cert and key together/],
     [{ tls: { rejectUnauthorized: 0 } }, /for rejectUnauthorized/],
   ]
   for (const [options, message] of wrong)
@@ -109,7 +109,7 @@ t.test('inferences', async (t) => {
     ['m', [one], {}, { code: invalid, message: /for inputs but received array/ }],
     ['m', one, {}, { code: invalid, message: /for inputs but received Tensor/ }],
     ['m', new Map(), {}, { code: invalid, message: /for inputs but received Map/ }],
-    ['m', Promise.resolve({}), {}, { code: invalid, message: /for inputs but received Promise/ }],
+    ['m', Promise.resolve({}), {}, { code: invalid, message: /for inputs but received a Promise: await it/ }],
     ['m', { '': one }, {}, { code: invalid }],
     [
       'm',

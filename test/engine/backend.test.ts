@@ -27,7 +27,7 @@ t.test('tensorrt never falls back', { skip: canRun && 'this machine has TensorRT
 })
 
 t.test('an explicit path of TensorRT that is none', async (t) => {
-  await t.rejects(Engine.load(identity(), { backend: 'tensorrt', shapes, tensorrt: '/nowhere' }), {
+  await t.rejects(Engine.load(identity(), { backend: 'tensorrt', shapes, tensorrt: { library: '/nowhere' } }), {
     name: 'TensorRTError',
     message: /\/nowhere/,
   })

@@ -28,14 +28,14 @@ function installRuntime(...files: string[]): void {
 }
 
 /** What capabilities() knows of it, and what an inference gave. Python's wheels of this machine are out of sight. */
-async function ran(env: NodeJS.ProcessEnv = {}, onnxruntime: { path?: string } = {}): Promise<Record<string, unknown>> {
+async function ran(env: NodeJS.ProcessEnv = {}, options: { library?: string } = {}): Promise<Record<string, unknown>> {
   const program = `
     const { capabilities, Engine, Tensor } = await import(${JSON.stringify(pathToFileURL(join(installed, 'dist/lib/index.js')).href)})
     const { cpu, missing } = await capabilities()
     const x = Tensor.from(Float32Array.of(1, 2))
     const infer = async (engine) => ({ description: engine.description, data: Array.from((await engine.infer(x)).data) })
     const told = ({ code, message, details }) => ({ code, message, details })
-    const engine = Engine.load(${JSON.stringify(model)}, { backend: 'cpu', threads: 1, onnxruntime: ${JSON.stringify(onnxruntime)} })
+    const engine = Engine.load(${JSON.stringify(model)}, { backend: 'cpu', cpu: { threads: 1, ...${JSON.stringify(options)} } })
     console.log(JSON.stringify({ cpu, remedies: missing.filter(({ what }) => what === 'onnxruntime').map(({ remedy }) => remedy), ...await engine.then(infer).catch(told) }))
   `
   const nowhere = {
@@ -112,9 +112,9 @@ t.test('a path with nothing there, and one with no library, beside a package tha
   for (const [path, begins] of rows) {
     const of = (name: string): string =>
       `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`
-    const asked: [name: string, env: NodeJS.ProcessEnv, option: { path?: string }][] = [
+    const asked: [name: string, env: NodeJS.ProcessEnv, option: { library?: string }][] = [
       ['ONNXRUNTIME_PATH', { ONNXRUNTIME_PATH: path }, {}],
-      ['the option onnxruntime.path', {}, { path }],
+      ['the option cpu.library', {}, { library: path }],
     ]
     for (const [name, env, option] of asked) {
       const { message, cpu, remedies, ...rest } = await ran(env, option)

@@ -1,11 +1,12 @@
-// Options that are about the CPU alone: `threads` and `onnxruntime`.
+// Options that are about the CPU alone: the group `cpu`.
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import * as ort from 'onnxruntime-node'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sessionConfig, threadsFor } from '../../lib/backend/cpu-options.js'
-import { checkedCpuOptions } from '../../lib/engine/cpu-options.js'
+import { checkedRows } from '../../lib/base/option-table.js'
+import { cpuRows } from '../../lib/engine/cpu-options.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { identity } from '../support/models.js'
@@ -19,20 +20,20 @@ const argument = 'ERR_TRT_INVALID_ARGUMENT'
 
 t.test('what is no such option', (t) => {
   const rows: [object, string][] = [
-    ...[0, -1, 1.5, 1025, NaN, '2', null].map((threads): [object, string] => [{ threads }, 'Expected a number of threads from 1 to 1024 for threads']),
-    [{ onnxruntime: 5 }, 'Expected an object for the options of onnxruntime but received number 5'],
-    [{ onnxruntime: null }, 'Expected an object for the options of onnxruntime but received null'],
-    [{ onnxruntime: { optimisation: 'all' } }, 'Unknown option "optimisation" for onnxruntime: did you mean optimization?'],
-    [{ onnxruntime: { optimization: 'ALL' } }, "Expected one of 'disabled', 'basic', 'extended', 'layout', 'all' for onnxruntime.optimization but received string \"ALL\""],
-    [{ onnxruntime: { deterministic: 1 } }, 'Expected true or false for onnxruntime.deterministic but received number 1'],
-    [{ onnxruntime: { path: '' } }, 'Expected a path or a file: URL for onnxruntime.path but received string ""'],
-    [{ onnxruntime: { path: 'https://example.com/x.so' } }, 'Expected a path or a file: URL for onnxruntime.path'],
-    [{ onnxruntime: { config: 'x' } }, 'Expected a record of strings for onnxruntime.config but received string "x"'],
-    [{ onnxruntime: { config: [] } }, 'Expected a record of strings for onnxruntime.config but received array'],
-    [{ onnxruntime: { config: new Map([['a', 'b']]) } }, 'Expected a record of strings (Object.fromEntries(map) makes one) for onnxruntime.config but received Map'],
-    [{ onnxruntime: { config: { 'session.x': 1 } } }, 'Expected a string for onnxruntime.config["session.x"] but received number 1'],
-    [{ onnxruntime: { config: { 'session.x': 'a\0b' } } }, 'Expected a string for onnxruntime.config["session.x"]'],
-    ...['', 'a\0b', 'k'.repeat(1025)].map((key): [object, string] => [{ onnxruntime: { config: { [key]: '' } } }, 'Expected names of 1 to 1024 bytes for onnxruntime.config']),
+    ...[0, -1, 1.5, 1025, NaN, '2', null].map((threads): [object, string] => [{ cpu: { threads } }, 'Expected a number of threads from 1 to 1024 for cpu.threads']),
+    [{ cpu: 5 }, 'Expected an object for the options of cpu but received number 5'],
+    [{ cpu: null }, 'Expected an object for the options of cpu but received null'],
+    [{ cpu: { optimisation: 'all' } }, 'Unknown option "optimisation" for cpu: did you mean optimization?'],
+    [{ cpu: { optimization: 'ALL' } }, "Expected one of 'disabled', 'basic', 'extended', 'layout', 'all' for cpu.optimization but received string \"ALL\""],
+    [{ cpu: { deterministic: 1 } }, 'Expected true or false for cpu.deterministic but received number 1'],
+    [{ cpu: { library: '' } }, 'Expected a path or a file: URL for cpu.library but received string ""'],
+    [{ cpu: { library: 'https://example.com/x.so' } }, 'Expected a path or a file: URL for cpu.library'],
+    [{ cpu: { config: 'x' } }, 'Expected a record of strings for cpu.config but received string "x"'],
+    [{ cpu: { config: [] } }, 'Expected a record of strings for cpu.config but received array'],
+    [{ cpu: { config: new Map([['a', 'b']]) } }, 'Expected a record of strings (Object.fromEntries(map) makes one) for cpu.config but received Map'],
+    [{ cpu: { config: { 'session.x': 1 } } }, 'Expected a string for cpu.config["session.x"] but received number 1'],
+    [{ cpu: { config: { 'session.x': 'a\0b' } } }, 'Expected a string for cpu.config["session.x"]'],
+    ...['', 'a\0b', 'k'.repeat(1025)].map((key): [object, string] => [{ cpu: { config: { [key]: '' } } }, 'Expected names of 1 to 1024 bytes for cpu.config']),
   ] // prettier-ignore
   for (const [options, message] of rows) {
     const given = { ...cpu, ...options } as EngineOptions
@@ -41,33 +42,32 @@ t.test('what is no such option', (t) => {
   t.end()
 })
 
-t.test('they are for the CPU alone', async (t) => {
-  for (const [name, options] of Object.entries({ threads: { threads: 2 }, onnxruntime: { onnxruntime: {} } })) {
-    const message = `Expected no option that is for the CPU for backend 'tensorrt' but received string "${name}"`
-    t.throws(() => new Engine(identity(), { backend: 'tensorrt', ...options }), { code: argument, message })
-    t.match(await failureOf(() => Engine.load(Buffer.from('ftrt'.padEnd(64)), options)), {
+t.test('each has its one place', (t) => {
+  for (const [options, place] of [
+    [{ threads: 2 }, 'cpu.threads'],
+    [{ onnxruntime: {} }, 'cpu'],
+  ] as const)
+    t.throws(() => new Engine(identity(), options as object), {
       code: argument,
-      message: `is a TensorRT plan: it never runs on the CPU. Leave out the option ${name}`,
+      message: `did you mean ${place}?`,
     })
-  }
-  await using engine = await Engine.load(identity(), { threads: 1, shapes: { x: [1] }, backend: 'auto' })
-  t.ok(engine.backend, 'with auto they count where the CPU is taken')
+  t.end()
 })
 
 t.test('what a backend is given', (t) => {
-  t.same(checkedCpuOptions({}), { optimization: 'all', deterministic: false, config: {} })
+  t.same(checkedRows({ cpu: {} }, cpuRows).cpu, { optimization: 'all', deterministic: false, config: {} })
   const config = { a: 'b' }
-  const given = checkedCpuOptions({
-    threads: 3,
-    onnxruntime: { path: 'file:///lib/x.so', config, deterministic: true, optimization: 'basic' },
-  })
+  const given = checkedRows(
+    { cpu: { threads: 3, library: 'file:///lib/x.so', config, deterministic: true, optimization: 'basic' } },
+    cpuRows,
+  ).cpu
   config.a = 'c'
-  t.same(given, { threads: 3, path: '/lib/x.so', optimization: 'basic', deterministic: true, config: { a: 'b' } })
+  t.same(given, { threads: 3, library: '/lib/x.so', optimization: 'basic', deterministic: true, config: { a: 'b' } })
   t.equal(threadsFor(given, 4), 3)
-  t.equal(threadsFor(checkedCpuOptions({}), 1), availableParallelism())
-  t.equal(threadsFor(checkedCpuOptions({}), 64 * availableParallelism()), 1)
+  t.equal(threadsFor(checkedRows({ cpu: {} }, cpuRows).cpu, 1), availableParallelism())
+  t.equal(threadsFor(checkedRows({ cpu: {} }, cpuRows).cpu, 64 * availableParallelism()), 1)
   t.same(sessionConfig(given), { 'session.intra_op.allow_spinning': '0', a: 'b' })
-  const spinning = checkedCpuOptions({ onnxruntime: { config: { 'session.intra_op.allow_spinning': '1' } } })
+  const spinning = checkedRows({ cpu: { config: { 'session.intra_op.allow_spinning': '1' } } }, cpuRows).cpu
   t.same(sessionConfig(spinning), { 'session.intra_op.allow_spinning': '1' }, "the user's word")
   t.end()
 })
@@ -76,7 +76,7 @@ onEachWay('optimization gives what onnxruntime gives at that level, bit for bit'
   const x = pattern('float32', [1, 3, 96, 160])
   const results = new Map<string, unknown>()
   for (const optimization of ['disabled', 'basic', 'extended', 'layout', 'all'] as const) {
-    await using engine = await Engine.load(realModels.detector, { ...cpu, threads: 1, onnxruntime: { optimization } })
+    await using engine = await Engine.load(realModels.detector, { ...cpu, cpu: { threads: 1, optimization } })
     const { data } = await engine.infer(x)
     const session = await ort.InferenceSession.create(realModels.detector, {
       graphOptimizationLevel: optimization,
@@ -96,8 +96,7 @@ onEachWay('optimization gives what onnxruntime gives at that level, bit for bit'
 onEachWay('config goes to onnxruntime by its own names', async (t) => {
   const affinities = (text: string): EngineOptions => ({
     ...cpu,
-    threads: 2,
-    onnxruntime: { config: { 'session.intra_op_thread_affinities': text } },
+    cpu: { threads: 2, config: { 'session.intra_op_thread_affinities': text } },
   })
   await using engine = await Engine.load(identity(), affinities('1'))
   t.same((await engine.infer(pattern('float32', [1]))).shape, [1])
@@ -118,7 +117,7 @@ onEachWay('threads of one inference', async (t) => {
   }
   const more = async (threads: number): Promise<number> => {
     const before = await count()
-    await using engine = await Engine.load(identity(), { ...cpu, threads })
+    await using engine = await Engine.load(identity(), { ...cpu, cpu: { threads } })
     await engine.infer(pattern('float32', [1]))
     return (await count()) - before
   }

@@ -16,8 +16,7 @@ t.test('import and require work with neither onnxruntime-node nor the addon', as
   t.equal(await prints('import.mjs', esm + load + report), wanted)
   t.equal(await prints('require.cjs', cjs + load + report), wanted)
   const auto = load.replace(", { backend: 'cpu' }", '')
-  const both =
-    /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node \(on the CPU backend, which 'auto' took since .*The native addon .*cannot be loaded/
+  const both = /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node/
   t.match(
     await prints('auto.mjs', `delete process.env.TENSORRT_PATH\n${esm}${auto}${report}`),
     both,

@@ -55,12 +55,12 @@ t.test("doctor's remedy stands in each error", async (t) => {
   const driver = missing.find(({ what }) => what.includes('driver'))?.remedy ?? 'none'
   const tensorrt = fakes.trt10
   const calls: [string, () => unknown, RegExp][] = [
-    ['an engine from a plan', () => Engine.load(plan, { tensorrt }), /or give the ONNX model that the plan was built from/],
-    ['a refitter', async () => { await using refitter = new Refitter(plan, { tensorrt }); await refitter.weights() }, /$/],
-    ['a build', () => new Builder({ tensorrt }).build(identity(), { shapes: { x: [2] } }), /or build with TensorRT-RTX.*pip install/],
-    ['an isolated build', async () => { await using builder = new Builder({ tensorrt, isolation: 'process' }); await builder.build(identity(), { shapes: { x: [2] } }) }, /or build with TensorRT-RTX.*pip install/],
-    ['a cache', () => new EngineCache({ folder }).plan(identity(), { builder: { tensorrt }, shapes: { x: [2] } }), /pip install/],
-    ['an engine from ONNX', () => Engine.load(identity(), { tensorrt, backend: 'tensorrt' }), /^(?!.*pip install)/],
+    ['an engine from a plan', () => Engine.load(plan, { tensorrt: { library: tensorrt } }), /or give the ONNX model that the plan was built from/],
+    ['a refitter', async () => { await using refitter = new Refitter(plan, { tensorrt: { library: tensorrt } }); await refitter.weights() }, /$/],
+    ['a build', () => new Builder({ tensorrt: { library: tensorrt } }).build(identity(), { shapes: { x: [2] } }), /or build with TensorRT-RTX.*pip install/],
+    ['an isolated build', async () => { await using builder = new Builder({ tensorrt: { library: tensorrt }, isolation: 'process' }); await builder.build(identity(), { shapes: { x: [2] } }) }, /or build with TensorRT-RTX.*pip install/],
+    ['a cache', () => new EngineCache({ folder }).plan(identity(), { builder: { tensorrt: { library: tensorrt } }, shapes: { x: [2] } }), /pip install/],
+    ['an engine from ONNX', () => Engine.load(identity(), { tensorrt: { library: tensorrt }, backend: 'tensorrt' }), /^(?!.*pip install)/],
   ] // prettier-ignore
   for (const [name, call, more] of calls) {
     const failure = await failureOf(call)
@@ -75,15 +75,17 @@ t.test("doctor's remedy stands in each error", async (t) => {
 t.test('a TensorRT that is not where it is said to be', async (t) => {
   for (const wrong of [join(folder, 'nowhere'), join(folder, 'empty')]) {
     const calls = [
-      (tensorrt?: string) => Engine.load(plan, { tensorrt }),
-      (tensorrt?: string) => Engine.load(identity(), { tensorrt }),
-      (tensorrt?: string) => new Builder({ ...(tensorrt !== undefined && { tensorrt }) }).build(identity()),
-      (tensorrt?: string) => new Refitter(plan, { ...(tensorrt !== undefined && { tensorrt }) }).weights(),
+      (tensorrt?: string) => Engine.load(plan, { tensorrt: { library: tensorrt } }),
+      (library?: string) => Engine.load(identity(), { backend: 'tensorrt', tensorrt: { library } }),
+      (tensorrt?: string) =>
+        new Builder({ ...(tensorrt !== undefined && { tensorrt: { library: tensorrt } }) }).build(identity()),
+      (tensorrt?: string) =>
+        new Refitter(plan, { ...(tensorrt !== undefined && { tensorrt: { library: tensorrt } }) }).weights(),
     ]
     for (const call of calls) {
       t.match(await failureOf(() => call(wrong)), {
         code: 'ERR_TRT_NO_LIBRARY',
-        message: /What to do: the option tensorrt names the folder/,
+        message: /What to do: the option tensorrt\.library names the folder/,
         details: { path: wrong },
       })
       process.env['TENSORRT_PATH'] = wrong
@@ -96,17 +98,17 @@ t.test('a TensorRT that is not where it is said to be', async (t) => {
   }
   const cpu = await Engine.load(identity(), { backend: 'cpu' })
   await cpu.close()
-  t.match(await failureOf(() => Engine.load(identity(), { tensorrt: 'https://example.com/lib' })), {
+  t.match(await failureOf(() => Engine.load(identity(), { tensorrt: { library: 'https://example.com/lib' } })), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
   })
   const url = pathToFileURL(join(folder, 'empty')).href
   t.match(
-    await failureOf(() => Engine.load(plan, { tensorrt: url })),
+    await failureOf(() => Engine.load(plan, { tensorrt: { library: url } })),
     { details: { path: join(folder, 'empty') } },
     'a file: URL as text',
   )
   writeFileSync(join(folder, 'libnvinfer.so.10'), 'no library')
-  const { missing } = await capabilities({ tensorrt: folder })
+  const { missing } = await capabilities({ tensorrt: { library: folder } })
   t.ok(missing.some(({ what }) => what === 'a TensorRT that can be loaded'))
 })
 
@@ -125,10 +127,8 @@ t.test('the CPU that auto took says why, and so do errors that follow', async (t
     message,
   )
   const broken = await failureOf(() => Engine.load(Buffer.concat([identity(), Buffer.from('broken')])))
-  t.match(broken, {
-    code: 'ERR_TRT_ONNX_PARSE',
-    message: /on the CPU backend, which 'auto' took since .*No CUDA driver/,
-  })
+  t.equal(broken.code, 'ERR_TRT_ONNX_PARSE')
+  t.notMatch(broken.message, 'auto', 'TensorRT would not take it, either')
   const asked = new Engine(identity(), { backend: 'cpu' })
   t.throws(() => asked.backendReason, { code: 'ERR_TRT_NOT_READY' })
   await asked.ready

@@ -14,12 +14,7 @@ const argument = 'ERR_TRT_INVALID_ARGUMENT'
 t.test('sources and options', (t) => {
   const source = identity()
   const rows: [string, unknown, unknown, RegExp][] = [
-    [
-      'no source',
-      undefined,
-      cpu,
-      /Expected a path, a file: URL, a Uint8Array or an ArrayBuffer for source but received undefined/,
-    ],
+    ['no source', undefined, cpu, /Expected a path, a file: URL, bytes .* for source but received undefined/],
     ['a number', 42, cpu, /source but received number 42/],
     ['an empty path', '', cpu, /source but received string ""/],
     [
@@ -35,7 +30,7 @@ t.test('sources and options', (t) => {
       /received string "https:\/\/example.*download it first/,
     ],
     ['a bucket', 's3://models/a.onnx', cpu, /received string "s3:.*download it first/],
-    ['another data URL', new URL('data:text/plain,x'), cpu, /no file of this machine/],
+    ['another data URL', new URL('data:text/plain,x'), cpu, /a data: URL: decode it into a Buffer first/],
     [
       'a file: URL of another machine',
       new URL('file://elsewhere/a.onnx'),
@@ -54,7 +49,16 @@ t.test('sources and options', (t) => {
     ['null options', source, null, /Expected an object for the options of Engine but received null/],
     ['a string as options', source, 'cpu', /Expected an object for the options of Engine but received string "cpu"/],
     ['a misspelled option', source, { backnd: 'cpu' }, /Unknown option "backnd" for Engine: did you mean backend\?/],
-    ['an option in the wrong case', source, { Device: 0 }, /did you mean device\?/],
+    ['an option in the wrong case', source, { Device: 0 }, /did you mean tensorrt\.device\?/],
+    [
+      "onnxruntime's word for the backend",
+      source,
+      { executionProviders: ['cuda'] },
+      /Engine: backend: 'tensorrt', 'cpu'/,
+    ],
+    ["ultralytics' word for precision", source, { half: true }, /builder: \{ precision: 'fp16' \} \} is its place/],
+    ['a word that is near to none', source, { wallpaper: 3 }, /"wallpaper" for Engine\. It knows/],
+    ['a promise of a source', Promise.resolve(source), cpu, /source but received a Promise: await it/],
     ['an option of another thing', source, { ['x'.repeat(100_000)]: 0 }, /Unknown option "x+" for Engine/],
     [
       'an unknown backend',
@@ -62,9 +66,25 @@ t.test('sources and options', (t) => {
       { backend: 'gpu' },
       /Expected one of 'auto', 'tensorrt', 'cpu' for backend but received string "gpu"/,
     ],
-    ['a negative device', source, { device: -1 }, /Expected the number of a GPU for device but received number -1/],
-    ['half a device', source, { device: 0.5 }, /received number 0.5/],
-    ['an empty path of TensorRT', source, { tensorrt: '' }, /Expected a path or a file: URL for tensorrt/],
+    [
+      'a negative device',
+      source,
+      { tensorrt: { device: -1 } },
+      /Expected the number of a GPU for tensorrt\.device but received number -1/,
+    ],
+    ['half a device', source, { tensorrt: { device: 0.5 } }, /received number 0.5/],
+    [
+      'an empty path of TensorRT',
+      source,
+      { tensorrt: { library: '' } },
+      /Expected a path or a file: URL for tensorrt\.library/,
+    ],
+    [
+      'a path in the place of the group',
+      source,
+      { tensorrt: '/lib' },
+      /for tensorrt .*: the path is tensorrt\.library$/,
+    ],
     ['shapes that are none', source, { shapes: 3 }, /Expected an object for shapes but received number 3/],
     ['no signal', source, { signal: {} }, /Expected an AbortSignal for signal but received Object/],
   ]

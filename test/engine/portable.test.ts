@@ -25,8 +25,8 @@ t.test('each option that it lacks is refused by name, and says why the addon is 
     batching: { batching: { maxBatch: 4 } },
     maxQueue: { maxQueue: 4096 },
     maxQueueBytes: { maxQueueBytes: 2 ** 28 },
-    'onnxruntime.path': { onnxruntime: { path: '/usr/lib' } },
-    'onnxruntime.deterministic': { onnxruntime: { deterministic: true } },
+    'cpu.library': { cpu: { library: '/usr/lib' } },
+    'cpu.deterministic': { cpu: { deterministic: true } },
   }
   for (const [name, options] of Object.entries(asking)) {
     const wanted = {
@@ -40,7 +40,7 @@ t.test('each option that it lacks is refused by name, and says why the addon is 
     message: `The options lanes, maxQueue ${because.replace('needs', 'need')}`,
     details: { options: ['lanes', 'maxQueue'] },
   })
-  const engine = await Engine.load(identity(), { ...cpu, lanes: 1, threads: 2, onnxruntime: { deterministic: false } })
+  const engine = await Engine.load(identity(), { ...cpu, lanes: 1, cpu: { threads: 2, deterministic: false } })
   await engine.close()
 })
 

@@ -1,4 +1,5 @@
 // Shapes that were given for the CPU: checked as where TensorRT builds, and held to at each inference.
+import { inspect } from 'node:util'
 import t from 'tap'
 import { profilesFor } from '../../lib/backend/profiles.js'
 import { checkedProfiles } from '../../lib/building/shapes.js'
@@ -70,7 +71,9 @@ onEachWay('they become profiles, and an inference beyond all of them is refused'
 onEachWay('a dynamic model needs none, a static one has none', async (t) => {
   await using free = await Engine.load(identity(), { ...cpu, shapes: [] })
   t.same(free.inputs.x?.profiles, [])
-  const message = "Input 'x' [-1] is dynamic, and no profile says which shape to warm up with: give shapes"
+  const message =
+    'Input \'x\' [-1] is dynamic, and no profile says which shape to warm up with: warmup({ shapes: { "x": [1] } }) or ' +
+    'warmup({ inputs: { "x": tensor } }) says it, or the option shapes of the engine when it is loaded'
   t.match(await failureOf(() => free.warmup()), { code: 'ERR_TRT_SHAPES_REQUIRED', message })
   await free.infer(pattern('float32', [1000]))
   await using fixed = await Engine.load(identity('float32', [4]), { ...cpu, shapes: { x: [4] } })
@@ -89,6 +92,30 @@ onEachWay('an input whose values decide shapes has a range of values', async (t)
     code: 'ERR_TRT_SHAPE',
     message: "Expected min ≤ opt ≤ max in value 0 for input 's' [1]: min [4], opt [3], max [5]",
   })
+})
+
+t.test('what console.log shows of an engine, a builder and a tensor that stays', async (t) => {
+  const engine = new Engine(identity(), cpu)
+  t.equal(inspect(engine), "Engine { state: 'loading' }")
+  await engine.ready
+  const fields = "backend: 'cpu',\n  inputs: { x: 'float32 [-1]' },\n  outputs: { y: 'float32 [-1]' }\n}"
+  t.equal(inspect(engine), `Engine {\n  state: 'ready',\n  ${fields}`)
+  t.equal(inspect({ a: { b: engine } }, { depth: 1 }), '{ a: { b: [Engine] } }')
+  const kept = (await engine.infer({ x: pattern('float32', [3]) }, { location: 'device' }))['y']
+  const options = { breakLength: Infinity }
+  const tensor = "DeviceTensor { dtype: 'float32', shape: [ 3 ], device: 'the CPU', state: "
+  t.equal(inspect(kept, options), `${tensor}'open' }`)
+  kept?.dispose()
+  t.equal(inspect(kept, options), `${tensor}'disposed' }`)
+  await engine.close()
+  t.equal(inspect(engine), `Engine {\n  state: 'closed',\n  ${fields}`)
+  const failed = new Engine(Uint8Array.of(1, 2, 3), cpu)
+  await failureOf(() => failed.ready)
+  t.equal(inspect(failed), "Engine { state: 'failed' }")
+  const builder = new Builder()
+  t.equal(inspect(builder), "Builder { state: 'open' }")
+  await builder.close()
+  t.equal(inspect(builder), "Builder { state: 'closed' }")
 })
 
 t.test('which static inputs have values, and which a shape', (t) => {

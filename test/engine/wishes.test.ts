@@ -1,13 +1,14 @@
-// Every wish for TensorRT, alone and, where tests are long, in pairs, on machines that cannot fulfil it: a typed error
-// each time, and never the CPU.
+// The groups `tensorrt` and `cpu`: each option on a runtime that does not run it, on machines that lack this and that:
+// no error, and named in `backendReason`; what is demanded of TensorRT, or no value of an option, is a typed error.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import type { EngineOptions } from '../../lib/index.js'
+import { engineGroups } from '../../lib/engine/options.js'
+import { Engine, type EngineOptions } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
-import { long } from '../support/tiers.js'
 import { runNode } from '../support/children.js'
+import { failureOf } from '../support/errors.js'
 import { identity } from '../support/models.js'
 import type { Attempt, Outcome } from './wishes-child.js'
 
@@ -16,89 +17,97 @@ const folder = t.testdir({ 'model.onnx': Buffer.from(identity()), empty: {}, 'te
 const model = join(folder, 'model.onnx')
 const shapes = { x: { min: [1], opt: [2], max: [4] } }
 
-/** What a way to load asks for: options, or the variable TENSORRT_PATH. */
-interface Wish {
-  readonly options?: EngineOptions
-  readonly variable?: string
-}
-
 const wrongPaths = [join(folder, 'nowhere'), join(folder, 'empty'), join(folder, 'text.txt')]
 
-const wishes: readonly Wish[] = [
-  ...[fakes.trt10, ...wrongPaths].map((tensorrt) => ({ options: { tensorrt } })),
-  { options: { device: 0 } },
-  { options: { device: 5 } },
-  { options: { memoryLimit: 2 ** 30 } },
-  { options: { builder: {} } },
-  { options: { weights: model } },
-  { options: { plugins: [fakes.plugin] } },
-  { options: { hostCode: true } },
-  { options: { allowPlaceholderRanges: true } },
-  { options: { anyGpu: true } },
-  { options: { cudaGraph: true } },
-  { options: { cudaGraph: false } },
-  { options: { profile: 0 } },
-  { options: { priority: 'high' } },
-  ...wrongPaths.map((variable) => ({ variable })),
-]
+type Tries = { readonly [Name in string]: { readonly right: unknown; readonly wrong: unknown } }
 
-/** What every runtime can mean. */
-const harmless: readonly Wish[] = [
-  {},
-  { options: { shapes } },
-  { options: { lanes: 1, cudaGraph: 'auto', profile: 'auto', priority: 'normal' } },
-  { options: { cache: join(folder, 'cache') } },
-  { variable: '' },
-]
+/** A value that each option of the groups takes, and one that it does not. */
+const tries = {
+  tensorrt: {
+    library: { right: wrongPaths[0], wrong: 5 },
+    device: { right: 5, wrong: -1 },
+    builder: { right: { precision: 'fp16', placeholderRanges: false }, wrong: { precision: 'fp7' } },
+    cudaGraph: { right: true, wrong: 'yes' },
+    memoryLimit: { right: 2 ** 30, wrong: 0 },
+    profile: { right: 9, wrong: -1 },
+    priority: { right: 'high', wrong: 'low' },
+    wait: { right: 'spin', wrong: 'sleep' },
+    plugins: { right: [fakes.plugin], wrong: fakes.plugin },
+    hostCode: { right: true, wrong: 1 },
+    weights: { right: model, wrong: 5 },
+    anyGpu: { right: true, wrong: 'all' },
+    allowPlaceholderRanges: { right: true, wrong: 0 },
+  },
+  cpu: {
+    threads: { right: 2, wrong: 0 },
+    library: { right: wrongPaths[0], wrong: '' },
+    optimization: { right: 'basic', wrong: 'ALL' },
+    deterministic: { right: true, wrong: 1 },
+    config: { right: { 'session.x': '1' }, wrong: [] },
+  },
+} satisfies { readonly [Group in keyof typeof engineGroups]: Tries }
+
+const rows = Object.entries<Tries>(tries).flatMap(([group, options]) =>
+  Object.entries(options).map(([name, { right, wrong }]) => ({
+    name: `${group}.${name}`,
+    right: { [group]: { [name]: right } },
+    wrong: { [group]: { [name]: wrong } },
+  })),
+)
+const forTensorRT = rows.filter(({ name }) => name.startsWith('tensorrt.'))
+
+t.test('each option of the groups is tried', (t) => {
+  for (const [group, table] of Object.entries(engineGroups))
+    t.same(Object.keys(tries[group as keyof typeof tries]).sort(), Object.keys(table).sort(), group)
+  t.end()
+})
+
+t.test('a wrong value is a typed error, whatever runs', async (t) => {
+  for (const { name, wrong } of rows)
+    for (const backend of ['auto', 'tensorrt', 'cpu'] as const)
+      t.match(await failureOf(() => Engine.load(model, { backend, ...wrong })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: name === 'tensorrt.builder' ? /precision/ : new RegExp(` for ${name} `),
+      })
+  for (const [options, meant] of [
+    [{ device: 0 }, 'tensorrt.device'],
+    [{ library: '/opt' }, 'tensorrt.library'],
+    [{ builder: {} }, 'tensorrt.builder'],
+    [{ wait: 'spin' }, 'tensorrt.wait'],
+    [{ threads: 1 }, 'cpu.threads'],
+    [{ onnxruntime: {} }, 'cpu'],
+  ] as const)
+    t.match(await failureOf(() => Engine.load(model, options as object)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: `did you mean ${meant}?`,
+    })
+  for (const path of ['/opt/tensorrt', new URL('file:///opt/tensorrt')])
+    t.match(await failureOf(() => Engine.load(model, { tensorrt: path } as unknown as EngineOptions)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /^Expected an object of options for tensorrt but received .*: the path is tensorrt\.library$/,
+    })
+})
 
 /** What the CPU does not do where the addon does not load, or is not to be used. */
 const refused: readonly EngineOptions[] = [{ lanes: 2 }, { batching: { maxBatch: 4 } }, { maxQueue: 4096 }]
 
-/**
- * A machine, and what keeps TensorRT from running there: where no path of it is given, and where one is that is right.
- */
+/** A machine, and what keeps TensorRT from running there where no path of it is given. */
 interface Machine {
   readonly name: string
   readonly env: NodeJS.ProcessEnv
-  /** What every attempt asks for, unless it asks for something else. */
-  readonly given?: Wish
   readonly lacks: string | undefined
-  readonly lacksWithPath: string | undefined
 }
 
 const none = '/nonexistent/libcuda.so.1'
 const machines: readonly Machine[] = [
-  {
-    name: 'no driver',
-    env: { NODE_TENSORRT_LIBCUDA: none },
-    lacks: 'ERR_TRT_NO_DRIVER',
-    lacksWithPath: 'ERR_TRT_NO_DRIVER',
-  },
-  { name: 'a driver and no TensorRT', env: {}, lacks: 'ERR_TRT_NO_LIBRARY', lacksWithPath: undefined },
-  {
-    name: 'a driver without GPUs',
-    env: { FAKE_CUDA_DEVICES: '0' },
-    lacks: 'ERR_TRT_NO_GPU',
-    lacksWithPath: 'ERR_TRT_NO_GPU',
-  },
-  {
-    name: 'a GPU of another number',
-    env: {},
-    given: { options: { device: 5 }, variable: fakes.trt10 },
-    lacks: undefined,
-    lacksWithPath: undefined,
-  },
-  {
-    name: 'no addon',
-    env: { NODE_TENSORRT_ADDON: '/nonexistent.node' },
-    lacks: 'ERR_TRT_NO_ADDON',
-    lacksWithPath: 'ERR_TRT_NO_ADDON',
-  },
+  { name: 'no driver', env: { NODE_TENSORRT_LIBCUDA: none }, lacks: 'ERR_TRT_NO_DRIVER' },
+  { name: 'a driver and no TensorRT', env: {}, lacks: 'ERR_TRT_NO_LIBRARY' },
+  { name: 'a driver without GPUs', env: { FAKE_CUDA_DEVICES: '0' }, lacks: 'ERR_TRT_NO_GPU' },
+  { name: 'no addon', env: { NODE_TENSORRT_ADDON: '/nonexistent.node' }, lacks: 'ERR_TRT_NO_ADDON' },
   {
     name: 'no driver, and the portable way forced',
     env: { NODE_TENSORRT_LIBCUDA: none, NODE_TENSORRT_PORTABLE: '1' },
     lacks: 'ERR_TRT_NO_DRIVER',
-    lacksWithPath: 'ERR_TRT_NO_DRIVER',
   },
 ]
 
@@ -112,24 +121,7 @@ const bare = {
   TENSORRT_PATH: '',
 }
 
-/**
- * In one process those that name the right path, in another the rest: what is open in a process already, its loader
- * finds by name.
- */
 async function attempt(machine: Machine, attempts: readonly Attempt[]): Promise<Outcome[]> {
-  const isRight = ({ options, variable }: Attempt): boolean => (options.tensorrt ?? variable) === fakes.trt10
-  const [right, other] = await Promise.all([
-    inProcess(machine, attempts.filter(isRight)),
-    inProcess(
-      machine,
-      attempts.filter((each) => !isRight(each)),
-    ),
-  ])
-  return attempts.map((each) => (isRight(each) ? right.shift() : other.shift()) as Outcome)
-}
-
-async function inProcess(machine: Machine, attempts: readonly Attempt[]): Promise<Outcome[]> {
-  if (attempts.length === 0) return []
   const list = join(await mkdtemp(join(folder, 'attempts-')), 'attempts.json')
   await writeFile(list, JSON.stringify(attempts))
   const child = fileURLToPath(new URL('./wishes-child.js', import.meta.url))
@@ -138,82 +130,71 @@ async function inProcess(machine: Machine, attempts: readonly Attempt[]): Promis
   return JSON.parse(stdout) as Outcome[]
 }
 
-const merged = (one: Wish, two: Wish): Wish => ({ ...one, ...two, options: { ...one.options, ...two.options } })
-const keysOf = ({ options, variable }: Wish): string[] => [
-  ...Object.keys(options ?? {}),
-  ...(variable === undefined ? [] : ['TENSORRT_PATH']),
-]
-
-/** Each wish alone, with itself left out of the pairs. */
-const combinations: readonly Wish[] = wishes.flatMap((one, i) => [
-  one,
-  ...(long ? wishes.slice(i + 1) : []).flatMap((two) =>
-    keysOf(one).some((key) => keysOf(two).includes(key)) ? [] : [merged(one, two)],
-  ),
-])
-
-/** The code that a combination fails with on a machine, or nothing where TensorRT runs it. */
-function expectedCode({ options = {}, variable }: Wish, { lacks, lacksWithPath }: Machine): string | undefined {
-  if (options.weights !== undefined || options.anyGpu !== undefined) return 'ERR_TRT_INVALID_ARGUMENT' // they are for plans
-  if (lacks === 'ERR_TRT_NO_ADDON') return lacks
-  const path = options.tensorrt?.toString() ?? variable
-  if (path !== undefined && wrongPaths.includes(path)) return 'ERR_TRT_NO_LIBRARY'
-  const lack = path === undefined ? lacks : lacksWithPath
-  // without a path of TensorRT, the driver is asked first
-  return options.device === 5 && lack !== 'ERR_TRT_NO_DRIVER' ? 'ERR_TRT_NO_GPU' : lack
-}
-
 for (const machine of machines) {
-  t.test(machine.name, async (t) => {
-    const wished = combinations.map((wish) => merged(machine.given ?? {}, wish))
-    const ways = wished.flatMap((wish) => (['auto', 'tensorrt', 'cpu'] as const).map((backend) => ({ wish, backend })))
+  const isForced = machine.env['NODE_TENSORRT_PORTABLE'] !== undefined
+  const isPortable = isForced || machine.lacks === 'ERR_TRT_NO_ADDON'
+
+  t.test(`${machine.name}: what is TensorRT's alone`, async (t) => {
+    const all = {
+      tensorrt: Object.assign({}, ...forTensorRT.map(({ right }) => right['tensorrt'])) as Record<string, unknown>,
+    }
+    const ways = [...forTensorRT.map(({ name, right }) => ({ names: [name], options: right }))]
+    ways.push({ names: forTensorRT.map(({ name }) => name), options: all })
+    const backends = ['auto', 'cpu'] as const
+    const attempts = ways.flatMap(({ options }) => backends.map((backend) => ({ options: { ...options, backend } })))
+    const outcomes = await attempt(machine, attempts)
+    ways.forEach(({ names }, i) =>
+      backends.forEach((backend, j) => {
+        const outcome = outcomes[i * backends.length + j] as Outcome
+        const what = `${backend}: ${names.join()}`
+        t.equal(outcome.backend, 'cpu', `${what} ${outcome.message ?? ''}`)
+        t.match(outcome.reason, backend === 'auto' ? /What to do: .*; of the options, / : /^Of the options, /, what)
+        for (const name of names) t.ok(outcome.reason?.includes(name), what)
+        t.match(outcome.reason, names.length === 1 ? / does not count here$/ : / and .* do not count here$/)
+      }),
+    )
+  })
+
+  t.test(`${machine.name}: TensorRT is demanded`, async (t) => {
+    const demands = [{}, ...wrongPaths.map((library) => ({ tensorrt: { library } }))]
     const outcomes = await attempt(
       machine,
-      ways.map(({ wish, backend }) => ({ ...wish, options: { shapes, ...wish.options, backend } })),
+      demands.map((options) => ({ options: { ...options, backend: 'tensorrt' as const } })),
     )
-    t.equal(outcomes.length, ways.length)
-    ways.forEach(({ wish, backend }, i) => {
-      const name = `${backend}: ${JSON.stringify(wish)}`
-      const { steps, ...outcome } = outcomes[i] as Outcome
-      const named = Object.keys(wish.options ?? {})
-      if (backend === 'cpu') {
-        if (named.length === 0) return t.same(outcome, { backend: 'cpu' }, `${name}: the variable is not looked at`)
-        const { code, message } = outcome
-        return t.match(
-          { code, message },
-          { code: 'ERR_TRT_INVALID_ARGUMENT', message: /no option that asks for TensorRT for backend 'cpu'/ },
-          name,
-        )
-      }
-      const code = expectedCode(wish, machine)
-      if (code === undefined) return t.same(outcome, { backend: 'tensorrt' }, name)
-      t.equal(outcome.code, code, `${name}: ${outcome.message ?? ''}`)
-      t.equal(steps, 0, `${name}: nothing was built`)
-      if (code === 'ERR_TRT_INVALID_ARGUMENT') return undefined
-      t.ok(outcome.message?.endsWith(`What to do: ${String(outcome.remedy)}`), `${name}: the remedy`)
-      if (backend === 'tensorrt') return undefined
-      for (const option of named.length > 0 ? named : ['TENSORRT_PATH'])
-        t.match(
-          outcome.message,
-          new RegExp(`^The (option|variable).*\\b${option}\\b.* asks? for TensorRT, which cannot run here: `),
-          name,
-        )
+    outcomes.forEach(({ code, message, remedy, steps }, i) => {
+      const isNoPath = i > 0 && machine.lacks !== 'ERR_TRT_NO_ADDON'
+      t.equal(code, isNoPath ? 'ERR_TRT_NO_LIBRARY' : machine.lacks, String(message))
+      t.ok(message?.endsWith(`What to do: ${String(remedy)}`), 'the remedy')
+      t.equal(steps, 0, 'nothing was built')
     })
   })
 
-  if (machine.given !== undefined) continue
-  t.test(`${machine.name}: what is no wish for TensorRT`, async (t) => {
-    const attempts = harmless.map((wish) => ({ ...wish, options: { ...wish.options } }))
-    const right =
-      machine.lacksWithPath === undefined || machine.lacks === 'ERR_TRT_NO_ADDON'
-        ? []
-        : [{ options: {}, variable: fakes.trt10 }]
-    for (const outcome of await attempt(machine, [...attempts, ...right])) {
+  t.test(`${machine.name}: $TENSORRT_PATH`, async (t) => {
+    const outcomes = await attempt(machine, [
+      ...wrongPaths.map((variable) => ({ options: {}, variable })),
+      ...wrongPaths.map((variable) => ({ options: { backend: 'cpu' as const }, variable })),
+      { options: { tensorrt: { library: wrongPaths[0] } }, variable: wrongPaths[1] },
+      { options: {}, variable: '' },
+    ])
+    outcomes.slice(0, 3).forEach(({ code, message }) => {
+      t.equal(code, machine.lacks === 'ERR_TRT_NO_ADDON' ? machine.lacks : 'ERR_TRT_NO_LIBRARY')
+      t.match(message, /^The variable TENSORRT_PATH asks for TensorRT, which cannot run here: /)
+    })
+    for (const outcome of outcomes.slice(3)) t.equal(outcome.backend, 'cpu', String(outcome.message))
+  })
+
+  t.test(`${machine.name}: what every runtime can mean, and what is the CPU's`, async (t) => {
+    const cpu = isPortable ? { threads: 2 } : { threads: 2, deterministic: true }
+    const harmless: EngineOptions[] = [{}, { shapes }, { cache: join(folder, 'cache') }, { tensorrt: {} }, { cpu }]
+    for (const outcome of await attempt(
+      machine,
+      harmless.map((options) => ({ options })),
+    )) {
       t.equal(outcome.backend, 'cpu', String(outcome.message))
       t.match(outcome.reason, /What to do: /, 'says why')
+      t.notMatch(outcome.reason, 'of the options')
     }
-    const isForced = machine.env['NODE_TENSORRT_PORTABLE'] !== undefined
-    if (!isForced && machine.lacks !== 'ERR_TRT_NO_ADDON') return
+    if (!isPortable) return
     const outcomes = await attempt(
       machine,
       refused.flatMap((options) => [{ options }, { options: { ...options, backend: 'cpu' as const } }]),
@@ -242,3 +223,18 @@ for (const machine of machines) {
     })
   })
 }
+
+t.test('where TensorRT runs it, the group of the CPU does not count', async (t) => {
+  const machine: Machine = { name: 'the fakes', env: {}, lacks: undefined }
+  const forCpu = rows.filter(({ name }) => name.startsWith('cpu.'))
+  const place = { tensorrt: { library: fakes.trt10 }, shapes }
+  const attempts = forCpu.flatMap(({ right }) =>
+    (['auto', 'tensorrt'] as const).map((backend) => ({ options: { ...place, ...right, backend } })),
+  )
+  const outcomes = await attempt(machine, [...attempts, { options: place }])
+  outcomes.forEach((outcome, i) => {
+    t.equal(outcome.backend, 'tensorrt', String(outcome.message))
+    const name = forCpu[i >> 1]?.name
+    t.equal(outcome.reason, name && `Of the options, ${name} does not count here`)
+  })
+})

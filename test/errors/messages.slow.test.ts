@@ -15,13 +15,14 @@ import { runNode } from '../support/children.js'
 import { failureOf } from '../support/errors.js'
 import { identity, oneNode, weightedModel } from '../support/models.js'
 import { range } from '../support/values.js'
+import { merged } from '../support/groups.js'
 import { sectionsOf } from './sections.js'
 
 const { families, driver } = await useFakes()
 const [ten, eleven] = families
 // which the driver looks at once
 driver.set({ devices: 2 })
-const onGpu: EngineOptions = { tensorrt: ten.path }
+const onGpu: EngineOptions = { tensorrt: { library: ten.path } }
 const cpu = { backend: 'cpu' } as const
 const folder = t.testdir({
   'timing.cache': 'none',
@@ -50,7 +51,7 @@ async function onCpu<T>(body: (engine: Engine) => Promise<T>): Promise<T> {
 
 /** An engine on the fakes whose device computes until the body has ended. */
 async function held<T>(options: EngineOptions, body: (engine: Engine) => Promise<T>): Promise<T> {
-  await using engine = await Engine.load(plan, { ...onGpu, ...options })
+  await using engine = await Engine.load(plan, merged(onGpu, options))
   driver.set({ clock: 'manual', computeMs: 1 })
   try {
     return await body(engine)
@@ -70,7 +71,7 @@ const built = (
   tensorrt: string,
   bytes: Uint8Array,
   options: ConstructorParameters<typeof Builder>[0] = {},
-): Promise<Plan> => new Builder({ tensorrt, ...options }).build(bytes)
+): Promise<Plan> => new Builder({ tensorrt: { library: tensorrt }, ...options }).build(bytes)
 
 const image = (): Tensor<'float32'> => Tensor.zeros('float32', [1, 3, 224, 224])
 
@@ -121,8 +122,8 @@ const provoked: Record<string, () => unknown> = {
       return tensor.toHost()
     }),
   DEVICE: async () => {
-    await using first = await Engine.load(plan, { ...onGpu, device: 0 })
-    await using second = await Engine.load(plan, { ...onGpu, device: 1 })
+    await using first = await Engine.load(plan, merged(onGpu, { tensorrt: { device: 0 } }))
+    await using second = await Engine.load(plan, merged(onGpu, { tensorrt: { device: 1 } }))
     using tensor = await first.upload(row())
     return await second.infer({ images: tensor })
   },
@@ -149,7 +150,7 @@ const provoked: Record<string, () => unknown> = {
   TIMING_CACHE: () => built(ten.path, oneNode('Relu'), { timingCache: join(folder, 'timing.cache') }),
   CALIBRATION: () => new Calibrator([]).calibrate(model),
   CRASH: async () => {
-    await using builder = new Builder({ tensorrt: ten.path, isolation: 'process' })
+    await using builder = new Builder({ tensorrt: { library: ten.path }, isolation: 'process' })
     return await builder.build(dying())
   },
   PLAN: () => new Plan(new Uint8Array(8)),
@@ -157,7 +158,7 @@ const provoked: Record<string, () => unknown> = {
     Engine.load(await built(ten.path, oneNode('Relu'), { precision: 'int8', placeholderRanges: true }), onGpu),
   WEIGHTS: async () => Engine.load(await built(ten.path, weightedModel(), { stripWeights: true }), onGpu),
   EXECUTION: () =>
-    held({ cudaGraph: false }, async (engine) => {
+    held({ tensorrt: { cudaGraph: false } }, async (engine) => {
       ten.control.failNth('enqueueV3', 1)
       return await engine.infer(row())
     }),
@@ -165,11 +166,11 @@ const provoked: Record<string, () => unknown> = {
     driver.failNth('cuStreamCreateWithPriority', 1, 800)
     return Engine.load(plan, onGpu)
   },
-  OUT_OF_MEMORY: () => Engine.load(plan, { ...onGpu, memoryLimit: 1 }),
+  OUT_OF_MEMORY: () => Engine.load(plan, merged(onGpu, { tensorrt: { memoryLimit: 1 } })),
   UNSUPPORTED: () => built(ten.path, oneNode('Relu'), { computeCapabilities: 'current' }),
   NO_LIBRARY: () => built('/opt/tensorrt', oneNode('Relu')),
-  NO_GPU: () => Engine.load(plan, { ...onGpu, device: 7 }),
-  NO_ONNXRUNTIME: () => Engine.load(model, { ...cpu, onnxruntime: { path: '/opt/onnxruntime' } }),
+  NO_GPU: () => Engine.load(plan, merged(onGpu, { tensorrt: { device: 7 } })),
+  NO_ONNXRUNTIME: () => Engine.load(model, { ...cpu, cpu: { library: '/opt/onnxruntime' } }),
   VIDEO_PROGRAM: () => writeVideo(join(folder, 'a.mp4'), { ffmpeg: '/opt/ffmpeg' }),
   VIDEO_DATA: () => probeVideo(new Uint8Array(1024)),
   // from then on nothing runs on the device
@@ -185,7 +186,7 @@ const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).hr
 /** What fails with each code in a process of its own, where what decides it is looked at once. */
 const children: Record<string, { program: string; env: NodeJS.ProcessEnv }> = {
   NO_DRIVER: {
-    program: `Engine.load(new Uint8Array(${JSON.stringify([...plan])}), { tensorrt: ${JSON.stringify(ten.path)} })`,
+    program: `Engine.load(new Uint8Array(${JSON.stringify([...plan])}), { tensorrt: { library: ${JSON.stringify(ten.path)} } })`,
     env: { NODE_TENSORRT_LIBCUDA: '/no/such/libcuda.so.1' },
   },
   NO_ADDON: { program: 'onLog(() => {})', env: { NODE_TENSORRT_ADDON: '/no/such/addon.node' } },

@@ -37,9 +37,9 @@ let [withLog, quoted] = [0, 0]
 for (const family of families)
   await t.test(family.name, async (t) => {
     const { path: tensorrt, control } = family
-    await using engine = await load(family, rowsPlan(), { cudaGraph: false })
-    await using builder = new Builder({ tensorrt })
-    await using isolated = new Builder({ tensorrt, isolation: 'process' })
+    await using engine = await load(family, rowsPlan(), { tensorrt: { cudaGraph: false } })
+    await using builder = new Builder({ tensorrt: { library: tensorrt } })
+    await using isolated = new Builder({ tensorrt: { library: tensorrt }, isolation: 'process' })
     const unknown = oneNode('NoSuchOperator', [1, 4])
     const failing = (method: string, operation: () => Promise<unknown>) => (): Promise<unknown> => {
       control.failNth(method, 1)
@@ -49,18 +49,22 @@ for (const family of families)
       infer: failing('enqueueV3', () => engine.infer(rows(1))),
       'infer with limits': failing('enqueueV3', () => engine.infer(rows(1), { timeoutMs: 60_000 })),
       inferSync: failing('enqueueV3', async () => engine.inferSync(rows(1))),
-      load: failing('deserializeCudaEngine', () => Engine.load(planOf(family, rowsPlan()), { tensorrt })),
-      'load, damaged': () => Engine.load(damaged, { tensorrt, cache: false }),
+      load: failing('deserializeCudaEngine', () =>
+        Engine.load(planOf(family, rowsPlan()), { tensorrt: { library: tensorrt } }),
+      ),
+      'load, damaged': () => Engine.load(damaged, { tensorrt: { library: tensorrt }, cache: false }),
       build: () => builder.build(damaged),
       'build, unknown operator': () => builder.build(unknown),
       'build in a process': () => isolated.build(damaged),
       'build in a process, unknown operator': () => isolated.build(unknown),
       'build, not built': failing('buildSerializedNetwork', () => builder.build(oneNode('Relu', [1, 4]))),
-      'cached, unknown operator': () => new EngineCache({ folder }).plan(unknown, { builder: { tensorrt } }),
+      'cached, unknown operator': () =>
+        new EngineCache({ folder }).plan(unknown, { builder: { tensorrt: { library: tensorrt } } }),
       audit: failing('enqueueV3', () => engine.layers()),
-      refit: () => new Refitter(planOf(family, fanPlan(1)), { tensorrt }).refit(),
+      refit: () => new Refitter(planOf(family, fanPlan(1)), { tensorrt: { library: tensorrt } }).refit(),
       'no plan': () => Plan.inspect(damaged),
-      'no driver function': () => Engine.load(planOf(family, rowsPlan()), { tensorrt, device: 1000 }),
+      'no driver function': () =>
+        Engine.load(planOf(family, rowsPlan()), { tensorrt: { library: tensorrt, device: 1000 } }),
     }
     for (const [name, operation] of Object.entries(operations)) {
       const error = await failureOf(operation)
@@ -93,7 +97,7 @@ await t.test('CPU', async (t) => {
 await t.test('nobody catches it', async (t) => {
   const wanted = { message: 'TensorRT 10.15.1: enqueueV3 failed: IExecutionContext::enqueueV3: Error Code 3', log: [] }
   const { code, stderr } = await runChild(`
-    const e = await load({ cudaGraph: false })
+    const e = await load({ tensorrt: { cudaGraph: false } })
     trt10.runtime.failNth('enqueueV3', 1)
     await call(e)
   `)

@@ -51,9 +51,9 @@ for (const family of families)
     const young = (): Engine => new Engine(missing)
     const fixed = planOf(family, fanPlan(1))
     const cache = new EngineCache({ folder: join(folder, 'cache') })
-    await using engine = await load(family, rowsPlan(), { cudaGraph: false })
-    await using builder = new Builder({ tensorrt })
-    await using isolated = new Builder({ tensorrt, isolation: 'process' })
+    await using engine = await load(family, rowsPlan(), { tensorrt: { cudaGraph: false } })
+    await using builder = new Builder({ tensorrt: { library: tensorrt } })
+    await using isolated = new Builder({ tensorrt: { library: tensorrt }, isolation: 'process' })
     const drain = async (of: Engine, ...inputs: Tensor[]): Promise<void> => {
       for await (const y of of.stream(inputs)) if (y.size === 0) break
     }
@@ -81,7 +81,7 @@ for (const family of families)
       'infer with limits, before a load fails': () => young().infer(x, { timeoutMs: 60_000 }),
       'infer, after a load failed': () => failed.infer(x),
       'infer, before close': () => {
-        const closing = new Engine(fixed, { tensorrt })
+        const closing = new Engine(fixed, { tensorrt: { library: tensorrt } })
         void closing.close()
         return closing.infer(x)
       },
@@ -103,28 +103,31 @@ for (const family of families)
       'Engine.load, no model': () => Engine.load(join(folder, 'no.plan')),
       'Engine.load, not loaded': () => {
         control.failNth('deserializeCudaEngine', 1)
-        return Engine.load(fixed, { tensorrt })
+        return Engine.load(fixed, { tensorrt: { library: tensorrt } })
       },
-      'Engine.load, damaged': () => Engine.load(damaged, { tensorrt, cache: join(folder, 'cache') }),
-      'Engine.load, damaged, without a cache': () => Engine.load(damaged, { tensorrt, cache: false }),
+      'Engine.load, damaged': () =>
+        Engine.load(damaged, { tensorrt: { library: tensorrt }, cache: join(folder, 'cache') }),
+      'Engine.load, damaged, without a cache': () =>
+        Engine.load(damaged, { tensorrt: { library: tensorrt }, cache: false }),
       'Engine.attach': () => Engine.attach({ pid: process.pid, id: 'none' }),
       'Builder.build': () => builder.build(damaged),
       'Builder.build, no file': () => builder.build(missing),
       'Builder.build, in a process': () => isolated.build(damaged),
       'Builder.parse': () => builder.parse(damaged),
-      'EngineCache.plan, damaged': () => cache.plan(damaged, { builder: { tensorrt } }),
-      'EngineCache.plan, no file': () => cache.plan(missing, { builder: { tensorrt } }),
-      'EngineCache.plan, no parser': () => cache.plan(oneNode('NoSuchOperator', [1, 4]), { builder: { tensorrt } }),
+      'EngineCache.plan, damaged': () => cache.plan(damaged, { builder: { tensorrt: { library: tensorrt } } }),
+      'EngineCache.plan, no file': () => cache.plan(missing, { builder: { tensorrt: { library: tensorrt } } }),
+      'EngineCache.plan, no parser': () =>
+        cache.plan(oneNode('NoSuchOperator', [1, 4]), { builder: { tensorrt: { library: tensorrt } } }),
       'Plan.load': () => Plan.load(missing),
       'Plan.load, no plan': () => Plan.load(join(folder, 'no.plan')),
       'Plan.inspect': () => Plan.inspect(missing),
       'Plan.inspect of bytes': () => Plan.inspect(damaged),
       'plan.save': async () => (await builder.build(oneNode('Relu', [1, 4]))).save(join(missing, 'x.plan')),
-      'Refitter.weights, no file': () => new Refitter(missing, { tensorrt }).weights(),
-      'Refitter.weights, not refittable': () => new Refitter(fixed, { tensorrt }).weights(),
-      'Refitter.set': () => new Refitter(fixed, { tensorrt }).set('x', x),
-      'Refitter.setFromOnnx': () => new Refitter(fixed, { tensorrt }).setFromOnnx(damaged),
-      'Refitter.refit': () => new Refitter(fixed, { tensorrt }).refit(),
+      'Refitter.weights, no file': () => new Refitter(missing, { tensorrt: { library: tensorrt } }).weights(),
+      'Refitter.weights, not refittable': () => new Refitter(fixed, { tensorrt: { library: tensorrt } }).weights(),
+      'Refitter.set': () => new Refitter(fixed, { tensorrt: { library: tensorrt } }).set('x', x),
+      'Refitter.setFromOnnx': () => new Refitter(fixed, { tensorrt: { library: tensorrt } }).setFromOnnx(damaged),
+      'Refitter.refit': () => new Refitter(fixed, { tensorrt: { library: tensorrt } }).refit(),
     })
     await cache.close()
     await engine.close()
@@ -169,8 +172,9 @@ await t.test('an error that was given comes back itself', async (t) => {
       await engine.ready.catch(() => {})
       return engine.infer(x)
     },
-    'Builder.build': (signal) => new Builder({ tensorrt }).build(model, { signal }),
-    'EngineCache.plan': (signal) => new EngineCache({ folder }).plan(model, { builder: { tensorrt }, signal }),
+    'Builder.build': (signal) => new Builder({ tensorrt: { library: tensorrt } }).build(model, { signal }),
+    'EngineCache.plan': (signal) =>
+      new EngineCache({ folder }).plan(model, { builder: { tensorrt: { library: tensorrt } }, signal }),
     'Refitter.weights': (signal) => new Refitter(missing).weights({ signal }),
     readImage: (signal) => readImage(missing, { signal }),
   }
@@ -184,10 +188,14 @@ await t.test('an error that was given comes back itself', async (t) => {
     t.equal(await error, late, `${name}, in the midst`)
   }
   const thrown: Record<string, (options: BuildOptions) => Promise<unknown>> = {
-    build: (options) => new Builder({ tensorrt }).build(model, options),
-    'build in a process': (options) => new Builder({ tensorrt, isolation: 'process' }).build(model, options),
+    build: (options) => new Builder({ tensorrt: { library: tensorrt } }).build(model, options),
+    'build in a process': (options) =>
+      new Builder({ tensorrt: { library: tensorrt }, isolation: 'process' }).build(model, options),
     'EngineCache.plan': (options) =>
-      new EngineCache({ folder: join(folder, 'other') }).plan(model, { builder: { tensorrt }, ...options }),
+      new EngineCache({ folder: join(folder, 'other') }).plan(model, {
+        builder: { tensorrt: { library: tensorrt } },
+        ...options,
+      }),
   }
   for (const [name, build] of Object.entries(thrown)) {
     const error = new TensorRTError('ERR_TRT_TIMEOUT', 'mine')

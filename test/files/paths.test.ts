@@ -5,16 +5,17 @@ import t from 'tap'
 import { checkedRows, placeRows } from '../../lib/base/option-table.js'
 import { checkedTimingCache } from '../../lib/building/timing-cache.js'
 import { checkedCache } from '../../lib/cache/options.js'
-import { checkedCpuOptions } from '../../lib/engine/cpu-options.js'
+import { cpuRows } from '../../lib/engine/cpu-options.js'
 
 const wanted = resolve('a folder', 'fïle')
 
 /** What becomes of a path, by the name of its option in messages. */
 const takers: Readonly<Record<string, (path: unknown) => unknown>> = {
-  tensorrt: (tensorrt) => checkedRows({ tensorrt }, placeRows).tensorrt,
-  folder: (cache) => checkedCache(cache)?.folder,
+  'tensorrt.library': (library) => checkedRows({ tensorrt: { library } }, placeRows).tensorrt.library,
+  cache: (cache) => checkedCache(cache)?.folder,
+  folder: (folder) => checkedCache({ folder })?.folder,
   timingCache: (timingCache) => checkedTimingCache({ timingCache }).timingCache?.path,
-  'onnxruntime.path': (path) => checkedCpuOptions({ onnxruntime: { path } }).path,
+  'cpu.library': (library) => checkedRows({ cpu: { library } }, cpuRows).cpu.library,
 }
 
 for (const [option, taken] of Object.entries(takers))

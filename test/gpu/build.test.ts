@@ -190,7 +190,8 @@ async function checkEngineCache(t: Test, library: Library, model: Model, direct:
   const listen = (message: unknown): number => told.push(message as CacheMessage)
   subscribe('node-tensorrt:cache', listen)
   t.teardown(() => unsubscribe('node-tensorrt:cache', listen))
-  const load = (): Promise<Engine> => Engine.load(path, { backend: 'tensorrt', builder, shapes, cache: folder })
+  const load = (): Promise<Engine> =>
+    Engine.load(path, { backend: 'tensorrt', tensorrt: { builder }, shapes, cache: folder })
 
   const [expected = new Float32Array()] = await outputsOfCpu(model, [pictureOf(model, 0)])
   const times: number[] = []

@@ -57,7 +57,11 @@ await t.test(
         silence()
       }
     }
-    t.same(await run({ cudaGraph: true }), await run({ cudaGraph: false }), 'with graphs as without')
+    t.same(
+      await run({ tensorrt: { cudaGraph: true } }),
+      await run({ tensorrt: { cudaGraph: false } }),
+      'with graphs as without',
+    )
   },
 )
 
@@ -73,7 +77,7 @@ await t.test('a context goes on after enqueues that failed, once and again', asy
   const large = 2 ** 22
   const plan = await planOf(nonZero(), { x: { min: [1], opt: [16], max: [large] } })
   // its output alone, of int64, would need more than there is
-  await using engine = await Engine.load(plan, { memoryLimit: (await heldBy(plan)) + 24 * 2 ** 20 })
+  await using engine = await Engine.load(plan, { tensorrt: { memoryLimit: (await heldBy(plan)) + 24 * 2 ** 20 } })
   const found = async (x: Float32Array): Promise<unknown> => {
     const outputs = (await engine.infer({ x: Tensor.from(x) })) as unknown as TensorRecord
     return Array.from(outputs['y']?.data as BigInt64Array)

@@ -116,7 +116,7 @@ await t.test('a stripped plan runs with the weights of its model, and not withou
   t.comment(`${whole.bytes.length} bytes with its weights, ${stripped.bytes.length} without`)
   t.ok(stripped.bytes.length < whole.bytes.length)
   await t.rejects(Engine.load(stripped.bytes), { code: 'ERR_TRT_WEIGHTS' })
-  await using engine = await Engine.load(stripped.bytes, { weights: modelOf(old), lanes: 2 })
+  await using engine = await Engine.load(stripped.bytes, { tensorrt: { weights: modelOf(old) }, lanes: 2 })
   t.ok(difference(await scoresOf(engine), ofOld) < 1e-3)
   await using refitter = new Refitter(stripped)
   await refitter.setFromOnnx(modelOf(old))
@@ -128,6 +128,6 @@ await t.test('a stripped plan runs with the weights of its model, and not withou
 
 await t.test('stripped, with any weights', async (t) => {
   const stripped = await build({ refit: true, stripWeights: true })
-  await using engine = await Engine.load(stripped.bytes, { weights: modelOf(fresh) })
+  await using engine = await Engine.load(stripped.bytes, { tensorrt: { weights: modelOf(fresh) } })
   t.ok(difference(await scoresOf(engine), ofFresh) < 1e-3)
 })

@@ -21,7 +21,8 @@ const given = (runtime: Runtime): string => `
   const planSpec = ${JSON.stringify(rowsPlan())}
   ${runtime.child}
   const plan = (more = {}) => planFrom({ ...planSpec, ...more })
-  const load = (more = {}, how = {}) => Engine.load(plan(how), { ...options, ...more })
+  const merged = (more) => ({ ...options, ...more, tensorrt: { ...options.tensorrt, ...more.tensorrt } })
+  const load = (more = {}, how = {}) => Engine.load(plan(how), merged(more))
   const x = Tensor.zeros('float32', [1, 3])
   const call = (engine) => engine.infer(x)
   const soon = (ms = 30) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -10,7 +10,7 @@ import { onnxruntime } from './rig.js'
 /** PP-OCR's detector at work: about half a second of one thread for each call. */
 const busy = `
   const work = (e) => e.infer(Tensor.zeros('float32', [1, 3, 640, 640])).catch(() => {})
-  const open = (more = {}) => Engine.load(${JSON.stringify(realModels.detector)}, { backend: 'cpu', threads: 1, ...more })
+  const open = (more = {}) => Engine.load(${JSON.stringify(realModels.detector)}, { backend: 'cpu', cpu: { threads: 1 }, ...more })
   const at = Number(process.env.AT ?? 0)
 `
 

@@ -28,10 +28,10 @@ const library = join(capi, `libonnxruntime.so.${version}`)
  * Two requests that are one batch, a run that is ended, and what says which library did it. `from`: where the package
  * is imported from.
  */
-const program = (from: string, onnxruntime: { path?: string } = {}): string => `
+const program = (from: string, options: { library?: string } = {}): string => `
   const { capabilities, Engine, Tensor } = await import(${JSON.stringify(pathToFileURL(join(from, 'dist/lib/index.js')).href)})
   const located = (await capabilities()).cpu
-  const options = { backend: 'cpu', threads: 1, onnxruntime: ${JSON.stringify(onnxruntime)} }
+  const options = { backend: 'cpu', cpu: { threads: 1, ...${JSON.stringify(options)} } }
   const engine = await Engine.load(${JSON.stringify(model)}, { ...options, batching: { maxBatch: 2, maxDelayMs: 1000 } })
   const inputs = ${JSON.stringify([1, 2].map((seed) => Array.from(rows(seed).data)))}
   const results = await Promise.all(inputs.map((x) => engine.infer(Tensor.from(Float32Array.from(x), [1, 3]))))
@@ -60,13 +60,13 @@ async function printed(text: string, env: NodeJS.ProcessEnv): Promise<Record<str
 }
 
 t.test('the option, a folder and a file', { skip: skipWithoutPython }, async (t) => {
-  for (const path of [capi, library]) t.match(await printed(program(root, { path }), {}), ofTheWheel, path)
+  for (const path of [capi, library]) t.match(await printed(program(root, { library: path }), {}), ofTheWheel, path)
 })
 
 t.test('the variable', { skip: skipWithoutPython }, async (t) => {
   for (const path of [capi, library])
     t.match(await printed(program(root), { ONNXRUNTIME_PATH: path }), { ...ofTheWheel, located: ofTheWheel.cpu }, path)
-  const both = await printed(program(root, { path: library }), { ONNXRUNTIME_PATH: '/no/such/folder' })
+  const both = await printed(program(root, { library }), { ONNXRUNTIME_PATH: '/no/such/folder' })
   t.match(both, { ...ofTheWheel, located: { available: false } }, 'the option goes before it')
 })
 

@@ -53,7 +53,7 @@ t.test('another library than the one that is loaded is refused by name; in a fre
   mkdirSync(dirname(copy))
   copyFileSync(packagedLibrary, copy)
   const asked = (path: string): string => `
-    const other = () => used({ onnxruntime: { path: ${JSON.stringify(path)} } })
+    const other = () => used({ cpu: { library: ${JSON.stringify(path)} } })
     const refused = () => other().then(() => 'taken', ({ code, message }) => code + ' ' + message.includes(${JSON.stringify(path)}) + ' ' + /onnxruntime-node/.test(message))
   `
   for (const first of ['ours', 'theirs']) {

@@ -44,7 +44,7 @@ for (const family of suiteFamilies) {
 
     await t.test('warmup captures graphs; cudaGraph: false has none', async (t) => {
       for (const cudaGraph of ['auto', true, false] as const) {
-        await using engine = await load(family, rowsPlan(), { cudaGraph, lanes: 2 })
+        await using engine = await load(family, rowsPlan(), { tensorrt: { cudaGraph }, lanes: 2 })
         const before = driver.stats()
         await engine.warmup()
         const { graphExecs } = driver.stats()
@@ -83,13 +83,13 @@ for (const family of suiteFamilies) {
       const two = rowsPlan(3, 4, {
         profiles: [{ dims: { x: range([1, 3], [2, 3], [4, 3]) } }, { dims: { x: range([2, 3], [8, 3], [16, 3]) } }],
       })
-      await using second = await load(family, two, { profile: 1 })
+      await using second = await load(family, two, { tensorrt: { profile: 1 } })
       t.same((await second.infer(rows(1, 12))).data, wanted(rows(1, 12).data))
       t.equal((await failureOf(() => second.infer(rows(1, 1)))).code, 'ERR_TRT_SHAPE', 'the other profile takes it')
       await using auto = await load(family, two)
       for (const count of [1, 16, 3, 2])
         t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
-      t.match(await failureOf(() => load(family, two, { profile: 2 })), {
+      t.match(await failureOf(() => load(family, two, { tensorrt: { profile: 2 } })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /profile below 2 but received 2/,
       })
@@ -97,7 +97,7 @@ for (const family of suiteFamilies) {
 
     await t.test('priority', async (t) => {
       for (const priority of ['high', 'normal'] as const) {
-        await using engine = await load(family, rowsPlan(), { priority })
+        await using engine = await load(family, rowsPlan(), { tensorrt: { priority } })
         t.same((await engine.infer(rows(5))).data, wanted(rows(5).data))
       }
     })
@@ -140,7 +140,7 @@ for (const family of suiteFamilies) {
       const row = 2 * 4 * 8192
       const memoryLimit = 7.5 * row
       const given = (count: number): Tensor<'float32'> => rows(1, count, 8192)
-      await using engine = await load(family, rowsPlan(8192), { memoryLimit })
+      await using engine = await load(family, rowsPlan(8192), { tensorrt: { memoryLimit } })
       for (let round = 0; round < 2; round++) {
         for (const count of [1, 2, 1, 2, 2, 2])
           t.same((await engine.infer(given(count))).data, wanted(given(count).data))

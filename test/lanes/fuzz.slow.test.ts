@@ -111,14 +111,18 @@ class Fuzzer extends Random {
   }
 
   engineOptions(): EngineOptions {
+    const options = this.runtime.options(rowsPlan())
     return this.mostly({
-      ...this.runtime.options(rowsPlan()),
+      ...options,
       ...(this.chance(0.5) && { lanes: this.mostly(1 + this.below(3)) }),
       ...(this.chance(0.3) && {
         batching: this.mostly({ maxBatch: this.mostly(1 + this.below(16)), maxDelayMs: this.mostly(this.below(3)) }),
       }),
       ...(this.chance(0.2) && { maxQueue: this.mostly(1 + this.below(20)) }),
-      ...(this.runtime.backend === 'tensorrt' && this.chance(0.2) && { cudaGraph: this.mostly(this.chance(0.5)) }),
+      ...(this.runtime.backend === 'tensorrt' &&
+        this.chance(0.2) && {
+          tensorrt: this.mostly({ ...options.tensorrt, cudaGraph: this.mostly(this.chance(0.5)) }),
+        }),
     })
   }
 

@@ -13,7 +13,7 @@ globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 for (const runtime of runtimes) {
   await t.test(`${runtime.name}: engines that come and go`, async (t) => {
     for (let i = 0; i < size(30, 200); i++) {
-      const graphs = runtime.backend === 'tensorrt' ? { cudaGraph: i % 5 > 0 } : {}
+      const graphs = runtime.backend === 'tensorrt' ? { tensorrt: { cudaGraph: i % 5 > 0 } } : {}
       const engine = await load(runtime, i % 2 ? rowsPlan() : fanPlan(3, [1, 3]), { lanes: 1 + (i % 3), ...graphs })
       if (i % 7) await Promise.all(Array.from({ length: 1 + (i % 9) }, () => engine.infer({ x: rows(i) })))
       if (i % 3 === 0) engine.inferSync({ x: rows(i) })

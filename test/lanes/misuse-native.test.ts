@@ -224,7 +224,7 @@ for (const runtime of runtimes) {
           called.push(name)
           then()
         })
-      let closed: Promise<void> | undefined
+      let closed: Promise<unknown> | undefined
       submit(x)
       const submits = onReleased('submits', () => {
         submit(x)
@@ -289,7 +289,7 @@ for (const runtime of runtimes) {
 await t.test('an engine that is submitted to before anything is connected', async (t) => {
   const program = `
     const { loadAddon } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
-    const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, maxQueueBytes: 2 ** 28, device: 0, tensorrt: options.tensorrt })
+    const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, maxQueueBytes: 2 ** 28, device: 0, tensorrt: options.tensorrt.library })
     for (const call of [() => e.submit(1, -1, undefined, x.data), () => e.runSync(-1, undefined, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
   `
   t.same(await runChild(program), {

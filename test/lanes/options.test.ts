@@ -20,20 +20,20 @@ t.test('what is refused', async (t) => {
       /Expected a number of lanes from 1 to 64 for lanes/,
     ]),
     ...[-1, 1024, 0.5, 'best', null, true].map((profile): [unknown, RegExp] => [
-      { profile },
+      { tensorrt: { profile } },
       /Expected 'auto' or the number of an optimization profile/,
     ]),
     ...['low', '', 1, null].map((priority): [unknown, RegExp] => [
-      { priority },
-      /Expected 'normal' or 'high' for priority/,
+      { tensorrt: { priority } },
+      /Expected 'normal' or 'high' for tensorrt.priority/,
     ]),
     ...['sleep', 1, null].map((wait): [unknown, RegExp] => [
-      { wait },
-      /Expected one of 'spin', 'block', 'adaptive' for wait/,
+      { tensorrt: { wait } },
+      /Expected one of 'spin', 'block', 'adaptive' for tensorrt.wait/,
     ]),
     ...['yes', 1, null].map((cudaGraph): [unknown, RegExp] => [
-      { cudaGraph },
-      /Expected 'auto', true or false for cudaGraph/,
+      { tensorrt: { cudaGraph } },
+      /Expected 'auto', true or false for tensorrt.cudaGraph/,
     ]),
     ...[0, -1, 2 ** 24 + 1, 0.5, '9', null].map((maxQueue): [unknown, RegExp] => [
       { maxQueue },
@@ -115,9 +115,10 @@ t.test('what is refused', async (t) => {
     [{ lane: 2 }, /Unknown option "lane" .* did you mean lanes\?/],
     [{ batching: { maxBatch: 4, maxDelay: 3 } }, /Unknown option "maxDelay" for batching: did you mean maxDelayMs\?/],
     [{ slots: 3 }, /Unknown option "slots"/],
-    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'].map(
-      (name): [unknown, RegExp] => [hostile(name), /mine/],
-    ),
+    ...['lanes', 'batching', 'maxQueue', 'maxQueueBytes', 'tensorrt'].map((name): [unknown, RegExp] => [
+      hostile(name),
+      /mine/,
+    ]),
   ]
   for (const [options, message] of table) {
     t.throws(() => checkedEngineOptions(options), { message })
@@ -126,12 +127,12 @@ t.test('what is refused', async (t) => {
     await t.rejects(Engine.load(Buffer.from('ftrt'), options as EngineOptions), { message })
   }
   for (const memoryLimit of [0, -1, 0.5, NaN, Infinity, 2 ** 53, '1GiB', 4n, null])
-    t.throws(() => checkedEngineOptions({ memoryLimit }), {
-      message: /Expected a number of bytes from 1 for memoryLimit/,
+    t.throws(() => checkedEngineOptions({ tensorrt: { memoryLimit } }), {
+      message: /Expected a number of bytes from 1 for tensorrt.memoryLimit/,
     })
-  t.equal(checkedEngineOptions({ memoryLimit: 2 ** 40 }).plan.memoryLimit, 2 ** 40)
-  t.throws(() => checkedAttachOptions({ memoryLimit: 1 }), {
-    message: /Unknown option "memoryLimit" for Engine.attach/,
+  t.equal(checkedEngineOptions({ tensorrt: { memoryLimit: 2 ** 40 } }).plan.memoryLimit, 2 ** 40)
+  t.throws(() => checkedAttachOptions({ tensorrt: { memoryLimit: 1 } }), {
+    message: /Unknown option "memoryLimit" for tensorrt/,
   })
   t.throws(() => checkedAttachOptions({ device: 0 }), { message: /Unknown option "device" for Engine.attach/ })
 })
@@ -150,12 +151,9 @@ t.test('what is taken', (t) => {
   t.same(checkedAttachOptions(undefined).lanes, defaults)
   const full = checkedEngineOptions({
     lanes: 64,
-    profile: 0,
-    priority: 'high',
-    cudaGraph: false,
+    tensorrt: { profile: 0, priority: 'high', cudaGraph: false, wait: 'spin' },
     maxQueue: 1,
     maxQueueBytes: 2,
-    wait: 'spin',
     batching: { maxBatch: 12, maxDelayMs: 0.5, preferred: [8, 4, 8], pad: true },
   })
   const unlimited = { maxQueue: 0, queueTimeoutMs: 0, delays: 0 }
@@ -174,9 +172,7 @@ t.test('what is taken', (t) => {
   })
   const undefineds = {
     lanes: undefined,
-    profile: undefined,
-    priority: undefined,
-    cudaGraph: undefined,
+    tensorrt: { profile: undefined, cudaGraph: undefined },
     maxQueue: undefined,
     maxQueueBytes: undefined,
     batching: undefined,
@@ -206,9 +202,9 @@ t.test('options as they reach an engine', async (t) => {
   for (const family of suiteFamilies) {
     for (const options of [
       { lanes: 3, maxQueue: 1 },
-      { cudaGraph: true },
+      { tensorrt: { cudaGraph: true } },
       { batching: { maxBatch: 1 } },
-      { profile: 'auto' },
+      { tensorrt: { profile: 'auto' } },
     ] as const) {
       await using engine = await load(family, rowsPlan(), options)
       t.equal(engine.backend, 'tensorrt')
@@ -217,9 +213,15 @@ t.test('options as they reach an engine', async (t) => {
 })
 
 t.test('the defaults on the CPU backend', async (t) => {
-  const defaults: EngineOptions = { lanes: 1, profile: 'auto', priority: 'normal', cudaGraph: 'auto' }
+  const defaults: EngineOptions = {
+    lanes: 1,
+    tensorrt: { profile: 'auto', priority: 'normal', cudaGraph: 'auto' },
+  }
   const engine = await Engine.load(identity(), { backend: 'cpu', ...defaults })
-  t.equal(engine.backendReason, undefined, 'it was asked for')
+  t.equal(
+    engine.backendReason,
+    'Of the options, tensorrt.profile, tensorrt.priority and tensorrt.cudaGraph do not count here',
+  )
   const [name] = Object.keys(engine.inputs)
   const shape = engine.inputs[name ?? '']?.shape.map((dim) => (dim < 0 ? 2 : dim)) ?? []
   const tensor = engine.allocate(name ?? '', shape)

@@ -36,12 +36,12 @@ for (const { name, path: tensorrt, control, version } of suiteFamilies) {
   await t.test(`${name}: a path is read by TensorRT, bytes are given`, async (t) => {
     for (const path of [file, bare]) {
       const before = [calls('deserializeCudaEngineV2'), calls('deserializeCudaEngine')] as const
-      await using engine = await Engine.load(path, { tensorrt })
+      await using engine = await Engine.load(path, { tensorrt: { library: tensorrt } })
       t.ok(await runs(engine))
       t.same([calls('deserializeCudaEngineV2') - before[0], calls('deserializeCudaEngine') - before[1]], [1, 0], path)
     }
     const before = [calls('deserializeCudaEngineV2'), calls('deserializeCudaEngine')] as const
-    await using engine = await Engine.load(bytes, { tensorrt })
+    await using engine = await Engine.load(bytes, { tensorrt: { library: tensorrt } })
     t.ok(await runs(engine))
     t.same([calls('deserializeCudaEngineV2') - before[0], calls('deserializeCudaEngine') - before[1]], [0, 1])
   })
@@ -53,10 +53,13 @@ for (const { name, path: tensorrt, control, version } of suiteFamilies) {
     await handle.write(Uint8Array.of(1), 0, 1, bytes.length - 100)
     await handle.close()
     const before = calls('deserializeCudaEngineV2')
-    t.match(await failureOf(() => Engine.load(damaged, { tensorrt })), { code: 'ERR_TRT_PLAN', message: /is damaged/ })
+    t.match(await failureOf(() => Engine.load(damaged, { tensorrt: { library: tensorrt } })), {
+      code: 'ERR_TRT_PLAN',
+      message: /is damaged/,
+    })
     t.equal(calls('deserializeCudaEngineV2'), before)
     await writeFile(join(folder, 'short.plan'), bytes.subarray(0, bytes.length - 1))
-    t.match(await failureOf(() => Engine.load(join(folder, 'short.plan'), { tensorrt })), {
+    t.match(await failureOf(() => Engine.load(join(folder, 'short.plan'), { tensorrt: { library: tensorrt } })), {
       code: 'ERR_TRT_PLAN',
       message: /is truncated/,
     })
@@ -64,14 +67,21 @@ for (const { name, path: tensorrt, control, version } of suiteFamilies) {
   })
 
   await t.test(`${name}: no file stays open`, async (t) => {
-    await (await Engine.load(file, { tensorrt })).close()
+    await (await Engine.load(file, { tensorrt: { library: tensorrt } })).close()
     const before = await openFiles()
-    await (await Engine.load(file, { tensorrt })).close()
-    await failureOf(() => Engine.load(file, { tensorrt, device: 7 }))
-    await failureOf(() => Engine.load(file, { tensorrt, shapes: { x: { min: [1], opt: [1], max: [1] } } }))
+    await (await Engine.load(file, { tensorrt: { library: tensorrt } })).close()
+    await failureOf(() => Engine.load(file, { tensorrt: { library: tensorrt, device: 7 } }))
+    await failureOf(() =>
+      Engine.load(file, { tensorrt: { library: tensorrt }, shapes: { x: { min: [1], opt: [1], max: [1] } } }),
+    )
     control.failNth('VRuntime.deserializeCudaEngineV2', 1)
-    t.match(await failureOf(() => Engine.load(file, { tensorrt })), { code: 'ERR_TRT_PLAN', message: /told to fail/ })
-    t.match(await failureOf(() => new Refitter(file, { tensorrt }).weights()), { code: 'ERR_TRT_WEIGHTS' })
+    t.match(await failureOf(() => Engine.load(file, { tensorrt: { library: tensorrt } })), {
+      code: 'ERR_TRT_PLAN',
+      message: /told to fail/,
+    })
+    t.match(await failureOf(() => new Refitter(file, { tensorrt: { library: tensorrt } }).weights()), {
+      code: 'ERR_TRT_WEIGHTS',
+    })
     t.equal(await openFiles(), before)
   })
 }

@@ -6,6 +6,7 @@ import { type FakePlan, identityPlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { oneNode } from '../support/models.js'
+import { merged } from '../support/groups.js'
 import { families, suiteFamilies } from './rig.js'
 
 const { fakes, driver, leftovers } = await useFakes()
@@ -14,7 +15,7 @@ for (const family of suiteFamilies) {
   const { path: tensorrt, control, version } = family
   const planOf = (spec: Partial<FakePlan> = {}): Uint8Array => identityPlan([4], { version, ...spec })
   const load = (spec: Partial<FakePlan>, options: EngineOptions = {}): Promise<Engine> =>
-    Engine.load(planOf(spec), { tensorrt, ...options })
+    Engine.load(planOf(spec), merged({ tensorrt: { library: tensorrt } }, options))
   const runs = async (engine: Engine): Promise<boolean> =>
     (await engine.infer(new Tensor('float32', Float32Array.of(1, 2, 3, 4), [4]))).data.join() === '1,2,3,4'
   const calls = (method: string): number => control.stats().calls[method] ?? 0
@@ -25,17 +26,17 @@ for (const family of suiteFamilies) {
     const error = await refused({ hostCode: true })
     t.match(error, {
       code: 'ERR_TRT_PLAN',
-      message: /if you trust its maker, give the option hostCode: true/,
+      message: /if you trust its maker, give the option tensorrt.hostCode: true/,
       details: { option: 'hostCode' },
     })
-    await using allowed = await load({ hostCode: true }, { hostCode: true })
+    await using allowed = await load({ hostCode: true }, { tensorrt: { hostCode: true } })
     t.ok(await runs(allowed))
     t.match(
       await refused({ hostCode: true }),
       { code: 'ERR_TRT_PLAN', details: { option: 'hostCode' } },
       'nobody else has the permission',
     )
-    t.match(await refused({ hostCode: true }, { hostCode: false }), { code: 'ERR_TRT_PLAN' })
+    t.match(await refused({ hostCode: true }, { tensorrt: { hostCode: false } }), { code: 'ERR_TRT_PLAN' })
     t.equal(calls('VRuntime.setEngineHostCodeAllowed'), 1)
   })
 
@@ -43,23 +44,23 @@ for (const family of suiteFamilies) {
     const plugin = 'NodeTensorRTNone'
     t.match(await refused({ plugin }), {
       code: 'ERR_TRT_PLAN',
-      message: /NodeTensorRTNone.*Give the paths of the libraries that have its plugins as the option plugins/,
+      message: /NodeTensorRTNone.*Give the paths of the libraries that have its plugins as the option tensorrt.plugins/,
       details: { option: 'plugins' },
     })
     const missing = '/no/such/plugins.so'
-    t.match(await refused({ plugin }, { plugins: [missing] }), {
+    t.match(await refused({ plugin }, { tensorrt: { plugins: [missing] } }), {
       code: 'ERR_TRT_FILE',
       message: /Cannot read the plugin library \/no\/such\/plugins\.so: No such file/,
       details: { path: missing },
     })
-    t.match(await refused({ plugin }, { plugins: [fakes.cuda] }), {
+    t.match(await refused({ plugin }, { tensorrt: { plugins: [fakes.cuda] } }), {
       code: 'ERR_TRT_FILE',
       message: /libcuda\.so\.1/,
       details: { path: fakes.cuda },
     })
     const before = calls('IPluginRegistry.loadLibrary')
     const plugins = [fakes.plugin]
-    const engines = await Promise.all([1, 2, 3].map(() => load({ plugin }, { plugins })))
+    const engines = await Promise.all([1, 2, 3].map(() => load({ plugin }, { tensorrt: { plugins } })))
     t.same(await Promise.all(engines.map(runs)), [true, true, true])
     t.equal(calls('IPluginRegistry.loadLibrary') - before, 1, 'once for all that share the runtime')
     await Promise.all(engines.map((engine) => engine.close()))
@@ -69,7 +70,10 @@ for (const family of suiteFamilies) {
   await t.test(`${family.name}: what was built with plugins here runs with them`, async (t) => {
     const before = calls('IPluginRegistry.loadLibrary')
     const builder = { plugins: [fakes.plugin] }
-    await using engine = await Engine.load(oneNode('Relu', [1, 4]), { tensorrt, builder, cache: false })
+    await using engine = await Engine.load(oneNode('Relu', [1, 4]), {
+      tensorrt: { library: tensorrt, builder },
+      cache: false,
+    })
     t.equal(engine.backend, 'tensorrt')
     t.equal(calls('IPluginRegistry.loadLibrary') - before, 2, 'for the builder and for the runtime')
   })
@@ -79,7 +83,7 @@ for (const family of suiteFamilies) {
     await using first = await load({})
     await using second = await load({})
     t.equal(control.stats().live.runtimes, 1)
-    await using third = await load({ hostCode: true }, { hostCode: true })
+    await using third = await load({ hostCode: true }, { tensorrt: { hostCode: true } })
     t.equal(control.stats().live.runtimes, 2)
     t.same(await Promise.all([first, second, third].map(runs)), [true, true, true])
     t.equal(calls('VRuntime.setTemporaryDirectory') - before, 2, 'each was told of the folder for temporary files')
@@ -103,17 +107,13 @@ for (const family of suiteFamilies) {
 await t.test('arguments', async (t) => {
   const { path: tensorrt, version } = families[0]
   const wrong: [unknown, RegExp][] = [
-    [{ plugins: 'a.so' }, /Expected an array of paths for plugins but received string "a\.so"/],
-    [{ plugins: [7] }, /Expected a path or a file: URL for plugins\[0\] but received number 7/],
-    [{ hostCode: 'yes' }, /Expected true or false for hostCode but received string "yes"/],
-    [
-      { tensorrt: undefined, backend: 'cpu', hostCode: true },
-      /Expected no option that asks for TensorRT for backend 'cpu' but received string "hostCode"/,
-    ],
+    [{ tensorrt: { plugins: 'a.so' } }, /Expected an array of paths for tensorrt\.plugins but received string "a\.so"/],
+    [{ tensorrt: { plugins: [7] } }, /Expected a path or a file: URL for tensorrt\.plugins\[0\] but received number 7/],
+    [{ tensorrt: { hostCode: 'yes' } }, /Expected true or false for tensorrt\.hostCode but received string "yes"/],
   ]
   for (const [options, message] of wrong) {
     const load = (): Promise<Engine> =>
-      Engine.load(identityPlan([4], { version }), { tensorrt, ...(options as EngineOptions) })
+      Engine.load(identityPlan([4], { version }), merged({ tensorrt: { library: tensorrt } }, options as EngineOptions))
     t.match(await failureOf(load), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   }
 })

@@ -55,7 +55,11 @@ const failed = (i: number): string => `${i}: ERR_TRT_EXECUTION`
 
 /** Without graphs: each batch calls enqueueV3. */
 const twoLanes = (family: Family, more: Partial<BatchingOptions> = {}): Promise<Engine> =>
-  load(family, rowsPlan(), { lanes: 2, cudaGraph: false, batching: { maxBatch: 1, preserveOrder: true, ...more } })
+  load(family, rowsPlan(), {
+    lanes: 2,
+    tensorrt: { cudaGraph: false },
+    batching: { maxBatch: 1, preserveOrder: true, ...more },
+  })
 
 /**
  * With one slot a lane. A second one takes a request early where the other lane is on its way back from a batch, and

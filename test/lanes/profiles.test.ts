@@ -54,7 +54,7 @@ for (const family of all) {
           [1, [3, 4], 'from [5, 1] to [12, 12]'],
           [0, [6, 2], 'from [1, 1] to [4, 12]'],
         ] as const) {
-          await using fixed = await load(family, spec, { profile })
+          await using fixed = await load(family, spec, { tensorrt: { profile } })
           t.match(await failureOf(() => fixed.infer({ x, s: shapeTensor(dtype, ...given) })), {
             code: 'ERR_TRT_SHAPE',
             message: `Expected values ${told} for input 's', which optimization profile ${profile} takes, but received [${given.join(', ')}]`,
@@ -90,7 +90,7 @@ for (const family of all) {
         [0, 5, 'from [1, 3] to [4, 3]'],
         [1, 1, 'from [2, 3] to [16, 3]'],
       ] as const) {
-        await using engine = await load(family, two, { profile })
+        await using engine = await load(family, two, { tensorrt: { profile } })
         for (let i = 0; i < 2; i++)
           t.match(await failureOf(() => engine.infer(rows(1, count))), {
             code: 'ERR_TRT_SHAPE',

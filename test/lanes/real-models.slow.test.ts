@@ -151,8 +151,8 @@ t.test('models whose batch is fixed are refused', async (t) => {
 
 t.test('two models at once, two threads each', async (t) => {
   const [face, text] = models as [Model, Model]
-  await using a = await Engine.load(face.source, { ...options, threads: 2, lanes: 2 } as EngineOptions)
-  await using b = await Engine.load(text.source, { ...options, threads: 2 } as EngineOptions)
+  await using a = await Engine.load(face.source, { ...options, cpu: { threads: 2 }, lanes: 2 } as EngineOptions)
+  await using b = await Engine.load(text.source, { ...options, cpu: { threads: 2 } } as EngineOptions)
   const run = async (engine: Engine, model: Model): Promise<void> => {
     const inputs = pictures.map((picture) =>
       tensorOf(model, [picture], model.sizes[0] as { width: number; height: number }),

@@ -5,6 +5,7 @@ import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
 import { olderFamily } from '../native/older.js'
+import { merged } from '../support/groups.js'
 import { long } from '../support/tiers.js'
 import { range } from '../support/values.js'
 import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
@@ -49,7 +50,7 @@ const fakeRuntime = <Name extends FakeName>(family: FakeFamily<Name>): FakeRunti
   fake: family,
   backend: 'tensorrt',
   model: (spec) => fakePlan({ ...spec, version: family.version }),
-  options: () => ({ tensorrt: family.path }),
+  options: () => ({ tensorrt: { library: family.path } }),
   slowly: async (delay, spec, options, body) => {
     await using engine = await load(fakeRuntime(family), spec, options)
     return await driven(delay, () => body(engine))
@@ -59,7 +60,7 @@ const fakeRuntime = <Name extends FakeName>(family: FakeFamily<Name>): FakeRunti
     return { engines, lanes: contexts }
   },
   child: `
-    const options = { tensorrt: ${JSON.stringify(family.path)} }
+    const options = { tensorrt: { library: ${JSON.stringify(family.path)} } }
     const planFrom = (spec) => fakePlan({ ...spec, version: ${JSON.stringify(family.version)} })
     const liveEngines = () => ${controls[family.version[0] ?? 0]}.runtime.stats().live.engines
   `,
@@ -69,7 +70,7 @@ const fakeRuntime = <Name extends FakeName>(family: FakeFamily<Name>): FakeRunti
 export const cpuLive = (): ReturnType<ReturnType<typeof loadAddon>['cpuLive']> => loadAddon().cpuLive()
 
 /** One thread for an inference, so that results are the same each time. */
-const onCpu: EngineOptions = { backend: 'cpu', threads: 1 }
+const onCpu: EngineOptions = { backend: 'cpu', cpu: { threads: 1 } }
 
 export const onnxruntime: Runtime = {
   name: 'onnxruntime',
@@ -164,7 +165,7 @@ export const constantPlan: Spec = {
 export const planOf = (runtime: Runtime, spec: Spec): Uint8Array => runtime.model(spec)
 
 export const load = (runtime: Runtime, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
-  Engine.load(runtime.model(spec), { ...runtime.options(spec), ...options })
+  Engine.load(runtime.model(spec), merged(runtime.options(spec), options))
 
 /** Runs with these settings of the driver, and takes them back. */
 export async function driven<T>(settings: Parameters<typeof driver.set>[0], body: () => Promise<T>): Promise<T> {

@@ -29,12 +29,12 @@ async function failingNowAndThen(runtime: Runtime): Promise<Engine> {
   if (runtime.fake === undefined) {
     return Engine.load(tableModel(), {
       backend: 'cpu',
-      threads: 1,
+      cpu: { threads: 1 },
       shapes: { x: range([1, 3], [4, 3], [64, 3]) },
       ...options,
     })
   }
-  const engine = await load(runtime, rowsPlan(), { ...options, cudaGraph: false })
+  const engine = await load(runtime, rowsPlan(), { ...options, tensorrt: { cudaGraph: false } })
   for (let nth = 7; nth < threads * each; nth += 7) runtime.fake.control.failNth('enqueueV3', nth)
   return engine
 }

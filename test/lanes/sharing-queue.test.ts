@@ -206,23 +206,22 @@ for (const runtime of runtimes) {
 
     await t.test('options that are refused', async (t) => {
       await using owner = await load(runtime, rowsPlan())
-      const given = {
-        lanes: 2,
-        profile: 0,
-        priority: 'high',
-        cudaGraph: false,
-        batching: { maxBatch: 4 },
-        maxQueue: 4,
-        maxQueueBytes: 400,
-        wait: 'spin',
-      } as const
-      for (const [name, value] of Object.entries(given)) {
+      const given = { lanes: 2, batching: { maxBatch: 4 }, maxQueue: 4, maxQueueBytes: 400 }
+      const ofTensorRT = { profile: 0, priority: 'high', cudaGraph: false, wait: 'spin' }
+      const cases = [
+        ...Object.entries(given).map(([name, value]) => [name, { [name]: value }, { [name]: undefined }] as const),
+        ...Object.entries(ofTensorRT).map(
+          ([name, value]) =>
+            [`tensorrt.${name}`, { tensorrt: { [name]: value } }, { tensorrt: { [name]: undefined } }] as const,
+        ),
+      ]
+      for (const [name, option, nothing] of cases) {
         const refused = {
           code: 'ERR_TRT_INVALID_ARGUMENT',
           message: new RegExp(`^Expected no ${name} beside queue 'shared'.* for ${name} but received`),
         }
-        t.match(await failureOf(() => Engine.attach(owner.share(), { ...shared, [name]: value })), refused)
-        await using own = await Engine.attach(owner.share(), { queue: 'own', [name]: undefined })
+        t.match(await failureOf(() => Engine.attach(owner.share(), { ...shared, ...option } as AttachOptions)), refused)
+        await using own = await Engine.attach(owner.share(), { queue: 'own', ...nothing })
         t.same((await own.infer(row(1))).data, wanted(row(1).data))
       }
       for (const queue of ['', 'Shared', 1, null, {}, true]) {

@@ -13,8 +13,9 @@ for (const family of families) {
   await t.test(family.name, async (t) => {
     const damaged = planOf(family, rowsPlan())
     damaged.set([1, 2, 3], damaged.length - 9)
-    const fail = (): Promise<unknown> => failureOf(() => Engine.load(damaged, { tensorrt: family.path }))
-    const build = (): Promise<unknown> => new Builder({ tensorrt: family.path }).build(oneNode('Relu', [1, 2]))
+    const fail = (): Promise<unknown> => failureOf(() => Engine.load(damaged, { tensorrt: { library: family.path } }))
+    const build = (): Promise<unknown> =>
+      new Builder({ tensorrt: { library: family.path } }).build(oneNode('Relu', [1, 2]))
 
     await t.test('onLog: levels, and an end', async (t) => {
       const lines = new Map<LogLevel, LogLine[]>()

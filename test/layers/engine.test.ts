@@ -268,7 +268,11 @@ for (const family of families) {
       // 10 takes a flag, which this fake's layers ignore; from 11 on the network itself has to have the type
       const inner = strong ? graph.node('Cast', [graph.node('Cast', [x], { to: 10 })], { to: 1 }) : x
       graph.output(graph.node('Relu', [inner]), 'float32', ['N', 4])
-      await using builder = new Builder({ tensorrt: family.path, precision: 'fp16', profilingVerbosity: 'detailed' })
+      await using builder = new Builder({
+        tensorrt: { library: family.path },
+        precision: 'fp16',
+        profilingVerbosity: 'detailed',
+      })
       const plan = await builder.build(writeModel(graph.toModel()), {
         shapes: { x: { min: [1, 4], opt: [2, 4], max: [4, 4] } },
       })
@@ -276,7 +280,7 @@ for (const family of families) {
       const path = join(folder, 'model.plan')
       await plan.save(path)
       for (const source of [plan, path]) {
-        await using engine = await Engine.load(source, { tensorrt: family.path })
+        await using engine = await Engine.load(source, { tensorrt: { library: family.path } })
         const { precisions, warnings } = await engine.layers({ iterations: 1 })
         t.equal(
           precisions.some(({ precision }) => precision === 'float16'),
@@ -285,7 +289,7 @@ for (const family of families) {
         t.same(warnings, strong ? [] : ['Asked for fp16: 0 of 1 layers'])
         t.same((await engine.layers({ iterations: 1, expect: [] })).warnings, [])
       }
-      await using bare = await Engine.load(plan.bytes, { tensorrt: family.path })
+      await using bare = await Engine.load(plan.bytes, { tensorrt: { library: family.path } })
       t.same((await bare.layers({ iterations: 1 })).warnings, [], 'bytes alone tell nothing')
     })
 
@@ -298,7 +302,7 @@ for (const family of families) {
         'int64',
         ['N', 1],
       )
-      await using builder = new Builder({ tensorrt: family.path })
+      await using builder = new Builder({ tensorrt: { library: family.path } })
       const audit = await builder.parse(writeModel(graph.toModel()))
       t.same(audit.layerTypes, { activation: 1, cast: 1, softmax: 1, topk: 1 })
       t.same(audit.outputTypes, { float16: 3, int64: 1 })

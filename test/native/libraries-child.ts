@@ -29,7 +29,8 @@ export interface Outcome {
 async function done(job: Job): Promise<unknown> {
   if (job === 'list') return await capabilities()
   if (job === 'build') return (await new Builder().build(oneNode('Relu', [1, 4]))).info.library
-  if ('list' in job) return await Promise.all(job.list.map((tensorrt) => capabilities({ tensorrt })))
+  if ('list' in job)
+    return await Promise.all(job.list.map((tensorrt) => capabilities({ tensorrt: { library: tensorrt } })))
   if ('load' in job) {
     await using engine = await Engine.load(oneNode('Relu', [1, 4]), { cache: false, ...job.load })
     return { backend: engine.backend, reason: engine.backendReason }

@@ -96,10 +96,11 @@ for (const family of [10, 11] as const) {
     t.match(await run('build', env), lack)
     t.match(await run({ load: { backend: 'tensorrt' } }, env), lack)
     t.match((await run({ load: {} }, env)).result, { backend: 'cpu', reason }, 'auto')
-    t.match(await run({ load: { device: 0 } }, env), {
-      code: 'ERR_TRT_UNSUPPORTED',
-      message: new RegExp(`^The option device asks for TensorRT, which cannot run here: ${reason.source}`),
-    })
+    t.match(
+      (await run({ load: { tensorrt: { device: 0 } } }, env)).result,
+      { backend: 'cpu', reason },
+      'a group is no demand',
+    )
   })
 }
 

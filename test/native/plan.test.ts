@@ -22,7 +22,7 @@ const twoProfiles: Omit<FakePlan, 'version'> = {
 for (const { name, version, path, control } of families) {
   await t.test(name, async (t) => {
     const load = (plan: Omit<FakePlan, 'version'>): Promise<Engine> =>
-      Engine.load(fakePlan({ ...plan, version }), { tensorrt: path })
+      Engine.load(fakePlan({ ...plan, version }), { tensorrt: { library: path } })
 
     await t.test('what the engine says of itself', async (t) => {
       await using engine = await load(twoProfiles)
@@ -196,21 +196,24 @@ for (const { name, version, path, control } of families) {
       const whole = fakePlan({ ...twoProfiles, version })
       const damaged = whole.slice()
       damaged[whole.length - 9] = 0xff
-      t.match(await failureOf(() => Engine.load(damaged, { tensorrt: path })), {
+      t.match(await failureOf(() => Engine.load(damaged, { tensorrt: { library: path } })), {
         code: 'ERR_TRT_PLAN',
         message: new RegExp(
           `TensorRT ${version.join('\\.')} cannot load the plan of ${whole.length} bytes.*checksum failed`,
         ),
         log: [],
       })
-      t.match(await failureOf(() => Engine.load(whole.subarray(0, whole.length - 9), { tensorrt: path })), {
-        code: 'ERR_TRT_PLAN',
-        message: `truncated: a plan built by TensorRT ${version.join('.')} of ${whole.length} bytes, of which ${whole.length - 9} are there`,
-        log: [],
-      })
+      t.match(
+        await failureOf(() => Engine.load(whole.subarray(0, whole.length - 9), { tensorrt: { library: path } })),
+        {
+          code: 'ERR_TRT_PLAN',
+          message: `truncated: a plan built by TensorRT ${version.join('.')} of ${whole.length} bytes, of which ${whole.length - 9} are there`,
+          log: [],
+        },
+      )
       const other = families.find((family) => family.name !== name)
       const foreign = await failureOf(() =>
-        Engine.load(fakePlan({ ...twoProfiles, version: other?.version ?? [] }), { tensorrt: path }),
+        Engine.load(fakePlan({ ...twoProfiles, version: other?.version ?? [] }), { tensorrt: { library: path } }),
       )
       t.match(foreign, {
         code: 'ERR_TRT_PLAN',
@@ -218,7 +221,7 @@ for (const { name, version, path, control } of families) {
       })
       const rtx = fakePlan({ ...twoProfiles, version })
       rtx.set(Buffer.from('vtrt'))
-      t.match(await failureOf(() => Engine.load(rtx, { tensorrt: path })), {
+      t.match(await failureOf(() => Engine.load(rtx, { tensorrt: { library: path } })), {
         code: 'ERR_TRT_PLAN',
         message: /built by TensorRT-RTX/,
       })
@@ -257,14 +260,14 @@ for (const { name, version, path, control } of families) {
     })
 
     await t.test('ONNX is built and run', async (t) => {
-      const plan = await new Builder({ tensorrt: path }).build(oneNode('Relu', ['N', 2]), {
+      const plan = await new Builder({ tensorrt: { library: path } }).build(oneNode('Relu', ['N', 2]), {
         shapes: { x: range([1, 2], [2, 2], [4, 2]) },
       })
       t.equal(plan.info.library, `TensorRT ${version.join('.')}`)
-      await using engine = await Engine.load(plan.bytes, { tensorrt: path })
+      await using engine = await Engine.load(plan.bytes, { tensorrt: { library: path } })
       const y = await engine.infer(new Tensor('float32', Float32Array.of(-1, 2, 3, -4), [2, 2]))
       t.same(y.data, Float32Array.of(0, 2, 3, 0))
-      await using direct = await Engine.load(oneNode('Relu', [1, 2]), { tensorrt: path })
+      await using direct = await Engine.load(oneNode('Relu', [1, 2]), { tensorrt: { library: path } })
       t.equal(direct.backend, 'tensorrt', 'auto takes TensorRT where it builds and runs')
     })
 
@@ -287,12 +290,15 @@ for (const { name, version, path, control } of families) {
 }
 
 await t.test('capabilities() with a driver and a GPU', async (t) => {
-  const found = await capabilities({ tensorrt: fakes.trt10 })
+  const found = await capabilities({ tensorrt: { library: fakes.trt10 } })
   t.match(found.driver, { found: true })
   t.match(found.gpus, [{ index: 0, name: String, computeCapability: /^\d+\.\d+$/ }])
   t.match(found.tensorrt, [{ kind: 'full', version: '10.15.1', canBuild: true, canRun: true }])
-  t.match(await failureOf(() => Engine.load(fakePlan({ ...twoProfiles }), { tensorrt: fakes.trt10, device: 7 })), {
-    code: 'ERR_TRT_NO_GPU',
-    message: /Expected the number of a GPU below 1 for device but received 7: the CUDA driver .* sees 1/,
-  })
+  t.match(
+    await failureOf(() => Engine.load(fakePlan({ ...twoProfiles }), { tensorrt: { library: fakes.trt10, device: 7 } })),
+    {
+      code: 'ERR_TRT_NO_GPU',
+      message: /Expected the number of a GPU below 1 for tensorrt\.device but received 7: the CUDA driver .* sees 1/,
+    },
+  )
 })

@@ -162,7 +162,7 @@ t.test('what is no model is told by its type, whoever is given it', async (t) =>
     [undefined, 'undefined'],
     ['model.onnx', 'string "model.onnx"'],
     [smallModel(), 'Uint8Array'],
-    [Promise.resolve(), 'Promise'],
+    [Promise.resolve(), 'a Promise: await it'],
   ] as const
   for (const [name, take] of Object.entries(takers)) {
     for (const [model, said] of wrong) {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import t from 'tap'
 import { Builder, capabilities, Engine, Plan } from '../../lib/index.js'
 import { identityPlan } from '../fake/plan.js'
@@ -15,11 +16,13 @@ const older = { 'TensorRT 10': [10, 6, 0], 'TensorRT 11': [11, 1, 0] }
 
 for (const { name: family, fullName: name, path: tensorrt, version } of families) {
   await t.test(name, async (t) => {
-    const gpu = (await capabilities({ tensorrt })).gpus[0]
+    const gpu = (await capabilities({ tensorrt: { library: tensorrt } })).gpus[0]
     if (gpu === undefined) throw new Error('the fake has no GPU')
     const path = inFolder(t)
-    const build = (): ReturnType<Builder['build']> => new Builder({ tensorrt }).build(oneNode('Relu', [1, 4]))
-    const opens = async (source: string | Plan): Promise<void> => (await Engine.load(source, { tensorrt })).close()
+    const build = (): ReturnType<Builder['build']> =>
+      new Builder({ tensorrt: { library: tensorrt } }).build(oneNode('Relu', [1, 4]))
+    const opens = async (source: string | Plan): Promise<void> =>
+      (await Engine.load(source, { tensorrt: { library: tensorrt } })).close()
     const refused = (): Promise<unknown> => failureOf(() => opens(path))
     const edited = async (info: Record<string, unknown>): Promise<void> => {
       await (await build()).save(path)
@@ -32,7 +35,11 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       await plan.save(path)
       await opens(path)
       await opens(plan)
-      await opens(await Plan.load(path))
+      const loaded = await Plan.load(path)
+      await opens(loaded)
+      const [options, facts] = [{ breakLength: Infinity }, `bytes: ${plan.bytes.length}, library: '${name}'`]
+      t.equal(inspect(plan, options), `Plan { ${facts} }`)
+      t.equal(inspect(loaded, options), `Plan { file: '${path}', ${facts} }`)
     })
 
     await t.test('another model of the same compute capability: it runs, with a warning', async (t) => {
@@ -58,16 +65,21 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
         { code: 'ERR_TRT_PLAN', message: /^The plan was built by/ },
         'by way of a Plan too',
       )
-      t.match(await failureOf(() => Engine.load(path, { tensorrt, anyGpu: false })), { code: 'ERR_TRT_PLAN' })
-      await (await Engine.load(path, { tensorrt, anyGpu: true })).close()
-      t.match(await failureOf(() => Engine.load(path, { tensorrt, anyGpu: 1 as never })), {
-        code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: 'Expected true or false for anyGpu but received number 1',
+      t.match(await failureOf(() => Engine.load(path, { tensorrt: { library: tensorrt, anyGpu: false } })), {
+        code: 'ERR_TRT_PLAN',
       })
-      t.match(await failureOf(() => Engine.load(oneNode('Relu', [1, 4]), { tensorrt, anyGpu: true })), {
+      await (await Engine.load(path, { tensorrt: { library: tensorrt, anyGpu: true } })).close()
+      t.match(await failureOf(() => Engine.load(path, { tensorrt: { library: tensorrt, anyGpu: 1 as never } })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: /is ONNX .* anyGpu is for a plan/,
+        message: 'Expected true or false for tensorrt.anyGpu but received number 1',
       })
+      t.match(
+        await failureOf(() => Engine.load(oneNode('Relu', [1, 4]), { tensorrt: { library: tensorrt, anyGpu: true } })),
+        {
+          code: 'ERR_TRT_INVALID_ARGUMENT',
+          message: /is ONNX .* tensorrt\.anyGpu is for a plan/,
+        },
+      )
     })
 
     await t.test('hardware compatibility', async () => {

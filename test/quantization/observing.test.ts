@@ -96,7 +96,7 @@ t.test(
     const expected = new Map(Array.from(given, ([name, tensors]) => [name, counted(tensors)]))
     t.ok(expected.size > 50)
     for (const lanes of [1, 3]) {
-      await using observation = await Observation.open(model, { threads: 1, lanes })
+      await using observation = await Observation.open(model, { cpu: { threads: 1 }, lanes })
       await Promise.all((lanes === 1 ? inputs : inputs.toReversed()).map((input) => observation.run([input])))
       const observed = observation.observed()
       t.same(observed.map(({ name }) => name), session.outputNames) // prettier-ignore
@@ -131,7 +131,7 @@ t.test('more outputs than an engine may have', async (t) => {
   const g = new GraphBuilder({ name: 'many', opset: 19 })
   const x = g.input('x', 'float32', ['N'])
   for (let i = 0; i < 1100; i++) g.output(g.node('Neg', [x], {}, { output: `y${i}` }), 'float32', ['N'])
-  await using observation = await Observation.open(writeModel(g.toModel()), { threads: 1 })
+  await using observation = await Observation.open(writeModel(g.toModel()), { cpu: { threads: 1 } })
   await observation.run([new Tensor('float32', Float32Array.of(-2, 1), [2])])
   const observed = observation.observed()
   t.equal(observed.length, 1100)
@@ -147,12 +147,12 @@ t.test('more outputs than an engine may have', async (t) => {
 t.test('options of onnxruntime arrive there', async (t) => {
   const config = { 'session.disable_prepacking': '1' }
   const observation = await Observation.open(identity(), {
-    onnxruntime: { optimization: 'disabled', deterministic: true, config },
+    cpu: { optimization: 'disabled', deterministic: true, config },
   })
   await observation.close()
-  const wrong = { onnxruntime: { path: '/nowhere/libonnxruntime.so' } }
+  const wrong = { cpu: { library: '/nowhere/libonnxruntime.so' } }
   t.equal((await failureOf(() => Observation.open(identity(), wrong))).code, 'ERR_TRT_NO_ONNXRUNTIME')
-  const refused = { onnxruntime: { config: { 'session.use_ort_model_bytes_directly': '1' } } }
+  const refused = { cpu: { config: { 'session.use_ort_model_bytes_directly': '1' } } }
   t.match(await failureOf(() => Observation.open(identity(), refused)), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /use_ort_model_bytes/,
@@ -195,7 +195,7 @@ t.test('a signal ends an inference, and the opening; no listener is left', async
   const opening = Observation.open(slow(), { signal: controller.signal })
   controller.abort(reason)
   await t.rejects(opening, reason)
-  const observation = await Observation.open(slow(), { threads: 1 })
+  const observation = await Observation.open(slow(), { cpu: { threads: 1 } })
   const running = new AbortController()
   const x = randomTensor([512, 512], 4)
   const runs = [observation.run([x], { signal: running.signal }), observation.run([x], { signal: running.signal })]

@@ -611,7 +611,7 @@ t.test('the same ranges, however many threads', async (t) => {
   )
   const data = batches([3, 16, 8, 8], 6)
   const of = async (threads: number, given: InputBatch[]): Promise<unknown> => [
-    ...(await new Calibrator(given).calibrate(model, { threads })).ranges,
+    ...(await new Calibrator(given).calibrate(model, { cpu: { threads } })).ranges,
   ]
   const one = await of(1, data)
   t.same(await of(3, data), one)

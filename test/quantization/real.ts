@@ -17,7 +17,7 @@ export async function photographs(): Promise<Image[]> {
 
 /** Inference as it stands in the graph: no INT8 kernel of the CPU adds its own error. */
 export async function open(model: Uint8Array | string): Promise<Engine> {
-  return Engine.load(model, { backend: 'cpu', onnxruntime: { config: { 'session.disable_quant_qdq': '1' } } })
+  return Engine.load(model, { backend: 'cpu', cpu: { config: { 'session.disable_quant_qdq': '1' } } })
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'.split('')

@@ -58,7 +58,7 @@ export const known: Readonly<Record<string, readonly Known[]>> = {
         'precisions: Builder.build {"model":"dense","precision":"fp16"}: answer.outputTypes.float16': 5,
         'precisions: Builder.build {"model":"dense","precision":"bf16"}: answer.outputTypes.bfloat16': 5,
         'precisions: Builder.build {"model":"dense","precision":"int8"}: error.message':
-          "TensorRT-RTX 1.7.1 takes its types from the model, which has no 'int8'. (Flags for precisions need TensorRT 10.) The model's tensors: 5 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8 into the ONNX model",
+          "TensorRT-RTX 1.7.1 takes its types from the model, which has no 'int8'. (Flags for precisions need TensorRT 10.) The model's tensors: 5 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of int8 into the ONNX model, as quantize() and `trt quantize` do",
         'precisions: Builder.build {"model":"dense","precision":"int8"}: error.details.tensors': '5 float32',
         'precisions: Builder.build {"model":"dense","precision":"fp8"}: error.message':
           "TensorRT-RTX 1.7.1 takes its types from the model, which has no 'fp8'. (Flags for precisions need TensorRT 10.) The model's tensors: 5 float32; its quantizing layers: none. Put QuantizeLinear and DequantizeLinear of fp8 into the ONNX model",

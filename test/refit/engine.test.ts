@@ -37,7 +37,7 @@ for (const family of families) {
       ['URL', pathToFileURL(file)],
     ] as const) {
       await t.test(`a stripped plan with the weights of a model: ${what}`, async (t) => {
-        await using engine = await Engine.load(stripped, { tensorrt, weights, lanes: 3 })
+        await using engine = await Engine.load(stripped, { tensorrt: { library: tensorrt, weights }, lanes: 3 })
         const answers = await Promise.all(Array.from({ length: 12 }, () => engine.infer(input)))
         for (const { data } of answers) t.same(Array.from(data as Float32Array), computed(fresh))
       })
@@ -46,69 +46,89 @@ for (const family of families) {
     for (const refit of refitModes) {
       await t.test(`refittable or not by TensorRT's word, weights are set where they can be: ${refit}`, async (t) => {
         const bare = planOf(family, old, { stripped: true, refit })
-        t.match(await failureOf(() => Engine.load(bare, { tensorrt })), {
+        t.match(await failureOf(() => Engine.load(bare, { tensorrt: { library: tensorrt } })), {
           code: 'ERR_TRT_WEIGHTS',
           message: /built without its weights/,
         })
-        await using engine = await Engine.load(bare, { tensorrt, weights: onnxOf(fresh) })
+        await using engine = await Engine.load(bare, { tensorrt: { library: tensorrt, weights: onnxOf(fresh) } })
         t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
-        await using whole = await Engine.load(planOf(family, old, { refit }), { tensorrt })
+        await using whole = await Engine.load(planOf(family, old, { refit }), { tensorrt: { library: tensorrt } })
         t.same(Array.from((await whole.infer(input)).data as Float32Array), computed(old), 'and one that has them runs')
       })
     }
 
     await t.test('a refittable plan has the weights replaced, or keeps its own', async (t) => {
       const plan = planOf(family, old)
-      await using replaced = await Engine.load(plan, { tensorrt, weights: onnxOf(fresh) })
-      await using kept = await Engine.load(plan, { tensorrt })
+      await using replaced = await Engine.load(plan, { tensorrt: { library: tensorrt, weights: onnxOf(fresh) } })
+      await using kept = await Engine.load(plan, { tensorrt: { library: tensorrt } })
       t.same(Array.from((await replaced.infer(input)).data as Float32Array), computed(fresh))
       t.same(Array.from((await kept.infer(input)).data as Float32Array), computed(old))
     })
 
     await t.test('what is shared has them too', async (t) => {
-      await using owner = await Engine.load(stripped, { tensorrt, weights: file })
+      await using owner = await Engine.load(stripped, { tensorrt: { library: tensorrt, weights: file } })
       await using other = await Engine.attach(owner.share())
       t.same(Array.from((await other.infer(input)).data as Float32Array), computed(fresh))
     })
 
     await t.test('refused', async (t) => {
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt })), {
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt: { library: tensorrt } })), {
         code: 'ERR_TRT_WEIGHTS',
         message:
-          /built without its weights: give the ONNX model .* option weights\. It lacks: 'bias', 'kernel', 'scale'/,
+          /built without its weights: give the ONNX model .* option tensorrt\.weights\. It lacks: 'bias', 'kernel', 'scale'/,
       })
-      t.match(await failureOf(() => Engine.load(planOf(family, old, { refit: false }), { tensorrt, weights: file })), {
-        code: 'ERR_TRT_WEIGHTS',
-        message: /build it with the option refit or stripWeights/,
-      })
+      t.match(
+        await failureOf(() =>
+          Engine.load(planOf(family, old, { refit: false }), { tensorrt: { library: tensorrt, weights: file } }),
+        ),
+        {
+          code: 'ERR_TRT_WEIGHTS',
+          message: /build it with the option refit or stripWeights/,
+        },
+      )
       const { kernel, scale } = fresh
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf({ kernel, scale }) })), {
-        code: 'ERR_TRT_WEIGHTS',
-        details: { missing: 'bias' },
-        log: /error/,
-      })
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: join(folder, 'none.onnx') })), {
-        code: 'ERR_TRT_FILE',
-      })
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), {
-        code: 'ERR_TRT_ONNX_PARSE',
-      })
+      t.match(
+        await failureOf(() =>
+          Engine.load(stripped, { tensorrt: { library: tensorrt, weights: onnxOf({ kernel, scale }) } }),
+        ),
+        {
+          code: 'ERR_TRT_WEIGHTS',
+          details: { missing: 'bias' },
+          log: /error/,
+        },
+      )
+      t.match(
+        await failureOf(() =>
+          Engine.load(stripped, { tensorrt: { library: tensorrt, weights: join(folder, 'none.onnx') } }),
+        ),
+        {
+          code: 'ERR_TRT_FILE',
+        },
+      )
+      t.match(
+        await failureOf(() =>
+          Engine.load(stripped, { tensorrt: { library: tensorrt, weights: onnxOf(fresh).subarray(0, 50) } }),
+        ),
+        {
+          code: 'ERR_TRT_ONNX_PARSE',
+        },
+      )
       const short = await shortened(fresh)
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: short })), {
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt: { library: tensorrt, weights: short } })), {
         code: 'ERR_TRT_ONNX_PARSE',
         message: /is stored with 8 bytes instead of 24/,
       })
-      t.match(await failureOf(() => Engine.load(onnxOf(old), { tensorrt, weights: file })), {
+      t.match(await failureOf(() => Engine.load(onnxOf(old), { tensorrt: { library: tensorrt, weights: file } })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /is ONNX and has its own weights/,
       })
-      t.match(await failureOf(() => Engine.load(onnxOf(old), { backend: 'cpu', weights: file })), {
+      {
+        await using engine = await Engine.load(onnxOf(old), { backend: 'cpu', tensorrt: { weights: file } })
+        t.match(engine.backendReason, /tensorrt\.weights/, 'the group of the other runtime')
+      }
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt: { library: tensorrt, weights: 7 as never } })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: /for backend 'cpu' but received string "weights"/,
-      })
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: 7 as never })), {
-        code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: /for weights/,
+        message: /for tensorrt\.weights/,
       })
     })
 
@@ -116,18 +136,18 @@ for (const family of families) {
       for (const method of ['createInferRefitter_INTERNAL', 'refitCudaEngine', 'getMissingWeights']) {
         family.control.failNth(method, 1)
         t.match(
-          await failureOf(() => Engine.load(stripped, { tensorrt, weights: file })),
+          await failureOf(() => Engine.load(stripped, { tensorrt: { library: tensorrt, weights: file } })),
           { code: 'ERR_TRT_WEIGHTS' },
           method,
         )
       }
-      await using engine = await Engine.load(stripped, { tensorrt, weights: file })
+      await using engine = await Engine.load(stripped, { tensorrt: { library: tensorrt, weights: file } })
       t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
     })
 
     await t.test('a load that is aborted leaves nothing', async (t) => {
       const abort = new AbortController()
-      const loading = Engine.load(stripped, { tensorrt, weights: file, signal: abort.signal })
+      const loading = Engine.load(stripped, { tensorrt: { library: tensorrt, weights: file }, signal: abort.signal })
       abort.abort(new Error('enough'))
       await t.rejects(loading, { message: 'enough' })
     })
@@ -139,26 +159,29 @@ t.test('a TensorRT that does not tell whether a plan is stripped: what was noted
   const { path: tensorrt, control } = older
   const shapes = { x: { min: [1, 3], opt: [2, 3], max: [8, 3] } }
   for (const options of [{}, { refit: true }, { refit: 'identical' }] as const) {
-    const plan = await new Builder({ tensorrt, stripWeights: true, ...options }).build(onnxOf(old), { shapes })
+    const plan = await new Builder({ tensorrt: { library: tensorrt }, stripWeights: true, ...options }).build(
+      onnxOf(old),
+      { shapes },
+    )
     const refused = {
       code: 'ERR_TRT_WEIGHTS',
       message: /built without its weights/,
       details: { missing: names.join('\n') },
     }
-    t.match(await failureOf(() => Engine.load(plan, { tensorrt })), refused)
+    t.match(await failureOf(() => Engine.load(plan, { tensorrt: { library: tensorrt } })), refused)
     const path = join(folder, 'old.plan')
     await plan.save(path)
-    t.match(await failureOf(() => Engine.load(path, { tensorrt })), refused, 'in the sidecar')
-    await using engine = await Engine.load(path, { tensorrt, weights: file })
+    t.match(await failureOf(() => Engine.load(path, { tensorrt: { library: tensorrt } })), refused, 'in the sidecar')
+    await using engine = await Engine.load(path, { tensorrt: { library: tensorrt, weights: file } })
     t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
-    await using refitter = new Refitter(path, { tensorrt })
+    await using refitter = new Refitter(path, { tensorrt: { library: tensorrt } })
     t.match(await failureOf(() => refitter.refit()), {
       code: 'ERR_TRT_WEIGHTS',
       details: { missing: names.join('\n') },
     })
     await refitter.setFromOnnx(file)
     const refitted = await refitter.refit()
-    await using whole = await Engine.load(refitted, { tensorrt })
+    await using whole = await Engine.load(refitted, { tensorrt: { library: tensorrt } })
     t.same(
       Array.from((await whole.infer(input)).data as Float32Array),
       computed(fresh),

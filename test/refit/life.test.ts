@@ -19,7 +19,8 @@ const [old, fresh] = [weightsOf(1), weightsOf(2)]
 
 for (const family of families) {
   const { path: tensorrt, control } = family
-  const open = (stripped = false): Refitter => new Refitter(planOf(family, old, { stripped }), { tensorrt })
+  const open = (stripped = false): Refitter =>
+    new Refitter(planOf(family, old, { stripped }), { tensorrt: { library: tensorrt } })
 
   await t.test(family.name, async (t) => {
     await t.test('come and go', async (t) => {
@@ -83,7 +84,7 @@ await t.test('older versions', async (t) => {
       path: folder,
       control: controlFakes({ ...fakes, trt10: folder }).trt10.runtime,
     }
-    await using refitter = new Refitter(planOf(family, old, { stripped: true }), { tensorrt: folder })
+    await using refitter = new Refitter(planOf(family, old, { stripped: true }), { tensorrt: { library: folder } })
     await refitter.setFromOnnx(onnxOf(fresh))
     delete process.env['FAKE_TRT_VERSION']
     t.match(await failureOf(() => refitter.refit({ refittable: true })), {
@@ -91,7 +92,7 @@ await t.test('older versions', async (t) => {
       message: `SerializationFlag::kINCLUDE_REFIT needs TensorRT 10.14; this is TensorRT ${version}`,
     })
     t.equal(family.control.stats().calls['VRefitter.refitCudaEngine'], undefined, 'said before the engine is changed')
-    await using engine = await Engine.load((await refitter.refit()).bytes, { tensorrt: folder })
+    await using engine = await Engine.load((await refitter.refit()).bytes, { tensorrt: { library: folder } })
     t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
     const { misuse, traps } = family.control.stats()
     t.same({ misuse, traps }, { misuse: {}, traps: [] })

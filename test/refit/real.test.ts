@@ -26,7 +26,7 @@ t.test('a plan of RTX is refused before TensorRT is asked for a refitter', { ski
   const wanted = { code: /^ERR_TRT_NO_(DRIVER|GPU)$/ }
   t.match(await failureOf(() => refitter.weights()), wanted)
   t.match(await failureOf(() => refitter.refit()), wanted)
-  t.match(await failureOf(() => Engine.load(plan.bytes, { weights: model() })), wanted)
+  t.match(await failureOf(() => Engine.load(plan.bytes, { tensorrt: { weights: model() } })), wanted)
 })
 
 t.test(

@@ -25,9 +25,11 @@ t.notSame(computed(old), computed(fresh), 'the two sets of weights give differen
 
 for (const family of families) {
   const { path: tensorrt, version } = family
-  const open = (plan: Uint8Array | Plan): Refitter => new Refitter(plan, { tensorrt })
+  const open = (plan: Uint8Array | Plan): Refitter => new Refitter(plan, { tensorrt: { library: tensorrt } })
   const answersOf = async (plan: Uint8Array | Plan): Promise<number[]> => {
-    await using engine = await Engine.load(plan instanceof Uint8Array ? plan : plan.bytes, { tensorrt })
+    await using engine = await Engine.load(plan instanceof Uint8Array ? plan : plan.bytes, {
+      tensorrt: { library: tensorrt },
+    })
     return Array.from((await engine.infer(input)).data as Float32Array)
   }
 
@@ -125,7 +127,7 @@ for (const family of families) {
         const planFile = join(folder, 'stripped.plan')
         await writeFile(planFile, planOf(family, old, { stripped: true }))
         for (const source of [onnxOf(fresh), file, pathToFileURL(file)]) {
-          await using refitter = new Refitter(planFile, { tensorrt })
+          await using refitter = new Refitter(planFile, { tensorrt: { library: tensorrt } })
           await refitter.setFromOnnx(source)
           t.same(await answersOf(await refitter.refit()), wanted)
         }
@@ -316,19 +318,23 @@ for (const family of families) {
         code: 'ERR_TRT_MODEL_FORMAT',
         message: /Expected a TensorRT plan/,
       })
-      await using missing = new Refitter('/no/such.plan', { tensorrt })
+      await using missing = new Refitter('/no/such.plan', { tensorrt: { library: tensorrt } })
       t.match(await failureOf(() => missing.weights()), { code: 'ERR_TRT_FILE' })
       await using damaged = open(planOf(family, old).subarray(0, 99))
       t.match(await failureOf(() => damaged.weights()), { code: 'ERR_TRT_PLAN', message: /truncated/ })
-      await using elsewhere = new Refitter(planOf(family, old), { tensorrt, device: 9 })
+      await using elsewhere = new Refitter(planOf(family, old), { tensorrt: { library: tensorrt, device: 9 } })
       t.match(await failureOf(() => elsewhere.weights()), { code: 'ERR_TRT_NO_GPU' })
       t.throws(() => new Refitter(7 as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for plan/ })
-      t.throws(() => new Refitter(planOf(family, old), { divice: 1 } as never), {
+      t.throws(() => new Refitter(planOf(family, old), { tensorrt: { divice: 1 } } as never), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /did you mean device/,
       })
-      t.throws(() => new Refitter(planOf(family, old), { device: -1 }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-      t.throws(() => new Refitter(planOf(family, old), { tensorrt: '' }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.throws(() => new Refitter(planOf(family, old), { tensorrt: { device: -1 } }), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+      })
+      t.throws(() => new Refitter(planOf(family, old), { tensorrt: { library: '' } }), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+      })
       await using refitter = open(planOf(family, old))
       t.match(await failureOf(() => refitter.refit({ refittable: 1 as never })), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       t.match(await failureOf(() => refitter.refit({ signal: {} as never })), { code: 'ERR_TRT_INVALID_ARGUMENT' })

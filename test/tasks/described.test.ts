@@ -78,7 +78,7 @@ t.test('a detector needs no preset, and knows its labels', async (t) => {
 
 t.test('tensors stay tensors, whatever the model says', async (t) => {
   const [path, tensors] = [join(folder, 'said.onnx'), join(folder, 'tensors')]
-  writeFileSync(path, said(boxes, exported('pose', two)))
+  writeFileSync(path, said(boxes, exported('depth', two)))
   mkdirSync(tensors)
   const bytes = new Float32Array(3 * 64 * 64)
   for (const name of ['images.bin', 'images.dat', 'images.raw']) writeFileSync(join(tensors, name), bytes)
@@ -89,7 +89,7 @@ t.test('tensors stay tensors, whatever the model says', async (t) => {
   await writeImage(picture, join(photos, 'photo.png'))
   t.match(
     await trt(['run', path, photos, '--backend', 'cpu']),
-    { code: 1, stderr: /for "pose"/ },
+    { code: 2, stderr: /for "depth"/ },
     'a folder of pictures',
   )
 })
@@ -104,6 +104,28 @@ t.test('trt inspect shows it', async (t) => {
     { code: 0, stdout: /metadata +description: Ultralytics YOLO11n model[^]*names: {0: 'class 0', [^…]*…\n/ },
   )
   t.match(JSON.parse((await trt(['inspect', path, '--json'])).stdout), { metadata: { names: long } })
+})
+
+t.test('pose and OBB choose their presets, and have their keypoints and angles in the table and in JSON', async (t) => {
+  const photo = join(folder, 'posed.png')
+  await writeImage(picture, photo)
+  const one = (channels: readonly number[]) =>
+    answering([filled([1, channels.length, 84], channels.map((value, k) => [[0, k, 0], value]))]) // prettier-ignore
+  const box = [32, 32, 24, 20, 0, 0.9]
+  const cases = [
+    ['pose', one([...box, 20, 21, 0.75, 30, 31, 0.25]), /keypoints seen\n.* 1 of 2\n/, { keypoints: [{ x: 20, y: 21, score: 0.75 }, {}] }],
+    ['obb', one([...box, 0.5]), /degrees\n.* 28\.6\n/, { angle: 0.5, corners: [[], [], [], []] }],
+  ] as const // prettier-ignore
+  for (const [task, model, table, wanted] of cases) {
+    const path = join(folder, `${task}.onnx`)
+    writeFileSync(path, said(model, { ...exported(task, two), ...(task === 'pose' && { kpt_shape: '[2, 3]' }) }))
+    await using detector = await Detector.load(path, cpu)
+    const [found] = await detector.detect(picture)
+    t.match(found, { label: names[1] })
+    t.match(JSON.parse(JSON.stringify(found, (_, value: unknown) => (typeof value === 'number' ? Math.round(value * 1e4) / 1e4 : value))), wanted) // prettier-ignore
+    const out = join(folder, `${task}.out.png`)
+    t.match(await trt(['run', path, photo, '--backend', 'cpu', '-o', out]), { code: 0, stdout: table })
+  }
 })
 
 t.test('an input of any size has the size of the export', async (t) => {
@@ -130,7 +152,7 @@ t.test('a classifier', async (t) => {
 })
 
 t.test('a model of another task is told as such', async (t) => {
-  for (const task of ['pose', 'obb', 'depth']) {
+  for (const task of ['depth', 'constructor']) {
     const model = said(boxes, exported(task, two))
     const message = new RegExp(`ultralytics' for "${task}", whose outputs nothing here reads`)
     for (const preset of [undefined, 'yolov8'] as const)
@@ -142,9 +164,17 @@ t.test('a model of another task is told as such', async (t) => {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /Detector\.load takes it, and Classifier does not/,
   })
-  t.match(await failureOf(() => Detector.load(boxes, cpu)), { message: /output\.decoder/ }, 'one that says nothing')
+  t.match(
+    await failureOf(() => Detector.load(boxes, cpu)),
+    { message: /a preset, or input and output of your own/ },
+    'one that says nothing',
+  )
   const other = said(boxes, { names: two, task: 'detect' })
-  t.match(await failureOf(() => Detector.load(other, cpu)), { message: /output\.decoder/ }, 'one of somebody else')
+  t.match(
+    await failureOf(() => Detector.load(other, cpu)),
+    { message: /a preset, or input and output of your own/ },
+    'one of somebody else',
+  )
 })
 
 t.test('sizes, and texts that are none', async (t) => {

@@ -126,8 +126,8 @@ t.test("ultralytics' models for other tasks: pose, OBB, masks without prototypes
     await refused(t, () => detector.detect(picture), message)
   }
   for (const [width, message] of [
-    [57, /pose model of 17 keypoints, end to end/],
-    [7, /an OBB model, end to end/],
+    [57, /pose model of 17 keypoints, end to end: preset 'ultralytics-pose'/],
+    [7, /an OBB model, end to end: preset 'ultralytics-obb'/],
   ] as const)
     await refused(
       t,
@@ -338,10 +338,10 @@ t.test('without a preset a task is told how pictures become the input, and what 
     t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
   await wrong(
     () => Classifier.load(colours(), { backend }),
-    /a preset, or 'softmax', 'sigmoid' or 'none' beside input, for output\.activation/,
+    /a preset, or input and output of your own .*activation: 'softmax' \| .* for preset/,
   )
   await wrong(() => Classifier.load(colours(), { input: {}, backend }), /for output\.activation/)
-  const needsInput = /a preset, or how a picture becomes the model's input \(input: \{\} for pixels/
+  const needsInput = /a preset, or input and output of your own .* for input/
   await wrong(() => Classifier.load(colours(), { output: { activation: 'softmax' }, backend }), needsInput)
   await wrong(
     () => Detector.load(answering([filled([1, 84, 84], [])]), { output: { decoder: 'yolo' }, backend }),

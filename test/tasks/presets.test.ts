@@ -371,6 +371,46 @@ const classifiers: Partial<Record<PresetName, { numbers: readonly number[]; size
 for (const [index, size] of [224, 240, 288, 300, 380, 456, 528, 600].entries())
   classifiers[`efficientnet:b${index}` as PresetName] = { numbers: imagenet, size }
 
+/** torchvision 0.29, transforms of its weights: resize_size, crop_size, interpolation. */
+const theirs: readonly [name: string, shortSide: number, size: number, filter: 'triangle' | 'cubic'][] = [
+  ['imagenet', 256, 224, 'triangle'],
+  ['torchvision-v2', 232, 224, 'triangle'],
+  ['convnext:tiny', 236, 224, 'triangle'],
+  ['convnext:small', 230, 224, 'triangle'],
+  ['convnext:base', 232, 224, 'triangle'],
+  ['convnext:large', 232, 224, 'triangle'],
+  ['swin:t', 232, 224, 'cubic'],
+  ['swin:s', 246, 224, 'cubic'],
+  ['swin:b', 238, 224, 'cubic'],
+  ['swin:v2-t', 260, 256, 'cubic'],
+  ['swin:v2-s', 260, 256, 'cubic'],
+  ['swin:v2-b', 272, 256, 'cubic'],
+  ['vit:b16', 256, 224, 'triangle'],
+  ['vit:b32', 256, 224, 'triangle'],
+  ['vit:l16', 242, 224, 'triangle'],
+  ['vit:l32', 256, 224, 'triangle'],
+  ['torchvision-swag:linear', 224, 224, 'cubic'],
+  ['torchvision-swag:e2e', 384, 384, 'cubic'],
+  ['torchvision-swag:e2e-l16', 512, 512, 'cubic'],
+  ['torchvision-swag:e2e-h14', 518, 518, 'cubic'],
+  ['efficientnet-v2:s', 384, 384, 'triangle'],
+  ['efficientnet-v2:m', 480, 480, 'triangle'],
+  ['efficientnet-v2:l', 480, 480, 'cubic'],
+  ['inception', 342, 299, 'triangle'],
+]
+for (const [name, , size] of theirs) classifiers[name as PresetName] ??= { numbers: imagenet, size }
+classifiers['efficientnet-v2:l'] = { numbers: colour.map((value) => (value / 255 - 0.5) / 0.5), size: 480 }
+
+t.test("torchvision's classifiers take pictures as its weights say", (t) => {
+  for (const [name, shortSide, size, filter] of theirs)
+    t.match(
+      presetNamed(name)?.input,
+      { resize: 'centerCrop', round: true, range: '0-1', shortSide, size, filter },
+      name,
+    )
+  t.end()
+})
+
 for (const [name, { numbers, size }] of Object.entries(classifiers)) {
   t.test(name, async (t) => {
     // the size is the preset's, where the model leaves it open
@@ -413,6 +453,9 @@ t.test('each preset is plain data, says whose it is, and was looked at here', (t
     ...Object.keys(families),
     ...Object.keys(classifiers),
     'tiny-face-api',
+    'torchvision-detection',
+    'ultralytics-pose',
+    'ultralytics-obb',
     'dbnet',
     'unet',
     'torchvision-segmentation',

@@ -146,10 +146,12 @@ t.test('misuse', (t) => {
   const f = new Float32Array(6)
   const rows: [what: string, make: () => unknown, code: string, message: RegExp][] = [
     ['an unknown data type', () => new Tensor('float' as DType, f, [6]), 'ERR_TRT_INVALID_ARGUMENT', /Expected one of float32, .* for dtype but received string "float"/],
-    ['no array', () => new Tensor('float32', [1] as unknown as Float32Array, [1]), 'ERR_TRT_INVALID_ARGUMENT', /Expected a Float32Array for data but received array \[1\]/],
+    ['no array', () => new Tensor('float32', 'x' as unknown as Float32Array, [1]), 'ERR_TRT_INVALID_ARGUMENT', /Expected a Float32Array, or an array of plain values, for data but received string "x"/],
+    ['a promise', () => new Tensor('float32', Promise.resolve(f) as unknown as Float32Array, [6]), 'ERR_TRT_INVALID_ARGUMENT', /for data but received a Promise: await it/],
     ['a DataView', () => new Tensor('uint8', new DataView(new ArrayBuffer(1)) as unknown as Uint8Array, [1]), 'ERR_TRT_INVALID_ARGUMENT', /received DataView/],
     ['another array', () => new Tensor('float32', new Float64Array(6) as unknown as Float32Array, [6]), 'ERR_TRT_DTYPE', /Expected a Float32Array for the data of a float32 tensor but received Float64Array/],
-    ['too few elements', () => new Tensor('float32', f, [7]), 'ERR_TRT_SHAPE', /Expected 28 bytes of data for a float32 tensor of shape \[7\] but received 24/],
+    ['too few elements', () => new Tensor('float32', f, [7]), 'ERR_TRT_SHAPE', /^Expected 7 elements \(28 bytes\) of data for a float32 tensor of shape \[7\] but received 6 \(24 bytes\)$/],
+    ['too few packed', () => new Tensor('int4', new Uint8Array(3), [3, 5]), 'ERR_TRT_SHAPE', /^Expected 8 bytes \(15 elements, two in a byte\) of data for a int4 tensor of shape \[3, 5\] but received 3$/],
     ['no shape', () => new Tensor('float32', f, 6 as unknown as number[]), 'ERR_TRT_INVALID_ARGUMENT', /Expected an array of non-negative integers for shape but received number 6/],
     ['a negative dimension', () => new Tensor('float32', f, [-1, 6]), 'ERR_TRT_SHAPE', /received number -1 in \[-1, 6\]/],
     ['half a dimension', () => new Tensor('float32', f, [1.5, 4]), 'ERR_TRT_SHAPE', /received number 1.5/],
@@ -164,9 +166,10 @@ t.test('misuse', (t) => {
     ['bytes that begin within an element', () => Tensor.fromBytes('float32', new Uint8Array(16).subarray(2, 10), [2]), 'ERR_TRT_INVALID_ARGUMENT', /Expected a byteOffset that is a multiple of 4 for a float32 tensor but received 2/],
     ['half an element of a view', () => Tensor.fromBytes('float32', new Uint8Array(16).subarray(4, 10), [1]), 'ERR_TRT_SHAPE', /Expected a multiple of 4 bytes/],
     ['half an element', () => Tensor.fromBytes('float32', new ArrayBuffer(6), [1]), 'ERR_TRT_SHAPE', /Expected a multiple of 4 bytes/],
-    ['from a plain array', () => Tensor.from([1] as unknown as Float32Array), 'ERR_TRT_INVALID_ARGUMENT', /Expected a Float32Array, Int32Array/],
+    ['from a plain array', () => Tensor.from([1] as unknown as Float32Array), 'ERR_TRT_INVALID_ARGUMENT', /Expected a Float32Array, Int32Array.* received array \[1\]: of plain numbers new Tensor\(dtype, values, shape\) makes one$/],
+    ['from nested arrays', () => Tensor.from([[1], [2]] as unknown as Float32Array), 'ERR_TRT_INVALID_ARGUMENT', /new Tensor\(dtype, values\.flat\(Infinity\), shape\)/],
     ['from numbers of three types', () => Tensor.from(new Uint16Array(1) as unknown as Uint8Array), 'ERR_TRT_INVALID_ARGUMENT', /BigUint64Array \(other data types, float16, bfloat16 and uint16 among them: new Tensor\(.* received Uint16Array/],
-    ['another size', () => new Tensor('float32', f, [6]).reshape([5]), 'ERR_TRT_SHAPE', /Expected 20 bytes/],
+    ['another size', () => new Tensor('float32', f, [6]).reshape([5]), 'ERR_TRT_SHAPE', /Expected 5 elements \(20 bytes\)/],
   ] // prettier-ignore
   for (const [what, make, code, message] of rows) t.throws(make, { name: 'TensorRTError', code, message }, what)
   t.end()

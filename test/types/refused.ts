@@ -41,6 +41,10 @@ export async function refused(plan: Plan): Promise<void> {
   Tensor.from<'bool'>(new Uint8Array(2))
   // @ts-expect-error another array than the data type's
   new Tensor('float32', new Float64Array(2), [2])
+  // @ts-expect-error numbers of 32 bits are no bigints
+  new Tensor('int32', [1n], [1])
+  // @ts-expect-error nested arrays
+  new Tensor('float32', [[1, 2]], [1, 2])
   // @ts-expect-error no such data type
   new Tensor('double', new Float64Array(2), [2])
   // @ts-expect-error which data it has is not known yet
@@ -126,7 +130,7 @@ export async function refused(plan: Plan): Promise<void> {
   // @ts-expect-error a block has no type
   const floats: Float32Array = undeclared.allocateBytes(48)
   // @ts-expect-error of an engine that is shared they are decided
-  await Engine.attach({ pid: 1, id: '' }, { threads: 2 })
+  await Engine.attach({ pid: 1, id: '' }, { cpu: { threads: 2 } })
   // @ts-expect-error whose queue is that?
   await Engine.attach({ pid: 1, id: '' }, { queue: 'theirs' })
   // @ts-expect-error who loads an engine has a queue of his own

@@ -304,7 +304,10 @@ bothWays(async (t) => {
   const image = plain(4, 4, [0, 0, 0])
   const mask = { width: 4, height: 4, data: new Uint8Array(16) }
   await t.rejects(blurRegions({ ...image, width: 3 }, []), invalid(/36 bytes/))
-  await t.rejects(blurRegions({ ...image, channels: 4 as never }, []), invalid(/image\.channels/))
+  await t.rejects(
+    blurRegions({ ...image, channels: 4 as never }, []),
+    invalid(/64 bytes \(rgba, 4 x 4, stride 16\) for image\.data but received number 48/),
+  )
   await t.rejects(blurRegions(image, {} as never), invalid(/an array for regions/))
   for (const wrong of [[0, 0, 1, -1], [NaN, 0, 1, 1], [0, 0, Infinity, 1], [0, 0, 1], '0,0,1,1', null])
     await t.rejects(blurRegions(image, [[0, 0, 1, 1], wrong as never]), invalid(/regions\[1\]/))

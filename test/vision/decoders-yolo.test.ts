@@ -303,7 +303,7 @@ t.test('Another shape than the model should give is an error that says both', as
   t.throws(() => decodeYolox(zeros(1, 8400, 85), {} as never), failure('ERR_TRT_INVALID_ARGUMENT', /for size/))
   t.throws(
     () => decodeYolo(zeros(1, 84, 10), { threshold: 0.3 } as never),
-    failure('ERR_TRT_INVALID_ARGUMENT', /did you mean scoreThreshold/),
+    failure('ERR_TRT_INVALID_ARGUMENT', /scoreThreshold is its name/),
   )
 })
 

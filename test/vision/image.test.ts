@@ -130,7 +130,7 @@ t.test('what cannot be read is named, with the reason', async (t) => {
   await t.rejects(readImage('https://example.com/a.jpg'), elsewhere)
   await t.rejects(readImage(new URL('https://example.com/a.jpg')), elsewhere)
   await t.rejects(readImage(join(folder, 'empty.jpg')), unreadable(/empty\.jpg: it is empty/))
-  await t.rejects(readImage(join(folder, 'text.png')), unreadable(/text\.png: .*unsupported image format/))
+  await t.rejects(readImage(join(folder, 'text.png')), unreadable(/text\.png: it is text that begins with/))
   await t.rejects(readImage(new Uint8Array(100)), unreadable(/^Cannot read picture of 100 bytes: .*unsupported/))
 })
 
@@ -173,7 +173,10 @@ t.test('what a file says of a picture, without decoding it', async (t) => {
   t.same(await readImageInfo((await readFile(photograph)).subarray(0, 100_000)), wanted, 'of the first bytes, too')
   const avif = await start(noise(16, 8)).ensureAlpha(0.5).avif().toBuffer()
   t.match(await readImageInfo(avif), { width: 16, height: 8, format: 'avif', channels: 4, hasAlpha: true })
-  await t.rejects(readImageInfo(Buffer.from('none')), unreadable(/^Cannot read picture of 4 bytes: .*unsupported/))
+  await t.rejects(
+    readImageInfo(Buffer.from('none')),
+    unreadable(/^Cannot read picture of 4 bytes: it is text that begins with "none"/),
+  )
   await t.rejects(
     readImageInfo(photograph, { page: 1 } as never),
     failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "page"/),
@@ -331,10 +334,7 @@ t.test('writing', async (t) => {
 t.test('misuse', async (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const image = plain(2, 2, [1, 2, 3])
-  await t.rejects(
-    readImage(3 as never),
-    invalid(/a path, a file: URL or a Uint8Array for source but received number 3/),
-  )
+  await t.rejects(readImage(3 as never), invalid(/a path, a file: URL, bytes .* for source but received number 3/))
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
   for (const [options, message] of [

@@ -3,6 +3,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
+import sharp from 'sharp'
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
 import { GraphBuilder } from '../../lib/onnx/index.js'
@@ -56,6 +57,27 @@ t.test('a folder: its pictures by name, whenever it is iterated', async (t) => {
   t.same(first, { ...noise(7, 4, 7), original: { width: 7, height: 4 } })
 })
 
+t.test('patterns, and one file', async (t) => {
+  // a folder whose name would be a pattern itself
+  const root = t.testdir({ '[a] (b)': { deep: {} } })
+  const folder = await folderOf(join(root, '[a] (b)'), ['a.png', 'b.png', 'c.webp', '.d.png', 'deep/e.png', 'x[1].png'])
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  const found = pictures('*.png')
+  process.chdir(before)
+  t.same(await widths(found), [1, 2, 6], 'where it was called')
+  await writeFile(join(folder, 'aa.png'), await pngOf(7))
+  t.same(await widths(found), [1, 7, 2, 6], 'with what is there by then')
+  process.chdir(folder)
+  t.same(await widths(pictures('**/*.{png,webp}')), [1, 7, 2, 3, 5, 6])
+  t.same(await widths(pictures('x[1].png')), [6], 'a file of that name goes first')
+  t.same(await widths(pictures(pathToFileURL(join(folder, 'a.png')))), [1])
+  const totals: unknown[] = []
+  await all(pictures('?.png', { onProgress: ({ total }) => totals.push(total) }))
+  t.same(totals, [2, 2])
+})
+
 t.test('iterables of paths, URLs and bytes', async (t) => {
   const folder = await folderOf(t.testdir(), ['a.png', 'b.png'])
   const sources = [join(folder, 'b.png'), pathToFileURL(join(folder, 'a.png')), await pngOf(9)]
@@ -99,7 +121,12 @@ t.test('what cannot be read', async (t) => {
   const folder = await folderOf(t.testdir({ empty: { 'notes.txt': '' } }), ['a.png', 'c.png'])
   const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
   await t.rejects(all(pictures(join(folder, 'missing'))), noFile(/^Cannot read .*missing: ENOENT/))
-  await t.rejects(all(pictures(join(folder, 'a.png'))), noFile(/ENOTDIR/))
+  await t.rejects(all(pictures(join(folder, 'a.png', 'b.png'))), noFile(/ENOTDIR/))
+  const pattern = join(folder, '*.webp')
+  await t.rejects(all(pictures(pattern)), {
+    ...noFile(/^Cannot read .*\*\.webp: no file fits this pattern$/),
+    details: { path: pattern },
+  })
   await t.rejects(all(pictures(join(folder, 'empty'))), noFile(/empty: it has none \(files that end in \.avif/))
   await writeFile(join(folder, 'b.png'), 'none')
   const seen: number[] = []
@@ -110,10 +137,20 @@ t.test('what cannot be read', async (t) => {
   t.same(seen, [1], 'those before it')
   await t.rejects(
     all(pictures([7 as never])),
-    invalid(/a path, a file: URL or a Uint8Array for source but received number 7/),
+    invalid(/a path, a file: URL, bytes .* for source but received number 7/),
   )
-  for (const wrong of [7, null, new Uint8Array(3), {}])
-    t.throws(() => pictures(wrong as never), invalid(/or an iterable of pictures, for source/))
+  const refused: readonly [unknown, RegExp][] = [
+    ...[7, null, {}].map((wrong): [unknown, RegExp] => [wrong, /or an iterable of pictures, for source but received/]),
+    [new Uint8Array(3), /received Uint8Array: a list of one picture is \[it\]$/],
+    [new Blob([]), /received Blob: await its arrayBuffer\(\)$/],
+    [Promise.resolve([]), /received a Promise: await it$/],
+    [sharp({ create: { width: 1, height: 1, channels: 3, background: 'red' } }), /Sharp: await its toBuffer\(\)$/],
+    [Readable.from([Buffer.of(1)], { objectMode: false }), /Readable: read it into a Buffer first/],
+    [new Blob(['x']).stream(), /ReadableStream: read it into a Buffer first/],
+    [Tensor.zeros('uint8', [1, 1, 3]), /received Tensor$/],
+  ]
+  for (const [wrong, message] of refused) t.throws(() => pictures(wrong as never), invalid(message))
+  t.throws(() => toTensorSync(Tensor.zeros('uint8', [1, 1, 3]) as never, (size) => stretch(size, size)), invalid(/received Tensor: \{ width: W, height: H/)) // prettier-ignore
   t.throws(() => pictures('https://example.com/folder'), invalid(/a path or a file: URL for source/))
   t.throws(() => pictures(folder, { signal: 1 as never }), invalid(/an AbortSignal for signal/))
 })

@@ -107,7 +107,7 @@ t.test('misuse', (t) => {
   )
   t.throws(
     () => toTensorSync({ ...image, channels: 4 } as unknown as Image, same),
-    invalid(/3 for images\[0\].channels/),
+    invalid(/140 bytes \(rgba, 7 x 5, stride 28\) for images\[0\].data but received number 105/),
   )
   t.throws(
     () => toTensorSync({ ...image, data: [...image.data] } as unknown as Image, same),
@@ -117,7 +117,10 @@ t.test('misuse', (t) => {
     () => toTensorSync({ ...image, width: 0 }, same),
     invalid(/an integer from 1 to 1048576 for images\[0\].width/),
   )
-  t.throws(() => toTensorSync(null as unknown as Image, same), invalid(/an object for images\[0\] but received null/))
+  t.throws(
+    () => toTensorSync(null as unknown as Image, same),
+    invalid(/a picture \(its path, .*\) for images\[0\] but received null/),
+  )
   t.throws(call(null), invalid(/an object for the options of /))
   t.throws(
     call({ coordinates: 'pytorch_half_pixel' }),

@@ -5,6 +5,7 @@ import { identityPlan } from '../../../test/fake/plan.js'
 import { useFakes } from '../../../test/native/fakes.js'
 import { keepInFlight, throughput } from '../measure.js'
 import { answering } from './child.js'
+import { merged } from '../../../test/support/groups.js'
 import { batchingRepository } from './repositories.js'
 
 const [maxBatch, callers, batchMs, width] = [16, 64, 5, 16]
@@ -16,12 +17,12 @@ const modelRepository = batchingRepository(plan, { maxBatch, width })
 const server = await serve({
   modelRepository,
   http: { port: 0, address: '127.0.0.1' },
-  engine: { tensorrt: fakes.trt10 },
+  engine: { tensorrt: { library: fakes.trt10 } },
 })
 
 /** Rows a second of callers that ask again at once. */
 async function inProcess(options: EngineOptions, count: number): Promise<number> {
-  const engine = await Engine.load(plan, { tensorrt: fakes.trt10, lanes: 1, ...options })
+  const engine = await Engine.load(plan, merged({ tensorrt: { library: fakes.trt10 }, lanes: 1 }, options))
   const x = new Tensor('float32', new Float32Array(width), [1, width])
   await keepInFlight(callers, callers, () => engine.infer(x))
   const rate = await throughput(callers, count, () => engine.infer(x))

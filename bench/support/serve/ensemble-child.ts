@@ -13,14 +13,19 @@ const { fakes } = await useFakes()
 const server = await serve({
   modelRepository: ensembleRepository(),
   http: { port: 0, address: '127.0.0.1' },
-  engine: { tensorrt: fakes.trt10 },
+  engine: { tensorrt: { library: fakes.trt10 } },
 })
 
 const shape = [3, side, side]
 const profile = { min: [1, ...shape], opt: [8, ...shape], max: [8, ...shape] }
 const plan = identityPlan([-1, ...shape], { profiles: [{ dims: { x: profile } }] })
 const types = { inputs: { x: 'float32' }, outputs: { y: 'float32' } } as const
-const engine = await Engine.load(plan, { ...types, tensorrt: fakes.trt10, lanes: 1, batching: { maxBatch: 8 } })
+const engine = await Engine.load(plan, {
+  ...types,
+  tensorrt: { library: fakes.trt10 },
+  lanes: 1,
+  batching: { maxBatch: 8 },
+})
 const options = {
   filter: 'triangle',
   round: true,

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { isMainThread, Worker } from 'node:worker_threads'
+import { ownFile } from '../../base/package.js'
 import type { Reply, Request, Start } from './messages.js'
 import { newGuard, unwatch, watch } from './native-guard.js'
 
@@ -19,7 +20,7 @@ export interface CarrierEvents {
   readonly ended: (code: number | string | null) => void
 }
 
-const entry = new URL('./worker.js', import.meta.url)
+const entry = (): URL => ownFile('./worker.js', import.meta.url)
 
 /** Flags of the user's process, such as --input-type, need not make sense for our file. */
 const execArgv: string[] = []
@@ -36,7 +37,7 @@ export function startCarrier(start: Start, events: CarrierEvents): Carrier {
 function startThread(start: Start, events: CarrierEvents): Carrier {
   const guard = newGuard()
   const transferList = typeof start.model === 'string' ? [] : [start.model.buffer as ArrayBuffer]
-  const worker = new Worker(entry, {
+  const worker = new Worker(entry(), {
     name: 'node-tensorrt cpu',
     workerData: { ...start, guard },
     transferList,
@@ -58,7 +59,7 @@ function startThread(start: Start, events: CarrierEvents): Carrier {
 }
 
 function startProcess(start: Start, events: CarrierEvents): Carrier {
-  const child = fork(entry, { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(entry(), { execArgv, serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   // A message that cannot be sent means that the child is gone, which `exit` tells.
   const send = (message: Start | Request): void => void child.send(message, () => {})
   child.on('message', (reply) => events.reply(reply as Reply))

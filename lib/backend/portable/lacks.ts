@@ -22,8 +22,8 @@ export const lacks = {
     batching: '',
     maxQueue: 'as many requests wait as there are',
     maxQueueBytes: 'likewise',
-    'onnxruntime.path': 'it is the library that onnxruntime-node has',
-    'onnxruntime.deterministic': '`true`',
+    'cpu.library': 'it is the library that onnxruntime-node has',
+    'cpu.deterministic': '`true`',
   },
   /** Refused when they are used: ERR_TRT_UNSUPPORTED. */
   members: {
@@ -55,8 +55,8 @@ function lackingOptions({ given, lanes, cpu }: OpenCpuOptions): readonly Lacking
     batching: lanes.batching !== undefined,
     maxQueue: given.includes('maxQueue'),
     maxQueueBytes: given.includes('maxQueueBytes'),
-    'onnxruntime.path': cpu.path !== undefined,
-    'onnxruntime.deterministic': cpu.deterministic,
+    'cpu.library': cpu.library !== undefined,
+    'cpu.deterministic': cpu.deterministic,
   }
   return (Object.keys(lacks.options) as LackingOption[]).filter((name) => asked[name])
 }

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
 import type * as Runtime from 'onnxruntime-node'
 import { lacking } from '../../base/remedies.js'
+import { messageOf } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
+import { withDamage } from '../damage.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
 import { isRuntimeType, runtimeTypes } from './lacks.js'
 import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
@@ -10,7 +12,7 @@ import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
 type OnnxRuntime = typeof Runtime
 
 export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /**
@@ -49,9 +51,10 @@ async function openSession(runtime: OnnxRuntime, { model, options }: Start): Pro
       : runtime.InferenceSession.create(model, given))
   } catch (error) {
     if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
-    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, {
+    const failure = new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, {
       cause: error,
     })
+    throw await withDamage(failure, async () => (await import('../../onnx/model.js')).readModel(model))
   }
 }
 

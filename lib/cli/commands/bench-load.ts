@@ -8,7 +8,7 @@ import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
 import type { BatchingOptions } from '../../engine/lane-options.js'
 import type { EngineOptions } from '../../engine/options.js'
-import { drawingFile, type Flags, type FlagValues, list, numberIn, type Refuse, whole } from '../flags.js'
+import { drawingFile, type Flags, type FlagValues, list, numberIn, type Refuse, refusing, whole } from '../flags.js'
 import { isBuilt, openingShapes } from '../options/engine.js'
 import { type ShapeFlags, shapesOf } from '../options/shapes.js'
 import { durationText } from '../output/format.js'
@@ -21,11 +21,14 @@ export const loadFlags = {
   '--rates <LIST>': ['with --load: requests a second, as in 50,100,200; found out unless given', rates],
   '--rows <LIST>': ['with --load: rows of requests, as in 1,1,4, or with weights, as in 1:8,4:2', weights],
   '--priorities <LIST>': ['with --load: priorities of requests, with weights, as in 1:1,2:9', weights],
-  '--max-batch <N>': ['with --load: rows of a batch at most; what the profile takes, or 16, unless given', whole(2)],
+  '--max-batch <N>': [
+    'with --load: rows of a batch at most; what the profile takes, or 16, unless given',
+    whole(2, 2 ** 20),
+  ],
   '--max-delay-ms <LIST>': ['with --load: how long batches wait, each measured; 0,2,5 unless given', delays],
   '--queue-timeout <MS>': ['with --load: how long a request may wait in the queue', numberIn(0.001, 86_400_000)],
-  '--lanes <N>': ['with --load: inferences that compute at a time', whole(1)],
-  '--seed <N>': ['with --load: another seed gives other arrivals', whole(0)],
+  '--lanes <N>': ['with --load: inferences that compute at a time', whole(1, 64)],
+  '--seed <N>': ['with --load: another seed gives other arrivals', whole(0, 2 ** 31 - 1)],
   '--plot <FILE>': ['with --load: write the curves as a drawing (SVG)', drawingFile],
 } as const satisfies Flags
 
@@ -40,11 +43,20 @@ type Weights = Readonly<Record<number, number>>
 const greatest = (weights: Weights = { 1: 1 }): number => Math.max(...Object.keys(weights).map(Number))
 
 /** What cannot be measured, before anything is. */
-export function refuseLoad({ rows, maxBatch, priorities }: LoadFlags, refuse: Refuse): void {
+export function refuseLoad(flags: LoadFlags, refuse: Refuse): void {
+  const { rows, maxBatch, priorities } = flags
   if (maxBatch !== undefined && greatest(rows) > maxBatch)
     refuse(`--rows has requests of ${greatest(rows)} rows, and --max-batch ${maxBatch} takes none of them`)
   if (greatest(priorities) > 100)
     refuse(`--priorities has the level ${greatest(priorities)}, and there are 100 at most`)
+  refusing(refuse, () => checkedLoadTestOptions(optionsOf(flags)), inFlags)
+}
+
+/** The message of a check, with what is given here in place of the option's name. */
+function inFlags(message: string): string {
+  return message
+    .replace(/\bdurationMs\b/, '--duration (in milliseconds)')
+    .replace(/\b(for|key of) (rates|rows|priorities|seed)\b/, '$1 --$2')
 }
 
 /** One line of the picture. */
@@ -62,7 +74,6 @@ export type Opener = (options: Pick<EngineOptions, 'batching' | 'lanes' | 'shape
 export async function measureLoad(flags: LoadFlags, path: string, session: Session, open: Opener): Promise<Measured[]> {
   const { loadTest } = await import('../../benchmark/index.js')
   const options = optionsOf(flags)
-  checkedLoadTestOptions(options)
   const { lanes } = flags
   const shapes = await loadShapes(path, flags)
   const curves = await curvesOf(flags, session, () => open({ lanes, shapes }))

@@ -6,17 +6,21 @@ import { writeExports } from '../../benchmark/exports.js'
 import type { Engine } from '../../engine.js'
 import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import { newCommand } from '../command.js'
-import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
-import { builderFlags, builderOptions, usedBuildFlags } from '../options/builder.js'
+import { type Call, newCommand } from '../command.js'
+import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, refusing, whole } from '../flags.js'
+import { builderFlags, builderOptions, filesOfBuild, refuseBuilder, usedBuildFlags } from '../options/builder.js'
+import { dataFlags, dataJobOf, filesOfData } from '../options/data.js'
 import { backendFlags, isBuilt, loadEngine, openingShapes } from '../options/engine.js'
-import { shapeFlags, shapesOf } from '../options/shapes.js'
+import { refuseShapes } from '../options/model.js'
+import { type NamedDims, shapeFlags, shapesOf } from '../options/shapes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { dimsText, durationText } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import { timedListener } from '../output/progress.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
+import { type BenchData, benchData, dataText, inputsFor, openingShapesFor, refuseBeside } from './bench-data.js'
 import { loadAccount, loadFlags, measureLoad, refuseLoad, loadDocument, writePlot } from './bench-load.js'
 
 /** trtexec's four exports. */
@@ -34,16 +38,19 @@ const exportsOf = ({ exportTimes, exportProfile, exportOutput, exportLayerInfo }
   layerInfo: exportLayerInfo,
 })
 
+/** Nothing is measured for longer. */
+const dayMs = 86_400_000
+
 const closedFlags = {
-  '--profile <N>': ['the optimization profile', whole(0)],
-  '--streams <N>': ['so many queries side by side; 1 unless given', whole(1)],
+  '--profile <N>': ['the optimization profile', whole(0, 2 ** 31 - 1)],
+  '--streams <N>': ['so many queries side by side, 64 at most; 1 unless given', whole(1, 64)],
   '--thread-per-stream': 'a host thread for each of them',
   '--depth <N>': ['queries of a stream under way at once, 1 or 2; 2 unless given', depth],
-  '--warm-up <MS>': ['what begins earlier is not counted; 200 unless given', numberIn(0, Infinity)],
-  '--duration <SECONDS>': ['at least so long; 3 unless given', numberIn(0, Infinity)],
-  '--iterations <N>': ['at least so many queries of each stream; 10 unless given', whole(1)],
-  '--sleep-time <MS>': ['the GPU waits so long at first', numberIn(0, Infinity)],
-  '--idle-time <MS>': ['the host waits so long between queries', numberIn(0, Infinity)],
+  '--warm-up <MS>': ['what begins earlier is not counted; 200 unless given', numberIn(0, dayMs)],
+  '--duration <SECONDS>': ['at least so long, up to a day; 3 unless given', numberIn(0, dayMs / 1000)],
+  '--iterations <N>': ['at least so many queries of each stream; 10 unless given', whole(1, 1e7)],
+  '--sleep-time <MS>': ['the GPU waits so long at first, a minute at most', numberIn(0, 60_000)],
+  '--idle-time <MS>': ['the host waits so long between queries, a minute at most', numberIn(0, 60_000)],
   '--no-transfers': 'inputs and outputs stay on the GPU',
   '--cuda-graph': 'launch the computation as a CUDA graph',
   '--spin-wait': 'the host asks all the time whether the GPU is done',
@@ -59,6 +66,7 @@ const benchFlags = {
   ...closedFlags,
   ...loadFlags,
   ...exportFlags,
+  ...dataFlags,
   ...backendFlags,
   ...shapeFlags,
   ...builderFlags,
@@ -82,21 +90,38 @@ export const command = newCommand('bench', {
   run: async ({ flags, session, refuse }, path: string) => {
     refuseOtherLoop(flags, refuse)
     await refuseIdle(flags, path, refuse)
-    if (flags.load !== true) checkedBenchmarkOptions(optionsOf(flags))
-    const { plugin = [], timingCache, force, plot, report } = flags
+    if (flags.load !== true) refusing(refuse, () => checkedBenchmarkOptions(optionsOf(flags)))
+    await refuseBuilder(flags, refuse)
+    const { force, plot, report } = flags
     const outputs = [plot, report, ...Object.values(exportsOf(flags))]
-    await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, refuse)
+    const ofBuild = filesOfBuild(flags)
+    await early(() => refuseFiles({ models: [path], ...ofBuild, outputs, force }, refuse))
+    const job = await dataJobOf(flags, path, session, refuse)
+    const needed = [...(ofBuild.needed ?? []), ...filesOfData(job, flags)]
+    await early(() => refuseFiles({ ...ofBuild, needed, outputs, force }, refuse))
+    const data = job && (await benchData(job, path, session, refuse))
+    const given = job?.files.length === 0 ? job.named.map(({ name }) => name) : []
+    const isNeeded = flags.load !== true && flags.sweep?.of !== 'batch' && (job === undefined || given.length > 0)
+    await refuseShapes(path, flags, { needed: isNeeded, partial: true, given }, refuse)
+    refuseBeside(data, await openingShapes(path, flags), refuse)
     if (flags.load === true) {
-      const measured = await measureLoad(flags, path, session, (options) => opened(flags, path, session, options))
+      let idle: string | undefined
+      const measured = await measureLoad(flags, path, session, async (options) => {
+        const engine = await opened(flags, path, session, options)
+        idle = idleText(engine.backend, flags)
+        return engine
+      })
+      // the document of an open loop has no warnings
+      if (idle !== undefined) session.warn(`${session.paint('yellow', 'warning:', session.stderr)} ${idle}`)
       await writePlot(flags, path, measured)
       session.result(loadDocument(path, measured), () => loadAccount(session, path, measured))
       return
     }
-    const benchmarks = await measure(flags, path, session)
+    const benchmarks = (await measure(flags, path, data, { session, refuse })).map((one) => withIdle(one, flags))
     await writeFiles(flags, benchmarks, session.signal)
     const [first, ...others] = benchmarks as [Benchmark, ...Benchmark[]]
-    session.result(others.length === 0 ? documentOf(first) : benchmarks.map(documentOf), () =>
-      others.length === 0 ? account(session, first) : sweepAccount(session, benchmarks),
+    session.result(others.length === 0 ? documentOf(first, data) : benchmarks.map((each) => documentOf(each)), () =>
+      others.length === 0 ? account(session, first, data) : sweepAccount(session, benchmarks),
     )
   },
 })
@@ -104,7 +129,9 @@ export const command = newCommand('bench', {
 /** A closed loop has other flags than an open one; some are of both. */
 function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
   const ofBoth = ['--warm-up <MS>', '--duration <SECONDS>', '--percentile <LIST>']
-  const closed = Object.keys({ ...closedFlags, ...exportFlags }).filter((spelling) => !ofBoth.includes(spelling))
+  const closed = Object.keys({ ...closedFlags, ...exportFlags, ...dataFlags }).filter(
+    (spelling) => !ofBoth.includes(spelling),
+  )
   const [other] = usedFlags(flags, flags.load ? closed : Object.keys(loadFlags))
   const [flag] = other?.split(' ') ?? []
   if (flag !== undefined && flags.load)
@@ -116,6 +143,9 @@ function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
 /** What would have no effect, before anything is measured. */
 async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Promise<void> {
   const { sweep, streams, shapes } = flags
+  const [ofData] = sweep === undefined ? [] : usedFlags(flags, Object.keys(dataFlags))
+  if (ofData !== undefined)
+    refuse(`${ofData.split(' ')[0]} is of one benchmark, and --sweep makes inputs of its own for each`)
   if (sweep?.of === 'streams' && streams !== undefined)
     refuse('--streams is what --sweep streams=… varies: leave it out')
   const [exported] = sweep === undefined ? [] : usedFlags(flags, Object.keys(exportFlags))
@@ -127,19 +157,53 @@ async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Prom
   const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
   if (built && sweep?.of === 'batch' && shapes !== undefined)
     refuse('--shapes is what --sweep batch=… varies: leave it out')
+  if (flags.backend === 'cpu') refuseOnCpu(flags, refuse)
   if (flag === undefined) return
   if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
   if (flags.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
 }
 
-async function measure(flags: BenchFlags, path: string, session: Session): Promise<Benchmark[]> {
-  await using engine = await opened(flags, path, session, { shapes: await openingShapes(path, flags) })
+/** What TensorRT alone has. */
+function refuseOnCpu(flags: BenchFlags, refuse: Refuse): void {
+  const [flag] = usedFlags(flags, [
+    '--cuda-graph',
+    '--spin-wait',
+    '--layers',
+    '--export-profile <FILE>',
+    '--export-layer-info <FILE>',
+  ])
+  if (flag !== undefined) refuse(`${flag.split(' ')[0]} is of TensorRT, and the model runs on the CPU: leave it out`)
+}
+
+/** With a warning where flags of a build were given, and `auto` took the CPU. */
+function withIdle(benchmark: Benchmark, flags: BenchFlags): Benchmark {
+  const message = idleText(benchmark.backend, flags)
+  if (message === undefined) return benchmark
+  return { ...benchmark, warnings: [...benchmark.warnings, { code: 'not-built', message }] }
+}
+
+function idleText(backend: Engine['backend'], flags: BenchFlags): string | undefined {
+  const names = usedBuildFlags(flags).map((flag) => flag.split(' ')[0])
+  if (backend !== 'cpu' || names.length === 0) return undefined
+  return `${names.join(', ')} had no effect: the CPU backend was measured, which builds nothing and computes in the model's own types`
+}
+
+async function measure(
+  flags: BenchFlags,
+  path: string,
+  data: BenchData | undefined,
+  { session, refuse }: Pick<Call<typeof benchFlags>, 'session' | 'refuse'>,
+): Promise<Benchmark[]> {
+  const shapesToOpen = openingShapesFor(data, await openingShapes(path, flags))
+  await using engine = await opened(flags, path, session, { shapes: shapesToOpen })
+  if (engine.backend === 'cpu') refuseOnCpu(flags, refuse)
   const { sweep } = flags
   const { signal } = session
-  const shapes = Object.keys(shapesOf(flags)).length > 0 ? shapesOf(flags) : undefined
+  const inputs = data && (await inputsFor(data, engine, session))
+  const shapes = shapesToMeasure(flags, inputs)
   const progress = session.progress()
   const onProgress = timedListener(progress, ({ phase }: BenchmarkProgress) => phases[phase])
-  if (sweep === undefined) return [await engine.benchmark({ ...optionsOf(flags), shapes, signal, onProgress })]
+  if (sweep === undefined) return [await engine.benchmark({ ...optionsOf(flags), inputs, shapes, signal, onProgress })]
   const { sweep: measureAll } = await import('../../benchmark/index.js')
   const { streams, ...options } = optionsOf(flags)
   return await measureAll(engine, {
@@ -155,10 +219,16 @@ async function measure(flags: BenchFlags, path: string, session: Session): Promi
   })
 }
 
+/** Of inputs that no data gives. */
+function shapesToMeasure(flags: BenchFlags, inputs: object = {}): NamedDims | undefined {
+  const shapes = Object.entries(shapesOf(flags)).filter(([name]) => !Object.hasOwn(inputs, name))
+  return shapes.length > 0 ? Object.fromEntries(shapes) : undefined
+}
+
 async function opened(flags: BenchFlags, path: string, session: Session, options: EngineOptions): Promise<Engine> {
-  const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(flags)
+  const { tensorrt: _place, ...builder } = builderOptions(flags)
   const isBuild = usedBuildFlags(flags).length > 0
-  return loadEngine(path, flags, session, { ...options, builder: isBuild ? builder : undefined })
+  return loadEngine(path, flags, session, options, isBuild ? builder : undefined)
 }
 
 /** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
@@ -222,15 +292,15 @@ function parseSweep(text: string): Sweep {
   const numbers = list(values)
   if ((of !== 'batch' && of !== 'streams') || numbers.length === 0)
     throw new InvalidArgumentError('Expected batch=1,2,4 or streams=1,2,4.')
-  return { of, values: numbers.map(whole(1)) }
+  return { of, values: numbers.map(whole(1, of === 'streams' ? 64 : 2 ** 31 - 1)) }
 }
 
 /** What JSON has: outputs and the queries one by one, which may be millions, are in files of their own. */
-function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark): object {
-  return benchmark
+function documentOf({ outputs: _outputs, trace: _trace, ...benchmark }: Benchmark, data?: BenchData): object {
+  return data === undefined ? benchmark : { ...benchmark, data: data.facts }
 }
 
-function account(session: Session, benchmark: Benchmark): string {
+function account(session: Session, benchmark: Benchmark, data: BenchData | undefined): string {
   const { throughput, queries, wallMs, warmUp, warnings, javascript, layers } = benchmark
   const ranks = Object.keys(benchmark.latency.percentiles)
   const head = ['ms', 'median', 'mean', 'min', 'max', ...ranks.map((rank) => `p${rank}`), 'CV %']
@@ -245,7 +315,7 @@ function account(session: Session, benchmark: Benchmark): string {
     'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
   ]
   return [
-    factsText(session, benchmark),
+    factsText(session, benchmark, data),
     session.table(head, rows),
     lines.flatMap((line) => (line === undefined ? [] : session.prose(line))).join('\n'),
     ...(layers === undefined ? [] : [layersText(session, layers)]),
@@ -271,7 +341,11 @@ function stagesOf(benchmark: Benchmark): (readonly [string, Summary])[] {
   return stages.filter((stage): stage is readonly [string, Summary] => stage[1] !== undefined)
 }
 
-function factsText(session: Session, { runtime, backend, device, model, settings }: Benchmark): string {
+function factsText(
+  session: Session,
+  { runtime, backend, device, model, settings }: Benchmark,
+  data?: BenchData,
+): string {
   const { streams, depth, transfers, warmUpMs, durationMs, cudaGraph, spinWait, threads } = settings
   const onGpu = [
     `depth ${depth}`,
@@ -293,6 +367,7 @@ function factsText(session: Session, { runtime, backend, device, model, settings
     ['model', model],
     ['runs on', `${runtime}, ${place}`],
     ['shapes', shapes.join(', ') || undefined],
+    ['data', dataText(data)],
     ['measured', how.filter(Boolean).join(', ')],
   ])
 }

@@ -1,11 +1,13 @@
 import type { BuildInfo } from '../../plan/info.js'
 import { newCommand } from '../command.js'
-import { builderFlags, builderOptions } from '../options/builder.js'
+import { builderFlags, builderOptions, filesOfBuild, refuseBuilder } from '../options/builder.js'
+import { refuseShapes } from '../options/model.js'
 import { profileOf, shapeFlags } from '../options/shapes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { bytesText, dimsText, durationText } from '../output/format.js'
 import { buildListener } from '../output/progress.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 const example = `model.onnx --fp16 --output model.plan
@@ -23,9 +25,11 @@ export const command = newCommand('build', {
     ...forceFlag,
   },
   run: async ({ flags, session, refuse }, model: string) => {
+    await refuseBuilder(flags, refuse)
+    const { output, force } = flags
+    await early(() => refuseFiles({ models: [model], ...filesOfBuild(flags), plan: output, force }, refuse))
+    await refuseShapes(model, flags, { needed: true, range: true }, refuse)
     const shapes = profileOf(flags)
-    const { output, plugin = [], timingCache, force } = flags
-    await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, refuse)
     const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
     await using builder = new Builder(builderOptions(flags))
     const { signal } = session

@@ -1,8 +1,11 @@
 import { Command } from 'commander'
-import { TensorRTError } from '../../errors.js'
+import { isThere } from '../../base/files.js'
 import { commandOf, configured } from '../command.js'
+import type { Refuse } from '../flags.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { bytesText } from '../output/format.js'
+import { needFolder } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 const cacheFlags = {
@@ -21,8 +24,8 @@ function listing(session: Session): Command {
   return commandOf(session, 'cache list', {
     example: '',
     flags: cacheFlags,
-    run: async ({ flags: { folder } }) => {
-      await using cache = await open(folder)
+    run: async ({ flags: { folder }, refuse }) => {
+      await using cache = await open(folder, refuse)
       const entries = await cache.entries({ signal: session.signal })
       const total = entries.reduce((sum, { bytes }) => sum + bytes, 0)
       session.result(entries, () => {
@@ -42,8 +45,8 @@ function clearing(session: Session): Command {
   return commandOf(session, 'cache clear', {
     example: '',
     flags: cacheFlags,
-    run: async ({ flags: { folder } }) => {
-      await using cache = await open(folder)
+    run: async ({ flags: { folder }, refuse }) => {
+      await using cache = await open(folder, refuse)
       const before = await cache.entries({ signal: session.signal })
       await cache.clear({ signal: session.signal })
       const kept = await cache.entries({ signal: session.signal })
@@ -56,9 +59,10 @@ function clearing(session: Session): Command {
   })
 }
 
-async function open(folder: string | undefined) {
-  if (folder === '')
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected a folder for --folder but received nothing')
+async function open(folder: string | undefined, refuse: Refuse) {
+  if (folder === '') refuse('--folder takes the path of a folder, and received nothing')
+  // one that is not there is a cache that nobody used yet
+  if (folder !== undefined && (await isThere(folder))) await early(() => needFolder(folder))
   const { EngineCache } = await import('../../cache/engine-cache.js')
   return new EngineCache({ folder })
 }

@@ -26,9 +26,12 @@ async function described(session: Session, all: Commands): Promise<ShellCommand[
 
 /** commander knows nothing of trtexec's. */
 async function execOptionsForShells(): Promise<ShellCommand['options']> {
-  const { execOptions } = await import('../exec/parse.js')
+  const [{ execOptions }, { meaningsByName }] = await Promise.all([
+    import('../exec/parse.js'),
+    import('../exec/meanings.js'),
+  ])
   const taken = execOptions.filter(({ refused }) => !refused)
-  return taken.map(({ name, becomes }) => ({ name, summary: becomes, choices: [] }))
+  return taken.map(({ name, becomes }) => ({ name, summary: meaningsByName.get(name) ?? becomes, choices: [] }))
 }
 
 /** A command with commands of its own takes the options of all of them. */

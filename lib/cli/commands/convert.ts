@@ -3,11 +3,12 @@ import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.j
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import { newCommand } from '../command.js'
 import { type Flags, type FlagValues, usedFlags, list, numberIn, type Refuse, whole } from '../flags.js'
-import { dataFilesOf, dataFlags, type DataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
+import { allDataFlags, type DataJob, dataJobOf, dataOf, filesOfData, firstBatch, inputsOf } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { bytesText, type Field } from '../output/format.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, needFile, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 const convertFlags = {
@@ -27,11 +28,11 @@ const convertFlags = {
   ],
   '--max-reduction-depth <N>': ['a node that adds up more products stays in float32', whole(1)],
   '--external-data': 'weights go into a file beside the model',
-  ...dataFlags,
+  ...allDataFlags,
   ...forceFlag,
 } as const satisfies Flags
 
-type ConvertFlags = Omit<FlagValues<typeof convertFlags>, 'preset'> & DataFlags
+type ConvertFlags = FlagValues<typeof convertFlags>
 
 /**
  * `trt convert`: `convertPrecision`, `withOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
@@ -41,21 +42,24 @@ export const command = newCommand('convert', {
   example: 'model.onnx --fp16 --output model-fp16.onnx',
   arguments: { '<model>': 'an ONNX file' },
   flags: convertFlags,
-  run: async ({ flags: asked, session, refuse }, path: string) => {
-    const { output, keep, keepOperators, force } = asked
-    refuseIdle(asked, refuse)
-    const flags = await withPreset(asked, refuse)
-    const inputs = await dataFilesOf(asked)
-    await refuseOutputs({ models: [path], inputs, onnx: output, force }, refuse)
+  run: async ({ flags, session, refuse }, path: string) => {
+    const { output, keep, keepOperators, force } = flags
+    refuseIdle(flags, refuse)
+    await early(() => needFile(path))
+    const job = await dataJobOf(flags, path, session, refuse)
+    const needed = filesOfData(job, flags)
+    await early(() => refuseFiles({ models: [path], needed, onnx: output, force }, refuse))
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
     // weights that came in files of their own go into one again
     const externalData = flags.externalData === true || onnx.externalFiles(read).length > 0 ? true : 'auto'
     await onnx.loadExternalData(read, dirname(path))
-    await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
-    const ranges = await measured(path, read, flags, session)
-    const raised = flags.opset === undefined ? read : onnx.withOpset(read, flags.opset)
+    const nodes = { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] } as const
+    await early(() => refuseUnknownNodes(read, nodes))
+    const raised = flags.opset === undefined ? read : await early(() => onnx.withOpset(read, flags.opset!))
+    if (job !== undefined) await firstBatch(job, path, true, session, refuse)
+    const ranges = job && (await measured(path, read, job, flags.maxBatches, session))
     const opened = flags.openSizes ? onnx.openSizes(raised, { batch: !flags.keepBatch }) : raised
     const { model, report } = await converted(opened, flags, ranges)
     await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
@@ -68,17 +72,26 @@ export const command = newCommand('convert', {
   },
 })
 
+const ofPrecision = [
+  '--keep',
+  '--keep-operators',
+  '--no-keep-io',
+  '--init-max',
+  '--data',
+  '--input',
+  '--max-reduction-depth',
+]
+
 /** What cannot be together, and what would have no effect. */
 function refuseIdle(flags: ConvertFlags, refuse: Refuse): void {
-  const { fp16, bf16, opset, openSizes, keepBatch, data } = flags
+  const { fp16, bf16, opset, openSizes, keepBatch, data, input } = flags
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
   if (keepBatch && !openSizes) refuse('--keep-batch says what --open-sizes leaves as it is, and that was not given')
-  const [alone] = data === undefined ? usedFlags(flags, ['--data-max', '--preset', '--batch', '--max-batches']) : []
-  if (alone !== undefined) refuse(`${alone} needs --data, which values are measured on`)
+  if (flags.dataMax !== undefined && (data ?? input) === undefined)
+    refuse('--data-max needs --data, which values are measured on')
   if (fp16 || bf16) return
   if (opset === undefined && !openSizes)
     refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
-  const ofPrecision = ['--keep', '--keep-operators', '--no-keep-io', '--init-max', '--data', '--max-reduction-depth']
   const [idle] = usedFlags(flags, ofPrecision)
   if (idle !== undefined) refuse(`${idle} says what --fp16 or --bf16 leaves as it is, and neither was given`)
 }
@@ -87,16 +100,16 @@ function refuseIdle(flags: ConvertFlags, refuse: Refuse): void {
 async function measured(
   path: string,
   model: ModelProto,
-  flags: ConvertFlags,
+  job: DataJob,
+  maxBatches: number | undefined,
   session: Session,
 ): Promise<PrecisionOptions['ranges']> {
-  const data = await dataOf(flags, inputsOf(model, await import('../../onnx/index.js')), session)
-  if (data === undefined) return undefined
+  const data = dataOf(job, inputsOf(model, await import('../../onnx/index.js')), session)
   const { Calibrator } = await import('../../quantization/index.js')
   const progress = session.progress()
   const onProgress = ({ batches }: { readonly batches: number }): void =>
     progress.update(0, 0, 'measuring ranges', plural(batches, 'batch', 'batches'))
-  const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches: flags.maxBatches })
+  const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches })
   return (await calibrator.calibrate(path, { onProgress, signal: session.signal })).ranges
 }
 

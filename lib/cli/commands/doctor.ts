@@ -35,7 +35,10 @@ export const command = newCommand('doctor', {
   },
   run: async ({ flags: { tensorrt, require = [] }, session }) => {
     const { capabilities } = await import('../../capabilities.js')
-    const [machine, video] = await Promise.all([capabilities({ run: true, tensorrt }), videoPrograms()])
+    const [machine, video] = await Promise.all([
+      capabilities({ run: true, tensorrt: { library: tensorrt } }),
+      videoPrograms(),
+    ])
     const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }
     session.result(found, () => report(session, found))
     const lacking = require.filter((each) => !abilities[each](found))

@@ -1,17 +1,18 @@
 import { extname } from 'node:path'
 import type { NamedShapes } from '../../backend/backend.js'
-import { isThere, saveText } from '../../base/files.js'
-import { TensorRTError } from '../../errors.js'
+import { saveText } from '../../base/files.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
 import { newCommand } from '../command.js'
-import { type Flags, type FlagValues, list, whole } from '../flags.js'
-import { isBuilt, placeFlags } from '../options/engine.js'
+import { type Flags, type FlagValues, list, type Refuse, whole } from '../flags.js'
+import { isBuilt, placeFlags, placeOf } from '../options/engine.js'
+import { refuseShapes } from '../options/model.js'
 import { parseShapes } from '../options/shapes.js'
 import { grouped, plural } from '../../benchmark/report/numbers.js'
 import { bytesText, dimsText, durationText, shortened } from '../output/format.js'
 import { layersText } from '../output/layers.js'
 import type { Row } from '../output/table.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 const inspectFlags = {
@@ -35,17 +36,19 @@ export const command = newCommand('inspect', {
   arguments: { '<model>': 'an ONNX file or a plan' },
   flags: inspectFlags,
   run: async ({ flags, session, refuse }, path: string) => {
-    const { tensorrt, device, shapes, layers, draw } = flags
+    const { shapes, layers, draw } = flags
     const { signal } = session
-    const format = draw === undefined ? undefined : formatOf(draw)
+    refuseIdle(flags, refuse)
+    const format = draw === undefined ? undefined : formatOf(draw, refuse)
+    await early(() => refuseFiles({ models: [path], outputs: [draw], force: flags.force }, refuse))
     const built = await isBuilt(path)
     if (built && shapes !== undefined)
       refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
-    if (layers && !built && (await isThere(path)))
+    if (layers && !built)
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
-    await refuseOutputs({ models: [path], outputs: [draw], force: flags.force }, refuse)
+    await refuseShapes(path, flags, { needed: false, partial: true }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
-    const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal })
+    const found = await inspectFile(path, { tensorrt: placeOf(flags), shapes, layers, signal })
     if (draw !== undefined && format !== undefined)
       await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, flags, signal))
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
@@ -55,31 +58,32 @@ export const command = newCommand('inspect', {
 
 type Format = 'svg' | 'dot'
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-function formatOf(file: string): Format {
+function formatOf(file: string, refuse: Refuse): Format {
   const format = extname(file).slice(1).toLowerCase()
   if (format === 'svg' || format === 'dot') return format
-  throw new TensorRTError(
-    'ERR_TRT_INVALID_ARGUMENT',
-    `Expected a name that ends in .svg or .dot for --draw but received ${file}`,
-  )
+  return refuse(`--draw takes a name that ends in .svg or .dot, not ${file}`)
+}
+
+/** What would have no effect. */
+function refuseIdle({ draw, around, depth }: InspectFlags, refuse: Refuse): void {
+  if (around !== undefined && draw === undefined) refuse('--around is of --draw, which was not given')
+  if (depth !== undefined && around === undefined) refuse('--depth is of --around, which was not given')
 }
 
 async function modelDrawn(path: string, format: Format, { around, depth, shapes }: InspectFlags): Promise<string> {
   const { drawModel, readModel } = await import('../../onnx/index.js')
-  return drawModel(await readModel(path), { format, around, depth, shapes })
+  const model = await readModel(path)
+  return early(
+    () => drawModel(model, { format, around, depth, shapes }),
+    (message) => message.replace(' for around', ' for --around'),
+  )
 }
 
 /** The layers of a built plan, which only an engine tells. */
-async function layersDrawn(
-  path: string,
-  format: Format,
-  { tensorrt, device }: InspectFlags,
-  signal: AbortSignal,
-): Promise<string> {
+async function layersDrawn(path: string, format: Format, flags: InspectFlags, signal: AbortSignal): Promise<string> {
   const { drawLayers } = await import('../../benchmark/layer-drawing.js')
   const { Engine } = await import('../../engine.js')
-  await using engine = await Engine.load(path, { backend: 'tensorrt', tensorrt, device, signal })
+  await using engine = await Engine.load(path, { backend: 'tensorrt', tensorrt: placeOf(flags), signal })
   const { document } = await engine.layers({ iterations: 1, signal })
   return await drawLayers(document, { format })
 }

@@ -1,13 +1,13 @@
 import { saveText } from '../../base/files.js'
-import { TensorRTError } from '../../errors.js'
 import type { QuantizationProgress, QuantizationReport, QuantizedModel } from '../../quantization/index.js'
 import { newCommand } from '../command.js'
 import { drawingFile, type Flags, list, numberIn, whole } from '../flags.js'
-import { dataFilesOf, dataFlags, dataOf, inputsOf, withPreset } from '../options/data.js'
+import { allDataFlags, dataJobOf, dataOf, filesOfData, firstBatch, inputsOf } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import { bytesText, percentText } from '../output/format.js'
-import { forceFlag, refuseOutputs } from '../output/writable.js'
+import { forceFlag, needFile, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import type { Session } from '../session.js'
 
 const quantizeFlags = {
@@ -20,8 +20,8 @@ const quantizeFlags = {
   '--weights <HOW>': ['how weights are stored; int8 unless given', ['int8', 'float32']],
   '--min-cosine <C>': ['leave as few layers in floating point as it takes for this', numberIn(0, 1)],
   '--plot <FILE>': ['write the ranges as a picture (SVG)', drawingFile],
-  '--threads <N>': ['how many threads the CPU runs the model with', whole(1)],
-  ...dataFlags,
+  '--threads <N>': ['how many threads the CPU runs the model with', whole(1, 1024)],
+  ...allDataFlags,
   ...forceFlag,
 } as const satisfies Flags
 
@@ -36,21 +36,26 @@ export const command = newCommand('quantize', {
   example: 'model.onnx --data photos/ --preset imagenet --output model-int8.onnx',
   arguments: { '<model>': 'an ONNX file' },
   flags: quantizeFlags,
-  run: async ({ flags: asked, session, refuse }, path: string) => {
-    const flags = await withPreset(asked, refuse)
+  run: async ({ flags, session, refuse }, path: string) => {
     const { output, plot, calibration: cache, force } = flags
-    const inputs = await dataFilesOf(asked)
-    await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, refuse)
+    if (flags.percentile !== undefined && flags.algorithm !== 'percentile')
+      refuse('--percentile is of --algorithm percentile, which was not given')
+    await early(() => needFile(path))
+    const job = await dataJobOf(flags, path, session, refuse)
+    if (job === undefined)
+      return refuse(
+        '--data is needed, what the ranges are measured on: random numbers would give wrong ones',
+        'ERR_TRT_CALIBRATION',
+      )
+    const needed = filesOfData(job, flags)
+    await early(() => refuseFiles({ models: [path], needed, onnx: output, outputs: [plot, cache], force }, refuse))
     const onnx = await import('../../onnx/index.js')
     const model = await onnx.readModel(path)
     const { exclude: names, excludeOperators: operators } = flags
-    await refuseUnknownNodes(model, { names: ['--exclude', names], operators: ['--exclude-operators', operators] })
-    const data = await dataOf(flags, inputsOf(model, onnx), session)
-    if (data === undefined)
-      throw new TensorRTError(
-        'ERR_TRT_CALIBRATION',
-        'Expected --data, what the ranges are measured on, but received none: random numbers would give wrong ranges',
-      )
+    const nodes = { names: ['--exclude', names], operators: ['--exclude-operators', operators] } as const
+    await early(() => refuseUnknownNodes(model, nodes))
+    await firstBatch(job, path, true, session, refuse)
+    const data = dataOf(job, inputsOf(model, onnx), session)
     const { Calibrator, quantize, plotReport } = await import('../../quantization/index.js')
     const { algorithm, percentile, maxBatches, weights, minCosine, threads } = flags
     const calibrator = new Calibrator(data, { algorithm, percentile, maxBatches, cache })
@@ -60,7 +65,7 @@ export const command = newCommand('quantize', {
       exclude: { names, operators },
       weights,
       keep: minCosine === undefined ? undefined : { cosine: minCosine },
-      threads,
+      cpu: { threads },
       onProgress: ({ stage, batches }) => progress.update(0, 0, stages[stage], plural(batches, 'batch', 'batches')),
       signal,
     })

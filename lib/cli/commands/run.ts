@@ -1,16 +1,24 @@
 import { newCommand } from '../command.js'
 import { plural } from '../../benchmark/report/numbers.js'
-import { refuseOutputs } from '../output/writable.js'
+import { firstBatch } from '../options/data.js'
+import { refusePlace } from '../options/engine.js'
+import { refuseShapes } from '../options/model.js'
+import { needFile, refuseFiles } from '../output/writable.js'
+import { early, Refusal } from '../refusal.js'
 import { openEngine } from '../run/engine.js'
-import { runFlags } from '../run/flags.js'
+import type { Refuse } from '../flags.js'
+import { type RunFlags, runFlags } from '../run/flags.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { exitCodeOf, filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { presetHelp, saidText } from '../run/preset.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
+import { withStdin } from '../run/stdin.js'
 import { runTensors } from '../run/tensors.js'
+import type { Session } from '../session.js'
 
-const examples = `resnet50.onnx cat.jpg --preset imagenet --labels imagenet
+const examples = `resnet50.onnx - --preset imagenet < cat.jpg
+resnet50.onnx cat.jpg --preset imagenet --labels imagenet
 yolov8n.onnx photos/ --preset yolov8 --labels coco80 -o drawn/
 centerface.onnx 'photos/*.jpg' --preset centerface --task blur -o blurred/
 model.plan --input images=images.npy -o outputs.npz
@@ -22,15 +30,22 @@ export const command = newCommand('run', {
   arguments: {
     '<model>': 'a plan or an ONNX file',
     '[files...]':
-      'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them. One inference for each',
+      'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them; - is stdin. One inference for each',
   },
   flags: runFlags,
   notes: (session) => [presetHelp(session), help],
-  run: async ({ flags, session, refuse }, model: string, files: readonly string[]) => {
-    const job = await jobOf(flags, model, files, refuse)
+  run: async ({ flags: asked, session, refuse }, model: string, paths: readonly string[]) => {
+    const { data: files, ...flags } = await withStdin({ ...asked, data: paths }, session, refuse)
+    await refusePlace(flags, refuse)
+    const job = await early(() => jobOf(flags, model, files, refuse)).catch(async (error: unknown) => {
+      // of two files that are not there, the model is told first
+      if (error instanceof Refusal && error.error.code === 'ERR_TRT_FILE') await early(() => needFile(model))
+      throw error
+    })
     const task = 'task' in job ? job.task : undefined
     if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
-    await refuseOutputs(filesOfRun(model, flags, job), refuse)
+    await early(() => refuseFiles(filesOfRun(model, flags, job), refuse))
+    await refuseUnfitting(model, flags, job, session, refuse)
     await using engine = await openEngine(model, flags, 'task' in job ? job.flags : job.pictures, session)
     const ran = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
     const { head, rows, without, ...found } = ran
@@ -54,6 +69,25 @@ Outputs:
                    was found, no picture is written
   --json           one document: { model, backend, task, results, failed }
 A file that cannot be read is told and the others are done: exit code 1.`
+
+/** Shapes and tensors that do not fit the model, before it is opened; of several files each is told when it comes. */
+async function refuseUnfitting(
+  model: string,
+  flags: RunFlags,
+  job: RunJob,
+  session: Session,
+  refuse: Refuse,
+): Promise<void> {
+  if ('task' in job) return refuseShapes(model, flags, { needed: false }, refuse)
+  const { named, random, files, pictures } = job
+  const one = files.length === 1 && pictures === undefined
+  if (one || named.length > 0) {
+    const tensors = { ...job, files: one ? files : [], pictures: undefined, batch: undefined }
+    await firstBatch(tensors, model, random === undefined && (one || files.length === 0), session, refuse)
+  }
+  const needs = { needed: random !== undefined && files.length === 0, given: named.map(({ name }) => name) }
+  await refuseShapes(model, flags, needs, refuse)
+}
 
 type WithAnswers = RunJob & { readonly target: { readonly path: string } }
 

@@ -1,6 +1,9 @@
 import { newCommand } from '../command.js'
 import { plural } from '../../benchmark/report/numbers.js'
-import { refuseOutputs } from '../output/writable.js'
+import { refusePlace } from '../options/engine.js'
+import { refuseShapes } from '../options/model.js'
+import { needFile, refuseFiles } from '../output/writable.js'
+import { early } from '../refusal.js'
 import { openEngine } from '../run/engine.js'
 import { exitCodeOf } from '../run/outputs.js'
 import { presetHelp, saidText } from '../run/preset.js'
@@ -20,11 +23,14 @@ export const command = newCommand('video', {
     const { filesOfVideo, videoJobOf } = await import('../video/job.js')
     const { answerVideos, videoHead, videoRow } = await import('../video/run.js')
     const { findPrograms } = await import('../../video/programs/find.js')
-    const job = await videoJobOf(flags, inputs, refuse)
     const { model } = flags
+    await refusePlace(flags, refuse)
+    await early(() => needFile(model))
+    const job = await early(() => videoJobOf(flags, inputs, refuse))
     const { task } = job
     if (job.said !== undefined) session.note(saidText(job.said))
-    await refuseOutputs(filesOfVideo(flags, job), refuse)
+    await early(() => refuseFiles(filesOfVideo(flags, job), refuse))
+    await refuseShapes(model, flags, { needed: false }, refuse)
     // before a model is opened, which may take minutes
     await findPrograms({ ffmpeg: flags.ffmpeg, signal: session.signal })
     await using engine = await openEngine(model, { ...flags, lanes: lanesOf(flags) }, job.flags, session)

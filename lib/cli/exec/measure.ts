@@ -3,7 +3,7 @@ import type { NamedShapes } from '../../backend/backend.js'
 import { writeExports } from '../../benchmark/exports.js'
 import type { Benchmark, BenchmarkOptions } from '../../benchmark/types.js'
 import type { Engine } from '../../engine.js'
-import type { EngineOptions } from '../../engine/options.js'
+import type { TensorRTEngineOptions } from '../../engine/options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import { byteSize, copiedBytes, Tensor } from '../../tensor.js'
@@ -56,23 +56,23 @@ export async function measurePlan(call: Call, path: string): Promise<void> {
 }
 
 /** A plan whose ranges nobody measured is timed all the same, with a warning. */
-async function open({ settings, session, console }: Call, plan: Plan, more: EngineOptions): Promise<Engine> {
+async function open({ settings, session, console }: Call, plan: Plan, more: TensorRTEngineOptions): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
-  const options = { ...engineOptions(settings), ...more, signal: session.signal }
+  const tensorrt = { ...tensorrtOptions(settings), ...more }
+  const options = { backend: 'tensorrt', signal: session.signal } as const
   try {
-    return await Engine.load(plan, options)
+    return await Engine.load(plan, { ...options, tensorrt })
   } catch (error) {
     if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_PLACEHOLDER_RANGES') throw error
     console.warn(`The plan has ranges of INT8 that nobody measured (${placeholderWarning})`)
-    return Engine.load(plan, { ...options, allowPlaceholderRanges: true })
+    return Engine.load(plan, { ...options, tensorrt: { ...tensorrt, allowPlaceholderRanges: true } })
   }
 }
 
-function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptions {
+function tensorrtOptions({ device, tensorrt: library, builder }: ExecSettings): TensorRTEngineOptions {
   return {
-    backend: 'tensorrt',
+    library,
     device,
-    tensorrt,
     plugins: builder.plugins,
     // who gives these options vouches for what such a plan brings along
     hostCode: builder.versionCompatible === true || builder.pluginsToSerialize !== undefined ? true : undefined,
@@ -154,9 +154,10 @@ const saysDefault = {
 
 /** The options of engine.benchmark() with the defaults of trtexec of that major; on the CPU, with those of 10. */
 export function measuringOf(
-  { benchmark, exports, dumps, optionNames }: ExecSettings,
+  settings: ExecSettings,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
 ): Measuring {
+  const { benchmark, exports, dumps, optionNames } = settings
   const modern = target !== undefined && isModern(target)
   const idle = Object.keys(saysDefault[modern ? 'modern' : 'classic']).filter((name) => optionNames.has(name))
   const layers = exports.profile !== undefined || exports.layerInfo !== undefined || dumps.profile || dumps.layerInfo
@@ -165,6 +166,9 @@ export function measuringOf(
     options: {
       ...(modern && modernDefaults),
       ...benchmark,
+      // trtexec measures its queries, and nothing besides
+      endToEnd: settings.endToEnd,
+      javascript: settings.endToEnd,
       layers: layers || undefined,
       outputs: outputs || undefined,
     },

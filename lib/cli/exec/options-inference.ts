@@ -11,7 +11,9 @@ const dumped = (name: string, versions: string, what: keyof ExecSettings['dumps'
 
 function milliseconds(text: string, name: string): number {
   if (text === '-1') throw expected('an end, in seconds (-1, forever, is not here),', name, text)
-  return 1000 * read.number(text, name)
+  const seconds = read.number(text, name)
+  if (seconds > 86_400) throw expected('a number from 0 to 86400, a day,', name, text)
+  return 1000 * seconds
 }
 
 const onlyStatic: Apply = (_, text, name) => void read.choice({ static: true })(text, name)
@@ -27,13 +29,13 @@ const apart = 'layers are always timed in a run of their own'
 export const inferenceOptions: readonly ExecOption[] = [
   row('--shapes=name:1x3x224x224,…', '7.0-', 'engine.benchmark(): shapes', setting('shapes', read.shapes)),
   row('--loadInputs=name:file,…', '7.0-', rawInputs, setting('loadInputs', read.namedList(read.text))),
-  benchmark('--iterations=N', '7.0-', 'iterations', read.whole(1)),
-  benchmark('--warmUp=ms', '7.0-', 'warmUpMs', read.whole()),
+  benchmark('--iterations=N', '7.0-', 'iterations', read.whole(1, 1e7)),
+  benchmark('--warmUp=ms', '7.0-', 'warmUpMs', read.whole(0, 86_400_000)),
   benchmark('--duration=s', '7.0-', 'durationMs', milliseconds),
-  benchmark('--sleepTime=ms', '7.0-', 'sleepMs', read.whole()),
-  benchmark('--idleTime=ms', '8.2-', 'idleMs', read.whole()),
-  benchmark('--infStreams=N', '8.6-', 'streams', read.whole(1)),
-  benchmark('--streams=N', '7.0-', 'streams', read.whole(1), { note: 'is the old word for --infStreams' }),
+  benchmark('--sleepTime=ms', '7.0-', 'sleepMs', read.whole(0, 60_000)),
+  benchmark('--idleTime=ms', '8.2-', 'idleMs', read.whole(0, 60_000)),
+  benchmark('--infStreams=N', '8.6-', 'streams', read.whole(1, 64)),
+  benchmark('--streams=N', '7.0-', 'streams', read.whole(1, 64), { note: 'is the old word for --infStreams' }),
   benchmark('--threads', '7.0-', 'threads', true),
   benchmark('--noDataTransfers', '7.2-', 'transfers', false),
   benchmark('--useSpinWait', '7.0-', 'spinWait', true),

@@ -52,10 +52,14 @@ export const planOptions: readonly ExecOption[] = [
   }),
   ...refused('--plugins=file', '7.0-', plugins),
   ...refused('--staticPlugins=file --ignoreParsedPluginLibs', '8.6-', plugins),
-  row('--verbose', '7.0-', "onLog(): TensorRT's log down to verbose", setting('verbose', true)),
+  row('--verbose', '7.0-', "onLog(): TensorRT's log down to verbose", setting('verbose', true), { aliases: ['-v'] }),
   row('--help', '7.0-', 'prints the options', setting('help', true), { aliases: ['-h'] }),
 
   row('--json', 'here', 'prints the result as JSON, and all lines on stderr', setting('json', true)),
+  row('--quiet', 'here', "leaves out TensorRT's information, but not its warnings", setting('quiet', true), {
+    aliases: ['-q'],
+  }),
+  row('--endToEnd', 'here', 'engine.benchmark(): endToEnd, javascript', setting('endToEnd', true)),
   row('--force', 'here', 'results may take the place of files that are read', setting('force', true)),
   row('--tensorrt=path', 'here', 'Builder, Engine: tensorrt', setting('tensorrt', text)),
   row('--backend=tensorrt|cpu', 'here', onCpu, setting('backend', choice({ tensorrt: 'tensorrt', cpu: 'cpu' }))),

@@ -7,7 +7,17 @@ import { ExecSettings } from './settings.js'
 
 /** Every option, once: the one place of what trtexec's options are, and what becomes of them. */
 export const execOptions: readonly ExecOption[] = [
-  ...forTensorRT(planOptions, '--onnx', '--verbose', '--help', '--json', '--force', '--backend'),
+  ...forTensorRT(
+    planOptions,
+    '--onnx',
+    '--verbose',
+    '--help',
+    '--json',
+    '--quiet',
+    '--endToEnd',
+    '--force',
+    '--backend',
+  ),
   ...forTensorRT(buildOptions, '--minShapes', '--optShapes', '--maxShapes', '--profile'),
   ...inferenceOptions,
   ...forTensorRT(goneOptions, '--explicitBatch', '--batch', '--maxBatch'),

@@ -6,13 +6,13 @@ import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
-import { type Files, refuseOutputs } from '../output/writable.js'
-import { otherErrorText, wrapped } from '../output/format.js'
+import { type Files, refuseFiles } from '../output/writable.js'
+import { otherErrorText } from '../output/format.js'
 import type { Session } from '../session.js'
 import { type Call, type ExecAccount, execConsole, type ExecConsole } from './console.js'
+import { helpText } from './help.js'
 import { measureBuilt, measureOnCpu, measurePlan, measuringOf } from './measure.js'
-import { type ExecOption, statusOf } from './option.js'
-import { execOptions, parseArguments, UnknownOptions } from './parse.js'
+import { parseArguments, UnknownOptions } from './parse.js'
 import { profilesLines } from './report.js'
 import { type BuildOrder, resolveBuild } from './resolve.js'
 import type { ExecSettings } from './settings.js'
@@ -55,7 +55,7 @@ async function perform(call: Call): Promise<void> {
   if (settings.planVersionOnly) return printVersion(call)
   if (settings.skipInference) refuseUnmeasured(settings)
   else checkedBenchmarkOptions(measuringOf(settings, undefined).options)
-  await refuseOutputs(filesOfCall(settings), refuse)
+  await refuseFiles(filesOfCall(settings), refuse)
   if (settings.backend === 'cpu') return measureOnCpu(call)
   const unlisten = await listen(call)
   try {
@@ -97,17 +97,18 @@ async function listen({ settings, console }: Call): Promise<() => void> {
   const letters = { 'internal error': 'E', error: 'E', warning: 'W', info: 'I', verbose: 'V' } as const
   return onLog(
     ({ level, text }) => console.line(letters[level], `[TRT] ${text}`),
-    settings.verbose ? 'verbose' : 'info',
+    settings.verbose ? 'verbose' : settings.quiet ? 'warning' : 'info',
   )
 }
 
 async function buildAndMeasure(call: Call, model: string): Promise<void> {
   const { settings, console } = call
+  const facts = await modelFacts(model)
   const target = await targetOf(settings)
   console.info(
     `${target.name}${target.computeCapability === undefined ? '' : `, for a GPU of compute capability ${target.computeCapability}`}`,
   )
-  const order = resolveBuild(settings, target, await modelFacts(model))
+  const order = resolveBuild(settings, target, facts)
   console.info(...order.notes)
   console.warn(...order.warnings)
   if (!settings.skipInference) refuseVectorized(order.builder)
@@ -170,32 +171,4 @@ function refuseUnmeasured({ exports, dumps }: ExecSettings): void {
       'ERR_TRT_INVALID_ARGUMENT',
       'What is exported is measured: leave out --skipInference, or the options --export… and --dump…',
     )
-}
-
-/** All options, with the versions of trtexec that have them and what becomes of them. */
-function helpText(name: string, width: number): string {
-  const groups = (['mapped', 'noted', 'refused'] as const).map((status) => {
-    const options = execOptions.filter((option) => statusOf(option) === status)
-    return `${heads[status]}\n${options.map((option) => optionText(option, width)).join('\n')}`
-  })
-  return [
-    `Usage: ${name} exec --onnx=FILE [options], or ${name} exec --loadEngine=FILE [options]`,
-    `Takes trtexec's own options, of TensorRT 7 to 11: --name, or --name=value.`,
-    ...groups,
-    `Example:\n  ${name} exec --onnx=model.onnx --saveEngine=model.plan --minShapes=input:1x3x224x224 --optShapes=input:8x3x224x224 --maxShapes=input:32x3x224x224 --fp16`,
-  ].join('\n\n')
-}
-
-const heads = {
-  mapped: 'Options (with the versions whose trtexec has them, and what they are here):',
-  noted: 'Options that have no effect any more, and say so:',
-  refused: "Options that are trtexec's alone, and an error here:",
-}
-
-const indent = ' '.repeat(6)
-
-function optionText({ name, aliases = [], value, versions, becomes }: ExecOption, width: number): string {
-  const spelled = [name, ...aliases].map((each) => (value === undefined ? each : `${each}=${value}`)).join(', ')
-  const meaning = wrapped(`${versions === 'here' ? 'ours' : versions}: ${becomes}`, width - indent.length, 'spaces')
-  return `  ${spelled}\n${indent}${meaning.replaceAll('\n', `\n${indent}`)}`
 }

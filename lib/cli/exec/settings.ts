@@ -36,6 +36,10 @@ export class ExecSettings {
   /** Whether results may take the place of files that are read. */
   force = false
   skipInference = false
+  /** Whether what an application sees is measured, too: queries that are alone, and infer. */
+  endToEnd = false
+  /** Whether TensorRT's information and the steps of the command are left out. */
+  quiet = false
   planVersionOnly = false
 
   /** What goes to the builder as it is. */

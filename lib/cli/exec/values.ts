@@ -13,10 +13,11 @@ export type Read<T> = (text: string, name: string) => T
 export const text: Read<string> = (text) => text
 
 /** A whole number. */
-export function whole(least = 0): Read<number> {
+export function whole(least = 0, most = Infinity): Read<number> {
+  const what = `a whole number from ${least}${most === Infinity ? '' : ` to ${most}`}`
   return (text, name) => {
     const value = /^-?\d+$/.test(text) ? Number(text) : NaN
-    if (!Number.isSafeInteger(value) || value < least) throw expected(`a whole number from ${least}`, name, text)
+    if (!Number.isSafeInteger(value) || value < least || value > most) throw expected(what, name, text)
     return value
   }
 }

@@ -1,6 +1,8 @@
 import type { BuilderOptions } from '../../building/options.js'
 import type { Precision } from '../../plan/settings.js'
-import { each, type Flags, type FlagValues, usedFlags, list, valuesOf, whole } from '../flags.js'
+import { each, type Flags, type FlagValues, list, type Refuse, refusing, usedFlags, valuesOf, whole } from '../flags.js'
+import type { Files } from '../output/writable.js'
+import { refusePlace } from './engine.js'
 
 /** The options of {@link Builder}, in trtexec's words. */
 export const builderFlags = {
@@ -54,15 +56,15 @@ export type BuilderFlags = FlagValues<typeof builderFlags>
 
 /** The same, as {@link Builder} takes it. */
 export function builderOptions(flags: BuilderFlags): BuilderOptions {
-  const { fp16, bf16, int8, fp8, int4, plugin, maxAuxStreams, computeCapability, ...same } = valuesOf(
-    flags,
-    builderFlags,
-  )
+  const values = valuesOf(flags, builderFlags)
+  const { fp16, bf16, int8, fp8, int4, plugin, maxAuxStreams, computeCapability, ...others } = values
+  const { tensorrt: library, device, ...same } = others
   const precision = Object.entries({ fp16, bf16, int8, fp8, int4 }).flatMap(([name, isOn]) =>
     isOn ? [name as Precision] : [],
   )
   return {
     ...same,
+    tensorrt: { library, device },
     precision: precision.length > 0 ? precision : undefined,
     tf32: flags.tf32 ? undefined : false,
     optimizationLevel: flags.optimizationLevel === undefined ? undefined : Number(flags.optimizationLevel),
@@ -70,6 +72,39 @@ export function builderOptions(flags: BuilderFlags): BuilderOptions {
     computeCapabilities: computeCapability,
     plugins: plugin,
   }
+}
+
+/** What a build reads beside the model, and what it keeps. A plugin without a folder is where the system looks. */
+export function filesOfBuild({ plugin = [], timingCache }: BuilderFlags): Pick<Files, 'needed' | 'kept' | 'inputs'> {
+  const isPath = (text: string): boolean => /[/\\]/.test(text)
+  return { needed: plugin.filter(isPath), inputs: plugin.filter((text) => !isPath(text)), kept: [timingCache] }
+}
+
+/** What {@link Builder} takes none of, in the words of the flags. */
+export async function refuseBuilder(flags: BuilderFlags, refuse: Refuse): Promise<void> {
+  const { checkedBuilderOptions } = await import('../../building/options.js')
+  await refusePlace(flags, refuse)
+  refusing(refuse, () => checkedBuilderOptions(builderOptions(flags)), inFlags)
+}
+
+const flagsByOption: Readonly<Record<string, string>> = {
+  'computeCapabilities[0]': '--compute-capability',
+  computeCapabilities: '--compute-capability',
+  auxiliaryStreams: '--max-aux-streams',
+  stronglyTyped: '--strongly-typed',
+  averageTiming: '--average-timing',
+  optimizationLevel: '--optimization-level',
+  timingCache: '--timing-cache',
+  maxTactics: '--max-tactics',
+  plugins: '--plugin',
+}
+
+/** The message of a check of options, for people who gave flags. */
+function inFlags(message: string): string {
+  return message.replace(
+    /\bfor ([\w[\]]+)(?= but| needs|$)/,
+    (_, name: string) => `for ${flagsByOption[name] ?? `--${name}`}`,
+  )
 }
 
 /** The flags of a build that were given; which library and which GPU are not of the build alone. */

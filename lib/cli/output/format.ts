@@ -1,19 +1,38 @@
+import { isSystemError } from '../../base/kinds.js'
+import { TensorRTError } from '../../errors.js'
+
 /** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
 export function jsonText(value: unknown, indent?: number): string {
   const numberText = (_: string, part: unknown): unknown =>
-    typeof part === 'number' && !Number.isFinite(part) ? String(part) : part
+    (typeof part === 'number' && !Number.isFinite(part)) || typeof part === 'bigint' ? String(part) : part
   return JSON.stringify(value, numberText, indent)
 }
 
 /** What a program is told of a failure, in place of a result. */
-export function failureRecord(error: unknown): { readonly error: { readonly code: string; readonly message: string } } {
+export interface FailureRecord {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    /** Of an error that has some: the values that its message is made of. */
+    readonly details?: Readonly<Record<string, unknown>>
+  }
+}
+
+export function failureRecord(error: unknown): FailureRecord {
   const { code, name, message } = error as Partial<NodeJS.ErrnoException>
-  return { error: { code: code ?? name ?? 'Error', message: message ?? String(error) } }
+  const details = error instanceof TensorRTError ? error.details : {}
+  return {
+    error: {
+      code: code ?? name ?? 'Error',
+      message: message ?? String(error),
+      ...(Object.keys(details).length > 0 && { details }),
+    },
+  }
 }
 
 /** Of what is no TensorRTError: a system's message; what is a defect of ours keeps its stack. */
 export function otherErrorText(error: unknown): string {
-  return error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack)
+  return isSystemError(error) ? error.message : String((error as Error).stack)
 }
 
 /** "1.5 GiB", "812 bytes". */
@@ -29,12 +48,14 @@ export function bytesText(bytes: number): string {
   return unit === 'bytes' ? `${bytes} bytes` : `${value.toFixed(value < 10 ? 2 : 1)} ${unit}`
 }
 
-/** Of a time in milliseconds: "0.183 ms", "12.4 s", "3 min 20 s". */
+/** Of a time in milliseconds: "0.183 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
 export function durationText(ms: number): string {
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(3) : ms.toFixed(1)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 /** Of a share from 0 to 1: "12.5 %". */

@@ -1,6 +1,6 @@
-import { open, rm, stat } from 'node:fs/promises'
+import { access, constants, open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { isMissing, isThere, onFile, writeTarget } from '../../base/files.js'
+import { isMissing, isThere, onFile, refuseOdd, writeTarget } from '../../base/files.js'
 import { overwritten } from '../../base/overwriting.js'
 import { temporaryOf } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
@@ -13,9 +13,14 @@ export const forceFlag = {
 
 /** What a command reads, and the files that it writes. */
 export interface Files {
-  /** ONNX files and plans: the files that hold weights of them count too. */
+  /** ONNX files and plans, which have to be there: the files that hold weights of them count too. */
   readonly models?: readonly (string | undefined)[] | undefined
+  /** Other files that have to be there. */
+  readonly needed?: readonly (string | undefined)[] | undefined
+  /** What is read where it is there. */
   readonly inputs?: readonly (string | undefined)[] | undefined
+  /** What is read where it is there, and written in the end. */
+  readonly kept?: readonly (string | undefined)[] | undefined
   readonly outputs?: readonly (string | undefined)[] | undefined
   /** An ONNX file that is written: the file with the weights of the one that it replaces goes with that. */
   readonly onnx?: string | undefined
@@ -28,20 +33,23 @@ export interface Files {
 }
 
 /**
- * Before the work, which may take hours: refuses to write over a file that is read (by whatever name it is given), to
- * write two results into one file, and what cannot be written.
- * @throws TensorRTError ERR_TRT_FILE where a file cannot be written
+ * Before the work, which may take hours: refuses what cannot be read, to write over a file that is read (by whatever
+ * name it is given), to write two results into one file, and what cannot be written.
+ * @throws TensorRTError ERR_TRT_FILE where a file is not there, or cannot be written
  */
-export async function refuseOutputs(files: Files, refuse: Refuse): Promise<void> {
+export async function refuseFiles(files: Files, refuse: Refuse): Promise<void> {
   const { onnx, plan, folder, force } = files
+  for (const path of present([...(files.models ?? []), ...(files.needed ?? [])])) await needFile(path)
   const outputs = present([...(files.outputs ?? []), onnx, plan])
   const sidecars = plan === undefined ? [] : [`${plan}.json`]
   if (outputs.includes('')) throw new TensorRTError('ERR_TRT_FILE', 'Cannot write: the path is empty')
   if (force !== true) await refuseSources([...outputs, ...sidecars, ...(files.inFolder ?? [])], files, refuse)
   await refuseTwice([...outputs, ...sidecars], refuse)
-  await refuseUnwritable(...outputs)
+  const kept = present(files.kept ?? [])
+  for (const path of kept) if (await isThere(path)) await needFile(path)
+  await refuseUnwritable(...outputs, ...kept)
   if (folder !== undefined)
-    await onFile('write', folder, async () => tryToWrite(join(await nearestFolder(resolve(folder)), 'result')))
+    await onFile('write', folder, async () => tryToWrite(join(await nearestFolder(resolve(folder)), 'result'), folder))
   if (plan !== undefined) await (await import('../../plan/write.js')).refuseForeignSidecar(plan)
 }
 
@@ -62,7 +70,8 @@ async function refuseSources(outputs: readonly string[], files: Files, refuse: R
     onnx === undefined
       ? []
       : await (await import('../../onnx/save/data-file.js')).dataFiles(await writeTarget(onnx).catch(() => onnx))
-  const found = await overwritten([...outputs, ...replaced], [...models, ...present(files.inputs ?? []), ...weights])
+  const read = present([...(files.inputs ?? []), ...(files.needed ?? []), ...(files.kept ?? [])])
+  const found = await overwritten([...outputs, ...replaced], [...models, ...read, ...weights])
   if (found === undefined) return
   const { target, source } = found
   const other = source === target ? '' : `, as ${source}`
@@ -88,15 +97,49 @@ async function nearestFolder(path: string): Promise<string> {
   return parent === path ? path : nearestFolder(parent)
 }
 
-async function tryToWrite(path: string): Promise<void> {
+/** `name`: what the user called it. */
+async function tryToWrite(path: string, name = path): Promise<void> {
   const folder = dirname(path)
   const facts = await stat(folder).catch((error: unknown) => {
     if (!isMissing(error)) throw error
   })
-  if (facts === undefined)
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: there is no folder ${folder}`, { details: { path } })
+  if (facts === undefined) throw fault('write', name, `there is no folder ${folder}`)
+  if ((await stat(path).catch(() => undefined))?.isDirectory() === true)
+    throw fault('write', name, 'it is a folder, and the result is a file')
   // who replaces a file makes one in its folder; what a system says of its rights is not always so, as in /proc
   const temporary = temporaryOf(await writeTarget(path))
-  await (await open(temporary, 'wx')).close()
+  const file = await open(temporary, 'wx').catch((cause: unknown) => {
+    throw fault('write', name, `no file can be made in ${dirname(temporary)} (${codeOf(cause)})`, cause)
+  })
+  await file.close()
   await rm(temporary, { force: true })
+}
+
+/** A file that can be read. @throws TensorRTError ERR_TRT_FILE */
+export async function needFile(path: string): Promise<void> {
+  const facts = await stat(path).catch((cause: unknown) => {
+    throw fault('read', path, isMissing(cause) ? 'there is no such file' : codeOf(cause), cause)
+  })
+  if (facts.isDirectory()) throw fault('read', path, 'it is a folder, and a file is wanted')
+  await refuseOdd(path)
+  await access(path, constants.R_OK).catch((cause: unknown) => {
+    throw fault('read', path, `its rights do not allow it (${codeOf(cause)})`, cause)
+  })
+}
+
+/** A folder that is there. @throws TensorRTError ERR_TRT_FILE */
+export async function needFolder(path: string): Promise<void> {
+  const facts = await stat(path).catch(() => undefined)
+  if (facts === undefined) throw fault('read', path, 'there is no such folder')
+  if (!facts.isDirectory()) throw fault('read', path, 'it is a file, and a folder is wanted')
+}
+
+/** The system's own word for what is wrong. */
+function codeOf(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  return code ?? message
+}
+
+function fault(what: 'read' | 'write', path: string, why: string, cause?: unknown): TensorRTError {
+  return new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${path}: ${why}`, { cause, details: { path } })
 }

@@ -24,7 +24,9 @@ export async function openEngine(
     throw withShapeFlags(error, sizes)
   })
   session.end()
-  const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
+  // where it was not asked for
+  const isFallback = engine.backend === 'cpu' && flags.backend !== 'cpu'
+  const why = !isFallback ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
   session.note(`Runs on ${engine.description}${why}`)
   return engine
 }

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, onFile } from '../../base/files.js'
-import { TensorRTError } from '../../errors.js'
+import { filesFitting, isPattern, noFile } from '../../base/globs.js'
 
 /** What files a command is given: all that a folder has of the other kind is passed over. */
 export type FileKind = 'pictures' | 'tensors'
@@ -31,17 +31,10 @@ export async function filesAt(path: string, kind: FileKind): Promise<string[]> {
 
 /** A shell that has no patterns of its own, or was kept from them by quotes, hands them on. */
 async function matching(path: string): Promise<string[]> {
-  const { glob, isDynamicPattern } = await import('tinyglobby')
-  if (!isDynamicPattern(path)) throw noFile(path, 'there is no such file')
-  const files = await glob(path, { expandDirectories: false })
-  if (files.length === 0) throw noFile(path, 'no file fits this pattern')
-  return files.sort()
+  if (!(await isPattern(path))) throw noFile(path, 'there is no such file')
+  return filesFitting(path)
 }
 
 function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
-}
-
-function noFile(path: string, why: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: ${why}`, { details: { path } })
 }

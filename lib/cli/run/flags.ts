@@ -1,4 +1,5 @@
-import { each, type Flags, type FlagValues, usedFlags, numberIn, type Refuse, sizeOf, whole } from '../flags.js'
+import { type Flags, type FlagValues, usedFlags, numberIn, type Refuse, whole } from '../flags.js'
+import { inputFlag, pictureFlags } from '../options/data.js'
 import { engineFlags } from '../options/engine.js'
 import { shapeFlags } from '../options/shapes.js'
 import { forceFlag } from '../output/writable.js'
@@ -7,11 +8,6 @@ import { forceFlag } from '../output/writable.js'
 export const taskNames = ['classify', 'detect', 'segment', 'blur', 'tensors'] as const
 
 export type TaskName = (typeof taskNames)[number]
-
-/** The input's size, for pictures and for frames. */
-export const sizeFlag = {
-  '--size <SIZE>': ["the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf],
-} as const satisfies Flags
 
 /** How blur hides, in pictures and in frames. */
 export const blurFlags = {
@@ -25,18 +21,11 @@ export const blurFlags = {
 
 /** The flags of `trt run`. */
 export const runFlags = {
-  '--input <NAME=FILE>': ['the tensor of an input; may come several times', each],
+  ...inputFlag,
   '--random': 'random numbers for inputs that are not given, as trtexec makes them',
   '--seed <N>': ['another seed gives other numbers', whole(0), 1],
-  '--preset <NAME>':
-    'how pictures become the input, by the family of models, such as imagenet, yolov8 or efficientdet:d1; or a preset in a file of JSON. Models that ultralytics exported say it themselves',
+  ...pictureFlags,
   '--task <NAME>': ["what the answer is; the preset's own unless given. tensors: the outputs as they are", taskNames],
-  ...sizeFlag,
-  '--max-side <PIXELS>': [
-    "where the input's size follows from the picture: its longer side at most; 1920 unless given",
-    whole(1),
-  ],
-  '--limit-pixels <N>': ['a picture of more pixels is not read; 268402689 unless given', whole(1)],
   '--batch <N>': [
     'how many pictures run together at most, where the first dimension of inputs and outputs is open; 1 unless given',
     whole(1),

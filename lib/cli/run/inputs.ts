@@ -6,6 +6,12 @@ import { formatOfName, type TensorSpec } from '../../tensor-files/types.js'
 import type { Tensor } from '../../tensor.js'
 import type { NamedDims } from '../options/shapes.js'
 
+/** What of a model's inputs has to be known: an engine tells it, and an ONNX file before it is opened. */
+export interface ModelInputs {
+  readonly inputNames: readonly string[]
+  readonly inputs: Readonly<Record<string, Pick<TensorInfo, 'name' | 'dtype' | 'shape'>>>
+}
+
 export type Inputs = Readonly<Record<string, Tensor>>
 
 /** `NAME=FILE`: a name may have `=` of its own, a file hardly, so the last one counts. */
@@ -29,17 +35,17 @@ export interface FlagShapes {
 
 /** What `--input` names, each as the model's input is. @throws TensorRTError */
 export async function namedInputs(
-  engine: Engine,
+  model: ModelInputs,
   { named: files, ...asked }: FlagShapes & { readonly named: readonly NamedFile[] },
   signal: AbortSignal,
 ): Promise<Inputs> {
   const { readTensor } = await import('../../tensor-files/index.js')
   const read = files.map(async ({ name, file }) => {
-    const info = engine.inputs[name]
+    const info = model.inputs[name]
     if (info === undefined)
       throw new TensorRTError(
         'ERR_TRT_UNKNOWN_INPUT',
-        `The model has no input ${JSON.stringify(name)}: it has ${engine.inputNames.join(', ')}`,
+        `The model has no input ${JSON.stringify(name)}: it has ${model.inputNames.join(', ')}`,
       )
     return [name, await readTensor(file, { ...specOf(info, file, asked), signal })] as const
   })
@@ -50,7 +56,11 @@ export async function namedInputs(
  * What a file has to hold. Raw bytes say nothing of their shape: of several dimensions that the model leaves open, the
  * command line has to. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED
  */
-function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixed }: FlagShapes): TensorSpec {
+function specOf(
+  { name, dtype, shape }: ModelInputs['inputs'][string],
+  file: string,
+  { shapes, fixed }: FlagShapes,
+): TensorSpec {
   if (formatOfName(file) !== 'raw') return { dtype, shape }
   const isOpen = shape.filter((size) => size < 0).length > 1
   const known = fixed[name] ?? (isOpen ? shapes[name] : undefined)
@@ -67,16 +77,16 @@ function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixe
  * TensorRTError
  */
 export async function inputsOfFile(
-  engine: Engine,
+  model: ModelInputs,
   file: string,
   { before, ...asked }: FlagShapes & { readonly before: Inputs },
   signal: AbortSignal,
 ): Promise<Inputs> {
   const { readTensor, readTensors } = await import('../../tensor-files/index.js')
-  const open = engine.inputNames.filter((name) => !Object.hasOwn(before, name))
+  const open = model.inputNames.filter((name) => !Object.hasOwn(before, name))
   const format = formatOfName(file)
   if (format === 'npz' || format === 'json') {
-    const tensors = await readTensors(file, { expect: engine.inputs, signal })
+    const tensors = await readTensors(file, { expect: model.inputs, signal })
     const names = Object.keys(tensors)
     const twice = names.find((name) => Object.hasOwn(before, name))
     if (twice !== undefined)
@@ -84,11 +94,11 @@ export async function inputsOfFile(
         'ERR_TRT_INVALID_ARGUMENT',
         `Input ${JSON.stringify(twice)} comes twice: by --input, and in ${file}`,
       )
-    if (names.some((name) => engine.inputNames.includes(name))) return tensors
+    if (names.some((name) => model.inputNames.includes(name))) return tensors
     if (names.length !== 1 || open.length !== 1)
       throw new TensorRTError(
         'ERR_TRT_UNKNOWN_INPUT',
-        `${file} has ${names.join(', ')}, and the model's inputs are ${engine.inputNames.join(', ')}`,
+        `${file} has ${names.join(', ')}, and the model's inputs are ${model.inputNames.join(', ')}`,
       )
   }
   const [only, ...others] = open
@@ -97,7 +107,7 @@ export async function inputsOfFile(
       'ERR_TRT_MISSING_INPUT',
       `${basename(file)} is one tensor, and the model has ${only === undefined ? 'no input left for it' : `the inputs ${open.join(', ')}: name them, --input ${only}=${file}`}`,
     )
-  return { [only]: await readTensor(file, { ...specOf(engine.inputs[only]!, file, asked), signal }) }
+  return { [only]: await readTensor(file, { ...specOf(model.inputs[only]!, file, asked), signal }) }
 }
 
 /** Random numbers for what was not given. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */

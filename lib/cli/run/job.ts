@@ -1,10 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { isThere } from '../../base/files.js'
+import { TensorRTError } from '../../errors.js'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
 import { filesOf } from './files.js'
 import { usedFlags, type Refuse } from '../flags.js'
+import { namedFilesOf, refusePicture } from '../options/data.js'
+import { needFile } from '../output/writable.js'
 import { refuseForeign, type RunFlags, type TaskName } from './flags.js'
-import { namedFile } from './inputs.js'
 import type { PicturesJob } from './pictures.js'
 import { type FoundPreset, presetList, presetOf, presetOfModel, type SaidPreset } from './preset.js'
 import { isPictureFile, type Target, targetOf } from './target.js'
@@ -18,10 +21,11 @@ export type RunJob = PicturesJob | TensorsJob
  * ERR_TRT_FILE
  */
 export async function jobOf(flags: RunFlags, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
-  const said = (await asksModel(flags, paths)) ? await presetOfModel(model, flags.task) : undefined
+  const said = (await asksModel(flags, paths)) ? await presetOfFile(model, flags.task) : undefined
   const preset = flags.preset === undefined ? said : await presetOf(flags.preset, refuse)
   const task = flags.task ?? preset?.preset.task ?? 'tensors'
   refuseForeign(flags, tasksOf, task, refuse)
+  await refuseLabels(flags.labels)
   if (task === 'tensors') return tensorsJob(flags, preset, paths, refuse)
   if (preset === undefined)
     return refuse(
@@ -29,12 +33,34 @@ export async function jobOf(flags: RunFlags, model: string, paths: readonly stri
     )
   if (flags.input !== undefined || flags.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
+  refuseTask(task, preset, flags.preset ?? said?.name, refuse)
   const ofTask = taskFlags(flags, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures')
   const target = await targetOf(flags.output)
   refuseTarget(task, target, files.length, refuse)
   return { task, flags: ofTask, files, target, said }
+}
+
+/** A task whose answers are not what the preset reads out of a model. */
+function refuseTask(task: TaskName, { preset }: FoundPreset, name = 'it', refuse: Refuse): void {
+  const isFit = task === 'blur' ? preset.task !== 'classify' : preset.task === task
+  if (!isFit)
+    refuse(
+      `--task ${task} needs a preset of ${task === 'blur' ? 'detect or segment' : 'that task'}: ${name} is one of ${preset.task}`,
+    )
+}
+
+/** Names that are in no file and not here. @throws TensorRTError ERR_TRT_FILE */
+export async function refuseLabels(labels: string | undefined): Promise<void> {
+  const { labels: known } = await import('../../tasks/labels.js')
+  if (labels === undefined || Object.hasOwn(known, labels)) return
+  if (await isThere(labels)) return needFile(labels)
+  throw new TensorRTError(
+    'ERR_TRT_FILE',
+    `--labels takes a file with a name a line, or one of ${Object.keys(known).join(', ')}: there is no file ${labels}`,
+    { details: { path: labels } },
+  )
 }
 
 /** What a task works with. A model that says what it is says its labels, too. */
@@ -49,6 +75,11 @@ export function taskFlags(
     refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
   const labels = flags.labels ?? (task === 'blur' ? undefined : said?.labels)
   return { ...flags, labels, preset }
+}
+
+/** What a model that is there says of itself. */
+async function presetOfFile(model: string, task: string | undefined): Promise<SaidPreset | undefined> {
+  return (await isThere(model)) ? presetOfModel(model, task) : undefined
 }
 
 /** Whether pictures are to be looked at, and nothing says how. */
@@ -106,11 +137,7 @@ async function tensorsJob(
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
   const [ofPictures] = preset === undefined ? usedFlags(flags, ['--size', '--max-side', '--limit-pixels']) : []
   if (ofPictures !== undefined) refuse(`${ofPictures} is of pictures, which need --preset`)
-  const named = input.map(
-    (text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`),
-  )
-  const twice = named.find(({ name }, i) => named.findIndex((other) => other.name === name) < i)
-  if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
+  const named = namedFilesOf(input, refuse)
   const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
   if (preset === undefined) await refusePictures(files, refuse)
   const target = await targetOf(output)
@@ -134,8 +161,5 @@ async function tensorsJob(
 
 async function refusePictures(files: readonly string[], refuse: Refuse): Promise<void> {
   const foreign = files.find((file) => formatOfName(file) === undefined)
-  if (foreign === undefined) return
-  if (await isPictureName(foreign))
-    refuse(`${foreign} is a picture: --preset says how it becomes the input; of families there are\n${presetList()}`)
-  refuse(`${foreign} is neither a picture nor a file of tensors, which end in ${tensorExtensions.join(', ')}`)
+  if (foreign !== undefined) await refusePicture(foreign, refuse)
 }

@@ -15,11 +15,12 @@ import { isFolderOfFiles } from './tensors.js'
  */
 export function filesOfRun(model: string, flags: RunFlags, job: RunJob): Files {
   const named = 'named' in job ? job.named.map(({ file }) => file) : []
-  return filesOf({ ...flags, model }, [...job.files, ...named], job.target, (target) => {
+  const paths = (target: Target): readonly string[] => {
     if ('task' in job) return drawnPaths(job.task, job.files, target, job.flags) ?? []
     const { files, format = 'npy' } = job
     return isFolderOfFiles(job) ? pathsIn(target.path, files, () => `.${format}`) : []
-  })
+  }
+  return filesOf({ ...flags, model }, job.files, job.target, paths, named)
 }
 
 /** What a task reads beside its sources, and what it writes: in a folder these paths. */
@@ -28,9 +29,10 @@ export function filesOf(
   sources: readonly string[],
   target: Target | undefined,
   pathsIn: (folder: Target) => readonly string[],
+  named: readonly string[] = [],
 ): Files {
   const { model, labels, preset, force } = flags
-  const read = { models: [model], inputs: [...sources, labels, presetFileOf(preset)], force }
+  const read = { models: [model], inputs: [...sources, labels], needed: [...named, presetFileOf(preset)], force }
   if (target?.kind === 'folder') return { ...read, folder: target.path, inFolder: pathsIn(target) }
   return { ...read, outputs: [target?.path] }
 }

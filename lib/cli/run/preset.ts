@@ -44,7 +44,12 @@ export interface SaidPreset extends FoundPreset {
 export async function presetOfModel(model: string, task: string | undefined): Promise<SaidPreset | undefined> {
   const { descriptionOf, presetFor, presetNameOf } = await import('../../tasks/described.js')
   const description = await descriptionOf(model)
-  if (description === undefined) return undefined
+  if (description === undefined) {
+    // without a preset pictures cannot be prepared; a file that is no model is the greater matter
+    const { refuseOther } = await import('../../engine/source.js')
+    await refuseOther(model)
+    return undefined
+  }
   const isClassifier = (task ?? description.task) === 'classify'
   const name = presetNameOf(description, isClassifier ? 'Classifier' : task === 'blur' ? 'FaceBlur' : 'Detector')
   if (name === undefined) return undefined

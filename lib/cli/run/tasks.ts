@@ -73,22 +73,44 @@ async function classifying(engine: Engine, common: Common, flags: TaskFlags, sig
   }
 }
 
+interface Column {
+  readonly head: string
+  readonly text: (found: Found) => string
+}
+
+/** What else is told of what some decoders find. */
+const columns: Readonly<Record<string, readonly Column[] | undefined>> = {
+  'yolo-obb': [{ head: 'degrees', text: ({ angle = 0 }) => ((angle * 180) / Math.PI).toFixed(1) }],
+  'yolo-pose': [
+    {
+      head: 'keypoints seen',
+      text: ({ keypoints = [] }) => `${keypoints.filter(({ score }) => score >= 0.5).length} of ${keypoints.length}`,
+    },
+  ],
+}
+
 async function detecting(
   engine: Engine,
   common: Common,
-  { labels, threshold }: TaskFlags,
+  { labels, threshold, preset: { preset } }: TaskFlags,
   signal: AbortSignal,
 ): Promise<Worker> {
+  const more = (preset.task === 'detect' && columns[preset.output.decoder]) || []
   const { Detector } = await import('../../tasks/index.js')
   const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
   return {
-    head: ['found', 'score', 'left', 'top', 'width', 'height'],
+    head: ['found', 'score', 'left', 'top', 'width', 'height', ...more.map(({ head }) => head)],
     answer: async (image) => {
       const found = await detector.detect(image, { signal })
       return {
         found: { found: found.map(plainFound) },
         count: found.length,
-        rows: found.map((one) => [nameOf(one), one.score.toFixed(4), ...one.box.map((side) => side.toFixed(1))]),
+        rows: found.map((one) => [
+          nameOf(one),
+          one.score.toFixed(4),
+          ...one.box.map((side) => side.toFixed(1)),
+          ...more.map(({ text }) => text(one)),
+        ]),
         draw: () => drawn(image, found, signal),
       }
     },
@@ -113,18 +135,14 @@ export function nameOf({ label, classIndex }: Pick<Found, 'label' | 'classIndex'
 
 async function drawn(image: Image, found: readonly Found[], signal: AbortSignal): Promise<Image> {
   const { drawBoxes, drawPolygons, overlay } = await import('../../vision/index.js')
+  const { labelledBox } = await import('../../tasks/labelled.js')
   let picture = image
   for (const { mask, classIndex } of found)
     if (mask !== undefined && mask.data.length > 0)
       picture = await overlay(picture, ofClass(mask, classIndex), { signal })
-  const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
-  if (turned.length > 0) return drawPolygons(picture, turned, { signal })
-  const boxes = found.map(({ box, label = '', score, landmarks }) => ({
-    box,
-    label: `${label} ${score.toFixed(2)}`.trim(),
-    landmarks,
-  }))
-  return drawBoxes(picture, boxes, { signal })
+  const texts = found.flatMap(({ corners, angle }) => (corners === undefined || angle !== undefined ? [] : [corners]))
+  if (texts.length > 0) return drawPolygons(picture, texts, { signal })
+  return drawBoxes(picture, found.map(labelledBox), { signal })
 }
 
 /** Each class has a colour of its own. */

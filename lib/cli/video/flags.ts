@@ -2,7 +2,8 @@ import { type Flags, type FlagValues, numberIn, whole } from '../flags.js'
 import { engineFlags } from '../options/engine.js'
 import { shapeFlags } from '../options/shapes.js'
 import { forceFlag } from '../output/writable.js'
-import { blurFlags, sizeFlag } from '../run/flags.js'
+import { sizeFlag } from '../options/data.js'
+import { blurFlags } from '../run/flags.js'
 
 /** What is done with the frames of videos. */
 export const videoTasks = ['detect', 'blur', 'segment'] as const

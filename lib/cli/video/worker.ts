@@ -32,7 +32,7 @@ export async function openVideoWorker({ task, flags, target }: VideoJob, engine:
   const works = await import('../../tasks/video/work.js')
   if (task === 'blur') {
     const faces = await loadBlur(engine, common, flags)
-    return worker(faces, works.blurring<BlurredRegion>(faces, most), (regions) => ({
+    return worker(faces, works.blurring<BlurredRegion>(faces, { most }), (regions) => ({
       found: { found: regions },
       things: regions,
     }))
@@ -41,7 +41,7 @@ export async function openVideoWorker({ task, flags, target }: VideoJob, engine:
   const { labels, threshold } = flags
   if (task === 'detect') {
     const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
-    return worker(detector, works.detecting(detector, most, draws), (found) => ({
+    return worker(detector, works.detecting(detector, { most }, draws), (found) => ({
       found: { found: found.map(plainFound) },
       things: found,
     }))
@@ -49,7 +49,7 @@ export async function openVideoWorker({ task, flags, target }: VideoJob, engine:
   const { checkedLabels } = await import('../../tasks/labels.js')
   const names = await checkedLabels(labels)
   const segmenter = await Segmenter.load(engine, { ...common, output: { threshold } })
-  return worker(segmenter, works.segmenting(segmenter, most, draws), (mask) => {
+  return worker(segmenter, works.segmenting(segmenter, { most }, draws), (mask) => {
     const classes = classesOf(mask, names)
     return { found: { classes }, things: classes.filter(({ classIndex }) => classIndex !== 0) }
   })

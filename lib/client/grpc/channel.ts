@@ -6,6 +6,7 @@ import type { Call } from '../transport.js'
 import type { Place } from '../url.js'
 import { expected, type TensorRTError } from '../../errors.js'
 import { type Grpc, loadGrpc } from './peer.js'
+import { isError } from '../../base/kinds.js'
 
 /** What grpc-js sends: it asks for the length, and copies. */
 export interface Message {
@@ -138,7 +139,7 @@ function optionsOf({ deadline }: Call): CallOptions {
 }
 
 function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && typeof (error as { code?: unknown }).code === 'number'
+  return isError(error) && typeof (error as { code?: unknown }).code === 'number'
 }
 
 /** How grpc-js says that a call never had a connection. */

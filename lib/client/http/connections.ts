@@ -1,6 +1,7 @@
 // Connections that are kept, each with one request at a time.
 import { Agent, type ClientRequest } from 'node:http'
 import { connect as connectPlain, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers'
 import { connect as connectTls } from 'node:tls'
 import type { Cut } from '../../base/cancellation.js'
 import { closed } from '../errors.js'

@@ -1,3 +1,4 @@
+import { isMap } from 'node:util/types'
 import { checkedObject, isText, quoted } from '../../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { isNamePattern, type NamePattern } from '../../base/patterns.js'
@@ -106,10 +107,9 @@ export function checkedPrecisionOptions(precision: unknown, options: unknown): P
 }
 
 function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
-  const entries =
-    value instanceof Map
-      ? [...(value as Map<string, unknown>)]
-      : Object.entries(checkedObject(value, 'ranges', 'ranges by value'))
+  const entries = isMap(value)
+    ? [...(value as Map<string, unknown>)]
+    : Object.entries(checkedObject(value, 'ranges', 'ranges by value'))
   return new Map(entries.map(([name, range]) => [name, checkedRange(range, `the range of '${name}'`)]))
 }
 

@@ -3,6 +3,7 @@ import { type DescField, type DescMessage, fromJson, type JsonValue } from '@buf
 import { fromText } from '@bufbuild/protobuf/txtpb'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
+import { messageOf } from '../../base/kinds.js'
 
 /** The most characters of a configuration: far beyond any that a person writes. */
 const mostCharacters = 4 * 1024 * 1024
@@ -47,7 +48,7 @@ function reasonAgainst(text: string): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /**

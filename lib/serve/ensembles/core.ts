@@ -2,6 +2,7 @@
 // what runs.
 import type { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
+import { isError } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { Fault, faultOf } from '../faults.js'
 import type { FailureKind } from '../models/counters.js'
@@ -107,7 +108,7 @@ export function stepFault(ensemble: string, error: unknown): Fault {
 /** By what a step's queue refused it with, however deep. */
 export function failureKind(error: unknown, wasCut: boolean): FailureKind {
   if (wasCut) return 'cancelledRunning'
-  for (let at = error; at instanceof Error; at = at.cause) {
+  for (let at = error; isError(at); at = at.cause) {
     if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_FULL') return 'rejected'
     if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_TIMEOUT') return 'queueTimeout'
     if (at.message.endsWith('Exceeds maximum queue size')) return 'rejected'

@@ -1,4 +1,5 @@
 // What a front-end of any protocol is: where it listens, and what it has under way.
+import { setImmediate } from 'node:timers'
 import type { Server } from 'node:net'
 import { JsonWorker } from '../http/json-worker.js'
 import type { Budget } from './budget.js'

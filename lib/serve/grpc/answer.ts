@@ -1,4 +1,5 @@
 // Outputs of a model as an answer. The tensors stay where they are: they are copied when the answer is sent.
+import { isPromise } from 'node:util/types'
 import type { NewInferResponse } from '../../kserve/infer-response.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { type Part, partsOf } from '../http/outputs.js'
@@ -16,7 +17,7 @@ export function responseOf(
   if (document.outputs?.some(({ classes }) => classes > 0) !== true)
     return response(servable, document, tensors, tensors.map(({ bytes }) => bytes)) // prettier-ignore
   const parts = partsOf(servable, document, tensors, front)
-  return parts instanceof Promise
+  return isPromise(parts)
     ? parts.then((done) => classified(servable, document, done))
     : classified(servable, document, parts)
 }

@@ -1,6 +1,7 @@
 // What @grpc/grpc-js tells nobody: bytes of messages that are not whole yet, and what it takes for faults of its own. A
 // server interceptor sees each call before its first byte; where a version of the library has other methods than those
 // that are looked for here, bytes count once their message is whole.
+import { setImmediate } from 'node:timers'
 import type { Server, ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session } from 'node:http2'
 import { type Account, type Budget, OverBudget } from '../front/budget.js'

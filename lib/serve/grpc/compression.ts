@@ -2,6 +2,7 @@
 // whether it is compressed.
 import { promisify } from 'node:util'
 import { createGunzip, createInflate, deflate, gzip } from 'node:zlib'
+import { isUint8Array } from 'node:util/types'
 import type { CompressionLevel, Outgoing } from './call.js'
 import type { Account } from '../front/budget.js'
 import { Fault, faultOf, invalid } from '../faults.js'
@@ -47,7 +48,7 @@ const compressors = { gzip: promisify(gzip), deflate: promisify(deflate) }
 
 /** The message as it is where compression would make it longer. The work is done beside the event loop. */
 export async function compressed(message: Outgoing, encoding: GrpcEncoding): Promise<Outgoing | CompressedMessage> {
-  const bytes = message instanceof Uint8Array ? message : message.toBytes()
+  const bytes = isUint8Array(message) ? message : message.toBytes()
   const shorter = await compressors[encoding](bytes)
   return shorter.length < bytes.length ? new CompressedMessage(shorter) : bytes
 }

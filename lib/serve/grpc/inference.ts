@@ -1,4 +1,5 @@
 // One request for an inference, from its message to its answer: of a call of its own, or in a stream.
+import { isPromise } from 'node:util/types'
 import { decodeInferRequest, type InferRequest } from '../../kserve/infer-request.js'
 import type { NewInferResponse } from '../../kserve/infer-response.js'
 import { Fault, faultOf } from '../faults.js'
@@ -65,7 +66,7 @@ export class Inference extends Attempt {
       slot.release()
       account.release()
       const answer = responseOf(servable, received.document, outputs, this.#front)
-      const response = answer instanceof Promise ? await answer : answer
+      const response = isPromise(answer) ? await answer : answer
       cut.throwIfHappened()
       return response
     } finally {

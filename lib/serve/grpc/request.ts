@@ -1,4 +1,5 @@
 // A decoded request as the checks of all front-ends have it, and its tensors in a slot of the model.
+import { isUint8Array } from 'node:util/types'
 import type { InferInput, InferRequest } from '../../kserve/infer-request.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import { invalid } from '../faults.js'
@@ -100,7 +101,7 @@ function documentOutput(output: InferRequest['outputs'][number]): DocumentOutput
 }
 
 function isBytes(source: Source): source is Uint8Array {
-  return source instanceof Uint8Array
+  return isUint8Array(source)
 }
 
 function filled(

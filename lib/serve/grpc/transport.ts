@@ -1,4 +1,5 @@
 // Handlers bound to @grpc/grpc-js: the one file that knows its server.
+import { isUint8Array } from 'node:util/types'
 import type {
   Metadata,
   sendUnaryData,
@@ -44,7 +45,7 @@ function deserialize(bytes: Buffer): Buffer {
 }
 
 function serialize(message: Sent): Buffer {
-  return (message instanceof Uint8Array ? asBuffer(message) : message) as Buffer
+  return (isUint8Array(message) ? asBuffer(message) : message) as Buffer
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,5 +1,6 @@
 // Answers: to an inference, and to what fails.
 import type { ServerResponse } from 'node:http'
+import { isPromise } from 'node:util/types'
 import type { Fault, FaultKind } from '../faults.js'
 import type { Servable } from '../models/servable.js'
 import type { InferDocument } from '../wire/document.js'
@@ -35,7 +36,7 @@ export async function bodyOf(
   writer: Parameters<typeof partsOf>[3],
 ): Promise<Body> {
   const parts = partsOf(servable, document, tensors, writer)
-  return assembled(servable, document, parts instanceof Promise ? await parts : parts)
+  return assembled(servable, document, isPromise(parts) ? await parts : parts)
 }
 
 function assembled({ name, version }: Servable, { id }: InferDocument, parts: readonly Part[]): Body {

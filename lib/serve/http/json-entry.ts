@@ -1,5 +1,6 @@
 // The thread of JsonWorker.
 import { parentPort } from 'node:worker_threads'
+import { isArrayBuffer, isUint8Array } from 'node:util/types'
 import { faultOf } from '../faults.js'
 import { bytesOfTask } from '../grpc/long-contents.js'
 import { readDocument, withBytes } from '../wire/document.js'
@@ -32,9 +33,7 @@ function done(order: Order): [Results[keyof Results], ArrayBuffer[]] {
     const load = readLoad(order.bytes, order.depth)
     return [
       load,
-      load.files.flatMap(([, bytes]) =>
-        bytes.buffer instanceof ArrayBuffer && bytes.length > 0 ? [bytes.buffer] : [],
-      ),
+      load.files.flatMap(([, bytes]) => (isArrayBuffer(bytes.buffer) && bytes.length > 0 ? [bytes.buffer] : [])),
     ]
   }
   if (order.type === 'contents') {
@@ -44,8 +43,6 @@ function done(order: Order): [Results[keyof Results], ArrayBuffer[]] {
   const outputs = order.outputs.map((job) => encoded(job, true))
   return [
     outputs,
-    outputs.flatMap(({ content }) =>
-      content instanceof Uint8Array && content.buffer instanceof ArrayBuffer ? [content.buffer] : [],
-    ),
+    outputs.flatMap(({ content }) => (isUint8Array(content) && isArrayBuffer(content.buffer) ? [content.buffer] : [])),
   ]
 }

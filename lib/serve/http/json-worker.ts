@@ -1,11 +1,13 @@
+import { ownFile } from '../../base/package.js'
 import { Worker } from 'node:worker_threads'
+import { isArrayBuffer } from 'node:util/types'
 import { Fault } from '../faults.js'
 import type { ContentsTask } from '../grpc/long-contents.js'
 import type { DocumentLimits, InferDocument } from '../wire/document.js'
 import type { LoadBody, Order, Reply, Results, Task } from './json-messages.js'
 import type { EncodedOutput, OutputJob } from './outputs.js'
 
-const entry = new URL('./json-entry.js', import.meta.url)
+const entry = (): URL => ownFile('./json-entry.js', import.meta.url)
 
 interface Waiting {
   readonly resolve: (result: Results[keyof Results]) => void
@@ -65,7 +67,7 @@ export class JsonWorker {
   }
 
   #start(): Worker {
-    const worker = new Worker(entry, { name: 'node-tensorrt json', execArgv: [] })
+    const worker = new Worker(entry(), { name: 'node-tensorrt json', execArgv: [] })
     let cause: unknown
     worker.on('message', (reply: Reply) => this.#onReply(reply))
     worker.on('error', (error: Error) => (cause = error))
@@ -89,5 +91,5 @@ export class JsonWorker {
 
 /** Its buffer, to be handed over, where nothing else is in it. */
 function own({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
-  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength && byteLength > 0 ? [buffer] : []
+  return isArrayBuffer(buffer) && buffer.byteLength === byteLength && byteLength > 0 ? [buffer] : []
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import type { Server, Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'

@@ -1,5 +1,6 @@
 // Between tensors of requests and those of engines: names, rows, shapes and options. It is made of plain data and
 // engines, so that it serves in any thread.
+import { isArrayBuffer } from 'node:util/types'
 import { Fault, faultOf, unsupported } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
@@ -134,7 +135,7 @@ const longestTimeout = 2 ** 31 - 1
 
 /** The same bytes, or a copy where elements would begin at odd places. */
 function aligned(bytes: Uint8Array, element: number): Uint8Array<ArrayBuffer> {
-  const isPlain = bytes.buffer instanceof ArrayBuffer && bytes.byteOffset % element === 0
+  const isPlain = isArrayBuffer(bytes.buffer) && bytes.byteOffset % element === 0
   return isPlain ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
 }
 

@@ -109,11 +109,17 @@ class Opening {
   }
 
   #placeOf({ kind, device, lanes }: Instance, format: ModelFacts['format']): EngineOptions {
-    const { tensorrt, cache, plugins, hostCode } = this.#files.settings.engine
+    const { tensorrt, cache } = this.#files.settings.engine
     if (kind === 'cpu') return { backend: 'cpu', lanes } // the cores are divided by them
-    const common: EngineOptions = { backend: 'tensorrt', device, tensorrt, plugins }
-    if (format === 'plan') return { ...common, hostCode }
-    return { ...common, cache, shapes: this.#config === undefined ? undefined : shapesToBuild(this.#config) }
+    const backend = 'tensorrt'
+    if (format === 'plan') return { backend, tensorrt: { ...tensorrt, device } }
+    const { hostCode: _ofPlans, ...ofModels } = tensorrt ?? {}
+    return {
+      backend,
+      tensorrt: { ...ofModels, device },
+      cache,
+      shapes: this.#config === undefined ? undefined : shapesToBuild(this.#config),
+    }
   }
 
   result(): OpenVersion {
@@ -144,9 +150,11 @@ function lanesOf(config: ModelConfig, { kind, lanes, profile }: Instance): LaneO
   const { priority, cuda } = config.optimization ?? {}
   return {
     ...common,
-    profile,
-    priority: priority === ModelPriority.PRIORITY_MAX ? 'high' : 'normal',
-    cudaGraph: cuda === undefined ? 'auto' : cuda.graphs,
+    tensorrt: {
+      profile,
+      priority: priority === ModelPriority.PRIORITY_MAX ? 'high' : 'normal',
+      cudaGraph: cuda === undefined ? 'auto' : cuda.graphs,
+    },
   }
 }
 
@@ -196,7 +204,7 @@ function hasGroupWithoutGpus(config: ModelConfig): boolean {
 
 /** GPU 0 where none is seen: its engine says what is missing, and what to do about it. */
 async function gpusOfMachine({ tensorrt }: ServeEngineOptions): Promise<readonly number[]> {
-  const { gpus } = await capabilities({ tensorrt })
+  const { gpus } = await capabilities({ tensorrt: { library: tensorrt?.library } })
   return gpus.length === 0 ? [0] : gpus.map(({ index }) => index)
 }
 

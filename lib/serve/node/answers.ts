@@ -1,8 +1,10 @@
 // What a module gives for a request, held against the config.
+import { isUint8Array } from 'node:util/types'
 import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { describe } from '../../errors.js'
-import { failedOf, isError, type ModuleFailed, textOf, withoutPathOf } from './failed.js'
+import { isError } from '../../base/kinds.js'
+import { failedOf, type ModuleFailed, textOf, withoutPathOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 
 /** A checked output: numbers, or texts. */
@@ -150,7 +152,7 @@ function shapeFor(count: number, wanted: readonly number[]): readonly number[] {
 const encoder = new TextEncoder()
 
 function bytesOf(text: unknown, start: ModuleStart, { name }: TensorSpec, i: number): Uint8Array {
-  if (text instanceof Uint8Array) return text
+  if (isUint8Array(text)) return text
   if (typeof text === 'string') return encoder.encode(text)
   throw new Error(
     `Expected a Uint8Array or a string for element ${i} of output '${name}' of model '${start.name}' but received ${describe(text)}`,

@@ -1,11 +1,11 @@
 // What is told of a module that fails: its text to the client, and the place in its code to the log.
 import { dirname } from 'node:path'
-import { isNativeError } from 'node:util/types'
 import { describe } from '../../errors.js'
 import { Fault } from '../faults.js'
 import { withoutPath } from '../repository/folder.js'
 import { isInvalidRequest } from './invalid-request.js'
 import type { ModuleStart } from './module-start.js'
+import { isError } from '../../base/kinds.js'
 
 /** Why a request has no outputs: plain data, which goes from thread to thread. */
 export interface ModuleFailed {
@@ -76,8 +76,4 @@ function stackOf(thrown: unknown): string {
   } catch {
     return ''
   }
-}
-
-export function isError(value: unknown): value is Error {
-  return value instanceof Error || isNativeError(value)
 }

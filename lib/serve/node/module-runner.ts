@@ -10,6 +10,7 @@ import type { Endings } from './endings.js'
 import { type ModuleFailed, stackWithin, textOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 import type { JavaScriptModel, ModelContext, ModelRequest } from './types.js'
+import { isError } from '../../base/kinds.js'
 
 export type { ModuleResult, ModuleValue } from './answers.js'
 export { type ModuleStart, type TensorSpec } from './module-start.js'
@@ -36,7 +37,7 @@ export class ModuleFailure extends Error {
 /** A failed load, for the server. */
 export function notLoaded(error: unknown): ModuleFailed {
   return {
-    failure: error instanceof Error ? error.message : textOf(error),
+    failure: isError(error) ? error.message : textOf(error),
     at: error instanceof ModuleFailure ? error.at : undefined,
   }
 }

@@ -1,5 +1,6 @@
 // A thread of modules as the server has it.
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { ownFile } from '../../base/package.js'
 import { onAbort } from '../../base/cancellation.js'
 import { Fault } from '../faults.js'
 import { stackWithin, textOf, withoutPathOf } from './failed.js'
@@ -24,7 +25,7 @@ export interface ModuleWorkerOptions {
   readonly onDeath: (reason: Fault) => void
 }
 
-const entry = new URL('./worker-entry.js', import.meta.url)
+const entry = (): URL => ownFile('./worker-entry.js', import.meta.url)
 /** Milliseconds of a load that was given up. */
 const graceMs = 200
 /** That a model.js is an ES module needs no package.json to say it. */
@@ -100,7 +101,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends AnyAnswer = Ans
     const linesOf = (stream: 'stdout' | 'stderr'): Lines =>
       new Lines((line) => options.onOutput(line, stream, options.modules[0]?.instance ?? 0))
     this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
-    this.#worker = new Worker(options.entry ?? entry, {
+    this.#worker = new Worker(options.entry ?? entry(), {
       name: `node-tensorrt ${options.owner}`,
       workerData,
       transferList: [port2],

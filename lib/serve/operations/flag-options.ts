@@ -140,14 +140,13 @@ interface BackendConfig {
 }
 
 function engineOptions(flags: Flags, { plugins, hostCode }: BackendConfig): Pick<ServeOptions, 'engine'> {
-  const tensorrt = flags.text('tensorrt')
-  return {
-    engine: {
-      ...(tensorrt !== undefined && { tensorrt }),
-      ...(plugins.length > 0 && { plugins }),
-      ...(hostCode && { hostCode }),
-    },
+  const library = flags.text('tensorrt')
+  const tensorrt = {
+    ...(library !== undefined && { library }),
+    ...(plugins.length > 0 && { plugins }),
+    ...(hostCode && { hostCode }),
   }
+  return { engine: { ...(Object.keys(tensorrt).length > 0 && { tensorrt }) } }
 }
 
 /** BACKEND,SETTING=VALUE, or SETTING=VALUE for all backends. */

@@ -1,5 +1,5 @@
 // Values of flags, checked by the table.
-import { nearest } from '../../base/options.js'
+import { nearName } from '../../base/options.js'
 import { type FlagRule, flagRules } from '../flags.js'
 
 /** What is wrong with a command line. */
@@ -22,8 +22,8 @@ export function unknownFlag(text: string): FlagError {
   if (rules.get(name)?.value === 'switch') return new FlagError(`--${name} takes no value`)
   const names = [...rules.keys()]
   // Triton takes names that are cut short
-  const meant = names.find((full) => name.length > 2 && full.startsWith(name)) ?? nearest(name, names)
-  return new FlagError(`unknown flag ${flag}: did you mean --${meant}?`)
+  const meant = names.find((full) => name.length > 2 && full.startsWith(name)) ?? nearName(name, names)
+  return new FlagError(`unknown flag ${flag}${meant === undefined ? '' : `: did you mean --${meant}?`}`)
 }
 
 /** @throws FlagError for a value that a flag does not take, and for a flag that is refused */

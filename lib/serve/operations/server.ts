@@ -1,5 +1,5 @@
 // A server of models: its front-ends, and how it ends.
-import { isUint8Array } from 'node:util/types'
+import { isMap, isUint8Array } from 'node:util/types'
 import { within } from '../../base/cancellation.js'
 import { checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import { checkedText } from '../../base/checks.js'
@@ -127,8 +127,8 @@ async function untilDrained(
 }
 
 function checkedFiles(files: unknown): ReadonlyMap<string, Uint8Array> {
-  if (!(files instanceof Map)) throw expected('a Map of bytes by path', 'files', files)
-  for (const [path, bytes] of files as Map<unknown, unknown>) {
+  if (!isMap(files)) throw expected('a Map of bytes by path', 'files', files)
+  for (const [path, bytes] of files) {
     checkedText(path, 'a path in files')
     if (!isUint8Array(bytes)) throw expected('a Uint8Array', `files[${JSON.stringify(path)}]`, bytes)
   }

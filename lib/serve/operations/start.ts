@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { within } from '../../base/cancellation.js'
 import { onFile } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
+import { isSystemError } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { configJson } from '../config/json.js'
 import { Budget } from '../front/budget.js'
@@ -165,7 +166,7 @@ async function onPort<T>(
   try {
     return await body()
   } catch (cause) {
-    if (cause instanceof TensorRTError || !(cause instanceof Error) || !('syscall' in cause)) throw cause
+    if (cause instanceof TensorRTError || !isSystemError(cause)) throw cause
     const message = `Cannot listen on ${place.address}:${place.port} for ${what}: ${cause.message}`
     throw new TensorRTError('ERR_TRT_SERVER', message, { cause, details: { ...place } })
   }

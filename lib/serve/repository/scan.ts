@@ -8,6 +8,7 @@ import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { invalid, unsupported } from '../faults.js'
 import { isMissing, isThere, onFile, readText } from '../../base/files.js'
+import { messageOf } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { clone, create } from '@bufbuild/protobuf'
 import { completeBackend } from '../config/backends.js'
@@ -129,7 +130,7 @@ async function modelFolder(path: string, name: string): Promise<SeenFolder> {
     await digest(hash, path, '', 0)
     return { name, path, versions: await versionsIn(path), fingerprint: hash.digest('hex') }
   } catch (error) {
-    const withPaths = `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
+    const withPaths = `Cannot read ${path}: ${messageOf(error)}`
     const unreadable = { text: withoutPath({ name, path, versions: [] }, withPaths), withPaths }
     return { name, path, versions: [], fingerprint: '', unreadable }
   }

@@ -62,9 +62,9 @@ export const tensorRows = {
   coordinates: option(is.choice('half_pixel', 'asymmetric', 'align_corners')),
   round: option(is.boolean, false),
   range: option(is.choice('0-255', '0-1'), '0-255'),
-  mean: option((value) => value),
-  scale: option((value) => value),
-  std: option((value) => value),
+  mean: option<Color | undefined>(checkedPerChannel),
+  scale: option<Color | undefined>(checkedPerChannel),
+  std: option<Color | undefined>(checkedPerChannel),
   layout: option(is.choice('NCHW', 'NHWC'), 'NCHW'),
   order: option(is.choice('RGB', 'BGR', 'GRAY'), 'RGB'),
   dtype: option(is.choice(...pixelTypes)),
@@ -96,10 +96,10 @@ function checkedFactors({ mean, scale, std, range, dtype, order }: Given): Pick<
       throw expected('no mean, scale, std or range 0-1 with dtype uint8', 'the options of toTensor', given)
   }
   if (scale !== undefined && std !== undefined) throw expected('either scale or std', 'the options of toTensor', 'both')
-  const means = checkedPerChannel(mean ?? 0, 'mean')
-  const divisors = checkedPerChannel(std ?? 1, 'std')
+  const means = mean ?? [0, 0, 0]
+  const divisors = std ?? [1, 1, 1]
   if (divisors.includes(0)) throw expected('numbers other than 0', 'std', std)
-  const factors = checkedPerChannel(scale ?? 1, 'scale')
+  const factors = scale ?? [1, 1, 1]
   if (order === 'GRAY')
     for (const [name, each] of Object.entries({ mean: means, std: divisors, scale: factors }))
       if (new Set(each).size > 1) throw expected('one number with order GRAY', name, each.join(', '))

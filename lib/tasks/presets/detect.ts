@@ -67,6 +67,15 @@ export const detectPresets = {
     suppress: false,
     source: 'lyuwenyu/RT-DETR, rtdetrv2_pytorch',
   },
+  'torchvision-detection': {
+    task: 'detect',
+    // the picture as it is: the model resizes and normalizes by itself
+    input: { resize: 'stretch', size: {}, minSide: 64, round: true, range: '0-1' },
+    output: { decoder: 'finished', scoreThreshold: 0.5, clip: true },
+    suppress: false,
+    source:
+      'torchvision 0.29, transforms/_presets.py: ObjectDetection; models/detection: FasterRCNN, MaskRCNN, RetinaNet, FCOS, SSD, SSDlite; boxes are shown from 0.5 on, labels are coco91',
+  },
   dbnet: {
     task: 'detect',
     // its colours are named in the order blue, green, red

@@ -3,12 +3,15 @@ import type {
   CenterFaceOptions,
   DbNetOptions,
   EfficientDetOptions,
+  FinishedOptions,
   RetinaFaceOptions,
   RtDetrOptions,
   SsdOptions,
   YoloAnchorsOptions,
   YoloEndToEndOptions,
+  YoloObbOptions,
   YoloOptions,
+  YoloPoseOptions,
   YoloxOptions,
 } from '../../vision/decoders/index.js'
 import type { Filter } from '../../vision/index.js'
@@ -58,12 +61,15 @@ export type DetectOutput =
   | Of<'ultralytics' | 'yolo', YoloOptions>
   | Of<'yolo-anchors', YoloAnchorsOptions>
   | Of<'yolo-end-to-end', YoloEndToEndOptions>
+  | Of<'yolo-pose', YoloPoseOptions>
+  | Of<'yolo-obb', YoloObbOptions>
   | Of<'yolox', YoloxOptions>
   | Of<'retinaface', RetinaFaceOptions>
   | Of<'efficientdet', EfficientDetOptions>
   | Of<'ssd', SsdOptions>
   | Of<'centerface', CenterFaceOptions>
   | Of<'rtdetr', RtDetrOptions>
+  | Of<'finished', FinishedOptions>
   | Of<'dbnet', DbNetOptions>
   | Of<'grid', GridOptions>
 

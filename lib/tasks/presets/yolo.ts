@@ -33,6 +33,22 @@ export const yolos = {
     suppress: { iouThreshold: 0.7, maximum: 300 },
     source: 'ultralytics 8.4, cfg/default.yaml, data/augment.py: LetterBox; end to end or not, as the output says',
   },
+  'ultralytics-pose': {
+    task: 'detect',
+    input: letterbox,
+    output: { decoder: 'yolo-pose', scoreThreshold: 0.25, clip: true },
+    suppress: { iouThreshold: 0.7, maximum: 300 },
+    source:
+      'ultralytics 8.4, models/yolo/pose/predict.py, nn/modules/head.py: Pose; end to end or not, as the output says',
+  },
+  'ultralytics-obb': {
+    task: 'detect',
+    input: letterbox,
+    output: { decoder: 'yolo-obb', scoreThreshold: 0.25, clip: true },
+    suppress: { iouThreshold: 0.7, maximum: 300 },
+    source:
+      'ultralytics 8.4, models/yolo/obb/predict.py, nn/modules/head.py: OBB, utils/nms.py: fast_nms by batch_probiou; end to end or not, as the output says',
+  },
   yolox: {
     task: 'detect',
     input: {

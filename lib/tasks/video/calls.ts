@@ -1,19 +1,21 @@
 /** The methods of tasks that go through a video. */
 import { VideoSource } from '../../video/index.js'
 import type { DetectedFrame } from '../found.js'
-import type { BlurredVideo, SegmentedFrame, VideoInput } from './options.js'
+import { checkedLabels } from '../labels.js'
+import type { BlurredVideo, SegmentedFrame, VideoCall, VideoInput } from './options.js'
 import { checkedLoop, checkedWrite } from './options.js'
 import { Shown } from './progress.js'
 import { type FrameWork, throughTask } from './through.js'
-import { blurring, type Blurs, detecting, type Detects, segmenting, type Segments } from './work.js'
+import type { VideoPlan } from './plan.js'
+import { blurring, type Blurs, detecting, type Detects, type Manner, segmenting, type Segments } from './work.js'
 
 export async function blurredVideo(
   task: Blurs<unknown>,
-  most: number,
+  { most, rows }: VideoPlan,
   [input, output, options]: readonly unknown[],
 ): Promise<BlurredVideo> {
-  const call = checkedWrite(options, output, input instanceof VideoSource, 'blurVideo')
-  const through = throughTask(input as VideoInput, call, blurring(task, most))
+  const call = await labelled(checkedWrite(options, output, input instanceof VideoSource, { owner: 'blurVideo', rows }))
+  const through = throughTask(input as VideoInput, call, blurring(task, { most, asked: call.asked }))
   const shown = new Shown()
   let [regions, framesWithRegions] = [0, 0]
   for (;;) {
@@ -32,22 +34,33 @@ export async function blurredVideo(
 
 type Frames<T> = AsyncGenerator<T, void, undefined>
 
-export async function* detectedFrames(task: Detects, most: number, args: readonly unknown[]): Frames<DetectedFrame> {
-  const work = (draws: boolean) => detecting(task, most, draws)
-  for await (const { frame, answer } of answered(args, 'detectVideo', work)) yield { frame, found: answer }
+export async function* detectedFrames(task: Detects, plan: VideoPlan, args: readonly unknown[]): Frames<DetectedFrame> {
+  const work = (how: Manner, draws: boolean) => detecting(task, how, draws)
+  for await (const { frame, answer } of answered(args, 'detectVideo', plan, work)) yield { frame, found: answer }
 }
 
-export async function* segmentedFrames(task: Segments, most: number, args: readonly unknown[]): Frames<SegmentedFrame> {
-  const work = (draws: boolean) => segmenting(task, most, draws)
-  for await (const { frame, answer } of answered(args, 'segmentVideo', work)) yield { frame, mask: answer }
+export async function* segmentedFrames(
+  task: Segments,
+  plan: VideoPlan,
+  args: readonly unknown[],
+): Frames<SegmentedFrame> {
+  const work = (how: Manner, draws: boolean) => segmenting(task, how, draws)
+  for await (const { frame, answer } of answered(args, 'segmentVideo', plan, work)) yield { frame, mask: answer }
 }
 
 /** The frames of a loop with their answers, drawn on them where they are written. */
-function answered<R>(
+async function* answered<R>(
   [input, options]: readonly unknown[],
   owner: string,
-  workFor: (draws: boolean) => FrameWork<R>,
+  { most, rows }: VideoPlan,
+  workFor: (how: Manner, draws: boolean) => FrameWork<R>,
 ): ReturnType<typeof throughTask<R>> {
-  const call = checkedLoop(options, input instanceof VideoSource, owner)
-  return throughTask(input as VideoInput, call, workFor(call.output !== undefined))
+  const call = await labelled(checkedLoop(options, input instanceof VideoSource, { owner, rows }))
+  return yield* throughTask(input as VideoInput, call, workFor({ most, asked: call.asked }, call.output !== undefined))
+}
+
+/** With the names of classes themselves: a file of them is read once, not for each frame. */
+async function labelled(call: VideoCall): Promise<VideoCall> {
+  const labels = await checkedLabels(call.asked?.['labels'])
+  return labels === undefined ? call : { ...call, asked: { ...call.asked, labels } }
 }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { checkedBoolean, checkedListener } from '../../base/checks.js'
-import { readOptions, unaborted } from '../../base/options.js'
+import { checkedRows, namesOf, type Rows } from '../../base/option-table.js'
+import { defined, readOptions, unaborted } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { Mask } from '../../vision/index.js'
 import type {
@@ -113,6 +114,8 @@ export interface VideoCall {
   readonly keepPartial: boolean
   readonly tell: ((progress: VideoProgress) => void) | undefined
   readonly signal: AbortSignal | undefined
+  /** What goes before the task's own options. */
+  readonly asked?: Given | undefined
 }
 
 const reading = ['start', 'end', 'hardware', 'buffer'] as const
@@ -121,31 +124,38 @@ const writing = ['audio', 'codec', 'preset', 'quality', 'odd', 'container', 'ove
 const both = ['ffmpeg', 'onProgress', 'signal'] as const
 
 /** Of a call that always writes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
-export function checkedWrite(options: unknown, output: unknown, isOpen: boolean, owner: string): VideoCall {
-  const given = readOptions(options, [...reading, ...writing, ...both, 'keepPartial'], owner)
-  return callOf(given, output, isOpen)
+export function checkedWrite(options: unknown, output: unknown, isOpen: boolean, { owner, rows }: Owner): VideoCall {
+  const given = readOptions(options, [...reading, ...writing, ...both, 'keepPartial', ...namesOf(rows)], owner)
+  if (output === undefined) checkedWriting(output, {})
+  return callOf(given, output, isOpen, rows)
 }
 
 /**
  * Of a call that writes where `output` is given. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason
  */
-export function checkedLoop(options: unknown, isOpen: boolean, owner: string): VideoCall {
+export function checkedLoop(options: unknown, isOpen: boolean, { owner, rows }: Owner): VideoCall {
   const { output, ...given }: Given = readOptions(
     options,
-    ['output', ...reading, ...sampling, ...writing, ...both, 'keepPartial'],
+    ['output', ...reading, ...sampling, ...writing, ...both, 'keepPartial', ...namesOf(rows)],
     owner,
   )
   const foreign = (output === undefined ? [...writing, 'keepPartial'] : sampling).find(
     (name) => given[name] !== undefined,
   )
-  if (foreign === undefined) return callOf(given, output, isOpen)
+  if (foreign === undefined) return callOf(given, output, isOpen, rows)
   const what = output === undefined ? 'nothing, since no output is written,' : 'nothing, since all frames are written,'
   throw expected(what, foreign, given[foreign])
 }
 
 type Given = Readonly<Record<string, unknown>>
 
-function callOf(given: Given, output: unknown, isOpen: boolean): VideoCall {
+/** Whose call it is, and which of its task's options it may have. */
+interface Owner {
+  readonly owner: string
+  readonly rows: Rows
+}
+
+function callOf(given: Given, output: unknown, isOpen: boolean, rows: Rows): VideoCall {
   const signal = unaborted(given['signal'])
   const { ffmpeg, keepPartial = false } = given
   const read = { ...picked(given, [...reading, ...sampling]) }
@@ -162,6 +172,7 @@ function callOf(given: Given, output: unknown, isOpen: boolean): VideoCall {
     keepPartial: checkedBoolean(keepPartial, 'keepPartial'),
     tell: checkedListener<(progress: VideoProgress) => void>(given['onProgress'], 'onProgress'),
     signal,
+    asked: defined(checkedRows(given, rows)),
   }
 }
 

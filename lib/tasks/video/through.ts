@@ -6,6 +6,7 @@ import { inOrder } from '../../engine/stream.js'
 import { openVideo, type VideoFrame, VideoSource, type VideoWriter, writeVideo } from '../../video/index.js'
 import type { VideoCall, VideoInput } from './options.js'
 import { Counter } from './progress.js'
+import { isUrl } from '../../base/kinds.js'
 
 /** What is done with each frame. */
 export interface FrameWork<R> {
@@ -82,7 +83,7 @@ async function opened(input: VideoInput, call: VideoCall): Promise<Opened> {
   const video = input instanceof VideoSource ? input : await openVideo(input, { ...reading, signal })
   if (output === undefined) return { video, writer: undefined }
   try {
-    const source = typeof input === 'string' || input instanceof URL ? input : undefined
+    const source = typeof input === 'string' || isUrl(input) ? input : undefined
     const { start, end } = reading
     const like = { info: video.info, name: video.name, source, start, end }
     // what is to stay when the call is aborted is not aborted with it

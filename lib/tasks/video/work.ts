@@ -1,6 +1,7 @@
 import { drawBoxes, drawPolygons, type InstanceMask, type Mask, overlay } from '../../vision/index.js'
 import type { VideoFrame } from '../../video/index.js'
 import type { Found } from '../found.js'
+import { labelledBox } from '../labelled.js'
 import type { FrameWork } from './through.js'
 
 interface Cut {
@@ -22,21 +23,28 @@ export interface Segments {
   segment(frame: VideoFrame, options: Cut): Promise<Mask>
 }
 
-/** @param most how many frames are under way at once */
-export function blurring<R>(task: Blurs<R>, most: number): FrameWork<readonly R[]> {
+/** How a task goes through frames. */
+export interface Manner {
+  /** How many frames are under way at once. */
+  readonly most: number
+  /** Options of each call. */
+  readonly asked?: Readonly<Record<string, unknown>> | undefined
+}
+
+export function blurring<R>(task: Blurs<R>, { most, asked }: Manner): FrameWork<readonly R[]> {
   return {
     most,
-    answer: async (frame, signal) => (await task.blur(frame, { inPlace: true, signal })).regions,
+    answer: async (frame, signal) => (await task.blur(frame, { ...asked, inPlace: true, signal })).regions,
     count: (regions) => regions.length,
   }
 }
 
 /** @param draws whether what is found is drawn on the frame */
-export function detecting(task: Detects, most: number, draws: boolean): FrameWork<Found[]> {
+export function detecting(task: Detects, { most, asked }: Manner, draws: boolean): FrameWork<Found[]> {
   return {
     most,
     answer: async (frame, signal) => {
-      const found = await task.detect(frame, { signal })
+      const found = await task.detect(frame, { ...asked, signal })
       if (draws) await drawFound(frame, found, signal)
       return found
     },
@@ -45,11 +53,11 @@ export function detecting(task: Detects, most: number, draws: boolean): FrameWor
 }
 
 /** @param draws whether the mask is laid on the frame */
-export function segmenting(task: Segments, most: number, draws: boolean): FrameWork<Mask> {
+export function segmenting(task: Segments, { most, asked }: Manner, draws: boolean): FrameWork<Mask> {
   return {
     most,
     answer: async (frame, signal) => {
-      const mask = await task.segment(frame, { signal })
+      const mask = await task.segment(frame, { ...asked, signal })
       if (draws) await overlay(frame, mask, { inPlace: true, signal })
       return mask
     },
@@ -62,14 +70,10 @@ async function drawFound(frame: VideoFrame, found: readonly Found[], signal: Abo
   const how = { inPlace: true, signal } as const
   for (const { mask, classIndex } of found)
     if (mask !== undefined && mask.data.length > 0) await overlay(frame, ofClass(mask, classIndex), how)
-  const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
-  if (turned.length > 0) await drawPolygons(frame, turned, how)
-  const boxes = found.filter(({ corners }) => corners === undefined)
-  const labelled = boxes.map(({ box, label = '', score, landmarks }) => ({
-    box,
-    label: `${label} ${score.toFixed(2)}`.trim(),
-    landmarks,
-  }))
+  const isText = ({ corners, angle }: Found): boolean => corners !== undefined && angle === undefined
+  const texts = found.flatMap((one) => (isText(one) ? [one.corners!] : []))
+  if (texts.length > 0) await drawPolygons(frame, texts, how)
+  const labelled = found.filter((one) => !isText(one)).map(labelledBox)
   if (labelled.length > 0) await drawBoxes(frame, labelled, how)
 }
 

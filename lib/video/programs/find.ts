@@ -6,6 +6,7 @@ import { option } from '../../base/option-table.js'
 import { unaborted } from '../../base/options.js'
 import { lacking } from '../../base/remedies.js'
 import { localPath } from '../../base/source.js'
+import { isUrl } from '../../base/kinds.js'
 import type { TensorRTError } from '../../errors.js'
 import { remembered, runProgram } from './run.js'
 
@@ -27,7 +28,9 @@ export interface FindOptions {
 }
 
 /** Looked at by {@link findPrograms}. */
-export const ffmpegOption = option((ffmpeg) => ffmpeg as string | URL)
+export const ffmpegOption = option((ffmpeg, name) =>
+  isUrl(ffmpeg) ? ffmpeg : checkedText(ffmpeg, name, 'the path of ffmpeg'),
+)
 
 /**
  * The first that has -fps_mode, and the libavutil that it has: builds of a day are named by a commit instead of a
@@ -60,7 +63,7 @@ async function findFfmpeg(given: unknown): Promise<string> {
   }
   const by = given === undefined ? 'FFMPEG_PATH' : 'the option ffmpeg'
   const text =
-    given === undefined ? variable : given instanceof URL ? given : checkedText(given, 'ffmpeg', 'the path of ffmpeg')
+    given === undefined ? variable : isUrl(given) ? given : checkedText(given, 'ffmpeg', 'the path of ffmpeg')
   const path = resolve(localPath(text as string | URL, by))
   const found = (await isFolder(path)) ? join(path, `ffmpeg${suffix}`) : path
   if (await isProgram(found)) return found

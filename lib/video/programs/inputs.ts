@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isText } from '../../base/checks.js'
+import { isUrl } from '../../base/kinds.js'
 import { expected, TensorRTError } from '../../errors.js'
 import { withoutCredentials } from './credentials.js'
 
@@ -41,13 +42,12 @@ export function deviceInput(path: string): Input {
 
 /** A path, a `file:` URL, or a URL of a network. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedInput(source: unknown, name = 'source'): Input {
-  const text = source instanceof URL ? source.href : source
+  const text = isUrl(source) ? source.href : source
   if (!isText(text)) throw expected('a path or a URL', name, source)
-  if (source instanceof URL ? source.protocol === 'file:' : /^file:\//i.test(text))
-    return fileInput(pathOfUrl(text, name))
+  if (isUrl(source) ? source.protocol === 'file:' : /^file:\//i.test(text)) return fileInput(pathOfUrl(text, name))
   // with one letter before the colon it is a drive of Windows, without "//" the name of a file
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase()
-  if (scheme === undefined && !(source instanceof URL)) return fileInput(resolve(text))
+  if (scheme === undefined && !isUrl(source)) return fileInput(resolve(text))
   if (scheme !== undefined && schemes.includes(scheme))
     return { url: text, name: withoutCredentials(text), path: undefined, options: ['-protocol_whitelist', ofNetworks] }
   throw expected(

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types'
 import { onAbort } from '../../base/cancellation.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { FedStream } from '../nut/fed.js'
@@ -124,7 +125,7 @@ async function probedInfo(
   { signal, ffmpeg }: Reading,
 ): Promise<VideoInfo | undefined> {
   if (probed === undefined) return undefined
-  if (typeof probed === 'string' || probed instanceof Uint8Array) return probeVideo(probed, { signal, ffmpeg })
+  if (typeof probed === 'string' || isUint8Array(probed)) return probeVideo(probed, { signal, ffmpeg })
   return probeInput(ffprobe, { input: probed, stdin: undefined, more: [] }, signal)
 }
 

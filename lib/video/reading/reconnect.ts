@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkedArray, checkedNumber, checkedWhole } from '../../base/checks.js'
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'

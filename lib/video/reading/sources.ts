@@ -1,4 +1,6 @@
+import { isUint8Array } from 'node:util/types'
 import { isIterable } from '../../base/iterables.js'
+import { isUrl } from '../../base/kinds.js'
 import { expected } from '../../errors.js'
 import type { RawImage } from '../../vision/index.js'
 import { checkedInput, type Input } from '../programs/inputs.js'
@@ -41,8 +43,8 @@ const what = 'a path, a URL, a Uint8Array, or an async iterable of Uint8Arrays o
  * throws
  */
 export async function openedSource(source: unknown): Promise<Opened> {
-  if (typeof source === 'string' || source instanceof URL) return { kind: 'input', input: checkedInput(source) }
-  if (source instanceof Uint8Array) return { kind: 'bytes', bytes: source }
+  if (typeof source === 'string' || isUrl(source)) return { kind: 'input', input: checkedInput(source) }
+  if (isUint8Array(source)) return { kind: 'bytes', bytes: source }
   if (!isIterable(source)) throw expected(what, 'source', source)
   const elements =
     Symbol.asyncIterator in (source as object)
@@ -51,8 +53,7 @@ export async function openedSource(source: unknown): Promise<Opened> {
   const next = await elements.next()
   if (next.done === true) return { kind: 'frames', first: undefined, frames: elements as AsyncIterator<GivenFrame> }
   const { value } = next
-  if (value instanceof Uint8Array)
-    return { kind: 'pieces', first: value, pieces: elements as AsyncIterator<Uint8Array> }
+  if (isUint8Array(value)) return { kind: 'pieces', first: value, pieces: elements as AsyncIterator<Uint8Array> }
   if (isGivenFrame(value)) return { kind: 'frames', first: value, frames: elements as AsyncIterator<GivenFrame> }
   await elements.return?.()
   throw expected(what, 'source', value)
@@ -64,5 +65,5 @@ async function* fromSync(elements: Iterator<unknown>): AsyncGenerator {
 
 export function isGivenFrame(value: unknown): value is GivenFrame {
   const image = typeof value === 'object' && value !== null ? (value as Partial<GivenFrame>).image : undefined
-  return typeof image === 'object' && image !== null && (image as Partial<RawImage>).data instanceof Uint8Array
+  return typeof image === 'object' && image !== null && isUint8Array((image as Partial<RawImage>).data)
 }

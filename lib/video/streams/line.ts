@@ -1,6 +1,7 @@
 import type { VideoFrame } from '../frame.js'
 import { OpeningSource, type StreamInput, type StreamSource } from './source.js'
 import { type Meter, SourceCounts, type SourceRows } from './statistics.js'
+import { messageOf } from '../../base/kinds.js'
 
 /** A frame, and what the task has made of it. */
 export interface StreamItem<R> {
@@ -195,8 +196,4 @@ export class Line<R> {
       entry.frame.close()
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -5,6 +5,7 @@ import { codecs, tagOf } from './codecs.js'
 import type { Layout } from './layout.js'
 import { evenSize, type Writing } from './options.js'
 import type { TimeBase } from './times.js'
+import { isUrl } from '../../base/kinds.js'
 
 /** What the first frame and the source say. */
 export interface Picture {
@@ -51,7 +52,7 @@ export function writingArguments(writing: Writing, picture: Picture, { info, sou
 
 /** As options of the output they cut sounds, which are copied, at their packets, and move both by as much. */
 function partOf(like: Writing['like']): string[] {
-  if (typeof like !== 'object' || like instanceof URL) return []
+  if (typeof like !== 'object' || isUrl(like)) return []
   const { start, end } = like
   return [
     ...(start === undefined ? [] : ['-ss', start.toFixed(6)]),

@@ -4,6 +4,7 @@ import { checkedChoice, checkedNumber, checkedObject, choiceOf } from '../../bas
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../../base/option-table.js'
 import type { Size } from '../../base/size.js'
 import { checkedPath } from '../../base/source.js'
+import { isUrl } from '../../base/kinds.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { VideoInfo } from '../info.js'
 import { ffmpegOption } from '../programs/find.js'
@@ -117,8 +118,10 @@ function checkedEncoding(target: string | Writable, given: Checked<typeof table>
   return {
     container,
     codec,
-    preset: presets && checkedChoice(given.preset ?? 'veryfast', 'preset', presets),
-    quality: quality && checkedNumber(given.quality ?? quality.usual, 'quality', 0, quality.worst),
+    preset: presets && checkedChoice(given.preset === undefined ? 'veryfast' : given.preset, 'preset', presets),
+    quality:
+      quality &&
+      checkedNumber(given.quality === undefined ? quality.usual : given.quality, 'quality', 0, quality.worst),
   }
 }
 
@@ -132,7 +135,7 @@ function containerOf(target: string | Writable): VideoContainer {
 }
 
 function checkedLike(like: unknown): VideoLike | string | URL {
-  if (typeof like === 'string' || like instanceof URL) return like
+  if (typeof like === 'string' || isUrl(like)) return like
   const { info, name, source, start, end } = checkedObject(like, 'like', 'a video, a path or a URL') as VideoLike
   checkedObject(info, 'like.info')
   if (start !== undefined) checkedNumber(start, 'like.start')

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { onFile } from '../../base/files.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from '../../base/temporary.js'
+import { isError } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 
 /** Where a video goes. */
@@ -92,7 +93,7 @@ export function streamTarget(stream: Writable): Target {
       if (isOver || stream.destroyed) return
       isOver = true
       stream.once('error', () => {}) // whoever listens is told, and nobody has to
-      stream.destroy(error instanceof Error ? error : new Error(String(error)))
+      stream.destroy(isError(error) ? error : new Error(String(error)))
     },
   }
 }

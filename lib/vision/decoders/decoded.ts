@@ -1,3 +1,4 @@
+import { isPlainObject } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import type { Found } from './candidates.js'
 import type { Variances } from '../../steps/families.js'
@@ -26,6 +27,16 @@ export interface Decoded {
    * masks.
    */
   readonly coefficients?: Float32Array | undefined
+  /**
+   * The keypoints of each box, x, y and score of each, in pixels of the model's input; the score is 1 where the model
+   * has none. Only of pose models.
+   */
+  readonly keypoints?: Float32Array | undefined
+  /**
+   * The rotated boxes, of which `boxes` are the upright ones around them: x and y of the centre, width, height, in
+   * pixels of the model's input, and the angle in radians, clockwise. Only of models of oriented boxes.
+   */
+  readonly rotated?: Float32Array | undefined
 }
 
 /** Writes the four corners of the box with this number at `at`. */
@@ -37,12 +48,11 @@ export interface Extra {
   readonly valueOf: (number: number, place: number, boxes: Float32Array, at: number) => number
 }
 
+/** By where they go. */
+export type Extras = Readonly<Partial<Record<'landmarks' | 'coefficients' | 'keypoints' | 'rotated', Extra>>>
+
 /** The candidates with their boxes. @throws TensorRTError ERR_TRT_SHAPE where none of the boxes is finite */
-export function decodedOf(
-  found: Found,
-  writeBox: BoxWriter,
-  extras: Readonly<Partial<Record<'landmarks' | 'coefficients', Extra>>> = {},
-): Decoded {
+export function decodedOf(found: Found, writeBox: BoxWriter, extras: Extras = {}): Decoded {
   const boxes = new Float32Array(found.indices.length * 4)
   const places = new Int32Array(found.indices.length)
   let count = 0
@@ -70,8 +80,7 @@ export function decodedOf(
     // where all stay, they are as they were found
     scores: count === places.length ? found.scores : Float32Array.from(stays, (place) => found.scores[place]!),
     classes: count === places.length ? found.classes : Int32Array.from(stays, (place) => found.classes[place]!),
-    ...(extras.landmarks !== undefined && { landmarks: extra(extras.landmarks) }),
-    ...(extras.coefficients !== undefined && { coefficients: extra(extras.coefficients) }),
+    ...Object.fromEntries(Object.entries(extras).map(([name, wanted]) => [name, extra(wanted)])),
   }
 }
 
@@ -126,9 +135,7 @@ export function kept<O, T>(compute: (options: O) => T): (options: O) => T {
 /** Numbers, and arrays and objects of them, as text. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'number') return String(value)
-  if (typeof value !== 'object' || value === null) return undefined
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (!Array.isArray(value) && prototype !== Object.prototype) return undefined
+  if (!Array.isArray(value) && !isPlainObject(value)) return undefined
   const texts = Object.entries(value).map(([name, inner]) => [name, textOf(inner)])
   return texts.some(([, text]) => text === undefined) ? undefined : JSON.stringify(texts)
 }

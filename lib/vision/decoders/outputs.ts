@@ -1,7 +1,8 @@
+import { isPromise } from 'node:util/types'
 /** What a model gave, as decoders read it: which tensor is which is told by shapes. */
 import { shapeText } from '../../base/dims.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { elementCount, Tensor } from '../../tensor.js'
+import { elementCount, expectedTensor, Tensor } from '../../tensor.js'
 
 /**
  * One tensor, several, or those that `infer` gives by name. Names say nothing: shapes do, and the order where shapes
@@ -22,7 +23,7 @@ const floatTypes: readonly string[] = ['float32', 'float16', 'bfloat16', 'float6
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
 export function outputsOf(given: unknown): Output[] {
   if (given instanceof Tensor) return [outputOf(given, 'outputs')]
-  if (typeof given !== 'object' || given === null)
+  if (typeof given !== 'object' || given === null || isPromise(given))
     throw expected('a Tensor, an array of them or an object of them', 'outputs', given)
   const entries: [string, unknown][] = Array.isArray(given)
     ? Array.from(given as unknown[]).map((tensor, index) => [`outputs[${index}]`, tensor])
@@ -32,7 +33,7 @@ export function outputsOf(given: unknown): Output[] {
 }
 
 function outputOf(tensor: unknown, name: string): Output {
-  if (!(tensor instanceof Tensor)) throw expected('a Tensor', name, tensor)
+  if (!(tensor instanceof Tensor)) throw expectedTensor('a Tensor', name, tensor)
   const isWhole = wholeTypes.includes(tensor.dtype)
   if (!isWhole && !floatTypes.includes(tensor.dtype))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of floats for ${name} but received ${tensor.dtype}`)

@@ -1,8 +1,8 @@
 import { type Checked, checkedOptions, is, option, type OptionTable } from '../../base/option-table.js'
 import { cellsOf } from '../../steps/anchors.js'
 import { forInput } from '../../steps/families.js'
-import { rowsOf } from './candidates.js'
-import { type Decoded, decodedOf, type Extra, writeCentred } from './decoded.js'
+import { type CandidateRule, rowsOf } from './candidates.js'
+import { type BoxWriter, type Decoded, decodedOf, type Extra, type Extras, writeCentred } from './decoded.js'
 import {
   type CandidateOptions,
   candidateRows,
@@ -15,10 +15,10 @@ import {
   stridesRow,
 } from './options.js'
 import { forEachPicture, onlyOutput, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
-import { candidatesOf } from './probabilities.js'
+import { candidatesOf, type Source } from './probabilities.js'
 
-/** Options of {@link decodeYolo}. */
-export interface YoloOptions extends ManyClassesOptions {
+/** Options of the decoders of ultralytics' models that leave boxes to be suppressed. */
+export interface YoloTaskOptions extends ManyClassesOptions {
   /** Default 0.25, as ultralytics predicts. */
   readonly scoreThreshold?: number | undefined
   /** Default 30000, as ultralytics has it. */
@@ -31,6 +31,17 @@ export interface YoloOptions extends ManyClassesOptions {
   readonly strides?: readonly number[] | undefined
   /** How many classes the model has: then it is checked. Default: what is left of the channels. */
   readonly classes?: number | undefined
+}
+
+export const yoloRows = {
+  ...manyClassesRows(0.25, 30000),
+  size: sizeIfGiven,
+  strides: stridesRow,
+  classes: classesIfGiven,
+} satisfies OptionTable<YoloTaskOptions>
+
+/** Options of {@link decodeYolo}. */
+export interface YoloOptions extends YoloTaskOptions {
   /**
    * How many mask coefficients follow the classes. Default: as many as the second output has prototypes, [N, M, height,
    * width]; without one 0.
@@ -38,13 +49,7 @@ export interface YoloOptions extends ManyClassesOptions {
   readonly coefficients?: number | undefined
 }
 
-const table = {
-  ...manyClassesRows(0.25, 30000),
-  size: sizeIfGiven,
-  strides: stridesRow,
-  classes: classesIfGiven,
-  coefficients: option(is.whole(0, 65536)),
-} satisfies OptionTable<YoloOptions>
+const table = { ...yoloRows, coefficients: option(is.whole(0, 65536)) } satisfies OptionTable<YoloOptions>
 
 /**
  * What YOLO v8 and 11 give (ultralytics; also v5u and v9): boxes without anchors, [N, 4 + C, P], or [N, 4 + C + M, P]
@@ -58,19 +63,73 @@ const table = {
 export function decodeYolo(outputs: Outputs, options?: YoloOptions): Decoded[] {
   const given = checkedOptions(options, table, 'decodeYolo')
   const all = outputsOf(outputs)
-  const { output, coefficients, classes } = layoutOf(all, given)
-  const source = { outputs: all, looksLike: otherThan(classes, coefficients) }
+  const layout = layoutOf(all, given)
+  const { classes, coefficients } = layout
+  return decodePlanar(all, layout, ruleOf(given), otherThan(classes, coefficients), (value) => ({
+    write: centred(value),
+    extras: coefficients > 0 ? { coefficients: numbersAt(value, 4 + classes, coefficients) } : {},
+  }))
+}
+
+/** A number of a box: the channel of the box with this number. */
+export type Value = (box: number, channel: number) => number
+
+/** What of a box is read beside its scores. */
+interface Parts {
+  readonly write: BoxWriter
+  readonly extras: Extras
+}
+
+/** Boxes whose channels lie one after the other: [N, 4 + classes + others, boxes]. */
+export function decodePlanar(
+  outputs: readonly Output[],
+  { output, classes }: Layout,
+  rule: CandidateRule,
+  looksLike: Source['looksLike'],
+  partsOf: (value: Value) => Parts,
+): Decoded[] {
   const [batch = 0, , count = 0] = output.shape
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     const scores = { ...rowsOf(values.subarray(4 * count), count, classes, 1), classStep: count }
-    return decodedOf(
-      candidatesOf([scores], ruleOf(given), source),
-      (i, boxes, at) =>
-        writeCentred(boxes, at, values[i]!, values[count + i]!, values[2 * count + i]!, values[3 * count + i]!),
-      coefficients > 0 ? { coefficients: planar(values, 4 + classes, coefficients, count) } : {},
-    )
+    const { write, extras } = partsOf((box, channel) => values[channel * count + box]!)
+    return decodedOf(candidatesOf([scores], rule, { outputs, looksLike }), write, extras)
   })
+}
+
+/** Boxes that lie one after the other: four numbers, score, class, and others. */
+export function decodeRows(
+  outputs: readonly Output[],
+  { shape, ...output }: Output,
+  rule: CandidateRule,
+  partsOf: (value: Value) => Parts,
+): Decoded[] {
+  const [batch = 0, count = 0, width = 0] = shape
+  const looksLike = (): string => 'this looks like a model of another family, or one whose scores are logits'
+  return forEachPicture(batch, (index) => {
+    const values = pictureOf({ shape, ...output }, index)
+    const scores = rowsOf(values.subarray(4), count, 1, width)
+    const best = candidatesOf([scores], rule, { outputs, looksLike, isPadded: true })
+    const classes = best.indices.map((box) => Math.round(values[box * width + 5]!))
+    const { write, extras } = partsOf((box, channel) => values[box * width + channel]!)
+    return decodedOf({ ...best, classes }, write, extras)
+  })
+}
+
+/** Boxes of a centre and two sides. */
+export function centred(value: Value): BoxWriter {
+  return (box, boxes, at) => writeCentred(boxes, at, value(box, 0), value(box, 1), value(box, 2), value(box, 3))
+}
+
+/** Boxes of left, top, right, bottom. */
+export function cornered(value: Value): BoxWriter {
+  return (box, boxes, at) => {
+    for (let side = 0; side < 4; side++) boxes[at + side] = value(box, side)
+  }
+}
+
+function numbersAt(value: Value, first: number, length: number): Extra {
+  return { length, valueOf: (box, place) => value(box, first + place) }
 }
 
 /** The numbers of 17 keypoints (x, y, visibility), those of ultralytics' masks, and the greatest angle of OBB. */
@@ -81,27 +140,23 @@ export function otherThan(classes: number, coefficients: number): (score: number
   return (score, classIndex) => {
     const numbers = (what: number): number => classes - what
     if (classIndex === classes - 1 && Math.abs(score) <= mostAngle)
-      return `this looks like an OBB model (4 + ${numbers(1)} classes + an angle), which this decoder does not read`
+      return `this looks like an OBB model (4 + ${numbers(1)} classes + an angle): decodeYoloObb reads it, preset 'ultralytics-obb'`
     if (coefficients === 0 && classIndex >= numbers(maskNumbers) && numbers(maskNumbers) > 0)
       return `this looks like a model with masks (${numbers(maskNumbers)} classes + ${maskNumbers} coefficients) without its prototypes: give both outputs`
     if (classIndex >= numbers(keypoints) && numbers(keypoints) > 0)
-      return `this looks like a pose model (${numbers(keypoints)} ${numbers(keypoints) === 1 ? 'class' : 'classes'} + 17 keypoints of 3 numbers), which this decoder does not read`
+      return `this looks like a pose model (${numbers(keypoints)} ${numbers(keypoints) === 1 ? 'class' : 'classes'} + 17 keypoints of 3 numbers): decodeYoloPose reads it, preset 'ultralytics-pose'`
     return 'this looks like a pose model, an OBB model, or one whose scores have had no sigmoid, which this decoder does not read'
   }
 }
 
-/** Some channels of each box, where each channel lies by itself. */
-function planar(values: Float32Array, first: number, length: number, count: number): Extra {
-  return { length, valueOf: (number, place) => values[(first + place) * count + number]! }
-}
-
-interface Layout {
+export interface Layout {
   readonly output: Output
   readonly classes: number
   readonly coefficients: number
 }
 
-function layoutOf(
+/** Where boxes, classes and what follows them stand, [N, 4 + classes + others, boxes]. */
+export function layoutOf(
   outputs: readonly Output[],
   { size, strides, classes, coefficients: wanted }: Checked<typeof table>,
 ): Layout {
@@ -160,25 +215,14 @@ export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptio
   const width = 6 + (prototypes?.shape[1] ?? 0)
   const wanted = `[N, boxes, ${width}] (left, top, right, bottom, score, class${width > 6 ? ', coefficients' : ''})`
   const output = onlyOutput(rows, 3, wanted)
-  const [batch = 0, count = 0, found = 0] = output.shape
+  const [, , found = 0] = output.shape
   if (prototypes === undefined ? found < 6 : found !== width) throw wrongShape(wanted, all)
   if (prototypes === undefined && found === 7)
-    throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model,`, all)
-  const source = {
-    outputs: all,
-    looksLike: () => 'this looks like a model of another family, or one whose scores are logits',
-    isPadded: true,
-  }
-  return forEachPicture(batch, (index) => {
-    const values = pictureOf(output, index)
-    const best = candidatesOf([rowsOf(values.subarray(4), count, 1, found)], rule, source)
-    const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
-    return decodedOf(
-      { ...best, classes },
-      (number, boxes, at) => boxes.set(values.subarray(number * found, number * found + 4), at),
-      found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {},
-    )
-  })
+    throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model, which decodeYoloObb reads,`, all)
+  return decodeRows(all, output, rule, (value) => ({
+    write: cornered(value),
+    extras: found > 6 ? { coefficients: numbersAt(value, 6, found - 6) } : {},
+  }))
 }
 
 /** Some numbers of each row. */

@@ -1,4 +1,5 @@
 /** Masks made visible, in JavaScript: as native/vision/overlay.h, with the same numbers. */
+import { isUint8Array } from 'node:util/types'
 import type { Image } from '../types.js'
 import type { Area } from './cover.js'
 import { mixed, opaque, type Surface } from './surface.js'
@@ -34,7 +35,7 @@ export function overlayClasses(image: Surface, mask: Placed, palette: Uint8Array
 function opacityAt(mask: Placed<Uint8Array | Float32Array>, x: number, y: number): number {
   const value = maskAt(mask, x, y)
   if (!(value > 0)) return 0
-  return mask.data instanceof Uint8Array ? opaque : Math.floor(Math.min(value, 1) * opaque + 0.5)
+  return isUint8Array(mask.data) ? opaque : Math.floor(Math.min(value, 1) * opaque + 0.5)
 }
 
 /** RGBA, or RGB before a background: a colour or a picture. */

@@ -143,7 +143,7 @@ t.test('mutated models', { skip: skipWithoutRtx, timeout: 0 }, async (t) => {
   const isolated = new IsolatedBuilds()
   t.teardown(() => isolated.close())
   t.teardown(watchMemory())
-  const base = checkedBuilderOptions({ tensorrt: rtxPath })
+  const base = checkedBuilderOptions({ tensorrt: { library: rtxPath } })
   const run = (
     request: Omit<NativeBuildRequest, keyof NativeBuildOptions>,
     limitMs: number,

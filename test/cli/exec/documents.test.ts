@@ -2,6 +2,8 @@
 import t from 'tap'
 import type { Commands } from '../../../lib/cli/command.js'
 import { commands as all } from '../../../lib/cli/commands.js'
+import { helpText } from '../../../lib/cli/exec/help.js'
+import { meanings } from '../../../lib/cli/exec/meanings.js'
 import { statusOf } from '../../../lib/cli/exec/option.js'
 import { execOptions } from '../../../lib/cli/exec/parse.js'
 import { Session } from '../../../lib/cli/session.js'
@@ -32,6 +34,19 @@ t.test('how many options of trtexec there are, and what becomes of them', async 
     page.replaceAll('\n', ' '),
     `Of ${execOptions.length} options ${count('mapped')} are mapped, ${count('noted')} have no effect any more and say so, and ${count('refused')} are refused`,
   )
+})
+
+t.test('each option has its meaning, in one of the groups of the help', async (t) => {
+  const all = Object.values<Readonly<Record<string, string>>>(meanings).flatMap((group) =>
+    Object.keys(group).flatMap((names) => names.split(' ')),
+  )
+  t.same(all.toSorted(), execOptions.map(({ name }) => name).toSorted()) // prettier-ignore
+  const text = helpText('trt', 80)
+  t.match(
+    text,
+    /=== Model Options ===[^]*=== Build Options ===[^]*=== Inference Options ===[^]*=== Reporting Options ===[^]*=== System Options ===/,
+  )
+  t.match(text, /--safe\n[^]*\[not here\][^]*--endToEnd\n {6}\[ours\]/)
 })
 
 t.test('each option of trtexec in the table is one, and each of ours beside it', async (t) => {

@@ -128,7 +128,7 @@ t.test('formats and sources of kernels', async (t) => {
   t.same(resolve(`${shapes} --inputIOFormats=fp16:chw --outputIOFormats=fp16:chw,int8:chw32`, trt10, model).builder, {
     inputFormats: { image: all, scale: all, fixed: all },
     outputFormats: { a: all, b: { dtype: 'int8', formats: ['chw32'] } },
-    device: 0,
+    tensorrt: { library: undefined, device: 0 },
   })
   t.match(await failureOf(() => resolve(`${shapes} --inputIOFormats=fp16:chw,fp16:chw`, trt10, model)), {
     message: /one for each of the 3 inputs \(image, scale, fixed\), for --inputIOFormats but received 2/,
@@ -142,10 +142,15 @@ t.test('formats and sources of kernels', async (t) => {
 t.test('what is measured has the defaults of the major', async (t) => {
   const measuring = (args: string, target: Target | undefined) =>
     measuringOf(parseArguments(['--loadEngine=p', ...args.split(' ').filter((arg) => arg !== '')]), target)
-  t.same(measuring('', trt10), { options: {}, warnings: [] })
-  t.same(measuring('', undefined), { options: {}, warnings: [] })
+  const alone = { endToEnd: false, javascript: false }
+  t.same(measuring('', trt10), { options: alone, warnings: [] })
+  t.same(measuring('', undefined), { options: alone, warnings: [] })
+  t.match(measuring('--endToEnd', trt10).options, { endToEnd: true, javascript: true })
   for (const target of [trt11, rtx]) {
-    t.same(measuring('', target), { options: { transfers: false, cudaGraph: true, spinWait: true }, warnings: [] })
+    t.same(measuring('', target), {
+      options: { ...alone, transfers: false, cudaGraph: true, spinWait: true },
+      warnings: [],
+    })
     t.match(measuring('--includeDataTransfers --noSpinWait --noCudaGraph', target), {
       options: { transfers: true, cudaGraph: false, spinWait: false },
       warnings: [],

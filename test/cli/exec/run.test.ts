@@ -108,7 +108,7 @@ for (const { name, path, control } of families) {
       const given = `--onnx=small.onnx ${isShaped ? '' : '--minShapes=x:1x4 --optShapes=x:2x4 --maxShapes=x:8x4 '}--skipInference ${args}`
       passed(t, await exec(path, given.trim()), args)
       const byExec = told()
-      await new Builder({ tensorrt: path, ...options }).build('small.onnx', { shapes })
+      await new Builder({ tensorrt: { library: path }, ...options }).build('small.onnx', { shapes })
       t.same(byExec, told(), args)
     }
   })
@@ -278,7 +278,7 @@ t.test('help, and the version of a plan', async (t) => {
   const help = await exec(undefined, '--help')
   t.equal(help.code, 0)
   t.match(help.stdout, /--minShapes=name:1x3x224x224,….*--useDLACore=N/s)
-  await new Builder({ tensorrt: trt11.path }).build('static.onnx').then((plan) => plan.save('eleven.plan'))
+  await new Builder({ tensorrt: { library: trt11.path } }).build('static.onnx').then((plan) => plan.save('eleven.plan'))
   const version = await exec(undefined, '--loadEngine=eleven.plan --getPlanVersionOnly')
   passed(t, version, 'version')
   t.match(version.stdout, /built by TensorRT 11\.4\.0/)

@@ -34,7 +34,7 @@ async function observeCut(
   cut: (abort: AbortController) => void,
 ): Promise<void> {
   await recorder.observe('Builder.build', { model: 'dense', cut: when }, async () => {
-    await using builder = new Builder({ tensorrt })
+    await using builder = new Builder({ tensorrt: { library: tensorrt } })
     const abort = new AbortController()
     const onProgress = (): void => cut(abort)
     return (await builder.build(dense(1, 2), { onProgress, signal: abort.signal })).info.kind
@@ -104,7 +104,7 @@ export const building: readonly Scenario[] = [
     name: 'progress',
     play: async ({ recorder, tensorrt }) => {
       await recorder.observe('onProgress', { model: 'dense' }, async () => {
-        await using builder = new Builder({ tensorrt })
+        await using builder = new Builder({ tensorrt: { library: tensorrt } })
         const events: BuildProgress[] = []
         await builder.build(dense(1, 2), { onProgress: (event) => void events.push(event) })
         return orderOf(events)
@@ -161,11 +161,11 @@ export const building: readonly Scenario[] = [
       await recorder.observe(
         'Engine.load',
         {},
-        () => Engine.load(bytes, { tensorrt }),
+        () => Engine.load(bytes, { tensorrt: { library: tensorrt } }),
         ({ backend }) => backend,
       )
       await recorder.observe('Refitter.weights', {}, async () => {
-        await using refitter = new Refitter(bytes, { tensorrt })
+        await using refitter = new Refitter(bytes, { tensorrt: { library: tensorrt } })
         return await refitter.weights()
       })
     },

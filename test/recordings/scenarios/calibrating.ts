@@ -40,7 +40,7 @@ function calibrator(algorithm: Algorithm, batches: number, cache?: string): Aske
 async function calibrate(place: Place, what: string, model: Uint8Array, source: Asked): Promise<string | undefined> {
   const { recorder, tensorrt } = place
   await recorder.observe('Builder.build', { calibrator: what, algorithm: source.algorithm ?? '' }, async () => {
-    await using builder = new Builder({ tensorrt, precision: 'int8' })
+    await using builder = new Builder({ tensorrt: { library: tensorrt }, precision: 'int8' })
     const shapes = { x: { min: [1, 3], opt: [2, 3], max: [4, 3] } }
     const { info } = await builder.build(model, { shapes, calibrator: source })
     return { calibration: info.calibration, precision: info.settings.precision }

@@ -6,7 +6,7 @@ import type { Place, Scenario } from './scenario.js'
 
 const parse = ({ recorder, tensorrt }: Place, name: string, model: Uint8Array): Promise<unknown> =>
   recorder.observe('Builder.parse', { model: name }, async () => {
-    await using builder = new Builder({ tensorrt })
+    await using builder = new Builder({ tensorrt: { library: tensorrt } })
     return await builder.parse(model)
   })
 
@@ -33,7 +33,7 @@ export const parsing: readonly Scenario[] = [
         const { kind, version, canBuild, canRun, foundBy } = library ?? {}
         return { kind, version, canBuild, canRun, foundBy }
       }
-      await recorder.observe('capabilities', {}, () => capabilities({ tensorrt }), look)
+      await recorder.observe('capabilities', {}, () => capabilities({ tensorrt: { library: tensorrt } }), look)
     },
   },
   {
@@ -124,7 +124,7 @@ export const parsing: readonly Scenario[] = [
         await recorder.observe(
           'inspect',
           { model: name },
-          () => inspect(model, { tensorrt }),
+          () => inspect(model, { tensorrt: { library: tensorrt } }),
           (found) => {
             const { takes, ...more } = found.kind === 'model' ? found.tensorrt : { takes: undefined }
             return { takes, network: 'network' in more }

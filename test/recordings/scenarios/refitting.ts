@@ -11,7 +11,7 @@ async function observeAnswers(
 ): Promise<void> {
   if (plan === undefined) return
   await recorder.observe('Engine.infer', { plan: what, weights: source !== undefined }, async () => {
-    await using engine = await Engine.load(plan.bytes, { tensorrt, ...(source && { weights: source }) })
+    await using engine = await Engine.load(plan.bytes, { tensorrt: { library: tensorrt, weights: source } })
     return await engine.infer({ x: rows(2) })
   })
 }
@@ -27,7 +27,7 @@ async function refit(place: Place, options: BuilderOptions): Promise<void> {
   const about = { refit: options.refit ?? false, stripWeights: options.stripWeights ?? false }
   const plan = await build(place, named('dense', dense(1, 2)), { tf32: false, ...options }, {}, kindOf)
   if (plan === undefined) return
-  await using refitter = new Refitter(plan.bytes, { tensorrt })
+  await using refitter = new Refitter(plan.bytes, { tensorrt: { library: tensorrt } })
   await recorder.observe('Refitter.weights', about, () => refitter.weights(), sorted)
   await recorder.observe('Refitter.set', { ...about, name: 'nobody' }, () => refitter.set('nobody', weights(2)))
   await recorder.observe('Refitter.set', { ...about, type: 'int32' }, () =>
@@ -65,7 +65,7 @@ export const refitting: readonly Scenario[] = [
       await recorder.observe(
         'Engine.load',
         { plan: 'stripped' },
-        () => Engine.load(plan.bytes, { tensorrt }),
+        () => Engine.load(plan.bytes, { tensorrt: { library: tensorrt } }),
         (engine) => engine.close(),
       )
       await observeAnswers(place, plan, 'stripped', dense(1, 2))

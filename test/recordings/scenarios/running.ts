@@ -12,6 +12,7 @@ import {
   Tensor,
 } from '../../../lib/index.js'
 import { dense, float, identity, ints, oneNode, reshaping, rows, twoInputs, weights } from '../models.js'
+import { merged } from '../../support/groups.js'
 import { build, named, type Named, type Place, type Scenario } from './scenario.js'
 
 const two: readonly Shapes[] = [
@@ -38,7 +39,7 @@ async function withEngine(
   }))
   if (plan === undefined) return
   const method = 'memoryLimit' in options ? 'Engine.load, with a limit' : 'Engine.load'
-  const load = (): Promise<Engine> => Engine.load(plan.bytes, { tensorrt, ...options })
+  const load = (): Promise<Engine> => Engine.load(plan.bytes, merged({ tensorrt: { library: tensorrt } }, options))
   await using engine = await recorder.observe(method, { model: model.name, ...options }, load, ({ backend }) => backend)
   if (engine) await body(engine)
 }
@@ -168,7 +169,12 @@ export const running: readonly Scenario[] = [
     needs: ['gpu'],
     play: async (place) => {
       const shapes = { x0: [2, 4], x1: [2, 4] }
-      await withEngine(place, named('two inputs', twoInputs()), { shapes, options: { memoryLimit: 1 } }, async () => {})
+      await withEngine(
+        place,
+        named('two inputs', twoInputs()),
+        { shapes, options: { tensorrt: { memoryLimit: 1 } } },
+        async () => {},
+      )
     },
   },
   {
@@ -207,7 +213,11 @@ export const running: readonly Scenario[] = [
         (await readdir(cache)).filter((name) => name.endsWith('.runtime')).length
       for (const time of ['first', 'second'])
         await recorder.observe('Engine.load', { cache: time }, async () => {
-          await using engine = await Engine.load(dense(1, 2), { backend: 'tensorrt', tensorrt, cache })
+          await using engine = await Engine.load(dense(1, 2), {
+            backend: 'tensorrt',
+            tensorrt: { library: tensorrt },
+            cache,
+          })
           return await engine.infer({ x: rows(2) })
         })
       await recorder.observe('files', { kept: 'runtime caches' }, kept)

@@ -48,7 +48,7 @@ export function build(
 ): Promise<Plan<BuildInfo> | undefined> {
   const args = { model: name, ...options, ...(how.shapes && { shapes: how.shapes }) }
   const call = async (): Promise<Plan<BuildInfo>> => {
-    await using builder = new Builder({ tensorrt, ...options })
+    await using builder = new Builder({ tensorrt: { library: tensorrt }, ...options })
     return await builder.build(model, how)
   }
   return recorder.observe('Builder.build', args, call, ({ info }) => look(info))

@@ -75,4 +75,4 @@ export function modelsFor(
 }
 
 export const settingsFor = (runtime: Runtime): ServeEngineOptions =>
-  runtime.fake === undefined ? { backend: 'cpu' } : { tensorrt: runtime.fake.path, gpus: [0] }
+  runtime.fake === undefined ? { backend: 'cpu' } : { tensorrt: { library: runtime.fake.path }, gpus: [0] }

@@ -164,7 +164,7 @@ await t.test('several GPUs: the next step runs where the tensor is, or gets it b
     ...ensemble('near', chain),
     ...ensemble('away', { ...chain, steps: ['relu(x=I -> y=m)', 'far(x=m -> y=n)', 'fan(x=n -> half=O)'] }),
   })
-  const { models } = await served(folder, { engine: { tensorrt: families[0].path } })
+  const { models } = await served(folder, { engine: { tensorrt: { library: families[0].path } } })
   const toHost = watchCopies(t)
   const ask = async (name: string): Promise<unknown> =>
     (await models.snapshot.find(name).infer({ inputs: [wire('I', [1, 2, 3], [1, 3])] }, new Cut())).map(floats)

@@ -257,7 +257,7 @@ await t.test('several GPUs, and several instance groups', async (t) => {
       ...ensemble('away', chainOf('here(x=a -> y=b)', 'far(x=b -> y=c)')),
       ...ensemble('astray', chainOf('engine(x=a -> y=b)', 'far(x=b -> y=c)')),
     },
-    { engine: { tensorrt: runtime.path } },
+    { engine: { tensorrt: { library: runtime.path } } },
   )
   t.same(
     [world.engine('engine').devices, world.engine('second').devices, world.ensemble('near').devices],

@@ -128,7 +128,8 @@ export async function worldOf(
 ): Promise<World> {
   const events: ModelEvent[] = []
   const folder = repository(t, files)
-  const engine = runtime.backend === 'cpu' ? ({ backend: 'cpu' } as const) : { tensorrt: runtime.fake?.path, gpus: [0] }
+  const engine =
+    runtime.backend === 'cpu' ? ({ backend: 'cpu' } as const) : { tensorrt: { library: runtime.fake?.path }, gpus: [0] }
   const models = new Models(
     settingsOf(folder, {
       mode: 'explicit',

@@ -17,7 +17,7 @@ const { control } = family
 const warnings: string[] = []
 const onGpu: ModelSettings = {
   autoComplete: true,
-  engine: { tensorrt: family.path },
+  engine: { tensorrt: { library: family.path } },
   onWarning: (text) => void warnings.push(text),
 }
 const plan = (spec: Spec): Uint8Array => fakePlan({ ...spec, version: family.version })

@@ -218,7 +218,7 @@ t.test('settings of backends', (t) => {
       'default-max-batch-size=8',
     ],
   })
-  t.strictSame(options.engine, { plugins: ['/a.so', '/b.so'], hostCode: true })
+  t.strictSame(options.engine, { tensorrt: { plugins: ['/a.so', '/b.so'], hostCode: true } })
   t.strictSame(ignored, [
     '--backend-config=tensorrt,coalesce-request-input=true: there is no such setting here',
     '--backend-config=default-max-batch-size=8: there is no such setting here',
@@ -250,7 +250,7 @@ t.test('a name that is not there is answered with the nearest', (t) => {
   t.equal(unknownFlag('--model-repo').message, 'unknown flag --model-repo: did you mean --model-repository?')
   t.equal(unknownFlag('--model-stor').message, 'unknown flag --model-stor: did you mean --model-store?')
   t.equal(unknownFlag('--http_port=8000').message, 'unknown flag --http_port: did you mean --http-port?')
-  t.equal(unknownFlag('-x').message.startsWith('unknown flag -x: did you mean --'), true)
+  t.equal(unknownFlag('-x').message, 'unknown flag -x')
   t.equal(unknownFlag('--disable-auto-complete-config=true').message, '--disable-auto-complete-config takes no value')
   t.equal(flagUsage(flagRules[0]!), '--id <TEXT>')
   t.end()

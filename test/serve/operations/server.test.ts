@@ -211,7 +211,7 @@ t.test('options are checked', async (t) => {
     [{ modelRepository: '/x', engine: { lanes: 2 } }, /Unknown option "lanes" for engine/],
     [{ modelRepository: '/x', engine: { backend: 'tensorrt' } }, /for engine.backend/],
     [{ modelRepository: '/x', engine: { gpus: [-1] } }, /for engine.gpus\[0\]/],
-    [{ modelRepository: '/x', engine: { hostCode: 1 } }, /for hostCode/],
+    [{ modelRepository: '/x', engine: { tensorrt: { hostCode: 1 } } }, /for tensorrt\.hostCode/],
     [{ modelRepository: '/x', signal: {} }, /for signal/],
     [
       { modelRepository: '/x', http: { restricted: [{ apis: ['x'], key: 'a', value: 'b' }] } },

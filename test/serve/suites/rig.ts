@@ -231,7 +231,7 @@ export async function serving(
     http: place,
     metrics: place,
     modelControlMode: 'explicit',
-    engine: { tensorrt: family.path, gpus: [0] },
+    engine: { tensorrt: { library: family.path }, gpus: [0] },
     log: { verbose: 1, destination: { write: (line) => log.push(line) } },
     ...options,
   })

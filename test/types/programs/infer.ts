@@ -1,7 +1,7 @@
 import {
   Engine,
   type EngineOptions,
-  type OnnxRuntimeOptions,
+  type CpuEngineOptions,
   type TensorInfo,
   type TensorRecord,
   Tensor,
@@ -17,12 +17,13 @@ function model(): Uint8Array {
 }
 
 async function main(): Promise<void> {
-  const onnxruntime: OnnxRuntimeOptions = {
+  const cpu: CpuEngineOptions = {
+    threads: 2,
     optimization: 'extended',
     deterministic: false,
     config: { 'session.disable_prepacking': '1' },
   }
-  const options: EngineOptions = { backend: 'cpu', threads: 2, onnxruntime }
+  const options: EngineOptions = { backend: 'cpu', cpu }
   const engine: Engine = await Engine.load(model(), options)
   const x = Tensor.from(Float32Array.of(1, -2), [1, 2])
 

@@ -45,6 +45,14 @@ const whole: Tensor<'int32'> = Tensor.fromBytes('int32', new ArrayBuffer(8), [2]
 const part: Tensor<'int32'> = Tensor.fromBytes('int32', new Uint8Array(16).subarray(8), [2])
 const some: DType = dtypes[0] ?? 'int8'
 const any: Tensor = Tensor.zeros(some, [1])
+const plain: readonly Tensor[] = [
+  new Tensor('int64', [1n, 2], [2]),
+  new Tensor('bool', [true, 0], [2]),
+  new Tensor('float16', [0.5], []),
+]
+const parsed: Tensor = Tensor.from(
+  JSON.parse(JSON.stringify(plain[0])) as { dtype: string; shape: number[]; data: unknown },
+)
 const list: Tensor[] = [floats, longs, half, flags, whole, any, doubles, shorts, pixels, counts, hashes]
 const halves: readonly [Tensor<'float16'>, Uint16Array] = [half, half.data]
 
@@ -59,9 +67,11 @@ console.log(
   [...back],
 )
 console.log(sum(doubles), sum(hashes), counts.shape, hash, exact[0], onGpus)
+console.log(plain.length, parsed.dtype)
 console.log(describe(floats), describe(5), list.length, bytes.byteLength, clamped.data.constructor.name, halves.length)
 
 // It prints:
 // 10 5 3 5n 4 6 [ 4 ] [ 1, 2, 3 ]
 // 0.10000000149011612 18446744073709552000 [ 2, 2 ] 18446744073709551615n 0.1 float32
+// 3 int64
 // float32 [2, 2] no tensor 11 2 Uint8Array 2

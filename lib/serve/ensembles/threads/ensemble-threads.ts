@@ -1,5 +1,6 @@
 // The threads of an ensemble as the server has them: a request waits here until a thread has room for it, and is one
 // message there and one back.
+import { ownFile } from '../../../base/package.js'
 import type { Cut } from '../../../base/cancellation.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { Fault, faultOf } from '../../faults.js'
@@ -45,7 +46,7 @@ interface Free {
   readonly load: Load
 }
 
-const entry = new URL('./worker-entry.js', import.meta.url)
+const entry = (): URL => ownFile('./worker-entry.js', import.meta.url)
 
 export class EnsembleThreads {
   readonly slots: SlotPool
@@ -67,7 +68,7 @@ export class EnsembleThreads {
         model,
         count: plan.count,
         modules: plan.modules,
-        entry,
+        entry: entry(),
         data: (instance) => ({ ensemble: plan.start(instance), taken: threads.#takenBy(instance) }),
         maxMemoryMb: plan.maxMemoryMb,
         onOutput,

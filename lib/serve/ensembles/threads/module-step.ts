@@ -1,5 +1,6 @@
 // A module in the thread of an ensemble: what waits for it there leaves together, as often at once as the module
 // allows.
+import { isMap } from 'node:util/types'
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
 import {
@@ -128,7 +129,7 @@ export class ModuleStep {
   #settle(batch: readonly Asked[], results: readonly ModuleResult[], begun: bigint): void {
     const ended = process.hrtime.bigint()
     const given = batch.map((asked, i) => this.#valuesOf(asked, results[i]))
-    const answered = batch.filter(({ cut }, i) => given[i] instanceof Map && !cut.happened)
+    const answered = batch.filter(({ cut }, i) => isMap(given[i]) && !cut.happened)
     const times = { left: begun, begun, ended, back: ended }
     if (answered.length > 0) this.#outbox.ran(this.#model, countedRun(batch, answered, times))
     for (const [i, asked] of batch.entries()) this.#end(asked, given[i] as Values | Fault)
