@@ -210,8 +210,8 @@ export const errorCodes = {
    * A source is neither ONNX nor a plan: a checkpoint of PyTorch, a web page in place of a download, an empty file; or
    * ONNX was given where only a plan will do.
    *
-   * Message: `Expected ONNX or a TensorRT plan in yolo11n.pt but found a checkpoint of PyTorch (zip): export the
-   * network with torch.onnx.export`
+   * Message: `Expected ONNX or a TensorRT plan in /models/yolo11n.pt but found a checkpoint of PyTorch (zip): export
+   * the network with torch.onnx.export`
    *
    * Remedy: Export the model to ONNX, or download it again: the message says which, where its first bytes tell.
    */
@@ -220,7 +220,7 @@ export const errorCodes = {
    * A picture is damaged, truncated, in no format that sharp reads, or larger than `limitPixels`; or sharp is not
    * installed.
    *
-   * Message: `Cannot read model.onnx: it is an ONNX model: give it to load(), and a picture here`
+   * Message: `Cannot read /models/model.onnx: it is an ONNX model: give it to load(), and a picture here`
    *
    * Remedy: Give another picture; `npm install sharp` where it is missing; a larger `limitPixels` where the size is
    * meant.

@@ -24,7 +24,14 @@ const [ten, eleven] = families
 driver.set({ devices: 2 })
 const onGpu: EngineOptions = { tensorrt: { library: ten.path } }
 const cpu = { backend: 'cpu' } as const
+/** The name of the first file in a zip archive says that it is PyTorch's. */
+const checkpoint = Buffer.alloc(64)
+checkpoint.write('PK\x03\x04')
+checkpoint.writeUInt16LE('yolo/data.pkl'.length, 26)
+checkpoint.write('yolo/data.pkl', 30)
 const folder = t.testdir({
+  'yolo11n.pt': checkpoint,
+  'model.onnx': Buffer.from(identity()),
   'timing.cache': 'none',
   models: { resnet50: { 'config.pbtxt': 'max_batch_sise: 8', 1: {} } },
 })
@@ -138,8 +145,8 @@ const provoked: Record<string, () => unknown> = {
     held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
   SERVER: () => serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } }),
   FILE: () => Engine.load('/models/none.onnx', cpu),
-  MODEL_FORMAT: () => Engine.load(Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0, 0, 0), cpu),
-  IMAGE: () => readImage(Uint8Array.of(1, 2, 3, 4, 5)),
+  MODEL_FORMAT: () => Engine.load(join(folder, 'yolo11n.pt'), cpu),
+  IMAGE: () => readImage(join(folder, 'model.onnx')),
   ONNX_PARSE: () => built(ten.path, model.subarray(0, model.length - 3)),
   UNSUPPORTED_OPERATOR: () => built(ten.path, oneNode('MyCrop')),
   PRECISION: () => built(eleven.path, oneNode('Relu'), { precision: 'int8' }),
