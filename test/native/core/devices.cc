@@ -103,10 +103,12 @@ TEST("devices: a lane that lets go of memory of another GPU, and of its last eng
     auto both = std::make_shared<Both>();
     both->mine = held.lease.owner;
     held.lease.owner = std::move(both);
-    // the lane's thread is the last to have it
+    // the lane's thread is the last to have it: the device ends when it was let go of here
+    fakes::driver("clock", "manual");
     fakes::driver("computeMs", "20");
     const uint64_t asked = rig.submit({held});
     held = {};
+    fakes::driver("clock", "real");
     CHECK(scaledRight(rig.take(asked), x));
     for (int i = 0; i < 1000 && fakes::liveObjects().at("engines") > 1; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
