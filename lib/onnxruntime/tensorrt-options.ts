@@ -8,6 +8,7 @@ import { wrong } from './errors.js'
 
 /** The provider `tensorrt` of `executionProviders` with onnxruntime's own options; see its documentation. */
 export interface TensorRTProviderOptions {
+  /** The provider. */
   readonly name: 'tensorrt'
   /** The number of the GPU; default 0. */
   readonly deviceId?: number | undefined
