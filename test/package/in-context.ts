@@ -7,6 +7,7 @@ import { Calibration, Calibrator, quantize, QuantizedModel } from '../../lib/qua
 import { InvalidRequestError } from '../../lib/serve/index.js'
 import { Classifier, Detector, FaceBlur, Segmenter } from '../../lib/tasks/index.js'
 import { openVideo, streams, Streams, VideoFrame, VideoSource, VideoWriter, writeVideo } from '../../lib/video/index.js'
+import { InferenceSession } from '../../lib/onnxruntime/entry.js'
 import { encodeImage, Frame, letterbox, readImage } from '../../lib/vision/index.js'
 
 const shapes = { x: { min: [1, 3], opt: [2, 3], max: [8, 3] } }
@@ -53,6 +54,7 @@ async function video<T>(name: string, use: (path: string) => Promise<T>): Promis
 export const lines: Readonly<Record<string, readonly [() => unknown, gives: unknown]>> = {
   Tensor: [() => numbers(Tensor.fromFloat32('float16', Float32Array.of(1, 2), [2]).toFloat32()), [1, 2]],
   TensorRTError: [() => codeOf(Engine.load('nothing.onnx')), 'ERR_TRT_FILE'],
+  InferenceSession: [() => codeOf(InferenceSession.create('nothing.onnx')), 'ERR_TRT_FILE'],
   Engine: [
     async () => {
       await using engine = await Engine.load('rows.onnx', { shapes, signal: new AbortController().signal })
