@@ -44,7 +44,7 @@ import type { EngineSource } from './engine/source.js'
 import { inOrder } from './engine/stream.js'
 import { warmUp, type WarmupOptions, warmupRows } from './engine/warmup.js'
 import { expected } from './errors.js'
-import { type DType, expectedTensor, Tensor } from './tensor.js'
+import { type DType, expectedTensor, Tensor, typedDataOf } from './tensor.js'
 
 /** The options of a call but those that a cut takes the place of. */
 type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & {
@@ -263,7 +263,7 @@ export class Engine<
   }
 
   /**
-   * Outputs that no Tensor can hold, such as texts; they are not among {@link outputs}. A call that needs one is
+   * Outputs that no Tensor can hold, such as sequences; they are not among {@link outputs}. A call that needs one is
    * refused. A model with such an input is refused when it is loaded.
    * @throws TensorRTError as {@link inputs}
    */
@@ -600,8 +600,8 @@ export class Engine<
     const signal = checkedAbort(options, 'upload')
     if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'the tensor of upload', tensor)
     checkAttached(tensor, 'the tensor of upload')
-    const { dtype, shape, byteLength, data } = tensor
-    const uploading = callsOf(this.#loading.open(), 'upload()').upload(data)
+    const { dtype, shape, byteLength } = tensor
+    const uploading = callsOf(this.#loading.open(), 'upload()').upload(typedDataOf(tensor))
     return within({ signal }, async () => deviceTensor(dtype, shape, byteLength, await uploading))
   }
 

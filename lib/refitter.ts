@@ -20,7 +20,7 @@ import { type Abortable, checkedAbort } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
-import { byteSize, copiedBytes, type DType, expectedTensor, Tensor } from './tensor.js'
+import { byteSize, copiedBytes, type DType, expectedTensor, Tensor, typedDataOf } from './tensor.js'
 
 /** Options of {@link Refitter}. */
 export interface RefitterOptions {
@@ -229,8 +229,9 @@ function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; 
   return { tensorrt: tensorrtPath(library), device }
 }
 
-function bytesOf({ dtype, shape, data }: Tensor, name: string): Uint8Array {
-  const wanted = byteSize(dtype, shape)
+function bytesOf(tensor: Tensor, name: string): Uint8Array {
+  const wanted = byteSize(tensor.dtype, tensor.shape)
+  const data = typedDataOf(tensor)
   if (data.byteLength === wanted) return new Uint8Array(copiedBytes(data))
   const found = `Expected ${wanted} bytes behind the weights ${JSON.stringify(name)} but found ${data.byteLength}`
   throw new TensorRTError('ERR_TRT_DETACHED', `${found}: their buffer was transferred away or resized`)

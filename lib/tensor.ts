@@ -19,6 +19,7 @@ import {
   type TypedData,
 } from './tensor/dtypes.js'
 import { readForeign, type TensorLike } from './tensor/foreign.js'
+import { checkedTextsOf, packedLength, packedTexts } from './tensor/texts.js'
 import { dataOfValues, type DTypeValues, jsonValuesOf, valuesText } from './tensor/values.js'
 
 export * from './tensor/dtypes.js'
@@ -136,7 +137,10 @@ class HostTensor<D extends DType> {
    * `Float16Array`) it is a view of the same memory.
    */
   readonly data: DTypeArrays[D]
-  /** The size of the data in bytes, as data type and shape say it. */
+  /**
+   * The size of the data in bytes, as data type and shape say it. Of texts what they take on their way to a model:
+   * their UTF-8, and four bytes each.
+   */
   readonly byteLength: number
   /**
    * Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently
@@ -149,15 +153,15 @@ class HostTensor<D extends DType> {
     if (mark === checkedElsewhere) {
       this.data = data as DTypeArrays[D]
       this.shape = shape
-      this.byteLength = this.data.byteLength
+      this.byteLength = dataLength(this.data)
       Object.freeze(this)
       return
     }
     checkedDType(dtype)
     this.data = Array.isArray(data) ? dataOfValues(dtype, data, mark === fromJson) : checkedData(dtype, data)
     this.shape = checkedShape(shape)
-    this.byteLength = byteSize(dtype, this.shape)
-    if (this.data.byteLength !== this.byteLength) throw wrongSize(this)
+    this.byteLength = dtype === 'string' ? dataLength(this.data) : byteSize(dtype, this.shape)
+    if (!isWhole(this)) throw wrongSize(this)
     Object.freeze(this)
   }
 
@@ -169,8 +173,10 @@ class HostTensor<D extends DType> {
   }
 
   static zeros(dtype: DType, shape: readonly number[]): Tensor {
-    const array = arrayOf(checkedDType(dtype))
+    checkedDType(dtype)
     const dims = checkedShape(shape)
+    if (dtype === 'string') return new HostTensor(dtype, Array<string>(elementCount(dims)).fill(''), dims)
+    const array = arrayOf(dtype)
     const bytes = byteSize(dtype, dims)
     try {
       return new HostTensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT), dims) as Tensor
@@ -182,9 +188,15 @@ class HostTensor<D extends DType> {
   }
 
   static fromBytes(dtype: DType, buffer: ArrayBuffer | Uint8Array<ArrayBuffer>, shape: readonly number[]): Tensor {
-    const array = arrayOf(checkedDType(dtype))
+    checkedDType(dtype)
     const isView = isUint8Array(buffer)
     if (!isView && !isAnyArrayBuffer(buffer)) throw expected('an ArrayBuffer or a Uint8Array', 'buffer', buffer)
+    if (dtype === 'string') {
+      const dims = checkedShape(shape)
+      const texts = checkedTextsOf(isView ? buffer : new Uint8Array(buffer), dims)
+      return new HostTensor(dtype, texts, dims, checkedElsewhere)
+    }
+    const array = arrayOf(dtype)
     const size = array.BYTES_PER_ELEMENT
     if (isView && buffer.byteOffset % size !== 0) {
       const message = `Expected a byteOffset that is a multiple of ${size} for a ${dtype} tensor but received ${buffer.byteOffset}`
@@ -258,7 +270,8 @@ class HostTensor<D extends DType> {
 
   /** The same numbers in memory of their own. */
   clone(): HostTensor<D> {
-    return HostTensor.fromBytes(this.dtype, copiedBytes(this.data), this.shape) as HostTensor<D>
+    if (this.dtype === 'string') return new HostTensor(this.dtype, this.data, this.shape, checkedElsewhere)
+    return HostTensor.fromBytes(this.dtype, copiedBytes(this.data as NodeJS.TypedArray), this.shape) as HostTensor<D>
   }
 
   /**
@@ -279,11 +292,16 @@ class HostTensor<D extends DType> {
 
 function wrongSize({ dtype, shape, byteLength, data }: HostTensor<DType>): TensorRTError {
   const [wanted, given] = [elementCount(shape), data.length]
+  const details = { expected: wanted, received: given }
   const whose = `of data for a ${dtype} tensor of shape ${shapeText(shape)}`
+  if (!('byteLength' in data)) {
+    const message = `Expected ${wanted} texts ${whose} but received ${given}`
+    return new TensorRTError('ERR_TRT_SHAPE', message, { details })
+  }
   const message = isPacked(dtype)
     ? `Expected ${byteLength} bytes (${wanted} elements, two in a byte) ${whose} but received ${given}`
     : `Expected ${wanted} elements (${byteLength} bytes) ${whose} but received ${given} (${data.byteLength} bytes)`
-  return new TensorRTError('ERR_TRT_SHAPE', message, { details: { expected: wanted, received: given } })
+  return new TensorRTError('ERR_TRT_SHAPE', message, { details })
 }
 
 export type { HostTensor }
@@ -292,6 +310,27 @@ Object.defineProperty(HostTensor, 'name', { value: 'Tensor' })
 
 /** Makes tensors and tells them from other objects; see {@link TensorConstructor}. */
 export const Tensor = HostTensor as unknown as TensorConstructor
+
+const dataLength = (data: DTypeArrays[DType]): number => ('byteLength' in data ? data.byteLength : packedLength(data))
+
+/**
+ * Whether all of its data is there: a transfer to a worker empties a tensor's array, and a resizable buffer can shrink
+ * below it. Texts stay.
+ */
+export function isWhole({ data, byteLength, shape }: Tensor | HostTensor<DType>): boolean {
+  return 'byteLength' in data ? data.byteLength === byteLength : data.length === elementCount(shape)
+}
+
+/** The typed array of a tensor of numbers. @throws TensorRTError ERR_TRT_DTYPE for one of texts */
+export function typedDataOf({ data, dtype }: Tensor): Exclude<DTypeArrays[DType], readonly string[]> {
+  if ('byteLength' in data) return data
+  throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of numbers but received one of ${dtype}`)
+}
+
+/** The bytes of a tensor's data: a view of numbers, a packed copy of texts. */
+export function bytesOfTensor({ data }: Tensor): Uint8Array {
+  return 'byteLength' in data ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : packedTexts(data)
+}
 
 /** The bytes of a typed array in a new ArrayBuffer. Not `data.slice()`, which of a Buffer is a view. */
 export function copiedBytes(data: NodeJS.TypedArray): ArrayBuffer {

@@ -61,7 +61,7 @@ export async function measure(
     way: ways[i]!,
     times: own,
     lessThanJson: 1 - own.average / all[0]!.average,
-    requestBytes: i === 0 ? asJson : input.data.byteLength,
+    requestBytes: i === 0 ? asJson : input.byteLength,
   }))
   return { what, form, shape: input.shape, count, modelMs: computed.ns / computed.count / 1e6, calls }
 }

@@ -32,6 +32,7 @@ import type {
 } from './native-types.js'
 import type { Tensor } from '../tensor.js'
 import { placed } from './results.js'
+import { bytesOfTensor, typedDataOf } from '../tensor.js'
 
 /** What is known of an engine that it does not say itself. */
 export interface KnownFacts {
@@ -273,7 +274,7 @@ function callsOf(engine: NativeEngine): EngineCalls {
   }
 }
 
-const nativeInput = ({ shape, data }: Tensor): NativeInput => ({ shape, data })
+const nativeInput = (tensor: Tensor): NativeInput => ({ shape: tensor.shape, data: hostData(tensor) })
 
 function nativeBenchmark({ inputs, ...run }: BenchmarkRun): NativeBenchmarkOptions {
   const numbers = Object.fromEntries(Object.entries(run).map(([name, value]) => [name, Number(value)]))
@@ -304,9 +305,13 @@ function watch(
   }
 }
 
+/** The array of numbers as it is; texts packed. */
+const hostData = (tensor: Tensor): NodeJS.TypedArray =>
+  tensor.dtype === 'string' ? bytesOfTensor(tensor) : typedDataOf(tensor)
+
 /** What native code takes for a tensor. @throws TensorRTError ERR_TRT_DISPOSED */
 function dataOf(tensor: AnyTensor): NativeData {
-  return tensor.location === 'host' ? tensor.data : (memoryOf(tensor).handle as NativeTensor)
+  return tensor.location === 'host' ? hostData(tensor) : (memoryOf(tensor).handle as NativeTensor)
 }
 
 /**

@@ -62,7 +62,7 @@ export interface UnsupportedTensor {
   readonly name: string
   /** Whether it goes into the model or comes out of it. */
   readonly use: 'input' | 'output'
-  /** What it is, by the runtime's name, such as `string` or `float64`; `no tensor` for sequences and maps. */
+  /** What it is, by the runtime's name, such as `complex64`; `no tensor` for sequences and maps. */
   readonly type: string
 }
 

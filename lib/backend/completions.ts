@@ -1,11 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { failRestacked } from '../base/stacks.js'
 import { type AnyTensor, deviceTensor } from '../device-tensor.js'
-import { arrayOf, type DType, type DTypeArrays, dtypes, trustedTensor } from '../tensor.js'
+import { arrayOf, type DTypeArrays, trustedTensor, numberDTypes, type NumberDType } from '../tensor.js'
 import type { ModelTensor, Results, RunOptions } from './backend.js'
 import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon } from './native.js'
 import type { NativeTensor } from './native-types.js'
+import { textsOf } from '../tensor/texts.js'
 
 /**
  * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand
@@ -26,9 +27,13 @@ const target = 3
 const resident = 4
 
 /** Views of the whole scratch memory, to take slices of. */
-const scratchViews = Object.fromEntries(dtypes.map((dtype) => [dtype, new (arrayOf(dtype))(scratch)])) as unknown as {
-  readonly [D in DType]: DTypeArrays[D]
+const scratchViews = Object.fromEntries(
+  numberDTypes.map((dtype) => [dtype, new (arrayOf(dtype))(scratch)]),
+) as unknown as {
+  readonly [D in NumberDType]: DTypeArrays[D]
 }
+
+const scratchBytes = new Uint8Array(scratch)
 
 /** An inference that was submitted and has not completed. */
 export interface Pending {
@@ -213,6 +218,12 @@ function readResults(
     }
     if (place === resident) {
       results.push(deviceTensor(dtype, shape, bytes, new AddonMemory(objects[where] as NativeTensor)))
+      continue
+    }
+    if (dtype === 'string') {
+      const packed =
+        place === small ? scratchBytes.subarray(where, where + bytes) : new Uint8Array(objects[where] as ArrayBuffer)
+      results.push(trustedTensor(dtype, textsOf(packed), shape))
       continue
     }
     const array = arrayOf(dtype)

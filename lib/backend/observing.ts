@@ -1,7 +1,7 @@
 import { within } from '../base/cancellation.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
-import { expectedTensor, Tensor } from '../tensor.js'
+import { expectedTensor, Tensor, isWhole } from '../tensor.js'
 import type { Backend, ModelTensor } from './backend.js'
 import type { CpuOptions } from './cpu-options.js'
 import type { Observed } from './facts.js'
@@ -140,7 +140,7 @@ function checkInput(tensor: unknown, { name, dtype, shape }: ModelTensor): void 
     const found = `but received one of ${shapeText(tensor.shape)}`
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected a tensor of shape ${shapeText(shape)} for ${label} ${found}`)
   }
-  if (tensor.data.byteLength !== tensor.byteLength) {
+  if (!isWhole(tensor)) {
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
   }
 }

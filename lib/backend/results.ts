@@ -2,6 +2,7 @@ import { fitsDims, shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import type { AnyTensor } from '../device-tensor.js'
 import type { Tensor } from '../tensor.js'
+import { bytesOfTensor, isWhole } from '../tensor.js'
 
 /** A result, in the tensor that was given for it. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DETACHED */
 export function placed(result: AnyTensor | undefined, into: AnyTensor | undefined): AnyTensor | undefined {
@@ -12,16 +13,16 @@ export function placed(result: AnyTensor | undefined, into: AnyTensor | undefine
     const found = `Expected a tensor of shape ${shapeText(wanted)} for the output but received one of ${shapeText(into.shape)}`
     throw new TensorRTError('ERR_TRT_SHAPE', found)
   }
-  bytesOf(into).set(bytesOf(result))
+  checkedBytesOf(into).set(checkedBytesOf(result))
   return into
 }
 
-function bytesOf({ data, byteLength }: Tensor): Uint8Array {
-  if (data.byteLength !== byteLength) {
+function checkedBytesOf(tensor: Tensor): Uint8Array {
+  if (!isWhole(tensor)) {
     throw new TensorRTError(
       'ERR_TRT_DETACHED',
       'The buffer of a tensor given for an output was transferred away or resized',
     )
   }
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  return bytesOfTensor(tensor)
 }

@@ -4,7 +4,7 @@ import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { TensorRTError } from '../errors.js'
 import { floatDTypes } from '../tensor/convert.js'
-import { type DType, elementCount, type FloatDType, isPacked, Tensor } from '../tensor.js'
+import { type DType, elementCount, type FloatDType, isPacked, Tensor, bytesOfTensor, typedDataOf } from '../tensor.js'
 
 /** Of what random values: from and to, both reached. Floating-point numbers are from -1 to 1. */
 const ranges: Readonly<Partial<Record<DType, readonly [from: number, to: number]>>> = {
@@ -27,8 +27,8 @@ const period = 2 ** 20
 
 /**
  * A tensor of evenly distributed numbers, as trtexec makes them: floating-point numbers from -1 to 1, signed integers
- * from -128 to 127, unsigned ones from 0 to 255, booleans; after the first 2^20 they come again. The same seed gives
- * the same numbers.
+ * from -128 to 127, unsigned ones from 0 to 255, booleans, texts of such numbers; after the first 2^20 they come
+ * again, but for texts. The same seed gives the same numbers.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function randomTensor(info: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
@@ -36,8 +36,16 @@ export function randomTensor(info: Pick<TensorInfo, 'dtype'>, shape: readonly nu
   checkedNumber(seed, 'seed')
   const tensor: Tensor = Tensor.zeros(dtype, shape)
   const count = elementCount(shape)
-  const bytes = bytesOf(tensor)
-  const first = bytesOf(randomNumbers(dtype, Math.min(count, period), uniform(seed)))
+  if (dtype === 'string') {
+    const next = uniform(seed)
+    return new Tensor(
+      'string',
+      Array.from({ length: count }, () => String(Math.floor(next() * 256))),
+      shape,
+    )
+  }
+  const bytes = bytesOfTensor(tensor)
+  const first = bytesOfTensor(randomNumbers(dtype, Math.min(count, period), uniform(seed)))
   bytes.set(first)
   for (let there = first.length; there > 0 && there < bytes.length; there *= 2) bytes.copyWithin(there, 0, there)
   if (isPacked(dtype) && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
@@ -51,7 +59,7 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
       Float32Array.from({ length: count }, () => next() * 2 - 1),
     )
   const tensor: Tensor = Tensor.zeros(dtype, [count])
-  const { data } = tensor
+  const data = typedDataOf(tensor)
   // of packed types bytes of several numbers each
   const [from, to] = ranges[dtype] ?? [0, 255]
   const whole = (): number => from + Math.floor(next() * (to - from + 1))
@@ -61,8 +69,6 @@ function randomNumbers(dtype: DType, count: number, next: () => number): Tensor 
 }
 
 const isFloat = (dtype: DType): dtype is FloatDType => (floatDTypes as readonly DType[]).includes(dtype)
-
-const bytesOf = ({ data }: Tensor): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 
 /**
  * Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be

@@ -7,7 +7,7 @@ import type {
   NativeCalibrationTensor,
 } from '../backend/native-types.js'
 import { expected, TensorRTError } from '../errors.js'
-import { expectedTensor, Tensor } from '../tensor.js'
+import { expectedTensor, Tensor, bytesOfTensor, isWhole } from '../tensor.js'
 
 /**
  * What a model is run on at once: a tensor for each input, by name, or a bare tensor for a model with one input. For a
@@ -178,13 +178,13 @@ function tensorsOf(batch: unknown, n: number): NativeCalibrationTensor[] {
     : Object.entries(checkedObject(batch, name, 'an object of tensors by input'))
   return tensors.map(([input, tensor]: readonly [string, unknown]) => {
     if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `input '${input}' in ${name}`, tensor)
-    const { dtype, shape, data } = tensor
-    if (data.byteLength !== tensor.byteLength)
+    const { dtype, shape } = tensor
+    if (!isWhole(tensor))
       throw new TensorRTError(
         'ERR_TRT_DETACHED',
         `The buffer of input '${input}' in ${name} was transferred away, or resized below its tensor`,
       )
-    return { name: input, dtype, shape, data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+    return { name: input, dtype, shape, data: bytesOfTensor(tensor) }
   })
 }
 

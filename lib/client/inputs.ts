@@ -4,8 +4,8 @@ import { isUint8Array } from 'node:util/types'
 import { quoted } from '../base/checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { datatypeOf, datatypes, type WireTensor } from '../kserve/tensor.js'
-import { checkedShape, elementCount, expectedTensor, isTypedArray, Tensor } from '../tensor.js'
-import { bytesOfTexts } from '../kserve/texts.js'
+import { checkedShape, elementCount, expectedTensor, isTypedArray, Tensor, bytesOfTensor } from '../tensor.js'
+import { bytesOfTexts } from '../base/packed-texts.js'
 
 const inputForms = 'a Tensor, or for BYTES an array of strings and Uint8Arrays,'
 
@@ -33,18 +33,19 @@ function wireInput(name: string, value: unknown): WireTensor {
 }
 
 function wireTensor(name: string, tensor: Tensor): WireTensor {
-  const { dtype, shape, data, byteLength } = tensor
+  const { dtype, shape, byteLength } = tensor
   const datatype = datatypeOf(dtype)
   if (datatype === undefined) {
     const known = datatypes.filter((one) => one !== 'BYTES')
     const message = `Expected a data type that KServe has (${known.join(', ')}) for input '${name}' but received ${dtype}`
     throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, received: dtype } })
   }
-  if (data.byteLength !== byteLength) {
-    const message = `Expected ${byteLength} bytes behind input '${name}' but found ${data.byteLength}: its buffer was transferred away or resized`
+  const bytes = bytesOfTensor(tensor)
+  if (bytes.length !== byteLength) {
+    const message = `Expected ${byteLength} bytes behind input '${name}' but found ${bytes.length}: its buffer was transferred away or resized`
     throw new TensorRTError('ERR_TRT_DETACHED', message)
   }
-  return { name, datatype, shape, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+  return { name, datatype, shape, bytes }
 }
 
 function wireTexts(name: string, given: readonly unknown[], givenShape: unknown): WireTensor {

@@ -4,7 +4,7 @@ import { dtypeOf, type WireTensor } from '../kserve/tensor.js'
 import { jsonOfElements } from '../kserve/json-elements.js'
 import { elementCount } from '../tensor.js'
 import type { Parameters } from './request.js'
-import { textsOfBytes } from '../kserve/texts.js'
+import { textsOfBytes } from '../base/packed-texts.js'
 
 /**
  * The elements of an input with commas between them. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for

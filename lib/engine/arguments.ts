@@ -3,7 +3,7 @@ import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type AnyTensor, DeviceTensor, heldTensor } from '../device-tensor.js'
-import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
+import { dtypes, expectedTensor, isTensorLike, Tensor, bytesOfTensor, isWhole } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
 
 /** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
@@ -62,9 +62,8 @@ function checkedTensor(value: unknown, label: string): AnyTensor {
  * was made.
  */
 export function checkAttached(tensor: Tensor, label: string): void {
-  const wanted = byteSize(tensor.dtype, tensor.shape)
-  if (tensor.data.byteLength === wanted) return
-  const message = `Expected ${wanted} bytes behind ${label} but found ${tensor.data.byteLength}: its buffer was transferred away or resized`
+  if (isWhole(tensor)) return
+  const message = `Expected ${tensor.byteLength} bytes behind ${label} but found ${bytesOfTensor(tensor).length}: its buffer was transferred away or resized`
   throw new TensorRTError('ERR_TRT_DETACHED', message)
 }
 
@@ -119,8 +118,7 @@ export class InputChecker {
     tensors.forEach((tensor, i) => {
       const info = this.#list[i] as TensorInfo
       if (tensor.dtype !== info.dtype) throw wrongDType(tensor, info)
-      if (tensor.location === 'host' && tensor.data.byteLength !== tensor.byteLength)
-        checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
+      if (tensor.location === 'host' && !isWhole(tensor)) checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
       known &&= tensor.shape === this.#accepted[i]
     })
     if (!known) this.#checkShapes(tensors)

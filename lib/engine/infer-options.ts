@@ -5,7 +5,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
-import { expectedTensor } from '../tensor.js'
+import { expectedTensor, isWhole, typedDataOf } from '../tensor.js'
 import { isTensor, refuseUnsupported } from './arguments.js'
 import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
@@ -165,6 +165,11 @@ export function runOptions(
     checkLocation(tensor, name, placeOf(location, name))
   })
   if (into !== undefined) checkApart(into, inputs)
+  const staying = names.find(
+    (name) =>
+      infos[name]?.dtype === 'string' && wanted?.includes(name) !== false && placeOf(location, name) === 'device',
+  )
+  if (staying !== undefined) throw onlyNew(staying, 'location')
   return {
     outputs: wanted && names.map((name) => wanted.includes(name)),
     into: into && names.map((name) => into.get(name)),
@@ -173,6 +178,12 @@ export function runOptions(
     queueTimeoutMs,
     unlimited,
   }
+}
+
+/** Texts are strings of JavaScript, made anew for each result. */
+function onlyNew(name: string, option: 'into' | 'location'): TensorRTError {
+  const message = `Expected outputs of numbers in ${option} but ${JSON.stringify(name)} is of string: texts come in a Tensor of their own, on the host`
+  return new TensorRTError('ERR_TRT_DTYPE', message, { details: { output: name, option } })
 }
 
 function noLevel(priority: number, levels: number): TensorRTError {
@@ -210,6 +221,7 @@ function checkLocation(tensor: AnyTensor, name: string, wanted: 'host' | 'device
 function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos): void {
   const info = infos[name]
   const label = `into ${JSON.stringify(name)}`
+  if (info?.dtype === 'string') throw onlyNew(name, 'into')
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
   if (!fitsDims(tensor.shape, info.shape))
@@ -217,7 +229,7 @@ function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos): void 
       'ERR_TRT_SHAPE',
       `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`,
     )
-  if (tensor.location === 'host' && tensor.data.byteLength !== tensor.byteLength)
+  if (tensor.location === 'host' && !isWhole(tensor))
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
 }
 
@@ -237,7 +249,9 @@ function checkApart(into: ReadonlyMap<string, AnyTensor>, inputs: readonly AnyTe
 }
 
 function share(a: AnyTensor, b: AnyTensor): boolean {
-  if (a.location === 'host' && b.location === 'host') return overlap(a.data, b.data)
+  // texts are frozen: nothing is written there
+  if (a.dtype === 'string' || b.dtype === 'string') return false
+  if (a.location === 'host' && b.location === 'host') return overlap(typedDataOf(a), typedDataOf(b))
   return a === b
 }
 

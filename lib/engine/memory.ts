@@ -4,7 +4,7 @@ import { checkedWhole } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { isError } from '../base/kinds.js'
 import { expected, TensorRTError } from '../errors.js'
-import { byteSize, checkedShape, expectedTensor, Tensor } from '../tensor.js'
+import { byteSize, checkedShape, expectedTensor, Tensor, typedDataOf } from '../tensor.js'
 import type { Loaded } from './loading.js'
 
 /** @throws TensorRTError as {@link Engine.allocate} */
@@ -13,6 +13,10 @@ export function allocatedTensor({ backend, inputs, outputs }: Loaded, name: unkn
   const names = [...Object.keys(inputs), ...Object.keys(outputs)]
   if (info === undefined)
     throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
+  if (info.dtype === 'string') {
+    const message = `Expected an input or output of numbers but ${JSON.stringify(name)} is of string: texts have no memory to share, give a Tensor of them`
+    throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { name } })
+  }
   const dims = checkedShape(shape)
   if (!fitsDims(dims, info.shape))
     throw new TensorRTError(
@@ -36,7 +40,7 @@ export function allocatedBytes(backend: Backend, bytes: unknown): Uint8Array<Arr
  * ERR_TRT_INVALID_ARGUMENT
  */
 export function bytesOf(memory: unknown): Uint8Array {
-  const view = Tensor.is(memory) ? memory.data : memory
+  const view = Tensor.is(memory) ? typedDataOf(memory) : memory
   if (!ArrayBuffer.isView(view)) throw expectedTensor('a Tensor on the host, or a view of memory,', 'memory', memory)
   return view.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
 }

@@ -1,4 +1,5 @@
-// What a tensor is between a client and a model: its own type, since KServe has texts (BYTES), which no Tensor holds.
+// What a tensor is between a client and a model: its own type, since KServe's texts (BYTES) need not be UTF-8, as those
+// of a Tensor are.
 import type { DType } from '../tensor.js'
 
 /** KServe's names of data types: BYTES are texts and bytes, each of its own length. */
@@ -52,7 +53,7 @@ export const elementBytes = Object.fromEntries(
 
 /** The other way; nothing for types that KServe has not, such as float8e4m3. */
 export function datatypeOf(dtype: DType): Datatype | undefined {
-  return datatypes.find((name) => name !== 'BYTES' && dtypeOf[name] === dtype)
+  return dtype === 'string' ? 'BYTES' : datatypes.find((name) => name !== 'BYTES' && dtypeOf[name] === dtype)
 }
 
 export interface WireTensor {

@@ -1,5 +1,5 @@
 import { expected } from '../errors.js'
-import { byteSize, type DType, isDType } from '../tensor.js'
+import { byteSize, type DType, isNumberDType } from '../tensor.js'
 
 /**
  * ONNX's element types by their number (TensorProto.DataType); those that a `Tensor` can hold have the name that they
@@ -71,7 +71,7 @@ const bits: Readonly<Partial<Record<ElementType, number>>> = {
 
 /** Nothing for a type whose elements have no fixed size. */
 export function bitsOf(dtype: ElementType): number | undefined {
-  return isDType(dtype) ? byteSize(dtype, [8]) : bits[dtype] // eight elements have as many bytes as one has bits
+  return isNumberDType(dtype) ? byteSize(dtype, [8]) : bits[dtype] // eight elements have as many bytes as one has bits
 }
 
 /** The bytes of so many elements; nothing for a type whose elements have no fixed size. */

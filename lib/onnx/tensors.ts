@@ -1,7 +1,7 @@
 import { create, isMessage } from '@bufbuild/protobuf'
 import { shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
-import { elementCount, expectedTensor, isDType, Tensor } from '../tensor.js'
+import { elementCount, expectedTensor, Tensor, bytesOfTensor, typedDataOf, isNumberDType } from '../tensor.js'
 import { type ElementType, elementTypeName, elementTypeNumber } from './element-type.js'
 import { type TensorProto, TensorProtoSchema } from './onnx_pb.js'
 
@@ -19,7 +19,7 @@ export function isExternal(proto: TensorProto): boolean {
  */
 export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
   if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'tensor', tensor)
-  const { buffer, byteOffset, byteLength } = tensor.data
+  const { buffer, byteOffset, byteLength } = typedDataOf(tensor)
   return create(TensorProtoSchema, {
     name,
     dims: tensor.shape.map(BigInt),
@@ -38,7 +38,7 @@ export function tensorFromProto(proto: TensorProto): Tensor {
   if (!isMessage(proto, TensorProtoSchema)) throw expected('a TensorProto', 'proto', proto)
   const what = `tensor ${JSON.stringify(proto.name)}`
   const dtype = elementTypeName(proto.dataType)
-  if (!isDType(dtype)) {
+  if (!isNumberDType(dtype)) {
     const message = `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`
     throw new TensorRTError('ERR_TRT_DTYPE', message)
   }
@@ -75,7 +75,7 @@ function checkedDims(proto: TensorProto, what: string): number[] {
 }
 
 function bytesOf(tensor: Tensor): Uint8Array {
-  return new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
+  return bytesOfTensor(tensor)
 }
 
 /**

@@ -5,6 +5,7 @@ import { type AnyTensor } from '../device-tensor.js'
 import { type CallInput, isTensor, readInput } from '../engine/arguments.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
+import { bytesOfTensor } from '../tensor.js'
 
 export type { InputBatch }
 
@@ -91,9 +92,9 @@ export class BatchHash {
 
   add(names: readonly string[], tensors: readonly AnyTensor[]): void {
     const named = tensors.map((tensor, i) => [names[i] ?? '', tensor as Tensor] as const)
-    for (const [name, { dtype, shape, data }] of named.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      this.#hash.update(JSON.stringify([name, dtype, shape]))
-      this.#hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+    for (const [name, tensor] of named.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      this.#hash.update(JSON.stringify([name, tensor.dtype, tensor.shape]))
+      this.#hash.update(bytesOfTensor(tensor))
     }
   }
 

@@ -2,7 +2,7 @@
 import { shapeText } from '../base/dims.js'
 import type { Engine } from '../engine.js'
 import { TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import { Tensor, typedDataOf } from '../tensor.js'
 import { decodeDbNet, type Decoded, type TextRegion } from '../vision/decoders/index.js'
 import {
   type Box,
@@ -101,11 +101,11 @@ async function boxesOf(
 function ofPictures(tensors: readonly Tensor[], pictures: number, { fixedRows }: PictureInput): readonly Tensor[] {
   if (fixedRows === undefined || fixedRows === pictures) return tensors
   return tensors.map((tensor) => {
-    const { shape, dtype, data } = tensor
+    const { shape, dtype } = tensor
     const [rows = 0, ...sides] = shape
     if (rows !== fixedRows) return tensor
     const length = sides.reduce((product, side) => product * side, pictures)
-    return new Tensor(dtype, data.subarray(0, length), [pictures, ...sides])
+    return new Tensor(dtype, typedDataOf(tensor).subarray(0, length), [pictures, ...sides])
   })
 }
 

@@ -1,7 +1,7 @@
 import { endianness } from 'node:os'
 import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
-import { type DType, type DTypeArrays, elementCount, Tensor } from '../tensor.js'
+import { type DType, type DTypeArrays, elementCount, Tensor, typedDataOf } from '../tensor.js'
 import { arrayOf, byteSize, checkedShape } from '../tensor/dtypes.js'
 import { damaged } from './types.js'
 
@@ -106,7 +106,8 @@ function inRowMajorOrder<D extends DType>(data: DTypeArrays[D], shape: readonly 
 }
 
 /** The pieces of a `.npy`. @throws TensorRTError ERR_TRT_DTYPE for an element type that NumPy has not */
-export function npyChunks({ dtype, shape, data }: Tensor): Uint8Array[] {
+export function npyChunks(tensor: Tensor): Uint8Array[] {
+  const { dtype, shape } = tensor
   const code = Object.keys(dtypeOfCode).find((each) => dtypeOfCode[each] === dtype)
   if (code === undefined)
     throw new TensorRTError(
@@ -114,7 +115,7 @@ export function npyChunks({ dtype, shape, data }: Tensor): Uint8Array[] {
       `NumPy has no ${dtype}: write what toFloat32() gives, or the bytes alone as .raw`,
     )
   const descr = `${code.endsWith('1') ? '|' : ownOrder}${code}`
-  return [headerBytes({ descr, shape }), bytesOf(data)]
+  return [headerBytes({ descr, shape }), bytesOf(typedDataOf(tensor))]
 }
 
 /** Where they lie. */

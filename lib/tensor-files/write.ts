@@ -5,7 +5,7 @@ import { checkedPath } from '../base/source.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
-import { expectedTensor, Tensor } from '../tensor.js'
+import { expectedTensor, Tensor, typedDataOf } from '../tensor.js'
 import { jsonChunks } from './json.js'
 import { bytesOf, npyChunks } from './npy.js'
 import { checkedFormat, formatOfName, type TensorFormat, tensorFormats } from './types.js'
@@ -122,7 +122,7 @@ async function chunksOf(
 ): Promise<Iterable<Uint8Array> | AsyncIterable<Uint8Array>> {
   if (format === 'npz') return (await import('./npz.js')).npzChunks(tensors, compressed)
   if (format === 'json') return jsonChunks(tensors)
-  return tensors.flatMap(([, tensor]) => (format === 'npy' ? npyChunks(tensor) : [bytesOf(tensor.data)]))
+  return tensors.flatMap(([, tensor]) => (format === 'npy' ? npyChunks(tensor) : [bytesOf(typedDataOf(tensor))]))
 }
 
 async function* untilAborted(

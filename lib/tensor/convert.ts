@@ -1,4 +1,5 @@
 import { isBigInt64Array, isBigUint64Array, isFloat32Array } from 'node:util/types'
+import { TensorRTError } from '../errors.js'
 import { type DType, type DTypeArrays, elementCount, packedNumberOf } from './dtypes.js'
 
 /** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
@@ -60,6 +61,12 @@ function newTable({ exponentBits, mantissaBits, infinities }: Format): Float32Ar
  */
 export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Float32Array {
   if (isFloat32Array(data)) return data
+  if (dtype === 'string') {
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      'Expected a tensor of numbers but received one of string: texts are no numbers',
+    )
+  }
   if (isBigInt64Array(data) || isBigUint64Array(data)) return Float32Array.from(data as BigInt64Array, nearlyNumber)
   if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'float8e4m3')
     return looked(data as Uint16Array | Uint8Array, tableOf(dtype))

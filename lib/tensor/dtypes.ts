@@ -56,6 +56,8 @@ export interface DTypeArrays {
   uint32: Uint32Array
   /** Unsigned, 64 bits. On the CPU only. */
   uint64: BigUint64Array
+  /** Texts, in a frozen array. On the CPU only; a lone surrogate is U+FFFD once a model has it, as UTF-8 lacks it. */
+  string: readonly string[]
 }
 
 /**
@@ -64,7 +66,10 @@ export interface DTypeArrays {
  */
 export type DType = keyof DTypeArrays
 
-const cpuDTypes = ['float64', 'int16', 'uint16', 'uint32', 'uint64'] as const
+/** The data types of numbers: all but `string`. */
+export type NumberDType = Exclude<DType, 'string'>
+
+const cpuDTypes = ['float64', 'int16', 'uint16', 'uint32', 'uint64', 'string'] as const
 
 /**
  * The data types that TensorRT has; the others are the CPU's alone.
@@ -125,7 +130,7 @@ export type TypedData =
 /** The value of each code of E2M1, without the sign. */
 const e2m1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
 
-const facts: { readonly [D in DType]: DTypeFacts } = {
+const facts: { readonly [D in Exclude<DType, 'string'>]: DTypeFacts } = {
   float32: { bits: 32, array: Float32Array },
   float16: { bits: 16, array: Uint16Array },
   bfloat16: { bits: 16, array: Uint16Array },
@@ -145,13 +150,27 @@ const facts: { readonly [D in DType]: DTypeFacts } = {
 }
 
 /** All data types. */
-export const dtypes = Object.freeze(Object.keys(facts) as DType[])
+export const dtypes = Object.freeze([...Object.keys(facts), 'string'] as DType[])
+
+/** Those of numbers, whose elements have a size, and lie in a typed array. */
+export const numberDTypes: readonly NumberDType[] = dtypes.filter(isNumberDType)
 
 /** The data types that TensorRT has. */
 export const tensorrtDTypes: readonly TensorRTDType[] = dtypes.filter(isTensorRTDType)
 
 export function isDType(value: unknown): value is DType {
+  return value === 'string' || isNumberDType(value)
+}
+
+export function isNumberDType(value: unknown): value is NumberDType {
   return typeof value === 'string' && Object.hasOwn(facts, value)
+}
+
+/** @throws TensorRTError ERR_TRT_DTYPE */
+function factsOf(dtype: DType): DTypeFacts {
+  if (dtype !== 'string') return facts[dtype]
+  const message = `Expected a data type of numbers (${numberDTypes.join(', ')}) but received string: texts have no size and no typed array`
+  throw new TensorRTError('ERR_TRT_DTYPE', message)
 }
 
 function isTensorRTDType(dtype: DType): dtype is TensorRTDType {
@@ -173,22 +192,22 @@ export function elementCount(shape: readonly number[]): number {
 
 /** Whether several elements share a byte. */
 export function isPacked(dtype: DType): boolean {
-  return facts[dtype].bits < 8
+  return dtype !== 'string' && facts[dtype].bits < 8
 }
 
 /** The number that a code of a packed type stands for; nothing for other types. */
 export function packedNumberOf(dtype: DType): ((code: number) => number) | undefined {
-  return facts[dtype].numberOf
+  return factsOf(dtype).numberOf
 }
 
-/** The array type of a data type. */
+/** The array type of a data type. @throws TensorRTError ERR_TRT_DTYPE for string */
 export function arrayOf(dtype: DType): TypedArrayConstructor {
-  return facts[dtype].array
+  return factsOf(dtype).array
 }
 
-/** The bytes that a tensor of this type and shape takes. */
+/** The bytes that a tensor of this type and shape takes. @throws TensorRTError ERR_TRT_DTYPE for string */
 export function byteSize(dtype: DType, shape: readonly number[]): number {
-  return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
+  return Math.ceil((elementCount(shape) * factsOf(dtype).bits) / 8)
 }
 
 /** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
@@ -230,7 +249,8 @@ function arrayNameOf(value: unknown): string | undefined {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE
  */
 export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
-  const { array } = facts[dtype]
+  if (dtype === 'string') throw expected('an array of strings', 'data', data)
+  const { array } = factsOf(dtype)
   if (arrayNameOf(data) === array.name) return data as DTypeArrays[D]
   if (!isTypedArray(data)) throw expected(`a ${array.name}, or an array of plain values,`, 'data', data)
   const other = dtype === 'float16' ? 'Float16Array' : array === Uint8Array ? 'Uint8ClampedArray' : undefined

@@ -4,10 +4,13 @@ import { isOneOf } from '../base/checks.js'
 import { describe, TensorRTError } from '../errors.js'
 import { type FloatDType, float32Of, floatDTypes, roundedTo } from './convert.js'
 import { arrayOf, type DType, type DTypeArrays, isPacked, packedNumberOf } from './dtypes.js'
+import { checkedTexts } from './texts.js'
 
 /** The plain values that a tensor of a data type is made of. */
 export type DTypeValues<D extends DType> = readonly (
-  number | (D extends 'int64' | 'uint64' ? bigint : never) | (D extends 'bool' ? boolean : never)
+  | (D extends 'string' ? string : number)
+  | (D extends 'int64' | 'uint64' ? bigint : never)
+  | (D extends 'bool' ? boolean : never)
 )[]
 
 /** What JSON has of an element: text for what is no number of JSON, and for whole numbers beyond 2^53. */
@@ -81,6 +84,7 @@ function wanted(dtype: DType): string {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function dataOfValues<D extends DType>(dtype: D, values: readonly unknown[], texts: boolean): DTypeArrays[D] {
+  if (dtype === 'string') return checkedTexts(values) as DTypeArrays[D]
   const read = readerOf(dtype, texts)
   const elements = Array.from(values, (value, index) => {
     const element = read(value)
@@ -122,6 +126,7 @@ function noElement(dtype: DType, value: unknown, index: number): TensorRTError {
 
 /** The elements as JSON has them: {@link readerOf} with `texts` reads them. */
 export function jsonValuesOf<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): JsonValue[] {
+  if (dtype === 'string') return [...(data as readonly string[])]
   if (dtype === 'bool') return Array.from(data as Uint8Array, (value) => value !== 0)
   if (isBigInt64Array(data) || isBigUint64Array(data))
     return Array.from(data as BigInt64Array, (value) =>
@@ -154,9 +159,11 @@ const shownAtEnds = 3
 export function valuesText<D extends DType>(dtype: D, data: DTypeArrays[D], size: number): string {
   if (size > 0 && data.length === 0) return '(its memory was transferred away)'
   const from = (start: number, end: number): string[] => {
-    if (!isPacked(dtype)) return jsonValuesOf(dtype, data.subarray(start, end) as DTypeArrays[D], []).map(plainText)
+    if (dtype === 'string') return (data as readonly string[]).slice(start, end).map((text) => shortText(text))
+    const numbers = data as Exclude<DTypeArrays[DType], readonly string[]>
+    if (!isPacked(dtype)) return jsonValuesOf(dtype, numbers.subarray(start, end) as DTypeArrays[D], []).map(plainText)
     // two elements are in a byte
-    const bytes = data.subarray(start >> 1, Math.ceil(end / 2)) as DTypeArrays[D]
+    const bytes = numbers.subarray(start >> 1, Math.ceil(end / 2)) as DTypeArrays[D]
     return jsonValuesOf(dtype, bytes, [bytes.length * 2])
       .map(plainText)
       .slice(start & 1, (start & 1) + end - start)
@@ -165,5 +172,11 @@ export function valuesText<D extends DType>(dtype: D, data: DTypeArrays[D], size
   const gap = `… ${size - 2 * shownAtEnds} more …`
   return `[${[...from(0, shownAtEnds), gap, ...from(size - shownAtEnds, size)].join(', ')}]`
 }
+
+/** The longest text that is shown whole, in characters. */
+const longestShown = 60
+
+const shortText = (text: string): string =>
+  JSON.stringify(text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`)
 
 const plainText = (value: JsonValue): string => (Object.is(value, -0) ? '-0' : String(value))

@@ -18,6 +18,7 @@ const otherNames: Readonly<Record<string, string>> = {
   bool: 'boolean bool8 kbool',
   float8e4m3: 'fp8 float8 e4m3 float8e4m3fn fp8e4m3 float8_e4m3',
   int4: 'i4',
+  string: 'str text texts bytes tstring utf8',
   float4e2m1: 'fp4 float4 e2m1 float4e2m1fn fp4e2m1',
 }
 

@@ -3,7 +3,7 @@ import { shapeText } from '../base/dims.js'
 import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
 import { checkedOptions, is, option, type OptionTable } from '../base/option-table.js'
 import { expected, TensorRTError } from '../errors.js'
-import { type DType, expectedTensor, Tensor } from '../tensor.js'
+import { type DType, expectedTensor, Tensor, bytesOfTensor } from '../tensor.js'
 
 /** Options of {@link batchesOf}. */
 export interface BatchOptions {
@@ -81,9 +81,9 @@ function joined<D extends DType>(tensors: readonly Tensor<D>[]): Tensor<D> {
   }
   const bytes = new Uint8Array(tensors.reduce((sum, { byteLength }) => sum + byteLength, 0))
   let at = 0
-  for (const { data, byteLength } of tensors) {
-    bytes.set(new Uint8Array(data.buffer, data.byteOffset, byteLength), at)
-    at += byteLength
+  for (const tensor of tensors) {
+    bytes.set(bytesOfTensor(tensor), at)
+    at += tensor.byteLength
   }
   const rows = tensors.reduce((sum, each) => sum + (each.shape[0] as number), 0)
   return Tensor.fromBytes(dtype as D, bytes.buffer, [rows, ...shape.slice(1)])

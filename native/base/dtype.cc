@@ -33,6 +33,10 @@ std::optional<DType> dtypeByName(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+bool fitsBytes(DType type, const std::vector<int64_t>& shape, std::size_t bytes) {
+  return dtypeBits(type) == 0 || byteSize(type, shape) == bytes;
+}
+
 bool isDynamic(const std::vector<int64_t>& shape) noexcept {
   return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
 }

@@ -18,8 +18,10 @@ inline constexpr std::size_t kDTypes = static_cast<std::size_t>(DType::count_);
 
 const char* dtypeName(DType type) noexcept;
 std::optional<DType> dtypeByName(std::string_view name) noexcept;
-// Bits of one element; below 8 the elements are packed.
+// Bits of one element; below 8 the elements are packed, and with 0 they are of no fixed size.
 int dtypeBits(DType type) noexcept;
+// Whether a tensor of the shape may have so many bytes: any number where elements are of no fixed size (string).
+bool fitsBytes(DType type, const std::vector<int64_t>& shape, std::size_t bytes);
 
 // What a dynamic shape may be: each dimension from that of `min` to that of `max`, and at its best as in `opt`.
 struct ShapeRange {

@@ -191,6 +191,7 @@ std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inp
   // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape; nothing is
   // said of one that is an input either
   if (!trusted_ || outputDimensions_[output].empty()) return std::nullopt;
+  if (dtypeBits(outputs_[output].dtype) == 0) return std::nullopt;
   Shape shape;
   for (const Dimension& dimension : outputDimensions_[output]) {
     if (!dimension.known) return std::nullopt;

@@ -48,6 +48,9 @@ void Lane::release() noexcept {
     result.owner.reset();
     result.made.reset();
   }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (engine_->inputs()[i].dtype == DType::string) inputs_[i].value.reset();
+  }
   if (small_) small_->setIdle(true);
   gathered_.reset();
   const std::lock_guard lock(mutex_);

@@ -85,6 +85,8 @@ class Lane : public execution::Lane {
   void runOrFail();
   void learn(std::size_t output);
   void take(std::size_t output);
+  void takeTexts(std::size_t output);
+  void checkRank(std::size_t output) const;
   void keep(std::size_t output);
   static void clearPadding(const Result& result, DType dtype);
   void checkRows(std::size_t output) const;

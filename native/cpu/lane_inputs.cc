@@ -4,6 +4,7 @@
 
 #include "../execution/layout.h"
 #include "lane.h"
+#include "texts.h"
 
 namespace nt::cpu {
 
@@ -66,7 +67,11 @@ void Lane::bindInputs() {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     void* data = whole_ ? const_cast<uint8_t*>(batch.dataOf(batch.parts.front(), i)) : gatheredInput(i);
-    make(inputs_[i], tensor, shapes_[i], data);
+    if (tensor.dtype == DType::string) {
+      fillTexts(library_, tensor, shapes_[i], {static_cast<const uint8_t*>(data), batch.rowBytes[i]}, inputs_[i].value);
+    } else {
+      make(inputs_[i], tensor, shapes_[i], data);
+    }
     given_.push_back(inputs_[i].value.get());
     givenData_.push_back(data);
   }

@@ -6,6 +6,7 @@
 #include "../base/text.h"
 #include "../onnxruntime/dtype.h"
 #include "lane.h"
+#include "texts.h"
 
 namespace nt::cpu {
 namespace {
@@ -96,16 +97,21 @@ void Lane::learn(std::size_t output) {
   const IoTensor& tensor = engine_->outputs()[output];
   if (!result.bound) {
     read(output, tensor);
+    if (tensor.dtype == DType::string) return takeTexts(output);
     take(output);
   }
-  if (result.shape.size() > kMostDimensions) {
-    throw Error("ERR_TRT_SHAPE", "Expected at most " + std::to_string(kMostDimensions) + " dimensions for output '" +
-                                     tensor.name + "' but received " + std::to_string(result.shape.size()));
-  }
+  checkRank(output);
   if (options_.merging) checkRows(output);
   result.rowBytes = byteSize(tensor.dtype, result.shape);
   if (options_.merging) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
   clearPadding(result, tensor.dtype);
+}
+
+void Lane::checkRank(std::size_t output) const {
+  const std::size_t rank = results_[output].shape.size();
+  if (rank <= kMostDimensions) return;
+  throw Error("ERR_TRT_SHAPE", "Expected at most " + std::to_string(kMostDimensions) + " dimensions for output '" +
+                                   engine_->outputs()[output].name + "' but received " + std::to_string(rank));
 }
 
 void Lane::read(std::size_t output, const IoTensor& tensor) {
@@ -147,6 +153,17 @@ void Lane::take(std::size_t output) {
     library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
     --live().values;
   });
+}
+
+// Packed as JavaScript takes them: what onnxruntime made goes at once. Requests with texts do not merge.
+void Lane::takeTexts(std::size_t output) {
+  Result& result = results_[output];
+  checkRank(output);
+  PackedTexts texts = packTexts(library_, engine_->outputs()[output], result.shape, result.made.get(), engine_->pool());
+  result.made.reset();
+  result.data = texts.block->data();
+  result.owner = std::move(texts.block);
+  result.rowBytes = texts.bytes;
 }
 
 // An output that is an input lies where that does: in memory that the next request gets.

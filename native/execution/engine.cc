@@ -60,6 +60,7 @@ void Engine::checkMergeable(int64_t maxBatch) const {
       if (tensor.shape.empty() || tensor.shape[0] >= 0)
         refuse(tensor, "a dynamic dimension 0 in every input and output");
       if (tensor.onHost) refuse(tensor, "every input and output on the device");
+      if (dtypeBits(tensor.dtype) == 0) refuse(tensor, "elements of one size");
       if (dtypeBits(tensor.dtype) < 8) refuse(tensor, "elements of whole bytes");
     }
   }

@@ -78,14 +78,14 @@ int64_t Session::rowsOf(const Shapes& shapes) const {
 void Session::readRowBytes(const std::vector<InputView>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const {
   bytes.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::size_t size = byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
+    const DType dtype = engine_->inputs()[i].dtype;
     const std::size_t given = inputs[i].bytes.size();
-    if (given != size) {
-      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(size) + " bytes for input '" +
-                                       engine_->inputs()[i].name + "' of shape " + shapeText(inputs[i].shape) +
-                                       " but received " + std::to_string(given));
+    if (!fitsBytes(dtype, inputs[i].shape, given)) {
+      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(byteSize(dtype, inputs[i].shape)) +
+                                       " bytes for input '" + engine_->inputs()[i].name + "' of shape " +
+                                       shapeText(inputs[i].shape) + " but received " + std::to_string(given));
     }
-    bytes.push_back(size / static_cast<std::size_t>(rows));
+    bytes.push_back(given / static_cast<std::size_t>(rows));
   }
 }
 

@@ -70,7 +70,7 @@ std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vect
     const BenchmarkTensor& tensor = tensors[i];
     const execution::IoTensor& info = infos[i];
     if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
-        byteSize(info.dtype, tensor.shape) != tensor.bytes.size())
+        !fitsBytes(info.dtype, tensor.shape, tensor.bytes.size()))
       throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
   }
   return tensors;

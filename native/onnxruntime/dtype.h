@@ -11,7 +11,7 @@ namespace nt::onnxruntime {
 
 // The number of a data type; onnxruntime has all of them.
 ElementType elementType(DType type) noexcept;
-// nothing for a number that this package has no tensors for (string, complex64)
+// nothing for a number that this package has no tensors for (complex64)
 std::optional<DType> dtypeByElement(ElementType element) noexcept;
 // "float32", "string", "float8e4m3fnuz"; "element type 99" for a number that is not known here
 std::string elementName(ElementType element);

@@ -14,7 +14,7 @@ import { checkedBenchmarkOptions } from '../../lib/engine/benchmark-options.js'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { failureOf } from '../support/errors.js'
 import { madeLayers } from './report/synthetic.js'
-import { dtypes, Tensor } from '../../lib/tensor.js'
+import { numberDTypes, Tensor } from '../../lib/tensor.js'
 
 const upTo = (count: number): Float64Array => Float64Array.from({ length: count }, (_, i) => i + 1)
 
@@ -214,11 +214,11 @@ t.test("exports have trtexec's names", async (t) => {
 })
 
 t.test('random inputs are in their ranges, and the same each time', async (t) => {
-  for (const dtype of dtypes) {
+  for (const dtype of numberDTypes) {
     const [tensor, again] = [randomTensor({ dtype }, [3, 333], 1), randomTensor({ dtype }, [3, 333], 1)]
     t.same(tensor.data, again.data, dtype)
     if (dtype === 'int4' || dtype === 'float4e2m1') {
-      t.equal(tensor.data.at(-1)! < 16, true, 'the half byte that is nobody’s is empty')
+      t.equal(Number(tensor.data.at(-1)) < 16, true, 'the half byte that is nobody’s is empty')
       continue
     }
     const numbers = tensor.toFloat32().data
@@ -229,8 +229,8 @@ t.test('random inputs are in their ranges, and the same each time', async (t) =>
   }
   const large = randomTensor({ dtype: 'uint8' }, [2, 2 ** 20 + 5], 1)
   t.same(
-    large.data.subarray(0, 100),
-    large.data.subarray(2 ** 20, 2 ** 20 + 100),
+    (large.data as NodeJS.TypedArray).subarray(0, 100),
+    (large.data as NodeJS.TypedArray).subarray(2 ** 20, 2 ** 20 + 100),
     'of a large one the first 2^20 come again',
   )
   t.notSame(randomTensor({ dtype: 'uint8' }, [50], 2).data, large.data.slice(0, 50), 'another seed gives others')

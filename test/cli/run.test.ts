@@ -240,5 +240,9 @@ t.test('a real model of raw bytes: PP-OCR', async (t) => {
   const written = await readTensors(at('line.npz'))
   t.same(Object.keys(written), Object.keys(outputs))
   for (const [key, tensor] of Object.entries(outputs))
-    t.ok(Buffer.from(tensor.data.buffer).equals(Buffer.from(written[key]!.data.slice().buffer)))
+    t.ok(
+      Buffer.from((tensor.data as NodeJS.TypedArray).buffer).equals(
+        Buffer.from((written[key]!.data.slice() as NodeJS.TypedArray).buffer),
+      ),
+    )
 })

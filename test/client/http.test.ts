@@ -94,8 +94,16 @@ t.test('outputs are views of one answer where they may begin there', async (t) =
   const outputs = await client.infer('m', { INPUT0: doubles, INPUT1: Tensor.from(Uint8Array.of(9)), INPUT2: doubles })
   t.strictSame(outputs['OUTPUT0']?.data, doubles.data)
   t.strictSame(outputs['OUTPUT2']?.data, doubles.data)
-  t.equal(outputs['OUTPUT0']?.data.buffer, outputs['OUTPUT1']?.data.buffer, 'of one memory')
-  t.not(outputs['OUTPUT0']?.data.buffer, outputs['OUTPUT2']?.data.buffer, 'a copy')
+  t.equal(
+    (outputs['OUTPUT0']?.data as NodeJS.TypedArray).buffer,
+    (outputs['OUTPUT1']?.data as NodeJS.TypedArray).buffer,
+    'of one memory',
+  )
+  t.not(
+    (outputs['OUTPUT0']?.data as NodeJS.TypedArray).buffer,
+    (outputs['OUTPUT2']?.data as NodeJS.TypedArray).buffer,
+    'a copy',
+  )
 })
 
 t.test('BYTES and classes', async (t) => {

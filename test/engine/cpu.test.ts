@@ -110,7 +110,7 @@ onEachWay('every data type, scalars and empty tensors', async (t, way) => {
     t.equal(result?.dtype, given.dtype)
     t.same(result?.shape, given.shape, name)
     same(t, result?.data, given.data)
-    t.not(result?.data.buffer, given.data.buffer, 'memory of its own')
+    t.not((result?.data as NodeJS.TypedArray).buffer, (given.data as NodeJS.TypedArray).buffer, 'memory of its own')
   }
   for (const dtype of ['bfloat16', 'float8e4m3'] as const) {
     if (way === 'addon') {

@@ -40,6 +40,6 @@ t.test('a tensor of 2 GiB and more is written and read', async (t) => {
     await writeTensor(path, tensor)
     t.ok((await stat(path)).size >= elements)
     const { data } = await readTensor(path, { dtype: 'uint8' })
-    t.same([data.length, ...data.subarray(-3)], [elements, 7, 8, 9], name)
+    t.same([data.length, ...(data as NodeJS.TypedArray).subarray(-3)], [elements, 7, 8, 9], name)
   }
 })

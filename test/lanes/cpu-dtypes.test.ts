@@ -60,7 +60,11 @@ for (const dtype of Object.keys(known) as (keyof typeof known)[]) {
     const [first] = ports
     if (first === undefined) throw new Error('there are ports')
     const leased = engine.allocate(first.name, first.shape)
-    new Uint8Array(leased.data.buffer, leased.data.byteOffset, leased.data.byteLength).set(bytesOf(inputs[first.name]))
+    new Uint8Array(
+      (leased.data as NodeJS.TypedArray).buffer,
+      (leased.data as NodeJS.TypedArray).byteOffset,
+      (leased.data as NodeJS.TypedArray).byteLength,
+    ).set(bytesOf(inputs[first.name]))
     t.same(
       bytesOf((await engine.infer({ ...inputs, [first.name]: leased }))[`${first.name}!`]),
       bytesOf(leased),

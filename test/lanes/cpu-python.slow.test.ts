@@ -106,7 +106,11 @@ function specialFloats(dtype: DType, shape: readonly number[], seed: number): Te
 const told = ({ dtype, shape, data }: Tensor): Told => ({
   type: elementTypeNumber(dtype),
   shape,
-  data: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64'),
+  data: Buffer.from(
+    (data as NodeJS.TypedArray).buffer,
+    (data as NodeJS.TypedArray).byteOffset,
+    (data as NodeJS.TypedArray).byteLength,
+  ).toString('base64'),
 })
 
 /** What Python's onnxruntime gives for each, all in one process. */

@@ -120,7 +120,11 @@ for (const runtime of runtimes) {
           const failure = await thrownBy(async () => {
             const { data } = await engine.infer(eight)
             t.ok(
-              Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(Buffer.from(wanted(eight.data).buffer)),
+              Buffer.from(
+                (data as NodeJS.TypedArray).buffer,
+                (data as NodeJS.TypedArray).byteOffset,
+                (data as NodeJS.TypedArray).byteLength,
+              ).equals(Buffer.from(wanted(eight.data).buffer)),
             )
           })
           driver.set({ memory: 2 ** 33 })
@@ -135,8 +139,16 @@ for (const runtime of runtimes) {
         const x = rows(2, 4, columns)
         using a = engine.inferSync(x, device)
         using b = engine.inferSync({ x: a }, device)['y'] as DeviceTensor
-        t.ok(Buffer.from((await b.toHost()).data.buffer).equals(Buffer.from(wanted(wanted(x.data)).buffer)))
-        t.ok(Buffer.from(engine.inferSync(b).data.buffer).equals(Buffer.from(wanted(wanted(wanted(x.data))).buffer)))
+        t.ok(
+          Buffer.from(((await b.toHost()).data as NodeJS.TypedArray).buffer).equals(
+            Buffer.from(wanted(wanted(x.data)).buffer),
+          ),
+        )
+        t.ok(
+          Buffer.from((engine.inferSync(b).data as NodeJS.TypedArray).buffer).equals(
+            Buffer.from(wanted(wanted(wanted(x.data))).buffer),
+          ),
+        )
         let count = 0
         for await (const result of engine.stream([a, x, b, a, x], device)) {
           t.ok(DeviceTensor.is(result))

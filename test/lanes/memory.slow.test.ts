@@ -64,7 +64,12 @@ await t.test('large results come and go', async (t) => {
     let most = 0
     for (let i = 0; i < 60; i++) {
       const y = await engine.infer(rows(i, 1, columns))
-      if (i % 20 === 0) t.ok(Buffer.from(y.data.buffer).equals(Buffer.from(wanted(rows(i, 1, columns).data).buffer)))
+      if (i % 20 === 0)
+        t.ok(
+          Buffer.from((y.data as NodeJS.TypedArray).buffer).equals(
+            Buffer.from(wanted(rows(i, 1, columns).data).buffer),
+          ),
+        )
       if (i % 10 === 9) await collect()
       most = Math.max(most, engine.memory().pinned)
     }

@@ -161,7 +161,8 @@ for (const runtime of runtimes) {
       const at = (offset: number): Tensor => new Tensor('float32', new Float32Array(memory, offset, 4), [4])
       const same = at(0)
       const pinned = engine.allocate('y0', [4])
-      const view = (tensor: Tensor): Tensor => new Tensor('float32', new Float32Array(tensor.data.buffer, 0, 4), [4])
+      const view = (tensor: Tensor): Tensor =>
+        new Tensor('float32', new Float32Array((tensor.data as NodeJS.TypedArray).buffer, 0, 4), [4])
       const table: [Record<string, Tensor>, Tensor][] = [
         [{ y0: same, y1: same }, input],
         [{ y0: at(0), y1: at(12) }, input],

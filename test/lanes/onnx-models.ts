@@ -63,7 +63,7 @@ const dims = ({ shape }: FakePort, stem = ''): Dim[] =>
 function constant(dtype: DType, shape: readonly number[], data: Uint8Array | undefined): Tensor {
   if (data === undefined) throw new Error('ONNX has no weight without data')
   const tensor = Tensor.zeros(dtype, shape)
-  new Uint8Array(tensor.data.buffer).set(data)
+  new Uint8Array((tensor.data as NodeJS.TypedArray).buffer).set(data)
   return tensor
 }
 

@@ -25,7 +25,15 @@ await t.test(`${family.name}: many large requests at once take a fixed amount of
   const calls = Array.from({ length: 128 }, () => engine.infer(x))
   const results = await Promise.all(calls)
   const right = Buffer.from(wanted(x.data).buffer)
-  t.ok(results.every(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(right)))
+  t.ok(
+    results.every(({ data }) =>
+      Buffer.from(
+        (data as NodeJS.TypedArray).buffer,
+        (data as NodeJS.TypedArray).byteOffset,
+        (data as NodeJS.TypedArray).byteLength,
+      ).equals(right),
+    ),
+  )
   const { peakPinnedBytes, pageableCopies, calls: after } = driver.stats()
   t.ok(peakPinnedBytes <= 64 * 2 ** 20, `${peakPinnedBytes} bytes at most`)
   t.equal(pageableCopies, 0)

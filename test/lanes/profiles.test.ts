@@ -41,7 +41,7 @@ for (const family of all) {
         ] as const) {
           const given = shapeTensor(dtype, rows, columns)
           for (const shape of [given, s]) {
-            shape.data.set(given.data as never)
+            ;(shape.data as NodeJS.TypedArray).set(given.data as never)
             const { y } = (await engine.infer({ x, s: shape })) as { y: Tensor }
             t.same([y.shape, y.data], [[rows, columns], x.data], `${rows} rows`)
           }

@@ -137,7 +137,7 @@ for (const family of families) {
       let right = 0
       for (let i = 0; i < size(50, 500); i++) {
         const y = await engine.infer(new Tensor('float32', values, [1, 3]))
-        if (Buffer.from(y.data.buffer).equals(Buffer.from(wanted(values).buffer))) right++
+        if (Buffer.from((y.data as NodeJS.TypedArray).buffer).equals(Buffer.from(wanted(values).buffer))) right++
       }
       t.equal(right, size(50, 500))
       for (const audit of await Promise.all(audits)) t.equal(audit.count, 2)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createReadStream } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { Engine as TypedEngine, Tensor } from '../../lib/index.js'
-import { oneNode, reluModel, reshapeModel, stringInput } from '../support/models.js'
+import { oneNode, reluModel, reshapeModel, foreignInput } from '../support/models.js'
 import { argument, type Room, wrongly } from './table.js'
 
 const Engine = wrongly(TypedEngine)
@@ -45,7 +45,7 @@ const sources: Room = ({ folder }) => {
     [() => Engine.load(Buffer.from('{"nodes": []}'), cpu), 'ERR_TRT_MODEL_FORMAT', ['ONNX']],
     [() => Engine.load(cut, cpu), 'ERR_TRT_ONNX_PARSE', ['model']],
     [() => Engine.load(plan, cpu), argument, ['TensorRT plan', 'only TensorRT runs it', 'ONNX']],
-    [() => Engine.load(stringInput(), cpu), 'ERR_TRT_DTYPE', ['input "s"', 'string', 'What to do']],
+    [() => Engine.load(foreignInput(), cpu), 'ERR_TRT_DTYPE', ['input "s"', 'float8e5m2', 'What to do']],
     [() => Engine.load(oneNode('NoSuchOperator'), cpu), 'ERR_TRT_ONNX_PARSE', ['NoSuchOperator']],
     [() => Engine.load(Tensor.zeros('uint8', [8])), argument, ['for source', 'Tensor']],
   ]

@@ -25,8 +25,7 @@ import { run } from './helpers.js'
 const x3 = { data: Float32Array.of(-1, 2, 9), shape: [3] }
 const misuse = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 const parse = (message: RegExp) => failure('ERR_TRT_ONNX_PARSE', message)
-const numbersOf = (result: { data: ArrayLike<number | bigint> } | undefined): number[] =>
-  Array.from(result?.data ?? [], Number)
+const numbersOf = (result: { data: ArrayLike<unknown> } | undefined): number[] => Array.from(result?.data ?? [], Number)
 const named = (editor: GraphEditor, name: string): NodeProto => {
   const node = editor.nodes().find((one) => one.name === name)
   if (node === undefined) throw new Error(`no node ${name}`)
@@ -91,11 +90,7 @@ t.test('constants, of every kind', async (t) => {
   const editor = new GraphEditor(g.toModel())
   for (const [name, dtype, elements, shape] of values) {
     const tensor = editor.constant(name)
-    t.same(
-      [tensor?.dtype, Array.from<number | bigint>(tensor?.data ?? []), tensor?.shape],
-      [dtype, elements, shape],
-      name,
-    )
+    t.same([tensor?.dtype, Array.from<unknown>(tensor?.data ?? []), tensor?.shape], [dtype, elements, shape], name)
     t.equal(editor.constant(name), tensor, 'it is read once')
   }
   for (const name of [text, computed, 'nowhere']) t.equal(editor.constant(name), undefined)

@@ -172,19 +172,19 @@ export function passedThrough(dtype: ElementType = 'float32', shape: readonly Di
   return writeModel(g.toModel())
 }
 
-/** An output of strings beside one of numbers, which can be had without it. */
-export function strings(): Uint8Array {
-  const g = new GraphBuilder({ name: 'strings' })
+/** An output that no Tensor can hold beside one that can be had without it. */
+export function foreignOutput(): Uint8Array {
+  const g = new GraphBuilder({ name: 'foreign', opset: 19 })
   const x = g.input('x', 'float32', ['N'])
   g.output(g.node('Neg', [x], {}, { output: 'y' }), 'float32', ['N'])
-  g.output(g.node('Cast', [x], { to: elementTypeNumber('string') }, { output: 's' }), 'string', ['N'])
+  g.output(g.node('Cast', [x], { to: elementTypeNumber('float8e5m2') }, { output: 's' }), 'float8e5m2', ['N'])
   return writeModel(g.toModel())
 }
 
-/** All inputs are numbers but one, of strings. */
-export function stringInput(): Uint8Array {
-  const g = new GraphBuilder({ name: 'string input' })
-  g.output(g.node('Identity', [g.input('s', 'string', ['N'])], {}, { output: 't' }), 'string', ['N'])
+/** A Tensor can hold all inputs but one. */
+export function foreignInput(): Uint8Array {
+  const g = new GraphBuilder({ name: 'foreign input', opset: 19 })
+  g.output(g.node('Identity', [g.input('s', 'float8e5m2', ['N'])], {}, { output: 't' }), 'float8e5m2', ['N'])
   g.output(g.node('Neg', [g.input('x', 'float32', ['N'])], {}, { output: 'y' }), 'float32', ['N'])
   return writeModel(g.toModel())
 }

@@ -1,5 +1,5 @@
-import { Tensor, type DType, type DTypeArrays } from '../../lib/index.js'
-import { elementCount } from '../../lib/tensor.js'
+import { Tensor, type DType } from '../../lib/index.js'
+import { elementCount, typedDataOf } from '../../lib/tensor.js'
 import { Random } from './random.js'
 
 /** The shapes of an optimization profile. */
@@ -34,7 +34,7 @@ export function randomTensor(shape: readonly number[], seed: number | Random, sc
 /** A tensor of the shape with reproducible elements, of any data type; numbers stay small. */
 export function pattern<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
   const tensor = Tensor.zeros(dtype, shape)
-  const data: DTypeArrays[DType] = tensor.data
+  const data = typedDataOf(tensor)
   for (let i = 0, state = 1; i < data.length; i++) {
     state = (state * 48271) % 0x7fffffff
     if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[i] = BigInt(state) - 2n ** 40n
@@ -54,8 +54,8 @@ export function pattern<D extends DType>(dtype: D, shape: readonly number[]): Te
 /** Numbers of any type that are the same for the same seed; all bit patterns, but for bool. */
 export function bits<D extends DType>(dtype: D, shape: readonly number[], seed = 1): Tensor<D> {
   const tensor = Tensor.zeros(dtype, shape)
-  const data: DTypeArrays[DType] = tensor.data
-  const bytes = new Uint8Array(data.buffer)
+  const data = typedDataOf(tensor)
+  const bytes = new Uint8Array((data as NodeJS.TypedArray).buffer)
   bytes.set(new Random(seed).bytes(bytes.length))
   if (dtype === 'bool') for (let i = 0; i < bytes.length; i++) bytes[i] = (bytes[i] as number) & 1
   return tensor
@@ -65,7 +65,11 @@ export function bits<D extends DType>(dtype: D, shape: readonly number[], seed =
 export const bytesOf = (tensor: Tensor | undefined): Buffer =>
   tensor === undefined
     ? Buffer.alloc(0)
-    : Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
+    : Buffer.from(
+        (tensor.data as NodeJS.TypedArray).buffer,
+        (tensor.data as NodeJS.TypedArray).byteOffset,
+        (tensor.data as NodeJS.TypedArray).byteLength,
+      )
 
 /** The probability's logit, which a sigmoid turns back. */
 export const logit = (probability: number): number => Math.log(probability / (1 - probability))
@@ -95,7 +99,9 @@ export function relativeDifference(a: Float32Array, b: Float32Array): number {
 
 /** Takes a tensor's memory away, as a transfer to a worker does. */
 export const detach = ({ data }: Tensor): void =>
-  void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
+  void structuredClone((data as NodeJS.TypedArray).buffer, {
+    transfer: [(data as NodeJS.TypedArray).buffer as ArrayBuffer],
+  })
 
 /** Whether it is a record, and no instance of a class. */
 export const isPlain = (value: unknown): value is Record<string, unknown> =>

@@ -46,7 +46,7 @@ for (const { name, preset, scale, size } of withScales.filter((of) => !ambiguous
     const batch = async (of: string | Preset): Promise<Buffer> => {
       const info = { name: 'x', dtype: 'float32', shape: [1, 3, size, size] } as const
       for await (const { data } of presetBatches([noise(70, 40)], info, { preset: of as never }))
-        return Buffer.from(data.buffer as ArrayBuffer)
+        return Buffer.from((data as NodeJS.TypedArray).buffer as ArrayBuffer)
       throw new Error('no batch')
     }
     const written = await batch(name)

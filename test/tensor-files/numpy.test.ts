@@ -27,7 +27,15 @@ async function numpy(...args: string[]): Promise<any> {
 }
 
 function told({ dtype, shape, data }: Tensor): Told {
-  return { dtype, shape: [...shape], hex: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex') }
+  return {
+    dtype,
+    shape: [...shape],
+    hex: Buffer.from(
+      (data as NodeJS.TypedArray).buffer,
+      (data as NodeJS.TypedArray).byteOffset,
+      (data as NodeJS.TypedArray).byteLength,
+    ).toString('hex'),
+  }
 }
 
 const without = ({ dtype, shape, hex }: Told): Told => ({ dtype, shape, hex })

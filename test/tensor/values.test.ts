@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import t from 'tap'
 import { type DType, dtypes, Tensor } from '../../lib/index.js'
+import { numberDTypes } from '../../lib/tensor.js'
 import { meantDType } from '../../lib/tensor/words.js'
 
 type Make = new (dtype: DType, data: readonly unknown[], shape: readonly number[]) => Tensor
@@ -27,7 +28,7 @@ const made: readonly (readonly [DType, readonly unknown[], readonly unknown[]])[
 ]
 
 t.test('plain values become elements', (t) => {
-  t.same(made.map(([dtype]) => dtype).sort(), [...dtypes].sort())
+  t.same(made.map(([dtype]) => dtype).sort(), [...numberDTypes].sort())
   for (const [dtype, values, data] of made) {
     const tensor = new Plain(dtype, values, [values.length])
     t.same([...(tensor.data as Iterable<number | bigint>)], data, dtype)
@@ -107,6 +108,7 @@ t.test('console.log shows what it is, and a few values', (t) => {
     [new Tensor('bool', [true, false], [2]), "Tensor { dtype: 'bool', shape: [ 2 ], values: [true, false] }"],
     [new Tensor('float16', [1, 2, 3, 4, 5, 6], [6]), "Tensor { dtype: 'float16', shape: [ 6 ], values: [1, 2, 3, 4, 5, 6] }"],
     [Tensor.zeros('float32', [0, 4]), "Tensor { dtype: 'float32', shape: [ 0, 4 ], values: [] }"],
+    [new Tensor('string', ['a', 'b"'], [2]), "values: [\"a\", \"b\\\"\"]"],
     [new Tensor('int4', [1, 2, 3, 4, 5, 6, 7], [7]), "values: [1, 2, 3, … 1 more …, 5, 6, 7]"],
     [Tensor.zeros('float32', [1, 3, 224, 224]), "shape: [ 1, 3, 224, 224 ],\n  values: [0, 0, 0, … 150522 more …, 0, 0, 0]"],
   ] // prettier-ignore
@@ -125,7 +127,7 @@ t.test('names of data types that others have', (t) => {
     ...{ int: 'int32', 'torch.float32': 'float32', 'np.int64': 'int64', bfloat: 'bfloat16', uint8c: 'uint8' },
     ...{ 'torch.half': 'float16', long: 'int64', uint8_t: 'uint8', Float32Array: 'float32', fp8: 'float8e4m3' },
     ...{ 'tensor(float16)': 'float16', boolean: 'bool', BF16: 'bfloat16', float8_e4m3fn: 'float8e4m3', flaot32: 'float32' },
-    ...{ string: undefined, '': undefined, complex64: undefined, x: undefined },
+    ...{ string: 'string', str: 'string', '': undefined, complex64: undefined, x: undefined },
   } // prettier-ignore
   for (const [name, wanted] of Object.entries(rows)) t.equal(meantDType(name, dtypes), wanted, name)
   t.throws(() => Tensor.zeros('fp16' as DType, [1]), { message: /received string "fp16": did you mean float16\?$/ })

@@ -2,7 +2,7 @@ import { findPeer } from '../../base/peer.js'
 import { lacking } from '../../base/remedies.js'
 import { awaitRestacked } from '../../base/stacks.js'
 import type { AnyTensor } from '../../device-tensor.js'
-import { copiedBytes, type Tensor } from '../../tensor.js'
+import { copiedBytes, type Tensor, bytesOfTensor } from '../../tensor.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
 import { type OpenCpuOptions, sessionConfig, threadsFor } from '../cpu-options.js'
 import { profilesFor } from '../profiles.js'
@@ -93,11 +93,11 @@ class PortableBackend implements Backend {
     options: RunOptions | undefined,
     finish: (results: Results) => R,
   ): Promise<R> {
-    const wire = (inputs as readonly Tensor[]).map(({ dtype, shape, data }, i) => ({
+    const wire = (inputs as readonly Tensor[]).map((tensor, i) => ({
       name: this.inputs[i]?.name ?? '',
-      dtype,
-      shape,
-      bytes: copiedBytes(data),
+      dtype: tensor.dtype,
+      shape: tensor.shape,
+      bytes: copiedBytes(bytesOfTensor(tensor)),
     }))
     const { outputs: wanted, into } = options ?? {}
     const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))

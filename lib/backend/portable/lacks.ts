@@ -3,7 +3,7 @@ import { type DType, dtypes, isDType } from '../../tensor.js'
 import type { OpenCpuOptions } from '../cpu-options.js'
 
 /** The data types that this package and onnxruntime-node both have. */
-export const runtimeTypes = 'float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'
+export const runtimeTypes = 'float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string'
   .split(' ')
   .filter(isDType)
 

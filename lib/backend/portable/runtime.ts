@@ -8,6 +8,7 @@ import { withDamage } from '../damage.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
 import { isRuntimeType, runtimeTypes } from './lacks.js'
 import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
+import { packedTexts } from '../../tensor/texts.js'
 
 type OnnxRuntime = typeof Runtime
 
@@ -132,11 +133,8 @@ export class Model {
   async run(inputs: readonly WireTensor[], wanted: readonly string[]): Promise<WireTensor[]> {
     const feeds = Object.create(null) as Record<string, Runtime.Tensor>
     for (const { name, dtype, shape, bytes } of inputs) {
-      feeds[name] = new this.#runtime.Tensor(
-        dtype as 'float32',
-        Tensor.fromBytes(dtype, bytes, shape).data as Float32Array,
-        shape,
-      )
+      const { data } = Tensor.fromBytes(dtype, bytes, shape)
+      feeds[name] = new this.#runtime.Tensor(dtype as 'float32', data as Float32Array, shape)
     }
     const results = await this.#session.run(feeds, wanted)
     return wanted.map((name) => wireTensor(name, results[name]))
@@ -147,12 +145,16 @@ export class Model {
   }
 }
 
+function bytesOf({ type, dims, data }: Runtime.Tensor): ArrayBuffer {
+  if (elementCount(dims) === 0) return new ArrayBuffer(0)
+  return type === 'string' ? packedTexts(data as string[]).buffer : copiedBytes(data as NodeJS.TypedArray)
+}
+
 /** A copy, because onnxruntime's own memory is freed when this thread ends. */
 function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTensor {
   if (tensor === undefined)
     throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
   const dtype: string = tensor.type
   if (!isRuntimeType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
-  const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)
-  return { name, dtype, shape: tensor.dims, bytes }
+  return { name, dtype, shape: tensor.dims, bytes: bytesOf(tensor) }
 }

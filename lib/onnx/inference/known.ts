@@ -1,5 +1,5 @@
 import { type ElementType, elementTypeName } from '../element-type.js'
-import { elementCount, isDType } from '../../tensor.js'
+import { elementCount, isNumberDType, typedDataOf } from '../../tensor.js'
 import type { TensorProto, ValueInfoProto } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 
@@ -110,9 +110,9 @@ const readable = 'float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uin
 export function readNumbers(tensor: TensorProto): readonly number[] | undefined {
   const dtype = elementTypeName(tensor.dataType)
   const shape = tensor.dims.map(Number)
-  if (isExternal(tensor) || !isDType(dtype) || !readable.includes(dtype)) return undefined
+  if (isExternal(tensor) || !isNumberDType(dtype) || !readable.includes(dtype)) return undefined
   if (shape.length > 1 || elementCount(shape) > mostElements) return undefined
-  return Array.from<number | bigint, number>(tensorFromProto(tensor).data, Number)
+  return Array.from<number | bigint, number>(typedDataOf(tensorFromProto(tensor)), Number)
 }
 
 /** What the model says of a value. */

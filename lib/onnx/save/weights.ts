@@ -1,5 +1,5 @@
 import { clearField, create } from '@bufbuild/protobuf'
-import { byteSize, isDType } from '../../tensor.js'
+import { byteSize, isNumberDType, bytesOfTensor } from '../../tensor.js'
 import { elementTypeName } from '../element-type.js'
 import { type ModelProto, StringStringEntryProtoSchema, type TensorProto, TensorProtoSchema } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
@@ -21,20 +21,21 @@ export function movable(model: ModelProto): TensorProto[] {
 /** Whether its elements are here, as bytes or as what can be made such. */
 function isPlain(tensor: TensorProto): boolean {
   const { rawData, dataType, segment } = tensor
-  return !isExternal(tensor) && segment === undefined && (rawData.length > 0 || isDType(elementTypeName(dataType)))
+  return (
+    !isExternal(tensor) && segment === undefined && (rawData.length > 0 || isNumberDType(elementTypeName(dataType)))
+  )
 }
 
 /** How many bytes the elements are in `raw_data`. */
 export function contentBytes({ rawData, dataType, dims }: TensorProto): number {
   const dtype = elementTypeName(dataType)
-  return rawData.length > 0 || !isDType(dtype) ? rawData.length : byteSize(dtype, dims.map(Number))
+  return rawData.length > 0 || !isNumberDType(dtype) ? rawData.length : byteSize(dtype, dims.map(Number))
 }
 
 /** The elements as `raw_data` has them; copied only where they are in a list. */
 export function content(tensor: TensorProto): Uint8Array {
   if (tensor.rawData.length > 0) return tensor.rawData
-  const { data } = tensorFromProto(tensor)
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  return bytesOfTensor(tensorFromProto(tensor))
 }
 
 /** The model, which stays as it is, with tensors that are said to be in the file `location`; nothing else is copied. */

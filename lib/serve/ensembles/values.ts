@@ -2,6 +2,7 @@
 import type { WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedTensor } from '../models/engine-steps.js'
 import type { StepValue } from './run.js'
+import { bytesOfTensor } from '../../tensor.js'
 
 export class PlacedValue implements StepValue {
   readonly placed: PlacedTensor
@@ -24,9 +25,7 @@ export class PlacedValue implements StepValue {
   onHost(): Uint8Array | Promise<Uint8Array> {
     const { placed } = this
     if (!isOnDevice(placed)) return placed.bytes
-    return (this.#host ??= placed.tensor
-      .toHost()
-      .then(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)))
+    return (this.#host ??= placed.tensor.toHost().then((tensor) => bytesOfTensor(tensor)))
   }
 
   dispose(): void {

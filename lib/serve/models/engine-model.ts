@@ -27,6 +27,7 @@ import type { Tensor } from '../../tensor.js'
 import { batchingOf, takesTimeout } from '../config/batching.js'
 import { allOf } from '../../base/turns.js'
 import { LoadedModel } from './loaded-model.js'
+import { bytesOfTensor } from '../../tensor.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
 type BusyEngine = OpenEngine & Busy
@@ -184,8 +185,7 @@ export class EngineModel extends LoadedModel implements EngineStep {
     for (const [name, rule] of this.rules.outputs) {
       const tensor = this.#isBare ? (results as Tensor) : (results as Readonly<Record<string, Tensor>>)[name]
       if (tensor === undefined) continue // not wanted
-      const { data } = tensor
-      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+      const bytes = bytesOfTensor(tensor)
       answer.push({ name, datatype: rule.datatype, shape: clientShape(this.rules, rule, tensor.shape), bytes })
     }
     return answer

@@ -17,7 +17,7 @@ import type { Cut } from '../../base/cancellation.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { type Engine, runWithCut } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
-import { Tensor } from '../../tensor.js'
+import { Tensor, bytesOfTensor } from '../../tensor.js'
 
 export type RunOptions = NonNullable<Parameters<typeof runWithCut>[2]>
 
@@ -98,8 +98,7 @@ export class EngineTensors<B extends Busy = Busy> {
       const rule = rules.outputs.get(name) as TensorRule
       const common = { name, datatype: rule.datatype, shape: clientShape(rules, rule, tensor.shape) }
       if (tensor.location === 'device') return { ...common, tensor, bytes: { length: tensor.byteLength } }
-      const { data } = tensor
-      return { ...common, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+      return { ...common, bytes: bytesOfTensor(tensor) }
     })
   }
 

@@ -21,7 +21,7 @@ import { capabilities } from '../../capabilities.js'
 import type { TensorInfo } from '../../backend/backend.js'
 import { inspectModel, type ValueInfo } from '../../onnx/info.js'
 import { readModel } from '../../onnx/model.js'
-import { type DType, dtypes } from '../../tensor.js'
+import { type DType, isNumberDType } from '../../tensor.js'
 
 export interface OpenVersion {
   /** Complete. */
@@ -246,7 +246,7 @@ export async function factsOfOnnx(path: string, model: string): Promise<ModelFac
 type TensorValue = ValueInfo & { readonly dtype: DType }
 
 function isTensor(value: ValueInfo): value is TensorValue {
-  return value.kind === 'tensor' && (dtypes as readonly string[]).includes(value.dtype)
+  return value.kind === 'tensor' && isNumberDType(value.dtype)
 }
 
 function factsOfValue({ name, dtype, shape }: TensorValue, model: string): ModelTensorFacts {

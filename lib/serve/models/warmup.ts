@@ -13,6 +13,7 @@ import { type Datatype, dtypeOf, elementBytes, type WireTensor } from '../../kse
 import { hasRows, type RequestRules, type TensorRule } from './request-checks.js'
 import { onFile } from '../../base/files.js'
 import { randomTensor } from '../../benchmark/random.js'
+import { bytesOfTensor } from '../../tensor.js'
 
 export interface WarmupTarget {
   readonly config: ModelConfig
@@ -193,6 +194,5 @@ function repeated(row: Uint8Array, rows: number): Uint8Array {
 /** The same each time. */
 function randomBytes(bytes: number, datatype: Datatype, seed: number): Uint8Array {
   if (datatype === 'BYTES') return new Uint8Array(bytes)
-  const { data } = randomTensor({ dtype: dtypeOf[datatype] }, [bytes / elementBytes[datatype]], seed)
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  return bytesOfTensor(randomTensor({ dtype: dtypeOf[datatype] }, [bytes / elementBytes[datatype]], seed))
 }

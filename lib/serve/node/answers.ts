@@ -1,6 +1,6 @@
 // What a module gives for a request, held against the config.
 import { isUint8Array } from 'node:util/types'
-import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
+import { type DType, isTensorLike, Tensor, type TensorLike, bytesOfTensor, isWhole } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { describe } from '../../errors.js'
 import { isError } from '../../base/kinds.js'
@@ -105,12 +105,12 @@ function numbersOf(start: ModuleStart, spec: TensorSpec, rows: number, value: un
   const wanted = shapeOf(start, spec, rows)
   if (!isTensorLike(value)) throw otherThan(start, spec, wanted, describe(value))
   const tensor = Tensor.is(value) ? value : Tensor.from(value as TensorLike)
-  const { dtype, shape, data, byteLength } = tensor
+  const { dtype, shape, byteLength } = tensor
   if (dtype !== ownType(spec) || !fitsShape(shape, wanted))
     throw otherThan(start, spec, wanted, told(typeName(dtype), shape))
-  if (data.byteLength !== byteLength)
+  if (!isWhole(tensor))
     throw new Error(
-      `Expected ${byteLength} bytes behind output '${spec.name}' of model '${start.name}' but found ${data.byteLength}: its buffer was given away before`,
+      `Expected ${byteLength} bytes behind output '${spec.name}' of model '${start.name}' but found ${bytesOfTensor(tensor).length}: its buffer was given away before`,
     )
   return { spec, shape, tensor }
 }

@@ -1,7 +1,7 @@
 // Requests of clients on their way to a thread: checked, and turned into what the module sees.
 import { invalid } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import { countTexts } from '../../kserve/texts.js'
+import { countTexts } from '../../base/packed-texts.js'
 import {
   type CheckedRequest,
   clientShape,

@@ -1,7 +1,7 @@
 // Tensors as requests and answers carry them, and as modules see them.
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
-import { bytesOfTexts, textsOfBytes } from '../../kserve/texts.js'
-import { Tensor } from '../../tensor.js'
+import { bytesOfTexts, textsOfBytes } from '../../base/packed-texts.js'
+import { Tensor, typedDataOf } from '../../tensor.js'
 import type { ModuleValue } from './answers.js'
 import type { RunOrder } from './messages.js'
 import type { ModuleRequest } from './module-runner.js'
@@ -27,7 +27,7 @@ export function wireOutput(
 ): WireTensor {
   const { name, datatype } = spec
   if (tensor === undefined) return { name, datatype, shape, bytes: bytesOfTexts(texts) }
-  const { buffer, byteOffset, byteLength } = tensor.data
+  const { buffer, byteOffset, byteLength } = typedDataOf(tensor)
   const bytes = new Uint8Array(buffer, byteOffset, byteLength)
   return { name, datatype, shape: [...shape], bytes: isOwn(buffer) ? bytes : new Uint8Array(bytes) }
 }
@@ -47,7 +47,7 @@ export class BatchMemory {
   readonly place: NonNullable<ModuleRequest['place']> = ({ datatype }, shape) => {
     if (datatype === 'BYTES') return undefined
     const tensor = Tensor.zeros(dtypeOf[datatype], shape)
-    this.#own.add(tensor.data.buffer)
+    this.#own.add(typedDataOf(tensor).buffer)
     return tensor
   }
 }

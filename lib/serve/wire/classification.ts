@@ -1,7 +1,7 @@
 // The classification extension: the best classes of an output in place of its numbers.
 import { invalid } from '../faults.js'
 import { type Datatype, type ElementArray, elementsOf, isNumeric, type WireTensor } from '../../kserve/tensor.js'
-import { bytesOfTexts } from '../../kserve/texts.js'
+import { bytesOfTexts } from '../../base/packed-texts.js'
 
 /** How an output is classified. */
 export interface Classes {

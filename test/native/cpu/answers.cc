@@ -111,6 +111,7 @@ TEST("answers: every data type that the library runs, from a scalar to what does
   std::size_t ran = 0;
   for (std::size_t i = 0; i < nt::kDTypes; ++i) {
     const auto type = static_cast<DType>(i);
+    if (nt::dtypeBits(type) == 0) continue;  // texts.cc
     std::unique_ptr<Rig> rig, scalar;
     const std::string code = codeOf([&] {
       rig = std::make_unique<Rig>(models::identity(type));

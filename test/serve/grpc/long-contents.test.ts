@@ -4,7 +4,7 @@ import { longContents } from '../../../lib/kserve/tensor-contents.js'
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { Writer } from '../../../lib/kserve/wire/writer.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
-import { bytesOfTexts } from '../../../lib/kserve/texts.js'
+import { bytesOfTexts } from '../../../lib/base/packed-texts.js'
 import { failureOf, inferPath, nothingLeft, parameters, request, type Rig, startRig } from './rig.js'
 
 /** Counts what goes to the thread. */

@@ -4,8 +4,8 @@ import { dtypeOf } from '../../../kserve/tensor.js'
 import type { Slot } from '../../models/servable.js'
 import type { SlotPool } from '../../models/slots.js'
 import type { ModuleValue, TensorSpec } from '../../node/module-runner.js'
-import { bytesOfTexts } from '../../../kserve/texts.js'
-import { byteSize, Tensor } from '../../../tensor.js'
+import { bytesOfTexts } from '../../../base/packed-texts.js'
+import { byteSize, Tensor, bytesOfTensor, typedDataOf } from '../../../tensor.js'
 import type { Outbox } from './outbox.js'
 
 /** Memory of an engine for an output of a module. */
@@ -60,7 +60,7 @@ export class RequestMemory {
     const dtype = dtypeOf[datatype]
     if (pool === undefined) {
       const tensor = Tensor.zeros(dtype, shape)
-      this.#own.add(tensor.data.buffer)
+      this.#own.add(typedDataOf(tensor).buffer)
       return tensor
     }
     const slot = pool.reserve(byteSize(dtype, shape))
@@ -72,7 +72,7 @@ export class RequestMemory {
   bytesOf(value: ModuleValue, place: Place): Uint8Array {
     const { spec, shape, tensor, texts = [] } = value
     if (tensor === undefined) return this.#ofTexts(texts)
-    const { buffer, byteOffset, byteLength } = tensor.data
+    const { buffer, byteOffset, byteLength } = typedDataOf(tensor)
     const bytes = new Uint8Array(buffer, byteOffset, byteLength)
     const placed = this.#placed.get(buffer)
     if (placed?.output === place.output) placed.isGiven = true
@@ -87,10 +87,7 @@ export class RequestMemory {
   }
 
   #copied(bytes: Uint8Array, target: Tensor | undefined, { output }: Place): Uint8Array {
-    const copy =
-      target === undefined
-        ? new Uint8Array(bytes.length)
-        : new Uint8Array(target.data.buffer, target.data.byteOffset, bytes.length)
+    const copy = target === undefined ? new Uint8Array(bytes.length) : bytesOfTensor(target).subarray(0, bytes.length)
     copy.set(bytes)
     const placed = this.#placed.get(copy.buffer)
     if (placed?.output === output) placed.isGiven = true

@@ -1,4 +1,4 @@
-// KServe's BYTES: texts and bytes, each with its length before it.
+// Texts and bytes, each with its length before it: KServe's BYTES, and how tensors of texts travel.
 
 /** The elements as they go over the wire, in memory of their own, which may be handed to another thread. */
 export function bytesOfTexts(texts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {

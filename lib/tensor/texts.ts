@@ -1,0 +1,57 @@
+/**
+ * The texts of a string tensor, packed as native code, workers and KServe's BYTES have them: each as its length in four
+ * bytes, little-endian, and its UTF-8.
+ */
+import { describe, TensorRTError } from '../errors.js'
+import { bytesOfTexts, textsOfBytes } from '../base/packed-texts.js'
+import { elementCount } from './dtypes.js'
+
+/** A lone surrogate becomes U+FFFD, which UTF-8 has in its place. */
+export const packedTexts = bytesOfTexts
+
+/** The bytes that {@link packedTexts} would be. */
+export function packedLength(texts: readonly string[]): number {
+  let length = 4 * texts.length
+  for (const text of texts) length += Buffer.byteLength(text)
+  return length
+}
+
+/** Frozen, and checked once. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedTexts(values: readonly unknown[]): readonly string[] {
+  const texts = Array.from(values, (value, index) => {
+    if (typeof value === 'string') return value
+    const message = `Expected a string for data[${index}] of a string tensor but received ${describe(value)}`
+    const remedy = Array.isArray(value) ? ': nested arrays are not taken, values.flat(Infinity) and the shape are' : ''
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message + remedy)
+  })
+  return Object.freeze(texts)
+}
+
+const lossy = new TextDecoder('utf-8', { ignoreBOM: true })
+const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
+
+/** What a model made: of bytes that are no UTF-8 the text has U+FFFD, as onnxruntime-node gives it. */
+export function textsOf(packed: Uint8Array): readonly string[] {
+  return Object.freeze((textsOfBytes(packed) ?? []).map((bytes) => lossy.decode(bytes)))
+}
+
+/** @throws TensorRTError ERR_TRT_SHAPE; ERR_TRT_INVALID_ARGUMENT where they are no UTF-8 */
+export function checkedTextsOf(packed: Uint8Array, shape: readonly number[]): readonly string[] {
+  const texts = textsOfBytes(packed)
+  const count = elementCount(shape)
+  if (texts?.length !== count) {
+    const found = texts === undefined ? 'bytes that end within one' : `${texts.length}`
+    const message = `Expected ${count} texts, each behind its length in four bytes, for a string tensor but received ${found}`
+    throw new TensorRTError('ERR_TRT_SHAPE', message)
+  }
+  return Object.freeze(texts.map(decoded))
+}
+
+function decoded(bytes: Uint8Array, index: number): string {
+  try {
+    return strict.decode(bytes)
+  } catch (cause) {
+    const message = `Expected UTF-8 for element ${index} of a string tensor but received other bytes`
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { cause })
+  }
+}
