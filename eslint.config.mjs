@@ -11,7 +11,7 @@ const rooms = [
   ['index.ts'],
   ['cli/'],
   ['client/', 'serve/'],
-  ['tasks/'],
+  ['tasks/', 'onnxruntime/'],
   ['video/'],
   ['vision/'],
   ['quantization/'],

@@ -3,7 +3,14 @@ import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join } from 'node:path'
 
 export type PeerFile =
-  '@grpc/grpc-js' | 'fastify' | 'onnxruntime-node' | 'onnxruntime-node/package.json' | 'pino' | 'prom-client' | 'sharp'
+  | '@grpc/grpc-js'
+  | 'fastify'
+  | 'onnxruntime-common'
+  | 'onnxruntime-node'
+  | 'onnxruntime-node/package.json'
+  | 'pino'
+  | 'prom-client'
+  | 'sharp'
 
 /**
  * Where a file of an optional peer is: from this package, else from the program that runs, since a linked package does

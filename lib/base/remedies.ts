@@ -12,12 +12,14 @@ const remedies = {
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) =>
     path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install,
-  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder }) =>
-    path !== undefined
-      ? onnxruntimeRemedy(path, loaded !== undefined)
-      : folder !== undefined
-        ? again
-        : installOnnxRuntime,
+  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder, peer }) =>
+    peer !== undefined
+      ? 'npm install onnxruntime-common'
+      : path !== undefined
+        ? onnxruntimeRemedy(path, loaded !== undefined)
+        : folder !== undefined
+          ? again
+          : installOnnxRuntime,
   ERR_TRT_VIDEO_PROGRAM: ({ by, encoder }) =>
     encoder !== undefined
       ? `${installFfmpeg}; or take another codec`
