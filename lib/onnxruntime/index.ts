@@ -1,8 +1,9 @@
 /**
- * The interface of onnxruntime-node on an {@link Engine}: `import * as ort from 'node-tensorrt/onnxruntime'` in place of
- * `import * as ort from 'onnxruntime-node'`. `Tensor`, `InferenceSession` and `env` are those of onnxruntime-common, an
- * optional peer that has to be installed. These are its types; entry.ts is what runs.
+ * The interface of onnxruntime-node on an engine of this package: `import * as ort from 'node-tensorrt/onnxruntime'` in
+ * place of `import * as ort from 'onnxruntime-node'`. `Tensor`, `InferenceSession` and `env` are those of
+ * onnxruntime-common, an optional peer that has to be installed. These are its types; entry.ts is what runs.
  * @module node-tensorrt/onnxruntime
  */
 export * from 'onnxruntime-common'
 export { listSupportedBackends, type Provider, type SupportedBackend } from './providers.js'
+export type { TensorRTProviderOptions } from './tensorrt-options.js'

@@ -1,6 +1,7 @@
 /** Puts the backend of this package into a copy of onnxruntime-common. */
 import type * as common from 'onnxruntime-common'
 import { tensorrtBackend } from './backend.js'
+import { heedLogLevel } from './lines.js'
 import { registeredProviders } from './providers.js'
 
 /** Above the 100 of onnxruntime-node, which registers the same names. */
@@ -15,6 +16,7 @@ export type OrtCommon = Pick<typeof common, 'registerBackend' | 'env' | 'Inferen
  */
 export function registerWith({ registerBackend, env, InferenceSession }: OrtCommon): void {
   for (const name of registeredProviders) registerBackend(name, tensorrtBackend, priority)
+  heedLogLevel(env)
   if (!Object.hasOwn(env.versions, 'node'))
     Object.defineProperty(env.versions, 'node', { value: env.versions.common, enumerable: true, configurable: true })
   const sessions = (InferenceSession as unknown as { readonly prototype: object }).prototype

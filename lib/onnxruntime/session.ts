@@ -1,10 +1,190 @@
-import type { InferenceSession, InferenceSessionHandler } from 'onnxruntime-common'
+/** A session of onnxruntime-common on an {@link Engine}. */
+import { mkdirSync } from 'node:fs'
+import type { InferenceSession, InferenceSessionHandler, SessionHandler } from 'onnxruntime-common'
+import { Engine } from '../engine.js'
+import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
+import type { Tensor } from '../tensor.js'
+import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
+import { infoSeverity, threshold, warnOnce } from './lines.js'
+import { readMetadata, type SessionMetadata } from './metadata.js'
+import { modelFor } from './model.js'
+import { profiling, readSessionOptions, type SessionSettings } from './options.js'
+import type { Provider } from './providers.js'
+import { checkRunOptions } from './run-options.js'
+import { copyTo, fromOrt, targetsOf, toOrt } from './tensors.js'
 
-/** Opens a session. */
+/**
+ * Opens a session: on the first of its providers that takes the model.
+ * @throws TensorRTError (as a rejection) by the names that errors of onnxruntime-node have: ERR_TRT_INVALID_ARGUMENT,
+ * ERR_TRT_UNSUPPORTED, and as {@link Engine.ready}
+ */
 export async function openSession(
   model: string | Uint8Array,
   options: InferenceSession.SessionOptions,
 ): Promise<InferenceSessionHandler> {
-  throw new TensorRTError('ERR_TRT_UNSUPPORTED', `Not yet: ${typeof model} ${typeof options}`)
+  const settings = readSessionOptions(options)
+  settings.notes.forEach(warnOnce)
+  const path = typeof model === 'string' ? model : undefined
+  try {
+    if (model.length === 0)
+      throw new TensorRTError('ERR_TRT_MODEL_FORMAT', 'Model data pointer is null: No graph was found in the protobuf')
+    const { engine, passed } = await openEngine(await modelFor(model, settings), settings)
+    return await sessionOn(engine, model, settings, passed)
+  } catch (error) {
+    throw loadFailure(error, path)
+  }
+}
+
+async function sessionOn(
+  engine: Engine,
+  model: string | Uint8Array,
+  settings: SessionSettings,
+  passed: string | undefined,
+): Promise<Session> {
+  try {
+    const metadata = await readMetadata(engine, model)
+    for (const name of settings.locations.keys())
+      if (name !== '' && !metadata.outputNames.includes(name))
+        throw wrong(
+          'TypeError',
+          `Invalid argument: "${name}" is not a valid output name in preferredOutputLocation`,
+          name,
+        )
+    tell(engine, settings, passed)
+    return new Session(engine, metadata)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+/** How an engine is asked for: `auto` is TensorRT where this machine has it. */
+type Attempt = NonNullable<EngineOptions['backend']>
+
+/** In which order providers are tried; a model that TensorRT refuses runs on the CPU where that was asked for, too. */
+function attemptsOf({ providers, tensorrt }: SessionSettings): readonly Attempt[] {
+  if (providers[0] === 'cpu') return ['cpu']
+  if (providers.length === 1) return ['tensorrt']
+  // the CPU is not held to the shapes of a profile
+  return [tensorrt.shapes === undefined ? 'auto' : 'tensorrt', 'cpu']
+}
+
+/** What is wrong with the call or the file, which no other provider makes better. */
+const final: ReadonlySet<string> = new Set([
+  'ERR_TRT_INVALID_ARGUMENT',
+  'ERR_TRT_FILE',
+  'ERR_TRT_MODEL_FORMAT',
+  'ERR_TRT_NO_ONNXRUNTIME',
+])
+
+interface Opened {
+  readonly engine: Engine
+  /** Why a provider before was passed over. */
+  readonly passed: string | undefined
+}
+
+async function openEngine(model: string | Uint8Array, settings: SessionSettings): Promise<Opened> {
+  const attempts = attemptsOf(settings)
+  const { timingCacheFolder } = settings.tensorrt
+  if (timingCacheFolder !== undefined && attempts[0] !== 'cpu') mkdirSync(timingCacheFolder, { recursive: true })
+  let passed: string | undefined
+  for (const [i, attempt] of attempts.entries()) {
+    try {
+      const engine = await Engine.load(model, engineOptions(attempt, settings))
+      return { engine, passed: passed ?? engine.backendReason }
+    } catch (error) {
+      const isLast = i === attempts.length - 1
+      if (isLast || !(error instanceof TensorRTError) || final.has(error.code)) throw error
+      passed = error.message
+    }
+  }
+  throw refused('ERR_TRT_UNSUPPORTED', 'No provider was asked for')
+}
+
+function engineOptions(backend: Attempt, { tensorrt, threads, optimization, config }: SessionSettings): EngineOptions {
+  const onGpu = backend !== 'cpu'
+  return {
+    backend,
+    cpu: { threads, optimization, config },
+    ...(onGpu && { tensorrt: tensorrt.engine, cache: tensorrt.cache, shapes: tensorrt.shapes }),
+  }
+}
+
+/** Which provider runs the model: a warning where another one was asked for before it, else for who wants to know. */
+function tell(engine: Engine, { providers, logSeverity, logId }: SessionSettings, passed: string | undefined): void {
+  const isOther = engine.backend === 'cpu' && providers[0] === 'tensorrt'
+  const least = threshold(logSeverity)
+  if (least > (isOther ? infoSeverity + 1 : infoSeverity)) return
+  const who = logId === undefined ? 'a session' : `the session ${JSON.stringify(logId)}`
+  const why = passed === undefined ? '' : `, not on tensorrt: ${passed}`
+  console.warn(`node-tensorrt: ${who} runs on ${engine.backend} (${engine.description})${why}`)
+}
+
+class Session implements InferenceSessionHandler {
+  readonly provider: Provider
+  readonly inputNames: readonly string[]
+  readonly outputNames: readonly string[]
+  readonly inputMetadata: readonly InferenceSession.ValueMetadata[]
+  readonly outputMetadata: readonly InferenceSession.ValueMetadata[]
+  readonly #engine: Engine
+  #isDisposed = false
+
+  constructor(engine: Engine, metadata: SessionMetadata) {
+    this.#engine = engine
+    this.provider = engine.backend
+    this.inputNames = metadata.inputNames
+    this.outputNames = metadata.outputNames
+    this.inputMetadata = metadata.inputMetadata
+    this.outputMetadata = metadata.outputMetadata
+  }
+
+  async run(
+    feeds: SessionHandler.FeedsType,
+    fetches: SessionHandler.FetchesType,
+    options: InferenceSession.RunOptions,
+  ): Promise<SessionHandler.ReturnType> {
+    try {
+      this.#refuseIfDisposed()
+      checkRunOptions(options)
+      return await this.#run(feeds, fetches)
+    } catch (error) {
+      throw runFailure(error)
+    }
+  }
+
+  async #run(feeds: SessionHandler.FeedsType, fetches: SessionHandler.FetchesType): Promise<SessionHandler.ReturnType> {
+    const inputs: Record<string, Tensor> = {}
+    // what the model has not is passed over, as onnxruntime-node does
+    for (const name of this.inputNames) if (name in feeds) inputs[name] = fromOrt(feeds[name], `the feed '${name}'`)
+    const outputs = this.outputNames.filter((name) => Object.hasOwn(fetches, name))
+    const { direct, copied } = targetsOf(fetches, inputs)
+    const results = await this.#engine.infer(inputs, { outputs, into: direct })
+    const values: Record<string, ReturnType<typeof toOrt>> = {}
+    for (const name of outputs) {
+      const result = results[name] as Tensor
+      const target = copied[name]
+      if (target !== undefined) copyTo(target, result, name)
+      values[name] = fetches[name] ?? toOrt(result)
+    }
+    return values
+  }
+
+  async dispose(): Promise<void> {
+    this.#refuseIfDisposed()
+    this.#isDisposed = true
+    await this.#engine.close()
+  }
+
+  startProfiling(): void {
+    throw named('Error', new TensorRTError('ERR_TRT_UNSUPPORTED', profiling('startProfiling()')))
+  }
+
+  endProfiling(): void {
+    throw named('Error', new TensorRTError('ERR_TRT_UNSUPPORTED', profiling('endProfiling()')))
+  }
+
+  #refuseIfDisposed(): void {
+    if (this.#isDisposed) throw refused('ERR_TRT_CLOSED', 'Session already disposed.')
+  }
 }

@@ -1,0 +1,35 @@
+/** What a session says on the console: warnings, once each, and which provider runs a model. */
+
+/** onnxruntime's severities: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal. */
+const severities = ['verbose', 'info', 'warning', 'error', 'fatal'] as const
+export const infoSeverity = 1
+const warningSeverity = 2
+
+/** `env` of each copy of onnxruntime-common that the backend is registered with: their `logLevel` counts. */
+const environments = new Set<{ readonly logLevel?: string | undefined }>()
+
+/** Has a copy's `env.logLevel` count. */
+export function heedLogLevel(env: { readonly logLevel?: string | undefined }): void {
+  environments.add(env)
+}
+
+/** The least severity that is told: a session's own, else that of an `env`, else onnxruntime's default. */
+export function threshold(ofSession: number | undefined): number {
+  if (ofSession !== undefined) return ofSession
+  const levels = [...environments].map(({ logLevel }) => severities.indexOf(logLevel as (typeof severities)[number]))
+  return Math.min(...levels.map((level) => (level < 0 ? warningSeverity : level)), warningSeverity)
+}
+
+const told = new Set<string>()
+
+/** A warning of a session, once in a process however many sessions there are. */
+export function warnOnce(text: string): void {
+  if (told.has(text)) return
+  told.add(text)
+  console.warn(`node-tensorrt: ${text}`)
+}
+
+/** For tests: as if nothing had been told yet. */
+export function forgetWarnings(): void {
+  told.clear()
+}

@@ -1,0 +1,95 @@
+/** Tensors of onnxruntime-common and of this package: the same memory in the other's form. */
+import type { OnnxValue, SessionHandler, Tensor as OrtTensor } from 'onnxruntime-common'
+import { refused, wrong } from './errors.js'
+import { type DType, isDType, Tensor, type TypedData } from '../tensor.js'
+
+/** The data types that both have, by the same names. */
+const common: ReadonlySet<string> = new Set<DType & OrtTensor.Type>([
+  'float32',
+  'uint8',
+  'int8',
+  'uint16',
+  'int16',
+  'int32',
+  'int64',
+  'bool',
+  'float16',
+  'float64',
+  'uint32',
+  'uint64',
+  'int4',
+])
+
+/** onnxruntime-common's name of a data type. @throws TensorRTError ERR_TRT_DTYPE where it has none */
+export function ortTypeOf(dtype: DType): OrtTensor.Type {
+  if (common.has(dtype)) return dtype as OrtTensor.Type
+  throw refused('ERR_TRT_DTYPE', `Unsupported data type: ${dtype}. No Tensor of onnxruntime-common can hold it`)
+}
+
+/** Texts have no Tensor here yet: the one place that refuses them. @throws TensorRTError ERR_TRT_DTYPE */
+function refuseStrings(name: string): never {
+  throw refused('ERR_TRT_DTYPE', `${name} has the type string, which node-tensorrt does not run yet`)
+}
+
+/**
+ * A tensor over the same memory as one of onnxruntime's, of whichever copy; or of what has `type`, `data`, `dims` and
+ * `location` as it has.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT by the name TypeError, ERR_TRT_DTYPE, ERR_TRT_SHAPE
+ */
+export function fromOrt(value: unknown, name: string): Tensor {
+  if (typeof value !== 'object' || value === null) throw wrong('TypeError', `Tensor must be an object: ${name}`, value)
+  const { dims, location, type } = value as Partial<OrtTensor>
+  if (!Array.isArray(dims)) throw wrong('TypeError', `Tensor.dims must be an array: ${name}`, dims)
+  if (typeof location !== 'string') throw wrong('TypeError', `Tensor.location must be a string: ${name}`, location)
+  if (location !== 'cpu' && location !== 'cpu-pinned')
+    throw wrong('RangeError', `Tensor.location is not supported: ${name} has to be on the CPU`, location)
+  if (typeof type !== 'string') throw wrong('TypeError', `Tensor.type must be a string: ${name}`, type)
+  if (type === 'string') refuseStrings(name)
+  if (!common.has(type) || !isDType(type)) throw wrong('TypeError', `Tensor.type is not supported: ${name}`, type)
+  const { data } = value as { readonly data?: unknown }
+  if (!ArrayBuffer.isView(data))
+    throw wrong('TypeError', `Tensor.data must be a typed array for numeric tensor: ${name}`, data)
+  return new Tensor(type, data as never, dims as readonly number[])
+}
+
+/**
+ * What a run gives for an output. onnxruntime-common makes a Tensor of it, of the very class of the copy that the
+ * program has; float16 becomes a Float16Array there where the program has one.
+ */
+export function toOrt({ dtype, data, shape }: Tensor): OnnxValue {
+  return { type: ortTypeOf(dtype), data, dims: [...shape] } as unknown as OnnxValue
+}
+
+/** What a run is to write to: tensors for some outputs, and those that the caller's memory lies under, too. */
+export interface Targets {
+  /** By output: memory of its own, which results are written to at once. */
+  readonly direct: Record<string, Tensor>
+  /** By output: memory that a feed or another output has a part in, which results are copied to in the end. */
+  readonly copied: Record<string, Tensor>
+}
+
+/** The outputs that are wanted into memory of the caller. @throws TensorRTError as {@link fromOrt} */
+export function targetsOf(fetches: SessionHandler.FetchesType, feeds: Readonly<Record<string, Tensor>>): Targets {
+  const targets: Targets = { direct: {}, copied: {} }
+  const taken = new Set<ArrayBufferLike>(Object.values(feeds).map(({ data }) => data.buffer))
+  for (const [name, value] of Object.entries(fetches)) {
+    if (value === null) continue
+    const tensor = fromOrt(value, `the fetch '${name}'`)
+    const { buffer } = tensor.data
+    ;(taken.has(buffer) ? targets.copied : targets.direct)[name] = tensor
+    taken.add(buffer)
+  }
+  return targets
+}
+
+/** @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE where the result is another than there is a place for */
+export function copyTo(target: Tensor, result: Tensor, name: string): void {
+  if (target.dtype !== result.dtype)
+    throw refused('ERR_TRT_DTYPE', `Unexpected output data type for ${name}: ${target.dtype}, expected ${result.dtype}`)
+  if (target.shape.length !== result.shape.length || target.shape.some((size, i) => size !== result.shape[i]))
+    throw refused(
+      'ERR_TRT_SHAPE',
+      `Got invalid dimensions for output: ${name} [${target.shape.join(', ')}], expected [${result.shape.join(', ')}]`,
+    )
+  ;(target.data as TypedData & { set(from: TypedData): void }).set(result.data as TypedData)
+}
