@@ -45,9 +45,8 @@ function registerWithPackage({ folder, version, modules }: CommonPackage, warn: 
     try {
       registerWith(require(file) as OrtCommon)
     } catch (error) {
-      warn(
-        `onnxruntime-common ${version} in ${folder} does not take node-tensorrt at priority ${priority}: ${messageOf(error)}`,
-      )
+      const what = `onnxruntime-common ${version} in ${folder} does not take node-tensorrt at priority ${priority}`
+      warn(`${what}: ${messageOf(error)}`)
     }
   }
 }

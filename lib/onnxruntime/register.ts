@@ -8,8 +8,9 @@
  * after onnxruntime-node, it throws a TensorRTError of code ERR_TRT_INVALID_ARGUMENT, since onnxruntime-common keeps
  * what was registered first.
  *
- * What it cannot do: transformers.js knows no devices of a runtime that stands in the symbol, so that a line has to say
- * `device: 'auto'` or none; and worker threads need it for themselves, which `--import` sees to.
+ * What it cannot do: transformers.js knows no devices of a runtime that stands under the symbol, and takes `cpu` for its
+ * default all the same, which it then refuses: a line has to say `device: 'auto'`. Worker threads need it for
+ * themselves, which `--import` sees to.
  * @module node-tensorrt/onnxruntime/register
  */
 import { createRequire } from 'node:module'
