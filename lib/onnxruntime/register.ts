@@ -8,8 +8,8 @@
  * after onnxruntime-node, it throws a TensorRTError of code ERR_TRT_INVALID_ARGUMENT, since onnxruntime-common keeps
  * what was registered first.
  *
- * What it cannot do: transformers.js knows no devices of a runtime that stands under the symbol, and takes `cpu` for its
- * default all the same, which it then refuses: a line has to say `device: 'auto'`. Worker threads need it for
+ * What it cannot do: transformers.js knows no devices of a runtime that stands under the symbol, and takes `cpu` for
+ * its default all the same, which it then refuses: a line has to say `device: 'auto'`. Worker threads need it for
  * themselves, which `--import` sees to.
  * @module node-tensorrt/onnxruntime/register
  */
@@ -21,7 +21,7 @@ import { standIn } from './early.js'
 import * as ort from './entry.js'
 
 standIn(ort, {
-  globals: globalThis as Record<symbol, unknown>,
+  globals: globalThis,
   folders: [dirname(mainModule()), packageRoot()],
   loaded: Object.keys(createRequire(import.meta.url).cache),
   warn: (message) => process.emitWarning(message, 'TensorRTWarning'),

@@ -1,10 +1,9 @@
 // A package of other people's that imports onnxruntime-node by name, with npm's overrides that lead it to this package:
 // what npm makes of them, install after install, and that the package's answers are those of onnxruntime-node.
-import { copyFileSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
-import { packed } from '../package/stranger.js'
 import { root, run } from '../package/support.js'
 import { temporaryFolder } from '../support/folders.js'
 
@@ -13,6 +12,23 @@ const modules = join(folder, 'node_modules')
 const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts']
 const npm = (...args: string[]): Promise<string> => run('npm', [...args, ...quietly], folder)
 
+/** A tarball of what is built here: as `npm run pack` makes it, which tarball.slow.test.ts sees to, but faster. */
+async function tarball(): Promise<string> {
+  const stage = join(folder, 'package')
+  const filter = (path: string): boolean => ['', '.js', '.json', '.proto'].includes(extname(path))
+  cpSync(join(root, 'dist', 'lib'), join(stage, 'dist', 'lib'), { recursive: true, filter })
+  cpSync(join(root, 'onnxruntime-node'), join(stage, 'onnxruntime-node'), { recursive: true })
+  const binary = join('prebuilds', `${process.platform}-${process.arch}`, 'node-tensorrt.node')
+  cpSync(join(root, 'build', 'Release', 'node_tensorrt.node'), join(stage, binary))
+  const { devDependencies: _, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >
+  writeFileSync(join(stage, 'package.json'), JSON.stringify(manifest))
+  await run('tar', ['-czf', 'node-tensorrt.tgz', 'package'], folder)
+  return 'file:node-tensorrt.tgz'
+}
+
 const manifest = {
   name: 'app',
   version: '1.0.0',
@@ -20,7 +36,7 @@ const manifest = {
   type: 'module',
   dependencies: {
     '@gutenye/ocr-node': '1.4.8',
-    'node-tensorrt': `file:${await packed(folder, { addon: false })}`,
+    'node-tensorrt': await tarball(),
     'onnxruntime-native': 'npm:onnxruntime-node@1.30.0',
     'onnxruntime-node': 'file:node_modules/node-tensorrt/onnxruntime-node',
   },
@@ -62,9 +78,6 @@ t.test('a reader of text on onnxruntime-node runs here without a changed line, a
     t.equal(realpathSync(join(modules, 'onnxruntime-node')), realpathSync(door), `npm ${again} leaves it there`)
   }
 
-  const binary = join(modules, 'node-tensorrt', 'prebuilds', `${process.platform}-${process.arch}`)
-  mkdirSync(binary, { recursive: true })
-  copyFileSync(join(root, 'build', 'Release', 'node_tensorrt.node'), join(binary, 'node-tensorrt.node'))
   const ours = await answer()
   t.same(ours.providers, ['cpu', 'cpu'])
   t.match(

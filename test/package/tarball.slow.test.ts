@@ -27,6 +27,7 @@ t.test('what is in it', async (t) => {
     'all of the code is',
   )
   const types = paths.filter((path) => path.endsWith('.d.ts'))
+  t.ok(paths.includes('onnxruntime-node/package.json'), 'what overrides point at is')
   t.ok(types.includes('dist/lib/index.d.ts') && types.includes('dist/lib/engine.d.ts'), 'the types are')
   t.same(
     paths.filter(
