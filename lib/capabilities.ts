@@ -14,6 +14,7 @@ import {
   type placeTable,
   type TensorRTPlace,
 } from './base/option-table.js'
+import { findRuntimePackage } from './base/onnxruntime-package.js'
 import { peerVersion } from './base/peer.js'
 import { installSharp, remedyOf } from './base/remedies.js'
 import { TensorRTError } from './errors.js'
@@ -230,11 +231,12 @@ function describeLibrary(library: NativeLibraryReport, { hasGpu, byVariable }: A
 
 /** Looked up, not loaded: a process has one onnxruntime, and this does not decide which. */
 function findOnnxRuntime(portable: boolean): Capabilities['cpu'] {
-  const version = peerVersion('onnxruntime-node/package.json')
+  const { folder, version } = findRuntimePackage() ?? {}
   if (portable) return defined({ available: version !== undefined, version })
   const path = locateOnnxRuntime()
   if (path === undefined) return { available: false }
-  return defined({ available: true, path, version: path.includes('onnxruntime-node') ? version : undefined })
+  const ofPackage = folder !== undefined && path.startsWith(folder)
+  return defined({ available: true, path, version: ofPackage ? version : undefined })
 }
 
 function findSharp(): Capabilities['pictures'] {

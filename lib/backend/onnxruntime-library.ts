@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { findPeer } from '../base/peer.js'
+import { join } from 'node:path'
+import { findRuntimePackage } from '../base/onnxruntime-package.js'
 import { loadAddon } from './native.js'
 import type { NativeCpuOptions } from './native-types.js'
 
@@ -36,19 +36,12 @@ export function place(option: string | undefined): Pick<NativeCpuOptions, 'path'
  * is what an error has to say.
  */
 function packageFolder(): string {
-  const bin = packageBin()
-  if (bin === undefined) return ''
+  const found = findRuntimePackage()
+  if (found === undefined) return ''
+  const bin = join(found.folder, 'bin')
   const folders = namesIn(bin).map((api) => join(bin, api, process.platform, process.arch))
   const has = (folder: string): boolean => namesIn(folder).some((name) => name.startsWith('libonnxruntime.so'))
   return folders.find(has) ?? join(bin, '*', process.platform, process.arch)
-}
-
-function packageBin(): string | undefined {
-  try {
-    return join(dirname(findPeer('onnxruntime-node/package.json')), 'bin')
-  } catch {
-    return undefined
-  }
 }
 
 function namesIn(folder: string): string[] {

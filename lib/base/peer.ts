@@ -6,6 +6,8 @@ export type PeerFile =
   | '@grpc/grpc-js'
   | 'fastify'
   | 'onnxruntime-common'
+  | 'onnxruntime-native'
+  | 'onnxruntime-native/package.json'
   | 'onnxruntime-node'
   | 'onnxruntime-node/package.json'
   | 'pino'
@@ -54,10 +56,10 @@ function manifestIn(folder: string): { readonly name?: string | undefined; reado
 }
 
 /**
- * The program as it was called, through links. Code of the command line and of the prompt has no file: Node resolves
- * what it imports from the folder, too.
+ * The program as it was called, through links: what the modules of an app are found from. Code of the command line and
+ * of the prompt has no file: Node resolves what it imports from the folder, too.
  */
-function mainModule(): string {
+export function mainModule(): string {
   const program = process.argv[1] ?? ''
   return isAbsolute(program) ? program : join(process.cwd(), 'package.json')
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isRuntimeReplaced } from './onnxruntime-package.js'
 import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../errors.js'
 
 /**
@@ -19,7 +20,9 @@ const remedies = {
         ? onnxruntimeRemedy(path, loaded !== undefined)
         : folder !== undefined
           ? again
-          : installOnnxRuntime,
+          : isRuntimeReplaced()
+            ? installNative
+            : installOnnxRuntime,
   ERR_TRT_VIDEO_PROGRAM: ({ by, encoder }) =>
     encoder !== undefined
       ? `${installFfmpeg}; or take another codec`
@@ -45,6 +48,11 @@ const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx
 /** Its install script downloads CUDA libraries, which nothing here uses, and fails the installation where it cannot. */
 const installOnnxRuntime =
   'npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node'
+
+/** Where overrides lead onnxruntime-node to this package, its library comes under another name. */
+const installNative =
+  'npm install onnxruntime-native@npm:onnxruntime-node, since overrides put node-tensorrt in the place of ' +
+  'onnxruntime-node; or set ONNXRUNTIME_PATH'
 
 const again =
   'remove the onnxruntime-node that is installed, which has no library that loads here, and install it again ' +

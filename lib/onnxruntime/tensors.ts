@@ -71,10 +71,11 @@ export interface Targets {
 /** The outputs that are wanted into memory of the caller. @throws TensorRTError as {@link fromOrt} */
 export function targetsOf(fetches: SessionHandler.FetchesType, feeds: Readonly<Record<string, Tensor>>): Targets {
   const targets: Targets = { direct: {}, copied: {} }
-  const taken = new Set<ArrayBufferLike>(Object.values(feeds).map(({ data }) => data.buffer))
+  const taken = new Set(Object.values(feeds).flatMap(({ data }) => ('buffer' in data ? [data.buffer] : [])))
   for (const [name, value] of Object.entries(fetches)) {
     if (value === null) continue
     const tensor = fromOrt(value, `the fetch '${name}'`)
+    if (!('buffer' in tensor.data)) continue
     const { buffer } = tensor.data
     ;(taken.has(buffer) ? targets.copied : targets.direct)[name] = tensor
     taken.add(buffer)

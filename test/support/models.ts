@@ -172,6 +172,15 @@ export function passedThrough(dtype: ElementType = 'float32', shape: readonly Di
   return writeModel(g.toModel())
 }
 
+/** An output of texts beside one of numbers. */
+export function strings(): Uint8Array {
+  const g = new GraphBuilder({ name: 'strings' })
+  const x = g.input('x', 'float32', ['N'])
+  g.output(g.node('Neg', [x], {}, { output: 'y' }), 'float32', ['N'])
+  g.output(g.node('Cast', [x], { to: elementTypeNumber('string') }, { output: 's' }), 'string', ['N'])
+  return writeModel(g.toModel())
+}
+
 /** An output that no Tensor can hold beside one that can be had without it. */
 export function foreignOutput(): Uint8Array {
   const g = new GraphBuilder({ name: 'foreign', opset: 19 })

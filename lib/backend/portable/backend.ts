@@ -1,4 +1,4 @@
-import { findPeer } from '../../base/peer.js'
+import { findRuntimeModule } from '../../base/onnxruntime-package.js'
 import { lacking } from '../../base/remedies.js'
 import { awaitRestacked } from '../../base/stacks.js'
 import type { AnyTensor } from '../../device-tensor.js'
@@ -50,7 +50,7 @@ function withProfiles(ready: Ready, { profiles }: PortableOptions): Ready {
 
 function findRuntime(): string {
   try {
-    return findPeer('onnxruntime-node')
+    return findRuntimeModule()
   } catch (cause) {
     throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
   }

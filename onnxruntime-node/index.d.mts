@@ -1,0 +1,2 @@
+export * from 'node-tensorrt/onnxruntime'
+export * as default from 'node-tensorrt/onnxruntime'
