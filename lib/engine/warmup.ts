@@ -1,5 +1,5 @@
-import type { Backend, ModelTensor, ProfileShapes } from '../backend/backend.js'
-import { fitsDims, shapeText } from '../base/dims.js'
+import type { Backend, ModelTensor } from '../backend/backend.js'
+import { fitsDims, isWithinRange, shapeText } from '../base/dims.js'
 import { type Checked, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { TensorRTError } from '../errors.js'
@@ -37,10 +37,9 @@ export const warmupRows = {
 type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'calls'>
 
 /**
- * Runs something for each profile, or for what was given,
- * `iterations` times as many at once as the lanes have memory for: in rounds, so that
- * no more of it is ever taken. The last round comes once the contexts are there that the others had made: it captures
- * their graphs.
+ * Runs something for each profile, or for what was given, `iterations` times as many at once as the lanes have memory
+ * for: in rounds, so that no more of it is ever taken. The last round comes once the contexts are there that the others
+ * had made: it captures their graphs.
  */
 export async function warmUp(
   room: Room,
@@ -90,13 +89,10 @@ function profilesFor(inputs: readonly ModelTensor[], given: GivenInputs): readon
   const takes = (profile: number): boolean =>
     inputs.every(({ name, profiles: { [profile]: range } }) => {
       const shape = given.inputs.get(name)?.shape ?? given.shapes.get(name)
-      return shape === undefined || range === undefined || isWithin(shape, range)
+      return shape === undefined || range === undefined || isWithinRange(shape, range)
     })
   return [profiles.find(takes) ?? 0]
 }
-
-const isWithin = (shape: readonly number[], { min, max }: ProfileShapes): boolean =>
-  shape.length === min.length && shape.every((dim, axis) => dim >= min[axis]! && dim <= max[axis]!)
 
 /** Where requests are merged, of no more rows than a batch may have. */
 function bestShape({ name, shape, profiles }: ModelTensor, profile: number, maxBatch?: number): readonly number[] {
