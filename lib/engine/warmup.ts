@@ -12,7 +12,9 @@ import { checkedInputs, checkedShapes, type GivenInputs, refuseWrongNames } from
 
 /** Options of {@link Engine.warmup}. */
 export interface WarmupOptions<I extends TensorTypes = TensorTypes> {
-  /** How often each shape runs, 1 to 10000; default 4. */
+  /**
+   * How often each shape runs, 1 to 10000; default 4. A few times more where a lane has not met its CUDA graph in these.
+   */
   readonly iterations?: number | undefined
   /**
    * The shapes of inputs, by name, as `infer` will have them: their numbers are zeros. The others have what the first
@@ -34,12 +36,15 @@ export const warmupRows = {
   signal: signalOption,
 } satisfies OptionTable<WarmupOptions>
 
+/** Rounds beyond `iterations`: on a busy machine one lane may take all of a round. */
+const mostMore = 16
+
 type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'calls'>
 
 /**
  * Runs something for each profile, or for what was given, `iterations` times as many at once as the lanes have memory
  * for: in rounds, so that no more of it is ever taken. The last round comes once the contexts are there that the others
- * had made: it captures their graphs.
+ * had made: it captures their graphs, and comes again while its requests went where another lane's context is.
  */
 export async function warmUp(
   room: Room,
@@ -53,6 +58,8 @@ export async function warmUp(
       if (i > 0 && i === iterations - 1) await room.calls?.prepared()
       await Promise.all(inFlight.map(() => run(inputs)))
     }
+    for (let i = 0; i < mostMore && iterations > 1 && ((await room.calls?.prepared()) ?? 0) > 0; i++)
+      await Promise.all(inFlight.map(() => run(inputs)))
   }
 }
 
