@@ -332,9 +332,9 @@ export interface EngineCalls {
   memory(): EngineMemory
   /**
    * Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then
-   * captures them.
+   * captures them. How many of these no request has met yet.
    */
-  prepared(): Promise<void>
+  prepared(): Promise<number>
   /** The name by which other threads of the process find the engine. */
   share(): string
   /** The same for its own lanes and queue, whichever of the engines on its weights was shared first. */

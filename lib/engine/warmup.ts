@@ -1,5 +1,5 @@
-import type { Backend, ModelTensor, ProfileShapes } from '../backend/backend.js'
-import { fitsDims, shapeText } from '../base/dims.js'
+import type { Backend, ModelTensor } from '../backend/backend.js'
+import { fitsDims, isWithinRange, shapeText } from '../base/dims.js'
 import { type Checked, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { TensorRTError } from '../errors.js'
@@ -12,7 +12,9 @@ import { checkedInputs, checkedShapes, type GivenInputs, refuseWrongNames } from
 
 /** Options of {@link Engine.warmup}. */
 export interface WarmupOptions<I extends TensorTypes = TensorTypes> {
-  /** How often each shape runs, 1 to 10000; default 4. */
+  /**
+   * How often each shape runs, 1 to 10000; default 4. A few times more where a lane has not met its CUDA graph in these.
+   */
   readonly iterations?: number | undefined
   /**
    * The shapes of inputs, by name, as `infer` will have them: their numbers are zeros. The others have what the first
@@ -34,13 +36,15 @@ export const warmupRows = {
   signal: signalOption,
 } satisfies OptionTable<WarmupOptions>
 
+/** Rounds beyond `iterations`: on a busy machine one lane may take all of a round. */
+const mostMore = 16
+
 type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'calls'>
 
 /**
- * Runs something for each profile, or for what was given,
- * `iterations` times as many at once as the lanes have memory for: in rounds, so that
- * no more of it is ever taken. The last round comes once the contexts are there that the others had made: it captures
- * their graphs.
+ * Runs something for each profile, or for what was given, `iterations` times as many at once as the lanes have memory
+ * for: in rounds, so that no more of it is ever taken. The last round comes once the contexts are there that the others
+ * had made: it captures their graphs, and comes again while its requests went where another lane's context is.
  */
 export async function warmUp(
   room: Room,
@@ -54,6 +58,8 @@ export async function warmUp(
       if (i > 0 && i === iterations - 1) await room.calls?.prepared()
       await Promise.all(inFlight.map(() => run(inputs)))
     }
+    for (let i = 0; i < mostMore && iterations > 1 && ((await room.calls?.prepared()) ?? 0) > 0; i++)
+      await Promise.all(inFlight.map(() => run(inputs)))
   }
 }
 
@@ -90,13 +96,10 @@ function profilesFor(inputs: readonly ModelTensor[], given: GivenInputs): readon
   const takes = (profile: number): boolean =>
     inputs.every(({ name, profiles: { [profile]: range } }) => {
       const shape = given.inputs.get(name)?.shape ?? given.shapes.get(name)
-      return shape === undefined || range === undefined || isWithin(shape, range)
+      return shape === undefined || range === undefined || isWithinRange(shape, range)
     })
   return [profiles.find(takes) ?? 0]
 }
-
-const isWithin = (shape: readonly number[], { min, max }: ProfileShapes): boolean =>
-  shape.length === min.length && shape.every((dim, axis) => dim >= min[axis]! && dim <= max[axis]!)
 
 /** Where requests are merged, of no more rows than a batch may have. */
 function bestShape({ name, shape, profiles }: ModelTensor, profile: number, maxBatch?: number): readonly number[] {

@@ -78,8 +78,9 @@ class Engine {
   virtual void throwIfLost() const = 0;
   // Made and used by one thread at a time, which has entered.
   virtual std::unique_ptr<Lane> createLane(const LaneOptions& options) const = 0;
-  // Returns once all is there that the lanes have had made in the background, so that later requests are faster.
-  virtual void awaitPrepared() const {}
+  // Returns once all is there that the lanes have had made in the background, so that later requests are faster: how
+  // much of it none of them has met yet.
+  virtual std::size_t awaitPrepared() const { return 0; }
   // Bytes of device memory that it holds: all lanes of all sessions, and what the runtime allocates for itself.
   virtual std::size_t deviceBytes() const noexcept = 0;
 

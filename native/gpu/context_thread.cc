@@ -70,9 +70,16 @@ void ContextThread::cancel(const void* owner) noexcept {
   state_->changed.wait(lock, [&] { return state_->makingFor != owner; });
 }
 
-void ContextThread::awaitAll() {
+std::size_t ContextThread::awaitAll() {
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [&] { return state_->over || (state_->orders.empty() && state_->makingFor == nullptr); });
+  forgetTaken(*state_);
+  return state_->made.size();
+}
+
+// The lock is held.
+void ContextThread::forgetTaken(State& state) noexcept {
+  std::erase_if(state.made, [](const auto& order) { return order.expired(); });
 }
 
 void ContextThread::run(State& state, const Engine& engine) noexcept {
@@ -87,8 +94,10 @@ void ContextThread::run(State& state, const Engine& engine) noexcept {
       state.makingFor = order->owner_;
     }
     if (order.use_count() > 1) order->make(engine);  // else nobody wants it any more
-    order.reset();
     const std::lock_guard lock(state.mutex);
+    forgetTaken(state);
+    state.made.push_back(order);
+    order.reset();
     state.makingFor = nullptr;
     state.changed.notify_all();
   }

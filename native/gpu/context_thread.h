@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "../base/condition.h"
 #include "../base/exit.h"
@@ -51,8 +52,8 @@ class ContextThread {
   std::shared_ptr<ContextOrder> order(const void* owner, int32_t profile, const Shapes& shapes);
   // Nothing is made for this owner any more: waits for what is being made.
   void cancel(const void* owner) noexcept;
-  // Until all that was ordered is ready.
-  void awaitAll();
+  // Until all that was ordered is ready. How many of these are still to be taken.
+  std::size_t awaitAll();
 
  private:
   // Of the thread; the end of the process may look at it when this is gone.
@@ -60,10 +61,12 @@ class ContextThread {
     std::mutex mutex;
     Condition changed;
     std::deque<std::shared_ptr<ContextOrder>> orders;
-    const void* makingFor = nullptr;  // whose order is being made
+    std::vector<std::weak_ptr<ContextOrder>> made;  // whoever takes one, or wants it no more, lets go of it
+    const void* makingFor = nullptr;                // whose order is being made
     bool over = false;
   };
   void start();
+  static void forgetTaken(State& state) noexcept;
   static void run(State& state, const Engine& engine) noexcept;
   static bool halt(State& state, ExitDeadline deadline) noexcept;
 

@@ -51,7 +51,7 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
 
 Engine::~Engine() = default;
 
-void Engine::awaitPrepared() const { contextThread_->awaitAll(); }
+std::size_t Engine::awaitPrepared() const { return contextThread_->awaitAll(); }
 
 std::unique_ptr<execution::Visit> Engine::visit() const { return std::make_unique<DeviceVisit>(device_); }
 

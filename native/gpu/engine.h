@@ -48,7 +48,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override { device_.throwIfLost(); }
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t deviceBytes() const noexcept override { return account_->used(); }
-  void awaitPrepared() const override;
+  std::size_t awaitPrepared() const override;
   execution::BenchmarkResult benchmark(const execution::BenchmarkOptions& options,
                                        execution::BenchmarkWatch& watch) const override;
 

@@ -124,10 +124,14 @@ Napi::Value runtimeCache(const Napi::CallbackInfo& info) {
   });
 }
 
-// prepared(): Promise<void>, once all is there that the lanes have had made in the background
+// prepared(): Promise<number>, once all is there that the lanes have had made in the background: how much of it none of
+// them has met
 Napi::Value prepared(const Napi::CallbackInfo& info) {
   const EngineHandle& handle = handleOf(info);
-  return handle.environment->run(info.Env(), [engine = handle.open().sharedEngine()] { engine->awaitPrepared(); });
+  return handle.environment->run(info.Env(), [engine = handle.open().sharedEngine()]() -> Environment::Finish {
+    const auto unmet = static_cast<double>(engine->awaitPrepared());
+    return [unmet](Napi::Env env) { return Napi::Number::New(env, unmet); };
+  });
 }
 
 // allocate(bytes): an ArrayBuffer in pinned memory

@@ -40,7 +40,8 @@ for (const family of families)
         t.teardown(() => (AddonBackend.prototype.run = run))
         await driven({ computeMs: 4 }, () => engine.warmup())
         t.equal(seen, most, 'as many as there is memory for, and no more')
-        t.equal(engine.stats().completed, 4 * most)
+        const { completed } = engine.stats()
+        t.ok(completed >= 4 * most && completed % most === 0, `${completed}: four rounds, or more where a lane met none`)
       })
 
     await t.test('every lane captures its graphs', async (t) => {

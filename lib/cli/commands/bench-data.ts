@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { shapeText } from '../../base/dims.js'
+import { isWithinRange, shapeText } from '../../base/dims.js'
 import type { Engine } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
 import type { Shapes } from '../../building/shapes.js'
@@ -44,7 +44,7 @@ export function refuseBeside(data: BenchData | undefined, said: Shapes | undefin
     const range = said?.[name]
     if (range === undefined) continue
     const { min, max } = 'min' in range ? range : { min: range, max: range }
-    if (shape.length === min.length && shape.every((size, i) => size >= min[i]! && size <= max[i]!)) continue
+    if (isWithinRange(shape, { min, max })) continue
     const sizes = shapeText(min) === shapeText(max) ? shapeText(min) : `${shapeText(min)} to ${shapeText(max)}`
     refuse(
       `Expected ${sizes} for input "${name}", as the shapes say, but the data has ${shapeText(shape)}: leave out the shapes, or give other data (pictures by a preset: --size)`,

@@ -20,35 +20,26 @@ const withAnchors = (anchors: 'v5' | 'v7', source: string): DetectPreset => ({
   source,
 })
 
+const ofUltralytics = (decoder: 'ultralytics' | 'yolo-pose' | 'yolo-obb', files: string): DetectPreset => ({
+  task: 'detect',
+  input: letterbox,
+  output: { decoder, scoreThreshold: 0.25, clip: true },
+  suppress: { iouThreshold: 0.7, maximum: 300 },
+  source: `ultralytics 8.4, ${files}; end to end or not, as the output says`,
+})
+
 export const yolos = {
   yolov5: withAnchors(
     'v5',
     "ultralytics/yolov5, detect.py; what ultralytics' own package calls v5 is of the family ultralytics",
   ),
   yolov7: withAnchors('v7', 'WongKinYiu/yolov7, detect.py'),
-  ultralytics: {
-    task: 'detect',
-    input: letterbox,
-    output: { decoder: 'ultralytics', scoreThreshold: 0.25, clip: true },
-    suppress: { iouThreshold: 0.7, maximum: 300 },
-    source: 'ultralytics 8.4, cfg/default.yaml, data/augment.py: LetterBox; end to end or not, as the output says',
-  },
-  'ultralytics-pose': {
-    task: 'detect',
-    input: letterbox,
-    output: { decoder: 'yolo-pose', scoreThreshold: 0.25, clip: true },
-    suppress: { iouThreshold: 0.7, maximum: 300 },
-    source:
-      'ultralytics 8.4, models/yolo/pose/predict.py, nn/modules/head.py: Pose; end to end or not, as the output says',
-  },
-  'ultralytics-obb': {
-    task: 'detect',
-    input: letterbox,
-    output: { decoder: 'yolo-obb', scoreThreshold: 0.25, clip: true },
-    suppress: { iouThreshold: 0.7, maximum: 300 },
-    source:
-      'ultralytics 8.4, models/yolo/obb/predict.py, nn/modules/head.py: OBB, utils/nms.py: fast_nms by batch_probiou; end to end or not, as the output says',
-  },
+  ultralytics: ofUltralytics('ultralytics', 'cfg/default.yaml, data/augment.py: LetterBox'),
+  'ultralytics-pose': ofUltralytics('yolo-pose', 'models/yolo/pose/predict.py, nn/modules/head.py: Pose'),
+  'ultralytics-obb': ofUltralytics(
+    'yolo-obb',
+    'models/yolo/obb/predict.py, nn/modules/head.py: OBB, utils/nms.py: fast_nms by batch_probiou',
+  ),
   yolox: {
     task: 'detect',
     input: {
