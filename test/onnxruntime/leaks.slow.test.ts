@@ -29,6 +29,7 @@ const program = (more: string): string => `
     const feeds = { [session.inputNames[0]]: x }
     await Promise.all(Array.from({ length: i % 4 }, () => session.run(feeds)))
     if (i % 5 === 0) await session.run({}).catch(() => {})
+    if (i % 5 === 1) await InferenceSession.create(model, { ...options, preferredOutputLocation: { z: 'cpu' } }).catch(() => {})
     return session
   }
   const round = async (count) => {

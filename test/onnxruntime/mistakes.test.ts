@@ -3,8 +3,10 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as theirs from 'onnxruntime-node'
 import t, { type Test } from 'tap'
+import { loadAddon } from '../../lib/backend/native.js'
 import * as ours from '../../lib/onnxruntime/entry.js'
 import { identity, twoInTwoOut } from '../support/models.js'
+import { until } from '../support/waiting.js'
 import { contents, rows as create } from './mistakes/create.js'
 import { rows as life } from './mistakes/life.js'
 import { rows as options } from './mistakes/options.js'
@@ -76,7 +78,8 @@ t.test('each mistake', async (t) => {
   }
 })
 
-t.test('how many', async (t) => {
+t.test('how many, and nothing is left of them', async (t) => {
+  t.ok(await until(() => loadAddon().cpuLive().engines === 0))
   const count = Object.values(tables).flat().length
   t.comment(`${count} mistakes`)
   t.ok(count >= least)

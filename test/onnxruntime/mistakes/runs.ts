@@ -177,15 +177,20 @@ const rest: readonly (readonly [
 
 /** A place for the output `sum`, float32 [1, 3]. */
 const places: readonly Part[] = [
-  ['another shape of as many', ({ x }) => x([3, 1]), 'Error', /./],
-  ['too few columns', ({ x }) => x([1, 2]), 'Error', /./],
-  ['too many columns', ({ x }) => x([1, 4]), 'Error', /./],
+  ['another shape of as many', ({ x }) => x([3, 1]), 'Error', /fetch "sum"/],
+  ['too few columns', ({ x }) => x([1, 2]), 'Error', /fetch "sum"/],
+  ['too many columns', ({ x }) => x([1, 4]), 'Error', /fetch "sum"/],
   ['too many rows', ({ x }) => x([2, 3]), 'Error', /./],
-  ['another rank', ({ x }) => x([3]), 'Error', /./],
-  ['no dimensions', ({ ort }) => new ort.Tensor('float32', new Float32Array(1), []), 'Error', /./],
-  ['another type', ({ ort }) => new ort.Tensor('int32', new Int32Array(3), [1, 3]), 'Error', /./],
-  ['a type of as many bytes', ({ ort }) => new ort.Tensor('uint32', new Uint32Array(3), [1, 3]), 'Error', /./],
-  ['a larger type', ({ ort }) => new ort.Tensor('float64', new Float64Array(3), [1, 3]), 'Error', /./],
+  ['another rank', ({ x }) => x([3]), 'Error', /fetch "sum"/],
+  ['no dimensions', ({ ort }) => new ort.Tensor('float32', new Float32Array(1), []), 'Error', /fetch "sum"/],
+  ['another type', ({ ort }) => new ort.Tensor('int32', new Int32Array(3), [1, 3]), 'Error', /fetch "sum"/],
+  [
+    'a type of as many bytes',
+    ({ ort }) => new ort.Tensor('uint32', new Uint32Array(3), [1, 3]),
+    'Error',
+    /fetch "sum"/,
+  ],
+  ['a larger type', ({ ort }) => new ort.Tensor('float64', new Float64Array(3), [1, 3]), 'Error', /fetch "sum"/],
   ['texts', ({ ort }) => new ort.Tensor(['', '', ''], [1, 3]), 'Error', /string/],
   ['a tensor that was disposed', ({ x }) => disposed(x()), 'RangeError', /Tensor.location/],
   [
