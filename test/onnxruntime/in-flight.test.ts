@@ -1,7 +1,7 @@
 // What happens to memory and sessions while a run is under way.
 import t, { type Test } from 'tap'
 import * as ours from '../../lib/onnxruntime/entry.js'
-import { slow } from '../support/models.js'
+import { identity, slow } from '../support/models.js'
 
 const size = 128
 
@@ -87,4 +87,26 @@ t.test('a release while runs are under way and while others wait', async (t) => 
   for (const { y } of await Promise.all(runs)) t.ok(isOne(y))
   await released
   t.same([session.inputNames, session.outputNames], [['x'], ['y']])
+})
+
+t.test('the bytes of a model that go away while a session is made of them', async (t) => {
+  const model = identity()
+  const opened = async (bytes: Uint8Array | ArrayBufferLike): Promise<string> => {
+    const session = await ours.InferenceSession.create(bytes as Uint8Array, { executionProviders: ['cpu'] })
+    await session.release()
+    return 'opened'
+  }
+  for (const taken of [ways['transferred']?.taken, ways['shrunk']?.taken])
+    for (let turns = 0; turns < 12; turns++) {
+      const buffer = new (ArrayBuffer as any)(model.length, { maxByteLength: 2 * model.length })
+      new Uint8Array(buffer).set(model)
+      const opening = opened(turns % 2 === 0 ? buffer : new Uint8Array(buffer)).catch((error: unknown) => error)
+      for (let i = 0; i < turns; i++) await (i % 4 === 3 ? new Promise(setImmediate) : undefined)
+      taken?.(buffer)
+      const outcome: any = await opening
+      if (outcome !== 'opened') t.match(outcome, { name: 'Error', code: /^ERR_TRT_/ })
+    }
+  const shared = new SharedArrayBuffer(model.length)
+  new Uint8Array(shared).set(model)
+  t.equal(await opened(shared), 'opened', 'shared memory')
 })
