@@ -4,6 +4,15 @@
  * onnxruntime-common, an optional peer that has to be installed. These are its types; entry.ts is what runs.
  * @module node-tensorrt/onnxruntime
  */
+import type { Provider } from './providers.js'
+
+declare module 'onnxruntime-common' {
+  interface InferenceSession {
+    /** Which provider runs the model: `tensorrt` or `cpu`; absent of a session of another package. */
+    readonly provider?: Provider
+  }
+}
+
 export * from 'onnxruntime-common'
 export { listSupportedBackends, type Provider, type SupportedBackend } from './providers.js'
 export type { TensorRTProviderOptions } from './tensorrt-options.js'
