@@ -6,6 +6,15 @@
  * required after onnxruntime-node, it throws a TensorRTError of code ERR_TRT_INVALID_ARGUMENT.
  * @module node-tensorrt/onnxruntime
  */
+import type { Provider } from './providers.js'
+
+declare module 'onnxruntime-common' {
+  interface InferenceSession {
+    /** Which provider runs the model: `tensorrt` or `cpu`; absent of a session of another package. */
+    readonly provider?: Provider
+  }
+}
+
 export * from 'onnxruntime-common'
 export { listSupportedBackends, type Provider, type SupportedBackend } from './providers.js'
 export type { TensorRTProviderOptions } from './tensorrt-options.js'

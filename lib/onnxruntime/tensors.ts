@@ -19,17 +19,13 @@ const common: ReadonlySet<string> = new Set<DType & OrtTensor.Type>([
   'uint32',
   'uint64',
   'int4',
+  'string',
 ])
 
 /** onnxruntime-common's name of a data type. @throws TensorRTError ERR_TRT_DTYPE where it has none */
 export function ortTypeOf(dtype: DType): OrtTensor.Type {
   if (common.has(dtype)) return dtype as OrtTensor.Type
   throw refused('ERR_TRT_DTYPE', `Unsupported data type: ${dtype}. No Tensor of onnxruntime-common can hold it`)
-}
-
-/** Texts have no Tensor here yet: the one place that refuses them. @throws TensorRTError ERR_TRT_DTYPE */
-function refuseStrings(name: string): never {
-  throw refused('ERR_TRT_DTYPE', `${name} has the type string, which node-tensorrt does not run yet`)
 }
 
 /**
@@ -46,13 +42,18 @@ export function fromOrt(value: unknown, name: string): Tensor {
   if (location !== 'cpu' && location !== 'cpu-pinned')
     throw wrong('RangeError', `Tensor.location is not supported: ${name} has to be on the CPU`, location)
   if (typeof type !== 'string') throw wrong('TypeError', `Tensor.type must be a string: ${name}`, type)
-  if (type === 'string') refuseStrings(name)
+  if (type === 'uint4')
+    throw refused(
+      'ERR_TRT_DTYPE',
+      `${name} has the type uint4, which node-tensorrt does not have: it has int4 and uint8`,
+    )
   if (!common.has(type) || !isDType(type)) throw wrong('TypeError', `Tensor.type is not supported: ${name}`, type)
   const { data } = value as { readonly data?: unknown }
-  if (!isTypedArray(data))
-    throw wrong('TypeError', `Tensor.data must be a typed array for numeric tensor: ${name}`, data)
+  const own = type === 'string' ? textsIn(data, name) : data
+  if (type !== 'string' && !isTypedArray(own))
+    throw wrong('TypeError', `Tensor.data must be a typed array for numeric tensor: ${name}`, own)
   try {
-    return new Tensor(type, data as never, dims as readonly number[])
+    return new Tensor(type, own as never, dims as readonly number[])
   } catch (error) {
     throw unfit(error, name)
   }
@@ -71,19 +72,31 @@ function unfit(error: unknown, name: string): unknown {
   return named('TypeError', reworded(error, `Tensor.data is not of Tensor.type: ${name}: ${error.message}`))
 }
 
+function textsIn(data: unknown, name: string): readonly string[] {
+  if (!Array.isArray(data)) throw wrong('TypeError', `Tensor.data must be an array for string tensors: ${name}`, data)
+  const other = data.findIndex((text) => typeof text !== 'string')
+  if (other >= 0) throw wrong('TypeError', `Tensor.data[${other}] must be a string: ${name}`, data[other])
+  return data as string[]
+}
+
 /**
  * What a run gives for an output. onnxruntime-common makes a Tensor of it, of the very class of the copy that the
  * program has; float16 becomes a Float16Array there where the program has one.
  */
 export function toOrt({ dtype, data, shape }: Tensor): OnnxValue {
-  return { type: ortTypeOf(dtype), data, dims: [...shape] } as unknown as OnnxValue
+  // texts are frozen in a Tensor of this package, and no program of onnxruntime-node knows such
+  const own = dtype === 'string' ? [...data] : data
+  return { type: ortTypeOf(dtype), data: own, dims: [...shape] } as unknown as OnnxValue
 }
 
 /** What a run is to write to: tensors for some outputs, and those that the caller's memory lies under, too. */
 export interface Targets {
   /** By output: memory of its own, which results are written to at once. */
   readonly direct: Record<string, Tensor>
-  /** By output: memory that a feed or another output has a part in, which results are copied to in the end. */
+  /**
+   * By output: memory that a feed or another output has a part in, which results are copied to in the end. And texts,
+   * which are only looked at: a result of texts is new, as onnxruntime-node gives it.
+   */
   readonly copied: Record<string, Tensor>
 }
 
@@ -94,7 +107,10 @@ export function targetsOf(fetches: SessionHandler.FetchesType, feeds: Readonly<R
   for (const [name, value] of Object.entries(fetches)) {
     if (value === null) continue
     const tensor = fromOrt(value, `the fetch '${name}'`)
-    if (!('buffer' in tensor.data)) continue
+    if (!('buffer' in tensor.data)) {
+      targets.copied[name] = tensor
+      continue
+    }
     const { buffer } = tensor.data
     ;(taken.has(buffer) ? targets.copied : targets.direct)[name] = tensor
     taken.add(buffer)
@@ -114,6 +130,7 @@ export function copyTo(target: Tensor, result: Tensor, name: string): void {
       'ERR_TRT_SHAPE',
       `Got invalid dimensions for output: ${name} [${target.shape.join(', ')}], expected [${result.shape.join(', ')}]`,
     )
+  if (target.dtype === 'string') return
   if (!isWhole(target)) {
     const message = `Expected ${target.byteLength} bytes behind the fetch '${name}' but its buffer was transferred away or resized`
     throw refused('ERR_TRT_DETACHED', message)

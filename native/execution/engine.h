@@ -95,6 +95,12 @@ class Engine {
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
   const std::vector<UnsupportedTensor>& unsupported() const noexcept { return unsupported_; }
   int32_t profiles() const noexcept { return profiles_; }
+  // Whether an input may have so many dimensions. onnxruntime does not tell a scalar from a tensor of which the model
+  // says no shape, and takes any for both.
+  bool takesRank(std::size_t input, std::size_t rank) const noexcept {
+    const std::size_t declared = inputs_[input].shape.size();
+    return declared == rank || (declared == 0 && deviceIndex() < 0);
+  }
   // Throws ERR_TRT_INVALID_ARGUMENT unless requests can merge into batches of up to `maxBatch` rows: dimension 0 of
   // every input and output is dynamic, rows are whole bytes and not the CPU's alone, and some profile takes that many.
   void checkMergeable(int64_t maxBatch) const;
