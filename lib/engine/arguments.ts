@@ -94,14 +94,20 @@ export class InputChecker {
   readonly #infos: TensorInfos
   readonly #list: readonly TensorInfo[]
   readonly #profiled: boolean
+  readonly #openRank: boolean
   /**
    * The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at
    * again.
    */
   #accepted: (readonly number[])[] = []
 
-  /** `names` in the model's order. */
-  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos)) {
+  /**
+   * @param names in the model's order
+   * @param openRank whether an input without dimensions may be one that the model gives no shape, as onnxruntime, which
+   * tells no difference, takes it
+   */
+  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos), openRank = false) {
+    this.#openRank = openRank
     this.#infos = infos
     this.#list = names.map((name) => infos[name] as TensorInfo)
     this.#profiled = this.#list.some((info) => info.profiles.length > 0)
@@ -127,7 +133,7 @@ export class InputChecker {
 
   #checkShapes(tensors: readonly AnyTensor[]): void {
     this.#list.forEach((info, i) => {
-      checkDims(tensors[i] as AnyTensor, info)
+      if (info.shape.length > 0 || !this.#openRank) checkDims(tensors[i] as AnyTensor, info)
     })
     if (this.#profiled) checkProfiles(tensors, this.#list)
     this.#accepted = tensors.map((tensor) => tensor.shape)

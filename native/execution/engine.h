@@ -76,6 +76,8 @@ class Engine {
   virtual std::unique_ptr<Visit> visit() const = 0;
   // Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
   virtual void throwIfLost() const = 0;
+  // Whether an input without dimensions may be one that the model gives no shape: it takes any.
+  virtual bool ranksAreOpen() const noexcept { return false; }
   // Made and used by one thread at a time, which has entered.
   virtual std::unique_ptr<Lane> createLane(const LaneOptions& options) const = 0;
   // Returns once all is there that the lanes have had made in the background, so that later requests are faster: how

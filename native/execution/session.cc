@@ -51,7 +51,8 @@ void Session::readShapes(const std::vector<InputView>& inputs, Shapes& shapes) c
   }
   shapes.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].shape.size() != tensors[i].shape.size()) {
+    const bool open = tensors[i].shape.empty() && engine_->ranksAreOpen();
+    if (!open && inputs[i].shape.size() != tensors[i].shape.size()) {
       throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(tensors[i].shape) + " for input '" +
                                        tensors[i].name + "' but received " + shapeText(inputs[i].shape));
     }
