@@ -1,5 +1,5 @@
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { root, run } from '../package/support.js'
 
 /** What runs the models of an app: this package in the place of onnxruntime-node, or onnxruntime-node itself. */
@@ -18,8 +18,16 @@ export class App {
     this.link = join(folder, 'node_modules', 'onnxruntime-node')
   }
 
-  /** Installs the dependencies, and a program app.mjs. */
-  async install(dependencies: Readonly<Record<string, string>>, program: string): Promise<void> {
+  /**
+   * Installs the dependencies, and a program app.mjs.
+   * @param native onnxruntime-node under its other name: installed as the guide says, or linked to that of the
+   * repository, which takes no time
+   */
+  async install(
+    dependencies: Readonly<Record<string, string>>,
+    program: string,
+    native: 'installed' | 'linked',
+  ): Promise<void> {
     const manifest = {
       name: 'app',
       version: '1.0.0',
@@ -27,7 +35,9 @@ export class App {
       dependencies: {
         ...dependencies,
         'node-tensorrt': await packBuilt(this.folder),
-        'onnxruntime-native': 'npm:onnxruntime-node@1.30.0',
+        ...(native === 'installed'
+          ? { 'onnxruntime-native': 'npm:onnxruntime-node@1.30.0' }
+          : { 'onnxruntime-common': '1.30.0' }),
         'onnxruntime-node': 'file:node_modules/node-tensorrt/onnxruntime-node',
       },
       overrides: { 'onnxruntime-node': '$onnxruntime-node' },
@@ -35,6 +45,10 @@ export class App {
     writeFileSync(join(this.folder, 'package.json'), JSON.stringify(manifest))
     writeFileSync(join(this.folder, 'app.mjs'), program)
     await this.npm('install')
+    if (native === 'linked') {
+      await this.npm('install') // again: it leaves the door where it is, and would take away what is linked
+      symlinkSync(join(root, 'node_modules', 'onnxruntime-node'), join(dirname(this.link), 'onnxruntime-native'))
+    }
   }
 
   /** Without install scripts and, where npm has them by now, without fetching packages anew. */

@@ -32,8 +32,7 @@ t.test('a reader of text on onnxruntime-node runs here without a changed line, a
   const words = ['No changed line', 'at all 2026'].map((text, i) => `<text x="30" y="${80 + 90 * i}">${text}</text>`)
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="220" font-size="46">${words.join('')}</svg>`
   await sharp(Buffer.from(svg)).flatten({ background: 'white' }).png().toFile(join(app.folder, 'text.png'))
-  await app.install({ '@gutenye/ocr-node': '1.4.8' }, program)
-  await app.npm('install')
+  await app.install({ '@gutenye/ocr-node': '1.4.8' }, program, 'linked')
   t.equal(realpathSync(app.link), realpathSync(app.door), 'npm install leaves it there')
 
   const ours = await answer()

@@ -58,7 +58,7 @@ interface Answer {
 
 t.test('six architectures of transformers.js, by each way in', async (t) => {
   const app = new App(temporaryFolder(t))
-  await app.install({ '@huggingface/transformers': '^4.3' }, program)
+  await app.install({ '@huggingface/transformers': '^4.3' }, program, 'installed')
   await app.npm('ci')
   t.equal(realpathSync(app.link), realpathSync(app.door), 'npm ci leaves it there')
   writeTinyModels(join(app.folder, 'models'))
