@@ -118,8 +118,9 @@ function engineOptions(backend: Attempt, { tensorrt, threads, optimization, conf
 
 /** Which provider runs the model: a warning where another one was asked for before it, else for who wants to know. */
 function tell(engine: SessionEngine, settings: SessionSettings, passed: string | undefined): void {
-  const isOther = engine.backend === 'cpu' && settings.providers[0] === 'tensorrt'
-  const why = passed === undefined ? '' : `, not on tensorrt: ${passed}`
+  const onCpu = engine.backend === 'cpu'
+  const isOther = onCpu && settings.providers[0] === 'tensorrt'
+  const why = onCpu && passed !== undefined ? `, not on tensorrt: ${passed}` : ''
   say(settings, isOther ? 'warning' : 'info', `runs on ${engine.backend} (${engine.description})${why}`)
 }
 

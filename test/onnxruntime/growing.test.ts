@@ -7,7 +7,8 @@ import { Tensor } from '../../lib/onnxruntime/entry.js'
 import { temporaryFolder } from '../support/folders.js'
 import { identity, oneNode, reshapeModel, twoInTwoOut } from '../support/models.js'
 import { range } from '../support/values.js'
-import { builds, control, floats, leftovers, opened, openedBy, saidBy, tensorrt, until } from './rig.js'
+import { builds, control, floats, leftovers, opened, openedBy, tensorrt, until } from './rig.js'
+import { saidBy } from './said.js'
 
 /** The model of two inputs [N, 3], whose rows have to be as many: else no engine can be built. */
 const pair = (a: number, b = a): any => ({ a: floats(a, 3), b: floats(b, 3) })

@@ -8,6 +8,8 @@ import { temporaryFolder } from '../support/folders.js'
 const fakes = await useFakes()
 export const { driver, leftovers } = fakes
 export const [{ control, parser, path: library }] = fakes.families
+/** A library with one creator of plugins. */
+export const { plugin } = fakes.fakes
 process.env['TENSORRT_PATH'] = library
 
 /** How many engines were built. */
@@ -41,19 +43,6 @@ export const floats = (...dims: number[]): Tensor => {
     Float32Array.from({ length: size }, (_, i) => i),
     dims,
   )
-}
-
-/** What is said on the console meanwhile, by `console.warn`. */
-export async function saidBy(call: () => Promise<unknown>): Promise<string[]> {
-  const { warn } = console
-  const lines: string[] = []
-  console.warn = (line: string) => void lines.push(line)
-  try {
-    await call()
-  } finally {
-    console.warn = warn
-  }
-  return lines
 }
 
 /** Until this is so. */
