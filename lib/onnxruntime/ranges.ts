@@ -13,20 +13,31 @@ export function covers(range: Range, sizes: Sizes): boolean {
   return [...sizes].every(([name, size]) => range[name] !== undefined && isWithinRange(size, range[name]))
 }
 
-/** The least range that has another one and what runs came with in it. The best sizes are the largest, as there. */
+/**
+ * The least range that has another one and what runs came with in it. The best sizes are all of one run, the largest:
+ * the largest of each input, which onnxruntime takes, may contradict each other, and TensorRT refuses such.
+ */
 export function widened(range: Range | undefined, runs: readonly Sizes[]): Range {
-  const names = [...(runs[0]?.keys() ?? [])]
+  const all =
+    range === undefined ? runs : [...runs, sizesOf(range, 'opt'), sizesOf(range, 'min'), sizesOf(range, 'max')]
+  const best = (range === undefined ? runs : [sizesOf(range, 'opt'), ...runs]).reduce((a, b) =>
+    elements(b) >= elements(a) ? b : a,
+  )
   return Object.fromEntries(
-    names.map((name) => {
-      const all = runs.map((sizes) => sizes.get(name) ?? [])
-      const own = range?.[name]
-      if (own !== undefined) all.push(own.min, own.max)
+    [...best].map(([name, opt]) => {
       const extreme = (choose: (...sizes: number[]) => number): number[] =>
-        (all[0] ?? []).map((_, i) => choose(...all.map((size) => size[i] ?? 0)))
-      const max = extreme(Math.max)
-      return [name, { min: extreme(Math.min), opt: max, max }]
+        opt.map((_, i) => choose(...all.map((sizes) => sizes.get(name)?.[i] ?? 0)))
+      return [name, { min: extreme(Math.min), opt, max: extreme(Math.max) }]
     }),
   )
+}
+
+function sizesOf(range: Range, which: keyof ProfileShapes): Sizes {
+  return new Map(Object.entries(range).map(([name, shapes]) => [name, shapes[which]]))
+}
+
+function elements(sizes: Sizes): number {
+  return [...sizes.values()].reduce((sum, size) => sum + size.reduce((a, b) => a * b, 1), 0)
 }
 
 /**

@@ -29,6 +29,6 @@ export const ortTensorRT: Room = () => [
   [
     () => open({ trt_profile_min_shapes: 'x:1', trt_profile_opt_shapes: 'x:1', trt_profile_max_shapes: 'y:1' }),
     argument,
-    ['the same inputs', "trt_profile_max_shapes has 'x' 0 times, not 1"],
+    ['the same inputs', "trt_profile_min_shapes has 'y' 0 times, not 1"],
   ],
 ]

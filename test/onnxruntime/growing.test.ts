@@ -18,13 +18,13 @@ t.test('ranges: what lies in them, how they grow, and go on', async (t) => {
   const one = widened(undefined, [sizes([2, 3])])
   t.same(one, { x: range([2, 3], [2, 3], [2, 3]), s: range([1], [1], [1]) })
   const two = widened(one, [sizes([4, 3], [-1]), sizes([1, 3], [5])])
-  t.same(two, { x: range([1, 3], [4, 3], [4, 3]), s: range([-1], [5], [5]) })
+  t.same(two, { x: range([1, 3], [4, 3], [4, 3]), s: range([-1], [-1], [5]) }, 'the best are of one run')
   t.ok(covers(two, sizes([3, 3], [0])))
   for (const beyond of [sizes([5, 3]), sizes([0, 3]), sizes([1, 3], [6]), sizes([1]), sizes([1, 3, 1])])
     t.notOk(covers(two, beyond))
   t.equal(rangeText(two), 'x 1x3 to 4x3, s -1 to 5')
   t.equal(rangeText(one), 'x 2x3, s 1')
-  t.same(extrapolated(one, two, ['x']), { x: range([1, 3], [4, 3], [8, 3]), s: range([-1], [5], [5]) })
+  t.same(extrapolated(one, two, ['x']), { x: range([1, 3], [4, 3], [8, 3]), s: range([-1], [-1], [5]) })
   t.equal(extrapolated(one, widened(one, [sizes([1, 3])]), ['x']), undefined, 'it grew to smaller ones alone')
   const mask = widened(undefined, [new Map([['mask', [1, 11]], ['past', [1, 10]]])]) // prettier-ignore
   const longer = widened(mask, [new Map([['mask', [1, 12]], ['past', [1, 11]]])]) // prettier-ignore
@@ -124,8 +124,8 @@ t.test('runs wait for one engine at a time; what is in the range goes on meanwhi
 t.test('a loop that adds one at a time has an engine for each of the first steps, and not for all', async (t) => {
   const session = await opened(t, identity(), tensorrt(t))
   const before = builds()
-  for (let size = 5; size <= 200; size++) t.equal((await session.run({ x: floats(size) })).y.dims[0], size)
-  t.ok(builds() - before <= 8, `${builds() - before} engines for 196 sizes`)
+  for (let size = 5; size <= 64; size++) t.equal((await session.run({ x: floats(size) })).y.dims[0], size)
+  t.equal(builds() - before, 6, 'engines for 60 sizes')
 
   const other = await opened(t, identity('float32', ['M']), tensorrt(t))
   for (const size of [5, 6]) await other.run({ x: floats(size) })
@@ -220,7 +220,7 @@ t.test('values that decide shapes have ranges as shapes do', async (t) => {
 t.test('release ends what runs, rejects what waits, and cuts the build short', async (t) => {
   const session = await opened(t, identity(), tensorrt(t))
   await session.run({ x: floats(2) })
-  control.set({ buildStepMs: 300 })
+  control.set({ buildStepMs: 50 })
   const before = builds()
   const over = { name: 'Error', code: 'ERR_TRT_CLOSED', message: 'Session already disposed.' }
   const waiting = [session.run({ x: floats(3) })]
