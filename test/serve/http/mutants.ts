@@ -122,7 +122,8 @@ export async function startRecorded(
 ): Promise<RealServer> {
   const repository = join(temporaryFolder(t), 'repository')
   await mkdir(repository)
-  const served = models.filter(wanted)
+  // what these requests mean is read by other code than the server's, which reads no texts
+  const served = models.filter((model) => model.ports.every(({ datatype }) => datatype !== 'BYTES') && wanted(model))
   for (const model of served) await writeServed(repository, { ...model, config: withOtherTimes(model.config) })
   const loadModels = served.filter(({ loaded }) => loaded).map(({ name }) => name)
   return await startReal(repository, { loadModels, autoComplete: false }, { limits: { jsonWorkerBytes } })
