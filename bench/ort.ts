@@ -83,7 +83,7 @@ async function generate(session: InferenceSession, { Tensor }: Module, count: nu
 /** Milliseconds of 200 tokens. */
 async function generating(): Promise<Row[]> {
   note('200 tokens of a tiny decoder …')
-  const [rounds, count] = [15, 200]
+  const [rounds, count] = [25, 200]
   const model = tinyDecoder()
   const [our, their] = [await open(ours, model), await open(theirs, model)]
   const [got, wanted] = [await generate(our, ours, count), await generate(their, theirs, count)]

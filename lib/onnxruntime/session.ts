@@ -5,6 +5,7 @@ import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
+import { DirectRuns } from './direct.js'
 import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
 import { infoSeverity, threshold, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
@@ -128,10 +129,12 @@ class Session implements InferenceSessionHandler {
   readonly inputMetadata: readonly InferenceSession.ValueMetadata[]
   readonly outputMetadata: readonly InferenceSession.ValueMetadata[]
   readonly #engine: Engine
+  readonly #direct: DirectRuns
   #isDisposed = false
 
   constructor(engine: Engine, metadata: SessionMetadata) {
     this.#engine = engine
+    this.#direct = new DirectRuns(engine)
     this.provider = engine.backend
     this.inputNames = metadata.inputNames
     this.outputNames = metadata.outputNames
@@ -147,7 +150,7 @@ class Session implements InferenceSessionHandler {
     try {
       this.#refuseIfDisposed()
       checkRunOptions(options)
-      return await this.#run(feeds, fetches)
+      return await (this.#direct.run(feeds, fetches) ?? this.#run(feeds, fetches))
     } catch (error) {
       throw runFailure(error)
     }
