@@ -27,7 +27,7 @@ import type { Benchmark, BenchmarkOptions, EngineLayers } from './benchmark/type
 import { checkedLayersOptions, engineLayers, type EngineLayersOptions } from './engine/layers.js'
 import { isMeasurable, runBenchmark } from './engine/benchmark.js'
 import { refuseUnusable, run, runSync } from './engine/calls.js'
-import { callsOf, lacking, Loading, onlyOnGpu } from './engine/loading.js'
+import { callsOf, lacking, type Loaded, Loading, onlyOnGpu } from './engine/loading.js'
 import { allocatedBytes, allocatedTensor, bytesOf } from './engine/memory.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { type AnyTensorRecord } from './engine/forms.js'
@@ -76,6 +76,12 @@ export let warmUpWithCut: typeof runWithCut
  * @throws TensorRTError as {@link Engine.share}
  */
 export let shareQueue: (engine: Engine) => EngineToken
+
+/**
+ * The model of an engine that is ready, for runs whose inputs were read and checked elsewhere in this package.
+ * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, and what {@link Engine.ready} was rejected with
+ */
+export let openOf: (engine: Engine) => Loaded
 
 /** @inline */
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
@@ -620,6 +626,7 @@ export class Engine<
   }
 
   static {
+    openOf = (engine) => engine.#loading.open()
     shareQueue = (engine) => engine.#share('shareQueue')
   }
 

@@ -7,6 +7,7 @@ import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
 import { ensurePythonQuantization } from './onnxruntime.mjs'
+import { ensureOcrApps } from './ocr-app.mjs'
 import { linkerForOlderSystems } from './older-glibc.mjs'
 import { buildWithGyp } from './prebuilds.mjs'
 import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
@@ -28,6 +29,10 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
       TRT_BENCH_BINDINGS: had(await ensureBindings()),
       TRT_BENCH_PYTHON: pythonWithPip() ?? 'python3',
     }
+  },
+  ort: async () => {
+    const { ours, theirs } = await ensureOcrApps()
+    return { TRT_BENCH_OCR_OURS: ours, TRT_BENCH_OCR_THEIRS: theirs }
   },
   quantize: async () => ({
     TRT_BENCH_PYTHONPATH: had(await ensurePythonQuantization()),

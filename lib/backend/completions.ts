@@ -67,7 +67,7 @@ export interface InferMessage {
 }
 
 /** Subscribe with `diagnostics_channel.subscribe('node-tensorrt:infer', …)`. */
-const inferChannel = channel('node-tensorrt:infer')
+export const inferChannel = channel('node-tensorrt:infer')
 
 /** By number. */
 const pending = new Map<number, Pending>()
@@ -244,7 +244,7 @@ const lastShapes: (readonly number[])[] = []
 function readShape(at: number, rank: number, output: number): readonly number[] {
   const last = lastShapes[output]
   if (last?.length === rank && last.every((dim, k) => dim === meta[at + k])) return last
-  const shape = Object.freeze(Array.from(meta.subarray(at, at + rank)))
-  lastShapes[output] = shape
-  return shape
+  const dims: number[] = []
+  for (let k = 0; k < rank; k++) dims.push(meta[at + k] as number)
+  return (lastShapes[output] = Object.freeze(dims))
 }

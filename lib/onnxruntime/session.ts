@@ -5,6 +5,7 @@ import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
+import { DirectRuns } from './direct.js'
 import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
 import { isFinal, type SessionEngine } from './growing-engine.js'
 import { say, warnOnce } from './lines.js'
@@ -130,10 +131,13 @@ class Session implements InferenceSessionHandler {
   readonly inputMetadata: readonly InferenceSession.ValueMetadata[]
   readonly outputMetadata: readonly InferenceSession.ValueMetadata[]
   readonly #engine: SessionEngine
+  readonly #direct: DirectRuns | undefined
   #isDisposed = false
 
   constructor(engine: SessionEngine, metadata: SessionMetadata) {
     this.#engine = engine
+    // an engine that is exchanged for another has no short way
+    this.#direct = engine instanceof Engine ? new DirectRuns(engine) : undefined
     this.inputNames = metadata.inputNames
     this.outputNames = metadata.outputNames
     this.inputMetadata = metadata.inputMetadata
@@ -153,7 +157,7 @@ class Session implements InferenceSessionHandler {
     try {
       this.#refuseIfDisposed()
       checkRunOptions(options)
-      return await this.#run(feeds, fetches)
+      return await (this.#direct?.run(feeds, fetches) ?? this.#run(feeds, fetches))
     } catch (error) {
       throw runFailure(error)
     }

@@ -219,10 +219,10 @@ void Lane::complete(Completion& completion, const Part& part) const {
 // Whoever keeps a result keeps nothing of other requests.
 void Lane::hand(Output& output, const uint8_t* data, const Result& result) const {
   if (output.size <= Output::kSmall) return output.copy(data);
-  if (batch_->parts.size() == 1) return output.hold(data, result.owner);
+  if (batch_->parts.size() == 1) return output.holdOrdinary(data, result.owner);
   const std::shared_ptr<HostBlock> own = engine_->pool().acquire(output.size);
   std::memcpy(own->data(), data, output.size);
-  output.hold(own->data(), own);
+  output.holdOrdinary(own->data(), own);
 }
 
 }  // namespace nt::cpu

@@ -59,6 +59,7 @@ class Output {
     shape = other.shape;
     size = other.size;
     place_ = other.place_;
+    ordinary_ = other.ordinary_;
     data_ = other.data_;
     owner_ = std::move(other.owner_);
     if (place_ == Place::here) std::copy_n(other.here_, size, here_);
@@ -85,6 +86,12 @@ class Output {
     owner_ = std::move(owner);
     place_ = Place::held;
   }
+  // The same for memory that nobody waits for, however long it is kept.
+  void holdOrdinary(const uint8_t* data, std::shared_ptr<void> owner) noexcept {
+    hold(data, std::move(owner));
+    ordinary_ = true;
+  }
+  bool isOrdinary() const noexcept { return ordinary_; }
   // Gives memory back. What has none is not written to: it lies in a cache line that another thread wants
   // next.
   void release() noexcept {
@@ -104,6 +111,7 @@ class Output {
 
  private:
   Place place_ = Place::none;
+  bool ordinary_ = false;
   const uint8_t* data_ = nullptr;
   std::shared_ptr<void> owner_;
   uint8_t here_[kSmall];

@@ -21,6 +21,7 @@ std::atomic<std::size_t>& externalBytes() {
 }
 constexpr std::size_t kPinnedLimit = std::size_t{256} << 20;
 constexpr std::size_t kExternal = std::size_t{256} << 10;
+constexpr std::size_t kExternalOrdinary = std::size_t{32} << 10;
 
 struct Held {
   std::shared_ptr<void> owner;
@@ -45,8 +46,9 @@ napi_value externalOver(Napi::Env env, std::shared_ptr<void> owner, uint8_t* dat
 
 }  // namespace
 
-Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size) {
-  if (size >= kExternal) {
+Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size,
+                               bool ordinary) {
+  if (size >= (ordinary ? kExternalOrdinary : kExternal)) {
     if (napi_value external = externalOver(env, std::move(owner), data, size)) return {env, external};
   }
   return copyOf(env, data, size);
@@ -126,7 +128,7 @@ void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output
     put(buffer);
     put(objects.Length());
     auto* data = const_cast<uint8_t*>(output.data());
-    objects.Set(objects.Length(), resultBuffer(env, output.owner(), data, output.size));
+    objects.Set(objects.Length(), resultBuffer(env, output.owner(), data, output.size, output.isOrdinary()));
   }
   put(static_cast<double>(output.size));
   put(static_cast<double>(output.shape.size()));

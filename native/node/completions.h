@@ -58,7 +58,8 @@ class CompletionPort {
 };
 
 // An ArrayBuffer with these bytes: over the memory itself, which `owner` keeps, where that pays and JavaScript does not
-// hold much already, else a copy.
-Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size);
+// hold much already, else a copy. `ordinary`: it is not scarce, and its owner may keep it as long as it wants.
+Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size,
+                               bool ordinary = false);
 
 }  // namespace nt::node
