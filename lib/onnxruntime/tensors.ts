@@ -1,7 +1,8 @@
 /** Tensors of onnxruntime-common and of this package: the same memory in the other's form. */
 import type { OnnxValue, SessionHandler, Tensor as OrtTensor } from 'onnxruntime-common'
-import { refused, wrong } from './errors.js'
-import { type DType, isDType, Tensor, type TypedData } from '../tensor.js'
+import { named, refused, wrong } from './errors.js'
+import { reworded, TensorRTError } from '../errors.js'
+import { type DType, isDType, isTypedArray, isWhole, Tensor, type TypedData } from '../tensor.js'
 
 /** The data types that both have, by the same names. */
 const common: ReadonlySet<string> = new Set<DType & OrtTensor.Type>([
@@ -36,6 +37,7 @@ export function fromOrt(value: unknown, name: string): Tensor {
   if (typeof value !== 'object' || value === null) throw wrong('TypeError', `Tensor must be an object: ${name}`, value)
   const { dims, location, type } = value as Partial<OrtTensor>
   if (!Array.isArray(dims)) throw wrong('TypeError', `Tensor.dims must be an array: ${name}`, dims)
+  for (let i = 0; i < dims.length; i++) checkDimension(dims[i], i, name)
   if (typeof location !== 'string') throw wrong('TypeError', `Tensor.location must be a string: ${name}`, location)
   if (location !== 'cpu' && location !== 'cpu-pinned')
     throw wrong('RangeError', `Tensor.location is not supported: ${name} has to be on the CPU`, location)
@@ -47,10 +49,27 @@ export function fromOrt(value: unknown, name: string): Tensor {
     )
   if (!common.has(type) || !isDType(type)) throw wrong('TypeError', `Tensor.type is not supported: ${name}`, type)
   const { data } = value as { readonly data?: unknown }
-  if (type === 'string') return new Tensor(type, textsIn(data, name), dims as readonly number[])
-  if (!ArrayBuffer.isView(data))
-    throw wrong('TypeError', `Tensor.data must be a typed array for numeric tensor: ${name}`, data)
-  return new Tensor(type, data as never, dims as readonly number[])
+  const own = type === 'string' ? textsIn(data, name) : data
+  if (type !== 'string' && !isTypedArray(own))
+    throw wrong('TypeError', `Tensor.data must be a typed array for numeric tensor: ${name}`, own)
+  try {
+    return new Tensor(type, own as never, dims as readonly number[])
+  } catch (error) {
+    throw unfit(error, name)
+  }
+}
+
+function checkDimension(dim: unknown, i: number, name: string): void {
+  if (typeof dim !== 'number') throw wrong('TypeError', `Tensor.dims[${i}] is not a number: ${name}`, dim)
+  if (!Number.isInteger(dim) || dim < 0 || dim > 0xffff_ffff)
+    throw wrong('RangeError', `Tensor.dims[${i}] is invalid: ${name}`, dim)
+}
+
+/** Of data that is of another type or length than a tensor says: what is wrong, and with which. */
+function unfit(error: unknown, name: string): unknown {
+  if (!(error instanceof TensorRTError)) return error
+  if (error.code !== 'ERR_TRT_DTYPE') return named('Error', reworded(error, `${name}: ${error.message}`))
+  return named('TypeError', reworded(error, `Tensor.data is not of Tensor.type: ${name}: ${error.message}`))
 }
 
 function textsIn(data: unknown, name: string): readonly string[] {
@@ -99,7 +118,10 @@ export function targetsOf(fetches: SessionHandler.FetchesType, feeds: Readonly<R
   return targets
 }
 
-/** @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE where the result is another than there is a place for */
+/**
+ * @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE where the result is another than there is a place for;
+ * ERR_TRT_DETACHED where the place is gone by now
+ */
 export function copyTo(target: Tensor, result: Tensor, name: string): void {
   if (target.dtype !== result.dtype)
     throw refused('ERR_TRT_DTYPE', `Unexpected output data type for ${name}: ${target.dtype}, expected ${result.dtype}`)
@@ -109,5 +131,9 @@ export function copyTo(target: Tensor, result: Tensor, name: string): void {
       `Got invalid dimensions for output: ${name} [${target.shape.join(', ')}], expected [${result.shape.join(', ')}]`,
     )
   if (target.dtype === 'string') return
+  if (!isWhole(target)) {
+    const message = `Expected ${target.byteLength} bytes behind the fetch '${name}' but its buffer was transferred away or resized`
+    throw refused('ERR_TRT_DETACHED', message)
+  }
   ;(target.data as TypedData & { set(from: TypedData): void }).set(result.data as TypedData)
 }

@@ -127,6 +127,21 @@ onEachWay('every data type, scalars and empty tensors', async (t, way) => {
   }
 })
 
+onEachWay('an input that the model gives no shape takes any', async (t) => {
+  const g = new GraphBuilder({ name: 'shapeless' })
+  g.output(g.node('Neg', [g.input('x', 'float32', [])], {}, { output: 'y' }), 'float32', [])
+  const model = g.toModel()
+  for (const { type } of [...model.graph!.input, ...model.graph!.output])
+    if (type?.value.case === 'tensorType') delete type.value.value.shape
+  await using engine = await Engine.load(writeModel(model), cpu)
+  for (const shape of [[], [2], [2, 0, 3], [1, 2, 2]]) {
+    const given = pattern('float32', shape)
+    const result = await engine.infer(given)
+    t.same(result.shape, shape)
+    same(t, result.data, given.data.map((value) => -value)) // prettier-ignore
+  }
+})
+
 onEachWay('many calls at once, each with its own answer; the caller may reuse its array at once', async (t) => {
   await using engine = await Engine.load(identity(), cpu)
   const data = new Float32Array(3)
