@@ -5,7 +5,7 @@ import type { InferenceSession } from 'onnxruntime-common'
 import { Tensor as ImportedTensor } from 'onnxruntime-common'
 import * as theirs from 'onnxruntime-node'
 import t, { type Test } from 'tap'
-import { TensorRTError } from '../../lib/index.js'
+import { Engine, Tensor, TensorRTError } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import * as ours from '../../lib/onnxruntime/entry.js'
 import { addModel, casts, expand, identities, identity, nonZero, strings, twoInTwoOut } from '../support/models.js'
@@ -218,6 +218,11 @@ t.test('where a model says no shape, or a scalar, any shape is taken', async (t)
       const y = x(ours.Tensor)
       t.equal((await our.run({ x: x(ours.Tensor) }, { y })).y, y, 'into a place')
     }
+    await using engine = await Engine.load(model, { backend: 'cpu' })
+    const into = Tensor.zeros('float32', [3])
+    const { y } = await engine.infer({ x: engine.allocate('x', [3]) }, { into: { y: into } })
+    t.equal(y, into)
+    t.ok(await engine.benchmark({ inputs: { x: into }, iterations: 2, durationMs: 0, warmUpMs: 0 }))
   }
 })
 
