@@ -327,9 +327,10 @@ export function typedDataOf({ data, dtype }: Tensor): Exclude<DTypeArrays[DType]
   throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of numbers but received one of ${dtype}`)
 }
 
-/** The bytes of a tensor's data: a view of numbers, a packed copy of texts. */
+/** The bytes of a tensor's data: a view of numbers, none where they were transferred away; a packed copy of texts. */
 export function bytesOfTensor({ data }: Tensor): Uint8Array {
-  return 'byteLength' in data ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : packedTexts(data)
+  if (!('byteLength' in data)) return packedTexts(data)
+  return data.byteLength === 0 ? new Uint8Array() : new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
 /** The bytes of a typed array in a new ArrayBuffer. Not `data.slice()`, which of a Buffer is a view. */

@@ -118,6 +118,29 @@ export const ensurePythonQuantization = async () => withTools(await ensurePython
  */
 export const ensurePythonOnnx = async () => withTools(await ensure('numpy', numpy, 'numpy/__init__.py'))
 
+/** ONNX's tests of nodes are in its wheels up to this version, for Python 3.11 to 3.13; newer ones have a generator. */
+const nodes = {
+  version: '1.18.0',
+  megabytes: 17,
+  x64: [
+    '6acafb3823238bbe8f4340c7ac32fb218689442e074d797bee1c5c9a02fdae75',
+    '99afac90b4cdb1471432203c3c1f74e16549c526df27056d39f41a9a47cfb4af',
+    '3c137eecf6bc618c2f9398bcc381474b55c817237992b169dfe728e169549e8f',
+  ],
+  arm64: [
+    '73160799472e1a86083f786fecdf864cf43d55325492a9b5a1cfa64d8a523ecc',
+    'e4da451bf1c5ae381f32d430004a89f0405bc57a8471b0bddb6325a5b334aa40',
+    '8521544987d713941ee1e591520044d35e702f73dc87e91e6d4b15a064ae813d',
+  ],
+}
+
+/**
+ * ONNX's own tests of nodes: a folder of folders with a model, inputs and outputs.
+ *
+ * @returns {Promise<{ path?: string, reason?: string }>}
+ */
+export const ensureOnnxNodes = async () => ensure('onnx', nodes, 'test_abs/model.onnx', 'onnx/backend/test/data/node')
+
 /** @returns {Promise<{ path?: string, reason?: string }>} */
 const withTools = async (/** @type {{ path?: string, reason?: string }} */ had) => {
   const paths = [had.path]
@@ -135,10 +158,11 @@ const withTools = async (/** @type {{ path?: string, reason?: string }} */ had) 
  * @param {string} name
  * @param {typeof onnxruntime} wheel
  * @param {string} file
+ * @param {string} [folder]
  */
-const ensure = async (name, wheel, file) => {
+const ensure = async (name, wheel, file, folder = '.') => {
   const { version, megabytes } = wheel
   const sha256 = process.platform === 'linux' ? wheel[/** @type {'x64' | 'arm64'} */ (process.arch)] : undefined
   if (!sha256) return { reason: `${name} ${version} is known for Linux on x64 and arm64 only` }
-  return await ensureWheel({ what: `Python's ${name}`, name, version, sha256, megabytes, folder: '.', files: [file] })
+  return await ensureWheel({ what: `Python's ${name}`, name, version, sha256, megabytes, folder, files: [file] })
 }

@@ -3,7 +3,7 @@
 import { platform } from 'node:process'
 import { ensureCenterFace } from './centerface.mjs'
 import { buildFakes } from './fakes.mjs'
-import { ensurePythonOnnx, ensurePythonOnnxRuntime } from './onnxruntime.mjs'
+import { ensureOnnxNodes, ensurePythonOnnx, ensurePythonOnnxRuntime } from './onnxruntime.mjs'
 import { say } from './support.mjs'
 import { ensureTensorRT } from './tensorrt.mjs'
 import { ensureTritonClient } from './tritonclient.mjs'
@@ -16,6 +16,7 @@ export const prepareTests = async () => {
     TRT_TEST_CENTERFACE: await ensureCenterFace(),
     TRT_TEST_PYTHONPATH: await ensurePythonOnnxRuntime(),
     TRT_TEST_ONNX_PYTHONPATH: await ensurePythonOnnx(),
+    TRT_TEST_ONNX_NODES: await ensureOnnxNodes(),
     TRT_TEST_TRITONCLIENT: await ensureTritonClient(),
   }
   /** @type {Record<string, string>} */

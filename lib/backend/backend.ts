@@ -25,7 +25,10 @@ export interface TensorInfo<D extends DType = DType> {
   readonly name: string
   /** Its data type. */
   readonly dtype: D
-  /** Its dimensions, the outermost first; -1 where a size is known only at run time. */
+  /**
+   * Its dimensions, the outermost first; -1 where a size is known only at run time. None: a scalar; on the CPU it may
+   * also be that the model says no shape at all, which onnxruntime does not tell apart, and any shape is taken.
+   */
   readonly shape: readonly number[]
   /**
    * The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry

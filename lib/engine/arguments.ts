@@ -1,5 +1,5 @@
 import { isMap, isPromise } from 'node:util/types'
-import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
+import type { Backend, ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type AnyTensor, DeviceTensor, heldTensor } from '../device-tensor.js'
@@ -94,21 +94,17 @@ export class InputChecker {
   readonly #infos: TensorInfos
   readonly #list: readonly TensorInfo[]
   readonly #profiled: boolean
-  readonly #openRank: boolean
+  readonly #kind: Backend['kind']
   /**
    * The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at
    * again.
    */
   #accepted: (readonly number[])[] = []
 
-  /**
-   * @param names in the model's order
-   * @param openRank whether an input without dimensions may be one that the model gives no shape, as onnxruntime, which
-   * tells no difference, takes it
-   */
-  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos), openRank = false) {
-    this.#openRank = openRank
+  /** `names` in the model's order. */
+  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos), kind: Backend['kind'] = 'tensorrt') {
     this.#infos = infos
+    this.#kind = kind
     this.#list = names.map((name) => infos[name] as TensorInfo)
     this.#profiled = this.#list.some((info) => info.profiles.length > 0)
   }
@@ -133,7 +129,8 @@ export class InputChecker {
 
   #checkShapes(tensors: readonly AnyTensor[]): void {
     this.#list.forEach((info, i) => {
-      if (info.shape.length > 0 || !this.#openRank) checkDims(tensors[i] as AnyTensor, info)
+      const tensor = tensors[i] as AnyTensor
+      if (!fitsInfo(tensor.shape, info, this.#kind)) throw wrongDims(tensor, info)
     })
     if (this.#profiled) checkProfiles(tensors, this.#list)
     this.#accepted = tensors.map((tensor) => tensor.shape)
@@ -180,9 +177,17 @@ function wrongDType(tensor: AnyTensor, { name, dtype }: TensorInfo): TensorRTErr
   return new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, expected: dtype, received: tensor.dtype } })
 }
 
-function checkDims(tensor: AnyTensor, info: TensorInfo): void {
-  if (!fitsDims(tensor.shape, info.shape))
-    throw wrongShape(tensor, info, `shape ${shapeText(info.shape)}${info.shape.includes(-1) ? ' (-1: any size)' : ''}`)
+/**
+ * Whether a model takes a shape. onnxruntime does not tell a scalar from a tensor of which the model says no shape, and
+ * takes any shape for both.
+ */
+export function fitsInfo(shape: readonly number[], info: Pick<TensorInfo, 'shape'>, kind: Backend['kind']): boolean {
+  return fitsDims(shape, info.shape) || (kind === 'cpu' && info.shape.length === 0)
+}
+
+function wrongDims(tensor: AnyTensor, info: TensorInfo): TensorRTError {
+  const wanted = `shape ${shapeText(info.shape)}${info.shape.includes(-1) ? ' (-1: any size)' : ''}`
+  return wrongShape(tensor, info, wanted)
 }
 
 /** One profile must fit all inputs at once: that is how TensorRT sets them. */

@@ -2,11 +2,11 @@ import { isPromise } from 'node:util/types'
 import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
-import { fitsDims, shapeText } from '../base/dims.js'
+import { shapeText } from '../base/dims.js'
 import { type Checked, checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { expectedTensor, isWhole, typedDataOf } from '../tensor.js'
-import { isTensor, refuseUnsupported } from './arguments.js'
+import { fitsInfo, isTensor, refuseUnsupported } from './arguments.js'
 import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
 /** Options of {@link Engine.inferSync}. */
@@ -138,7 +138,7 @@ interface RunnableModel {
   readonly outputNames: readonly string[]
   readonly unsupported: readonly UnsupportedTensor[]
   readonly forms: { readonly wanted: readonly string[] | undefined }
-  readonly backend: Pick<Backend, 'levels'>
+  readonly backend: Pick<Backend, 'kind' | 'levels'>
 }
 
 /**
@@ -147,7 +147,7 @@ interface RunnableModel {
  */
 export function runOptions(
   { outputs, into, location, priority, queueTimeoutMs, unlimited }: CallOptions = {},
-  { outputs: infos, outputNames: names, unsupported, forms, backend: { levels = 1 } }: RunnableModel,
+  { outputs: infos, outputNames: names, unsupported, forms, backend: { kind, levels = 1 } }: RunnableModel,
   inputs: readonly AnyTensor[],
 ): RunOptions {
   if (priority !== undefined && priority > levels) throw noLevel(priority, levels)
@@ -161,7 +161,7 @@ export function runOptions(
   refuseUnwanted(into?.keys(), 'into', wanted)
   refuseUnwanted(located, 'location', wanted)
   into?.forEach((tensor, name) => {
-    checkTarget(tensor, name, infos)
+    checkTarget(tensor, name, infos, kind)
     checkLocation(tensor, name, placeOf(location, name))
   })
   if (into !== undefined) checkApart(into, inputs)
@@ -218,13 +218,13 @@ function checkLocation(tensor: AnyTensor, name: string, wanted: 'host' | 'device
   throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
 
-function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos): void {
+function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos, kind: Backend['kind']): void {
   const info = infos[name]
   const label = `into ${JSON.stringify(name)}`
   if (info?.dtype === 'string') throw onlyNew(name, 'into')
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
-  if (!fitsDims(tensor.shape, info.shape))
+  if (!fitsInfo(tensor.shape, info, kind))
     throw new TensorRTError(
       'ERR_TRT_SHAPE',
       `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`,

@@ -123,7 +123,7 @@ function loadedOf(backend: Backend, { declaration, inGroups }: Opener): Loaded {
   const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
   const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))
   const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
-  const checker = new InputChecker(inputs, inputNames, backend.kind === 'cpu')
+  const checker = new InputChecker(inputs, inputNames, backend.kind)
   const declared = declaration.outputs && Object.keys(declaration.outputs)
   const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
   const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length

@@ -1,10 +1,11 @@
 /** Memory that inferences use without a copy. */
 import type { Backend } from '../backend/backend.js'
 import { checkedWhole } from '../base/checks.js'
-import { fitsDims, shapeText } from '../base/dims.js'
+import { shapeText } from '../base/dims.js'
 import { isError } from '../base/kinds.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, checkedShape, expectedTensor, Tensor, typedDataOf } from '../tensor.js'
+import { fitsInfo } from './arguments.js'
 import type { Loaded } from './loading.js'
 
 /** @throws TensorRTError as {@link Engine.allocate} */
@@ -18,7 +19,7 @@ export function allocatedTensor({ backend, inputs, outputs }: Loaded, name: unkn
     throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { name } })
   }
   const dims = checkedShape(shape)
-  if (!fitsDims(dims, info.shape))
+  if (!fitsInfo(dims, info, backend.kind))
     throw new TensorRTError(
       'ERR_TRT_SHAPE',
       `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,

@@ -13,7 +13,7 @@ import { checkedInputs, checkedShapes, type GivenInputs, refuseWrongNames } from
 /** Options of {@link Engine.warmup}. */
 export interface WarmupOptions<I extends TensorTypes = TensorTypes> {
   /**
-   * How often each shape runs, 1 to 10000; default 4. A few times more where a lane has not met its CUDA graph in these.
+   * How often each shape runs, 1 to 10000; default 4. It comes again where a lane has not met its CUDA graph in these.
    */
   readonly iterations?: number | undefined
   /**

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf } from '../base/kinds.js'
 import { TensorRTError } from '../errors.js'
 import { type CommonPackage, commonPackages } from './copies.js'
-import { type OrtCommon, priority, registerWith } from './registering.js'
+import { late, type OrtCommon, registerWith } from './registering.js'
 
 /** What transformers.js takes in the place of onnxruntime-node. */
 const symbol = Symbol.for('onnxruntime')
@@ -45,16 +45,8 @@ function registerWithPackage({ folder, version, modules }: CommonPackage, warn: 
     try {
       registerWith(require(file) as OrtCommon)
     } catch (error) {
-      const what = `onnxruntime-common ${version} in ${folder} does not take node-tensorrt at priority ${priority}`
-      warn(`${what}: ${messageOf(error)}`)
+      if (error instanceof TensorRTError && error.code === 'ERR_TRT_INVALID_ARGUMENT') throw error
+      warn(`onnxruntime-common ${version} in ${folder} does not take node-tensorrt: ${messageOf(error)}`)
     }
   }
-}
-
-function late(what: string): TensorRTError {
-  return new TensorRTError(
-    'ERR_TRT_INVALID_ARGUMENT',
-    `Expected node-tensorrt/onnxruntime/register before everything that uses onnxruntime-node, but ${what}: ` +
-      'import it first, or run node --import node-tensorrt/onnxruntime/register',
-  )
 }

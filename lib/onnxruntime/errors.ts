@@ -27,9 +27,10 @@ export function loadFailure(error: unknown, path: string | undefined): unknown {
   return named('Error', reworded(error, `${what} failed: ${error.message}`))
 }
 
-/** What a run was rejected with. */
+/** What a run was rejected with; what an engine calls `into` is a fetch here. */
 export function runFailure(error: unknown): unknown {
-  return isUnnamed(error) ? named('Error', error) : error
+  if (!isUnnamed(error)) return error
+  return named('Error', reworded(error, error.message.replaceAll(/\binto (?=")/g, 'the fetch ')))
 }
 
 function isUnnamed(error: unknown): error is TensorRTError {

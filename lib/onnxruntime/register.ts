@@ -10,7 +10,7 @@
  *
  * What it cannot do: transformers.js knows no devices of a runtime that stands under the symbol, and takes `cpu` for
  * its default all the same, which it then refuses: a line has to say `device: 'auto'`. Worker threads need it for
- * themselves, which `--import` sees to.
+ * themselves, which `--import` sees to (in Node 20 not for code that a worker is given as text).
  * @module node-tensorrt/onnxruntime/register
  */
 import { createRequire } from 'node:module'

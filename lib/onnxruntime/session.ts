@@ -165,7 +165,7 @@ class Session implements InferenceSessionHandler {
       const result = results[name] as Tensor
       const target = copied[name]
       if (target !== undefined) copyTo(target, result, name)
-      values[name] = fetches[name] ?? toOrt(result)
+      values[name] = (result.dtype !== 'string' && fetches[name]) || toOrt(result)
     }
     return values
   }

@@ -51,7 +51,7 @@ export async function measure(
   const open = (source: Uint8Array | string): Promise<Observation> => Observation.open(source, { cpu, signal })
   await using observation = await withSource(observable(model), signal, open)
   const names = observation.inputs.map(({ name }) => name)
-  const checker = new InputChecker(infosByName(observation.inputs), names)
+  const checker = new InputChecker(infosByName(observation.inputs), names, 'cpu')
   const hash = new BatchHash()
   let shapes: Measured['shapes'] = {}
   let batches = 0

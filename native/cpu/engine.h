@@ -60,7 +60,6 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void enter() const override {}
   std::unique_ptr<execution::Visit> visit() const override { return nullptr; }
   void throwIfLost() const override {}
-  bool ranksAreOpen() const noexcept override { return true; }
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t deviceBytes() const noexcept override { return 0; }
   execution::BenchmarkResult benchmark(const execution::BenchmarkOptions& options,

@@ -76,8 +76,6 @@ class Engine {
   virtual std::unique_ptr<Visit> visit() const = 0;
   // Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
   virtual void throwIfLost() const = 0;
-  // Whether an input without dimensions may be one that the model gives no shape: it takes any.
-  virtual bool ranksAreOpen() const noexcept { return false; }
   // Made and used by one thread at a time, which has entered.
   virtual std::unique_ptr<Lane> createLane(const LaneOptions& options) const = 0;
   // Returns once all is there that the lanes have had made in the background, so that later requests are faster: how
@@ -97,6 +95,12 @@ class Engine {
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
   const std::vector<UnsupportedTensor>& unsupported() const noexcept { return unsupported_; }
   int32_t profiles() const noexcept { return profiles_; }
+  // Whether an input may have so many dimensions. onnxruntime does not tell a scalar from a tensor of which the model
+  // says no shape, and takes any for both.
+  bool takesRank(std::size_t input, std::size_t rank) const noexcept {
+    const std::size_t declared = inputs_[input].shape.size();
+    return declared == rank || (declared == 0 && deviceIndex() < 0);
+  }
   // Throws ERR_TRT_INVALID_ARGUMENT unless requests can merge into batches of up to `maxBatch` rows: dimension 0 of
   // every input and output is dynamic, rows are whole bytes and not the CPU's alone, and some profile takes that many.
   void checkMergeable(int64_t maxBatch) const;

@@ -51,8 +51,7 @@ void Session::readShapes(const std::vector<InputView>& inputs, Shapes& shapes) c
   }
   shapes.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool open = tensors[i].shape.empty() && engine_->ranksAreOpen();
-    if (!open && inputs[i].shape.size() != tensors[i].shape.size()) {
+    if (!engine_->takesRank(i, inputs[i].shape.size())) {
       throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(tensors[i].shape) + " for input '" +
                                        tensors[i].name + "' but received " + shapeText(inputs[i].shape));
     }

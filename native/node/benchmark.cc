@@ -63,13 +63,14 @@ namespace {
 
 // [{ shape, data: TypedArray }] of all inputs, whose data is copied. Throws ERR_TRT_INVALID_ARGUMENT, and ERR_TRT_SHAPE
 // where the data is not as long as the shape says.
-std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vector<execution::IoTensor>& infos) {
+std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const execution::Engine& engine) {
+  const std::vector<execution::IoTensor>& infos = engine.inputs();
   auto tensors = fromJs<std::vector<BenchmarkTensor>>(value, "inputs");
   if (tensors.size() != infos.size()) throwExpected("an array of all inputs");
   for (std::size_t i = 0; i < infos.size(); ++i) {
     const BenchmarkTensor& tensor = tensors[i];
     const execution::IoTensor& info = infos[i];
-    if (tensor.shape.size() != info.shape.size() || isDynamic(tensor.shape) ||
+    if (!engine.takesRank(i, tensor.shape.size()) || isDynamic(tensor.shape) ||
         !fitsBytes(info.dtype, tensor.shape, tensor.bytes.size()))
       throw Error("ERR_TRT_SHAPE", "Expected data of its shape for input '" + info.name + "'");
   }
@@ -80,7 +81,7 @@ std::vector<BenchmarkTensor> tensorsOf(const Napi::Value& value, const std::vect
 BenchmarkOptions benchmarkOptionsOf(const Napi::Object& object, const execution::Engine& engine) {
   BenchmarkOptions options;
   readFields(object, options);
-  options.inputs = tensorsOf(object.Get("inputs"), engine.inputs());
+  options.inputs = tensorsOf(object.Get("inputs"), engine);
   options.streams = std::max(options.streams, 1);
   options.depth = std::max(options.depth, 1);
   return options;
@@ -109,8 +110,7 @@ Napi::Value audit(const Napi::CallbackInfo& info) {
   audit.profile = property<int32_t>(options, "profile");
   audit.iterations = property(options, "iterations", audit.iterations);
   const EngineHandle& handle = handleOf(info);
-  if (!options.Get("inputs").IsUndefined())
-    audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
+  if (!options.Get("inputs").IsUndefined()) audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine());
   // shared: the engine stays while it is audited, whoever closes it
   const auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
   if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");

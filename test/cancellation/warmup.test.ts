@@ -41,7 +41,10 @@ for (const family of families)
         await driven({ computeMs: 4 }, () => engine.warmup())
         t.equal(seen, most, 'as many as there is memory for, and no more')
         const { completed } = engine.stats()
-        t.ok(completed >= 4 * most && completed % most === 0, `${completed}: four rounds, or more where a lane met none`)
+        t.ok(
+          completed >= 4 * most && completed % most === 0,
+          `${completed}: four rounds, or more where a lane met none`,
+        )
       })
 
     await t.test('every lane captures its graphs', async (t) => {

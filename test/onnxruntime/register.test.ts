@@ -7,6 +7,7 @@ import type * as Common from 'onnxruntime-common'
 import t from 'tap'
 import { commonPackages } from '../../lib/onnxruntime/copies.js'
 import { standIn, type Surroundings } from '../../lib/onnxruntime/early.js'
+import { registerWith } from '../../lib/onnxruntime/registering.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
 
@@ -82,7 +83,9 @@ t.test('a copy that takes no such backend is told, and the others are registered
   writeFileSync(join(old, 'index.js'), 'exports.registerBackend = () => { throw new TypeError("not a valid backend") }')
   const { around, warnings } = surroundings([folder])
   standIn(ours, around)
-  t.match(warnings, [/^onnxruntime-common 1\.14\.0 in .*old.* not take node-tensorrt .*: not a valid backend$/])
+  t.match(warnings, [
+    /^onnxruntime-common 1\.14\.0 in .*old.* not take node-tensorrt: .* from 1\.22; .*: not a valid backend/,
+  ])
   t.equal(around.globals[symbol], ours)
   const [first] = commonPackages([folder])
   const copy = createRequire(join(folder, 'main.js'))(first?.modules[0] ?? '') as typeof Common
@@ -103,7 +106,50 @@ t.test('too late, or where another runtime stands, is an error; nothing is chang
   around.globals[symbol] = theirs
   t.match(await failureOf(() => standIn(ours, around)), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /Symbol\.for\('onnxruntime'\).*another runtime.*import it first/,
+    message: /Symbol\.for\('onnxruntime'\).*another runtime.*import it, or .*first/,
   })
   t.equal(around.globals[symbol], theirs)
+})
+
+/** A runtime of others, as onnxruntime-common takes one. */
+const another = (): Common.Backend => ({
+  init: async () => undefined,
+  createInferenceSessionHandler: async () => Promise.reject(new RangeError('the other one')),
+})
+
+/** Copies of onnxruntime-common that nobody has registered with, in a folder. */
+function copiesIn(folder: string): (typeof Common)[] {
+  app(folder)
+  return commonPackages([folder]).flatMap(({ folder, modules }) =>
+    modules.map((file) => createRequire(join(folder, 'package.json'))(file) as typeof Common),
+  )
+}
+
+t.test('a copy that another runtime has registered with is an error, and keeps it', async (t) => {
+  const folder = temporaryFolder(t)
+  const [first, second, third, fourth] = copiesIn(folder)
+  if (first === undefined || second === undefined || third === undefined || fourth === undefined)
+    throw new Error('copies')
+  for (const [copy, name, priority] of [
+    [first, 'cpu', 100],
+    [second, 'tensorrt', 100],
+    [third, 'cpu', 300],
+    [fourth, 'webgpu', 5],
+  ] as const) {
+    copy.registerBackend(name, another(), priority)
+    const error = await failureOf(() => registerWith(copy))
+    t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message: new RegExp(`has the name '${name}' already`) })
+    t.match(await asked(copy, [name]), /the other one/)
+  }
+  const { around } = surroundings([folder])
+  t.match(await failureOf(() => standIn(ours, around)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.same(Object.getOwnPropertySymbols(around.globals), [])
+})
+
+t.test('another copy of this package has registered: its sessions do as well', async (t) => {
+  const [copy] = copiesIn(temporaryFolder(t))
+  if (copy === undefined) throw new Error('copies')
+  for (const name of ['cpu', 'tensorrt']) copy.registerBackend(name, another(), 200)
+  registerWith(copy)
+  t.match(await asked(copy), /the other one/)
 })

@@ -155,12 +155,82 @@ function noShape(): Uint8Array {
   return writeModel(model)
 }
 
-t.test('texts are refused by name until they are there, and what goes without them runs', async (t) => {
-  const { our } = await both(t, strings())
-  const x = new ours.Tensor('float32', Float32Array.of(1), [1])
-  await t.rejects(our.run({ x }), { name: 'Error', code: 'ERR_TRT_DTYPE' })
-  t.same((await our.run({ x }, ['y'])).y.data, Float32Array.of(-1))
-  await t.rejects(our.run({ x: new ours.Tensor(['a']) }, ['y']), { name: 'Error', code: 'ERR_TRT_DTYPE' })
+/** y = x, of texts. */
+function texts(shape: readonly (string | number)[]): Uint8Array {
+  const g = new GraphBuilder({ name: 'texts' })
+  g.output(g.node('Identity', [g.input('x', 'string', shape)], {}, { output: 'y' }), 'string', shape)
+  return writeModel(g.toModel())
+}
+
+t.test('texts go in and come out, and mistakes with them have the names', async (t) => {
+  const { our, their } = await both(t, texts(['N']))
+  const text = (Tensor: any, ...data: string[]): any => new Tensor('string', data, [data.length])
+  const odd = (dims: number[], data: unknown): unknown => ({ type: 'string', dims, location: 'cpu', data })
+  const calls: Record<string, (Tensor: any) => unknown[]> = {
+    three: (T) => [{ x: text(T, 'a', '', 'Zürich 日本 🚀') }],
+    none: (T) => [{ x: text(T) }],
+    'a lone surrogate': (T) => [{ x: text(T, '\ud800b') }],
+    large: (T) => [{ x: text(T, 'é'.repeat(1 << 20), ...Array<string>(1000).fill('x')) }],
+    'a fetch by name': (T) => [{ x: text(T, 'a', 'b') }, ['y']],
+    'a place, which keeps what it had': (T) => [{ x: text(T, 'a', 'b') }, { y: text(T, 'p', 'q') }],
+    'a place of another shape': (T) => [{ x: text(T, 'a', 'b') }, { y: text(T, 'p') }],
+    'a place of another type': (T) => [{ x: text(T, 'a') }, { y: new T(Float32Array.of(1)) }],
+    'numbers in place of texts': (T) => [{ x: new T(Float32Array.of(1)) }],
+    'another rank': (T) => [{ x: new T('string', ['a'], [1, 1]) }],
+    'what is no text': () => [{ x: odd([2], ['a', 1]) }],
+    'what is no array': () => [{ x: odd([1], 'a') }],
+    'too few texts': () => [{ x: odd([3], ['a', 'b']) }],
+  }
+  const outcome = async (session: any, args: any[]): Promise<unknown> =>
+    session.run(...args).then(
+      ({ y: { type, dims, data, location, size } }: any) => [type, dims, data, location, size, Object.isFrozen(data)],
+      (error: Error) => error.name,
+    )
+  for (const [what, args] of Object.entries(calls))
+    t.same(await outcome(our, args(ours.Tensor)), await outcome(their, args(theirs.Tensor)), what)
+  const place = text(ours.Tensor, 'p')
+  t.not((await our.run({ x: text(ours.Tensor, 'a') }, { y: place })).y, place)
+  t.same(place.data, ['p'])
+  await t.rejects(our.run({ x: odd([1], [1]) }), { name: 'TypeError', code: 'ERR_TRT_INVALID_ARGUMENT' })
+  await t.rejects(our.run({ x: text(ours.Tensor, 'a') }, { y: new ours.Tensor(Float32Array.of(1)) }), {
+    code: 'ERR_TRT_DTYPE',
+  })
+  t.same((await our.run({ x: text(ours.Tensor, 'a\0b') })).y.data, ['a\0b'], 'onnxruntime-node ends a text there')
+})
+
+t.test('texts beside numbers', async (t) => {
+  const { our, their } = await both(t, strings())
+  const feeds = (Tensor: any): any => ({ x: new Tensor('float32', Float32Array.of(1, -0.5), [2]) })
+  for (const fetches of [undefined, ['y'], ['s'], { s: null }]) {
+    const [got, wanted] = [await our.run(feeds(ours.Tensor), fetches), await their.run(feeds(theirs.Tensor), fetches)]
+    t.same(Object.keys(got), Object.keys(wanted))
+    for (const name of Object.keys(wanted)) t.same(got[name].data, wanted[name].data, name)
+  }
+})
+
+t.test('where a model says no shape, or a scalar, any shape is taken', async (t) => {
+  for (const [what, model] of Object.entries({ 'no shape': noShape(), 'a scalar': identity('float32', []) })) {
+    const { our, their } = await both(t, model)
+    for (const dims of [[], [1], [3], [2, 2]]) {
+      const x = (Tensor: any): any => new Tensor('float32', new Float32Array(dims.reduce((a, b) => a * b, 1)), dims)
+      t.same((await our.run({ x: x(ours.Tensor) })).y.dims, dims, `${what}: [${dims.join()}]`)
+      t.same((await their.run({ x: x(theirs.Tensor) }, {}, { logSeverityLevel: 4 })).y.dims, dims)
+      const y = x(ours.Tensor)
+      t.equal((await our.run({ x: x(ours.Tensor) }, { y })).y, y, 'into a place')
+    }
+  }
+})
+
+t.test('uint4 is refused by its name', async (t) => {
+  const refused = { name: 'Error', code: 'ERR_TRT_DTYPE', message: /uint4/ }
+  await t.rejects(ours.InferenceSession.create(casts('uint4', 'uint8'), options), refused, 'an input')
+  const session = await ours.InferenceSession.create(casts('uint8', 'uint4'), options)
+  t.match(session.outputMetadata, [{ name: 'y', type: 'uint4' }])
+  await t.rejects(session.run({ x: new ours.Tensor('uint8', Uint8Array.of(1, 2), [2]) }), refused, 'an output')
+  await session.release()
+  const { our } = await both(t, identity('uint8', ['N']))
+  const x = new ours.Tensor('uint4', Uint8Array.of(0x21), [2])
+  await t.rejects(our.run({ x }), { ...refused, message: /the feed 'x' has the type uint4/ })
 })
 
 t.test('a data type that onnxruntime-common has not is refused by both', async (t) => {
