@@ -55,7 +55,7 @@ type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & {
  * The same as {@link Engine.infer} for servers of this package, which know themselves when a client has gone or has
  * waited too long: once the cut happens the promise is rejected with its reason, and the request leaves the queue or
  * its result is dropped. No AbortSignal, listener or timer is made for it. The engine has to be ready. One cut is for
- * one request; it may happen after that has ended.
+ * one request; it may happen after that has ended. Texts of outputs stay bytes: bytesOfTensor gives them, nobody else.
  */
 export let runWithCut: (
   engine: Engine,
@@ -387,7 +387,7 @@ export class Engine<
       (engine, inputs, options, cut) => {
         try {
           cut.throwIfHappened()
-          return run(engine.#loading.open(), readInput(inputs), readOptions(options), cut)
+          return run(engine.#loading.open(), readInput(inputs), readOptions(options), cut, true)
         } catch (error) {
           return rejected(restacked(error))
         }

@@ -140,6 +140,7 @@ export class AddonBackend implements Backend {
       const request = register({
         outputs: this.outputs,
         into,
+        packed: options?.packed,
         description: this.description,
         settle: (results) => {
           resolve(finish(into === undefined ? results : results.map((result, i) => placed(result, into[i]))))

@@ -78,6 +78,8 @@ export interface RunOptions {
   readonly queueTimeoutMs?: number | undefined
   /** It waits for as long as it takes, whatever its level allows: a run that warms up, which is nobody's request. */
   readonly unlimited?: boolean | undefined
+  /** Texts of outputs come as bytes, for someone who hands them on; on the addon alone. */
+  readonly packed?: boolean | undefined
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[] | undefined
   /** Tensors that outputs go to, by position. */

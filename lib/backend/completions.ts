@@ -1,12 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { failRestacked } from '../base/stacks.js'
 import { type AnyTensor, deviceTensor } from '../device-tensor.js'
-import { arrayOf, type DTypeArrays, trustedTensor, numberDTypes, type NumberDType } from '../tensor.js'
+import { arrayOf, type DTypeArrays, elementCount, trustedTensor, numberDTypes, type NumberDType } from '../tensor.js'
 import type { ModelTensor, Results, RunOptions } from './backend.js'
 import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon } from './native.js'
 import type { NativeTensor } from './native-types.js'
-import { textsOf } from '../tensor/texts.js'
+import { stillPacked, textsOf } from '../tensor/texts.js'
 
 /**
  * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand
@@ -39,6 +39,8 @@ const scratchBytes = new Uint8Array(scratch)
 export interface Pending {
   readonly outputs: readonly ModelTensor[]
   readonly into: readonly (AnyTensor | undefined)[] | undefined
+  /** Texts of outputs stay bytes. */
+  readonly packed: boolean | undefined
   readonly description: string
   readonly settle: (results: Results) => void
   /** With a promise that is rejected, so that whoever waits stands in the error's stack. */
@@ -141,7 +143,7 @@ function read(entry: Pending, at: number, objects: unknown[], object: number): K
   let error: unknown
   try {
     if (meta[at + 1] === 1) error = fromNative(objects[object])
-    else results = readResults(entry.outputs, entry.into, at, objects)
+    else results = readResults(entry, at, objects)
   } catch (failure) {
     error = failure // no memory for the results
   }
@@ -188,15 +190,12 @@ function skip(at: number): { end: number; objects: number } {
 
 /** The completion that runSync left. */
 export function readSync(outputs: readonly ModelTensor[], into: Pending['into'], objects: unknown[]): Results {
-  return readResults(outputs, into, 0, objects)
+  return readResults({ outputs, into, packed: false }, 0, objects)
 }
 
-function readResults(
-  outputs: readonly ModelTensor[],
-  into: Pending['into'],
-  start: number,
-  objects: unknown[],
-): Results {
+type Wanted = Pick<Pending, 'outputs' | 'into' | 'packed'>
+
+function readResults({ outputs, into, packed }: Wanted, start: number, objects: unknown[]): Results {
   let at = start + 7
   const results: (AnyTensor | undefined)[] = []
   for (let i = 0; i < outputs.length; i++) {
@@ -221,9 +220,11 @@ function readResults(
       continue
     }
     if (dtype === 'string') {
-      const packed =
+      const found =
         place === small ? scratchBytes.subarray(where, where + bytes) : new Uint8Array(objects[where] as ArrayBuffer)
-      results.push(trustedTensor(dtype, textsOf(packed), shape))
+      const kept = packed === true && place === small ? found.slice() : found // the scratch memory is used again
+      const texts = packed === true ? stillPacked(kept, elementCount(shape)) : textsOf(found)
+      results.push(trustedTensor(dtype, texts, shape))
       continue
     }
     const array = arrayOf(dtype)

@@ -40,6 +40,7 @@ function wireTensor(name: string, tensor: Tensor): WireTensor {
     const message = `Expected a data type that KServe has (${known.join(', ')}) for input '${name}' but received ${dtype}`
     throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, received: dtype } })
   }
+  if (tensor.dtype === 'string') refuseHalves(name, tensor.data)
   const bytes = bytesOfTensor(tensor)
   if (bytes.length !== byteLength) {
     const message = `Expected ${byteLength} bytes behind input '${name}' but found ${bytes.length}: its buffer was transferred away or resized`
@@ -52,14 +53,19 @@ function wireTexts(name: string, given: readonly unknown[], givenShape: unknown)
   const texts = Array.from(given)
   const wrong = texts.findIndex((text) => typeof text !== 'string' && !isUint8Array(text))
   if (wrong >= 0) throw expected('a string or a Uint8Array', `element ${wrong} of input '${name}'`, texts[wrong])
-  const half = texts.findIndex((text) => typeof text === 'string' && /\p{Surrogate}/u.test(text))
-  if (half >= 0) throw expected('text without half a surrogate pair', `element ${half} of input '${name}'`, texts[half])
+  refuseHalves(name, texts)
   const shape = checkedShape(givenShape ?? [texts.length], `the shape of input '${name}'`)
   if (elementCount(shape) !== texts.length) {
     const message = `Expected ${elementCount(shape)} elements for input '${name}' of shape [${shape.join(', ')}] but received ${texts.length}`
     throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { name } })
   }
   return { name, datatype: 'BYTES', shape, bytes: bytesOfTexts(texts as (string | Uint8Array)[]) }
+}
+
+/** UTF-8 has none, and would have another character in its place. */
+function refuseHalves(name: string, texts: readonly unknown[]): void {
+  const half = texts.findIndex((text) => typeof text === 'string' && /\p{Surrogate}/u.test(text))
+  if (half >= 0) throw expected('text without half a surrogate pair', `element ${half} of input '${name}'`, texts[half])
 }
 
 /** For messages. */

@@ -10,19 +10,25 @@ import { lacking, type Loaded } from './loading.js'
 /** Makes the value of a call. */
 type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 
-/** @throws TensorRTError as {@link Engine.infer} */
+/**
+ * @param packed of outputs that are texts, {@link RunOptions.packed}
+ * @throws TensorRTError as {@link Engine.infer}
+ */
 export function run(
   loaded: Loaded,
   input: CallInput,
   options: CallOptions | undefined,
   cut: Cut | undefined,
+  packed = false,
 ): Promise<AnyTensor | AnyTensorRecord> {
   const { backend, checker, forms } = loaded
   if (options === undefined) refuseUnusable(loaded)
   const inputs = checker.check(input)
   if (backend.device === undefined) refuseLacking(backend, inputs, options)
   const call =
-    options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
+    options === undefined && cut === undefined
+      ? forms.defaults
+      : { ...runOptions(options, loaded, inputs), cut, packed }
   return backend.run(inputs, call, finishOf(loaded, input, options))
 }
 

@@ -15,8 +15,10 @@ export interface SessionMetadata {
   readonly outputMetadata: readonly ValueMetadata[]
 }
 
+type DescribedEngine = Pick<Engine, 'inputs' | 'outputs' | 'inputNames' | 'outputNames' | 'unsupported'>
+
 /** @throws TensorRTError ERR_TRT_DTYPE for a data type that onnxruntime-common has not */
-export async function readMetadata(engine: Engine, model: string | Uint8Array): Promise<SessionMetadata> {
+export async function readMetadata(engine: DescribedEngine, model: string | Uint8Array): Promise<SessionMetadata> {
   const inputMetadata = engine.inputNames.map((name) => metadataOf(engine.inputs[name]!))
   const tensors = engine.outputNames.map((name) => metadataOf(engine.outputs[name]!))
   const others = engine.unsupported.filter(({ use }) => use === 'output').map(({ name }) => name)

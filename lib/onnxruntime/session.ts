@@ -6,10 +6,12 @@ import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
-import { infoSeverity, threshold, warnOnce } from './lines.js'
+import { isFinal, type SessionEngine } from './growing-engine.js'
+import { say, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
 import { modelFor } from './model.js'
 import { profiling, readSessionOptions, type SessionSettings } from './options.js'
+import { openForWhatComes } from './growing.js'
 import type { Provider } from './providers.js'
 import { checkRunOptions } from './run-options.js'
 import { copyTo, fromOrt, targetsOf, toOrt } from './tensors.js'
@@ -37,7 +39,7 @@ export async function openSession(
 }
 
 async function sessionOn(
-  engine: Engine,
+  engine: SessionEngine,
   model: string | Uint8Array,
   settings: SessionSettings,
   passed: string | undefined,
@@ -70,16 +72,8 @@ function attemptsOf({ providers, tensorrt }: SessionSettings): readonly Attempt[
   return [tensorrt.shapes === undefined ? 'auto' : 'tensorrt', 'cpu']
 }
 
-/** What is wrong with the call or the file, which no other provider makes better. */
-const final: ReadonlySet<string> = new Set([
-  'ERR_TRT_INVALID_ARGUMENT',
-  'ERR_TRT_FILE',
-  'ERR_TRT_MODEL_FORMAT',
-  'ERR_TRT_NO_ONNXRUNTIME',
-])
-
 interface Opened {
-  readonly engine: Engine
+  readonly engine: SessionEngine
   /** Why a provider before was passed over. */
   readonly passed: string | undefined
 }
@@ -91,15 +85,26 @@ async function openEngine(model: string | Uint8Array, settings: SessionSettings)
   let passed: string | undefined
   for (const [i, attempt] of attempts.entries()) {
     try {
-      const engine = await Engine.load(model, engineOptions(attempt, settings))
+      const engine = await openOn(attempt, model, settings, attempts.includes('cpu'))
       return { engine, passed: passed ?? engine.backendReason }
     } catch (error) {
       const isLast = i === attempts.length - 1
-      if (isLast || !(error instanceof TensorRTError) || final.has(error.code)) throw error
+      if (isLast || !(error instanceof TensorRTError) || isFinal(error)) throw error
       passed = error.message
     }
   }
   throw refused('ERR_TRT_UNSUPPORTED', 'No provider was asked for')
+}
+
+async function openOn(
+  attempt: Attempt,
+  model: string | Uint8Array,
+  settings: SessionSettings,
+  orOnCpu: boolean,
+): Promise<SessionEngine> {
+  const options = engineOptions(attempt, settings)
+  if (attempt === 'cpu' || settings.tensorrt.shapes !== undefined) return Engine.load(model, options)
+  return openForWhatComes(model, options, settings, orOnCpu ? engineOptions('cpu', settings) : undefined)
 }
 
 function engineOptions(backend: Attempt, { tensorrt, threads, optimization, config }: SessionSettings): EngineOptions {
@@ -112,31 +117,32 @@ function engineOptions(backend: Attempt, { tensorrt, threads, optimization, conf
 }
 
 /** Which provider runs the model: a warning where another one was asked for before it, else for who wants to know. */
-function tell(engine: Engine, { providers, logSeverity, logId }: SessionSettings, passed: string | undefined): void {
-  const isOther = engine.backend === 'cpu' && providers[0] === 'tensorrt'
-  const least = threshold(logSeverity)
-  if (least > (isOther ? infoSeverity + 1 : infoSeverity)) return
-  const who = logId === undefined ? 'a session' : `the session ${JSON.stringify(logId)}`
-  const why = passed === undefined ? '' : `, not on tensorrt: ${passed}`
-  console.warn(`node-tensorrt: ${who} runs on ${engine.backend} (${engine.description})${why}`)
+function tell(engine: SessionEngine, settings: SessionSettings, passed: string | undefined): void {
+  const onCpu = engine.backend === 'cpu'
+  const isOther = onCpu && settings.providers[0] === 'tensorrt'
+  const why = onCpu && passed !== undefined ? `, not on tensorrt: ${passed}` : ''
+  say(settings, isOther ? 'warning' : 'info', `runs on ${engine.backend} (${engine.description})${why}`)
 }
 
 class Session implements InferenceSessionHandler {
-  readonly provider: Provider
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
   readonly inputMetadata: readonly InferenceSession.ValueMetadata[]
   readonly outputMetadata: readonly InferenceSession.ValueMetadata[]
-  readonly #engine: Engine
+  readonly #engine: SessionEngine
   #isDisposed = false
 
-  constructor(engine: Engine, metadata: SessionMetadata) {
+  constructor(engine: SessionEngine, metadata: SessionMetadata) {
     this.#engine = engine
-    this.provider = engine.backend
     this.inputNames = metadata.inputNames
     this.outputNames = metadata.outputNames
     this.inputMetadata = metadata.inputMetadata
     this.outputMetadata = metadata.outputMetadata
+  }
+
+  /** What runs the model: the CPU's from the moment on that TensorRT turned out not to take it. */
+  get provider(): Provider {
+    return this.#engine.backend
   }
 
   async run(

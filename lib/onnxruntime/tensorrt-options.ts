@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import type { BuilderOptions } from '../building/options.js'
 import type { Shapes } from '../building/shapes.js'
 import type { TensorRTEngineOptions } from '../engine/options.js'
+import { TensorRTError } from '../errors.js'
 import type { Precision } from '../plan/settings.js'
-import { wrong } from './errors.js'
+import { named, wrong } from './errors.js'
 
 /** The provider `tensorrt` of `executionProviders` with onnxruntime's own options; see its documentation. */
 export interface TensorRTProviderOptions {
@@ -118,23 +119,38 @@ export function readTensorRTOptions(
   }
 }
 
-function shapesOf({ min, opt, max }: Made['profiles']): readonly Shapes[] | undefined {
-  const given = [min, opt, max].filter((profile) => profile !== undefined)
-  if (given.length === 0) return undefined
-  const names = 'trt_profile_min_shapes, trt_profile_opt_shapes and trt_profile_max_shapes'
-  if (min === undefined || opt === undefined || max === undefined)
-    throw wrong('TypeError', `Invalid argument: ${names} have to be given together`, undefined)
-  const [first = ''] = opt.keys()
-  return (opt.get(first) ?? []).map((_, i) =>
+const profileNames = {
+  min: 'trt_profile_min_shapes',
+  opt: 'trt_profile_opt_shapes',
+  max: 'trt_profile_max_shapes',
+} as const
+
+function shapesOf(given: Made['profiles']): readonly Shapes[] | undefined {
+  const { min, opt, max } = given
+  if (min === undefined && opt === undefined && max === undefined) return undefined
+  if (min === undefined || opt === undefined || max === undefined) {
+    const missing = (['min', 'opt', 'max'] as const).filter((which) => given[which] === undefined)
+    throw unequal(`have to be given together: ${missing.map((which) => profileNames[which]).join(' and ')} is missing`)
+  }
+  const inputs = [...new Set([...min.keys(), ...opt.keys(), ...max.keys()])]
+  const count = Math.max(...inputs.map((input) => opt.get(input)?.length ?? 0))
+  for (const [which, profile] of Object.entries({ min, opt, max }))
+    for (const input of inputs) {
+      const times = profile.get(input)?.length ?? 0
+      if (times === count) continue
+      const found = `${profileNames[which as keyof typeof profileNames]} has '${input}' ${times} times, not ${count}`
+      throw unequal(`have to name the same inputs as often: ${found}`)
+    }
+  return Array.from({ length: count }, (_, i) =>
     Object.fromEntries(
-      [...opt.keys()].map((input) => {
-        const [least, best, most] = [min, opt, max].map((profile) => profile.get(input)?.[i])
-        if (least === undefined || best === undefined || most === undefined)
-          throw wrong('TypeError', `Invalid argument: ${names} have to name the same inputs as often`, input)
-        return [input, { min: least, opt: best, max: most }]
-      }),
+      inputs.map((input) => [input, { min: min.get(input)![i]!, opt: opt.get(input)![i]!, max: max.get(input)![i]! }]),
     ),
   )
+}
+
+function unequal(what: string): TensorRTError {
+  const message = `Invalid argument: ${Object.values(profileNames).join(', ')} ${what}`
+  return named('TypeError', new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message))
 }
 
 /** `images:1x3x224x224,mask:1x224x224`; an input that is named again is of the next profile. */

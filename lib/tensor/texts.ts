@@ -6,11 +6,35 @@ import { describe, TensorRTError } from '../errors.js'
 import { bytesOfTexts, textsOfBytes } from '../base/packed-texts.js'
 import { elementCount } from './dtypes.js'
 
+/** The texts of a tensor that is handed on as it is, of which nobody reads one. */
+class PackedTexts {
+  readonly length: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+
+  constructor(bytes: Uint8Array, length: number) {
+    this.bytes = bytes as Uint8Array<ArrayBuffer>
+    this.length = length
+  }
+}
+
+/**
+ * For a server, which has bytes and gives bytes, that need not be UTF-8: `data` of a tensor that {@link packedTexts}
+ * alone reads. An empty text of a request takes four bytes; a string of JavaScript, with what is made on the way to it,
+ * takes hundreds.
+ * @param length how many texts the bytes are, which is not checked
+ */
+export function stillPacked(bytes: Uint8Array, length: number): readonly string[] {
+  return new PackedTexts(bytes, length) as unknown as readonly string[]
+}
+
 /** A lone surrogate becomes U+FFFD, which UTF-8 has in its place. */
-export const packedTexts = bytesOfTexts
+export function packedTexts(texts: readonly string[]): Uint8Array<ArrayBuffer> {
+  return texts instanceof PackedTexts ? texts.bytes : bytesOfTexts(texts)
+}
 
 /** The bytes that {@link packedTexts} would be. */
 export function packedLength(texts: readonly string[]): number {
+  if (texts instanceof PackedTexts) return texts.bytes.length
   let length = 4 * texts.length
   for (const text of texts) length += Buffer.byteLength(text)
   return length

@@ -102,6 +102,15 @@ const ShapeRange* rangeOf(const ProfileShapes& profile, const std::string& name)
   return found == profile.end() ? nullptr : &found->range;
 }
 
+// One name a line, for who makes up ranges: which inputs they are, the parser alone knows.
+std::string shapeTensors(const std::vector<Input>& inputs) {
+  std::vector<std::string> names;
+  for (const Input& input : inputs) {
+    if (input.shapeTensor) names.push_back(input.name);
+  }
+  return join(names, "\n");
+}
+
 void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile) {
   for (const auto& [name, range] : profile) {
     const auto input = std::ranges::find_if(inputs, [&](const Input& candidate) { return candidate.name == name; });
@@ -116,7 +125,8 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
     throw Error("ERR_TRT_SHAPES_REQUIRED",
                 "Input '" + input.name + "' " + shapeText(input.shape) +
                     (input.shapeTensor ? " is a shape tensor: give its min, opt and max values"
-                                       : " is dynamic: give its min, opt and max shapes"));
+                                       : " is dynamic: give its min, opt and max shapes"),
+                {{"shapeTensors", shapeTensors(inputs)}});
   }
 }
 

@@ -4,6 +4,7 @@ import { cliRooms } from './cli.js'
 import { engineCalls } from './engine-calls.js'
 import { engineLoad } from './engine-load.js'
 import { onnxRooms } from './onnx.js'
+import { ortTensorRT } from './onnxruntime-tensorrt.js'
 import { quantizing } from './quantizing.js'
 import { servingRooms } from './serving.js'
 import type { Room } from './table.js'
@@ -19,6 +20,7 @@ export const rooms: Readonly<Record<string, readonly Room[]>> = {
   'Builder, Plan, Refitter, EngineCache, capabilities and inspect': building,
   'calibration, quantize and compare': quantizing,
   onnx: onnxRooms,
+  'the provider tensorrt of node-tensorrt/onnxruntime': [ortTensorRT],
   tasks: taskRooms,
   vision: visionRooms,
   video: videoRooms,

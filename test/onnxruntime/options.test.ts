@@ -5,6 +5,7 @@ import { forgetWarnings } from '../../lib/onnxruntime/lines.js'
 import { readSessionOptions, sessionOptionNames } from '../../lib/onnxruntime/options.js'
 import { tensorrtOptionNames } from '../../lib/onnxruntime/tensorrt-options.js'
 import { identity } from '../support/models.js'
+import { saidBy } from './said.js'
 
 const read = (options: object): any => readSessionOptions(options)
 
@@ -167,19 +168,6 @@ t.test("onnxruntime's options of its TensorRT provider, as far as the thing is h
     [],
   )
 })
-
-/** What is said on the console meanwhile. */
-async function saidBy(call: () => Promise<unknown>): Promise<string[]> {
-  const { warn } = console
-  const lines: string[] = []
-  console.warn = (line: string) => void lines.push(line)
-  try {
-    await call()
-  } finally {
-    console.warn = warn
-  }
-  return lines
-}
 
 async function opened(options: object): Promise<string> {
   const session: any = await ours.InferenceSession.create(identity(), options)

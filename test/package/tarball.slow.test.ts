@@ -81,10 +81,18 @@ const setAside = [
   'CJSResolvesToESM, node16-cjs',
 ]
 
+/** What publint says of the folder that npm's overrides point at, which is a package of its own there. */
+const ofOverrides = 'NESTED_PACKAGE_JSON_FIELD_IGNORED'
+const standIn = './onnxruntime-node/package.json'
+
 t.test('publint and attw find nothing that is not so on purpose', async (t) => {
   const data = new Uint8Array(readFileSync(tarball))
   const { messages } = await publint({ pack: { tarball: data.buffer }, strict: true })
-  t.same(messages, [], 'publint')
+  t.same(
+    messages.filter(({ code, args }) => !(code === ofOverrides && 'filePath' in args && args.filePath === standIn)),
+    [],
+    'publint',
+  )
   const found = await checkPackage(createPackageFromTarballData(data))
   if (found.types === false) return void t.fail('attw finds no types')
   const kinds = found.problems.map(

@@ -2,10 +2,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { configTypeOf, typeName } from '../../lib/serve/config/types.js'
 import { type Datatype, dtypeOf } from '../../lib/kserve/tensor.js'
+import type { DType } from '../../lib/index.js'
 
 export interface IdentityModel {
-  readonly datatype?: Exclude<Datatype, 'BYTES'>
+  readonly datatype?: Datatype
   /** Of one request's tensor, without the rows of a batch. */
   readonly dims?: readonly number[]
   readonly maxBatchSize?: number
@@ -16,12 +18,18 @@ export interface IdentityModel {
 }
 
 /** The bytes of a model whose output OUTPUT0 is its input INPUT0; -1 is a size that each request decides. */
-export function identityOnnx(datatype: Exclude<Datatype, 'BYTES'>, shape: readonly number[]): Uint8Array {
+export function identityOnnx(datatype: Datatype, shape: readonly number[]): Uint8Array {
   const graph = new GraphBuilder({ name: 'identity' })
   const dims = shape.map((size, i) => (size < 0 ? `d${i}` : size))
-  const input = graph.input('INPUT0', dtypeOf[datatype], dims)
-  graph.output(graph.node('Identity', [input], {}, { output: 'OUTPUT0' }), dtypeOf[datatype], dims)
+  const dtype = elementTypeOf(datatype)
+  const input = graph.input('INPUT0', dtype, dims)
+  graph.output(graph.node('Identity', [input], {}, { output: 'OUTPUT0' }), dtype, dims)
   return writeModel(graph.toModel())
+}
+
+/** ONNX's name of a data type. */
+export function elementTypeOf(datatype: Datatype): DType {
+  return datatype === 'BYTES' ? 'string' : dtypeOf[datatype]
 }
 
 /** Puts an identity model into a repository. */
@@ -33,7 +41,7 @@ export function putIdentity(repository: string, name: string, model: IdentityMod
     writeFileSync(join(repository, name, version, 'model.onnx'), identityOnnx(datatype, shape))
   }
   const tensor = (tensorName: string, more = ''): string =>
-    `{ name: "${tensorName}" data_type: TYPE_${datatype} dims: [ ${dims.join(', ')} ] ${more}}`
+    `{ name: "${tensorName}" data_type: ${typeName(configTypeOf(elementTypeOf(datatype)) ?? 0)} dims: [ ${dims.join(', ')} ] ${more}}`
   const text = `backend: "onnxruntime"
 max_batch_size: ${maxBatchSize}
 input [ ${tensor('INPUT0')} ]

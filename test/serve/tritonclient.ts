@@ -33,12 +33,13 @@ export interface Answers<Of extends Asked> {
 }
 
 const others = ['cls', 'held', 'ranked']
-const identities = datatypes.filter((datatype) => datatype !== 'BYTES')
-export const names = [...others, ...identities.map((datatype) => `ident_${datatype.toLowerCase()}`)].sort()
+export const names = [...others, ...datatypes.map((datatype) => `ident_${datatype.toLowerCase()}`)].sort()
 
 export function putModels(repository: string): void {
-  for (const datatype of identities)
-    putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: 'dynamic_batching {}' })
+  for (const datatype of datatypes) {
+    const config = datatype === 'BYTES' ? '' : 'dynamic_batching {}' // texts do not merge
+    putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config })
+  }
   putIdentity(repository, 'cls', { dims: [4], maxBatchSize: 4, labels: ['apple', 'pickle', 'banana', 'cherry'] })
   putIdentity(repository, 'ranked', { config: 'dynamic_batching { priority_levels: 3 default_priority_level: 2 }' })
   // a batch of two rows waits for a minute here, unless its request gives up

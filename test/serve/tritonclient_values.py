@@ -18,6 +18,7 @@ arrays = {
     "FP32": np.arange(6, dtype=np.float32).reshape(2, 3) / 4,
     "FP64": np.array([[0.1, -1e300]], np.float64),
     "BF16": np.array([[1.5, -2, 3e38]], ml_dtypes.bfloat16),
+    "BYTES": np.array([[b"word", b"", "gr\u00fcn \U0001f600".encode(), b"a\0b"]], np.object_),
 }
 # JSON has no numbers for the half-wide types, and those from 2^53 on would lose digits in most parsers
 as_json = {name: array for name, array in arrays.items() if name not in ("FP16", "BF16")} | {
@@ -33,6 +34,9 @@ def model_of(datatype):
 
 def same(answer, array):
     got = answer.as_numpy("OUTPUT0")
+    if array.dtype == np.object_:  # JSON has texts
+        elements = [each if isinstance(each, bytes) else each.encode() for each in got.flatten()]
+        return bool(got.shape == array.shape and elements == array.flatten().tolist())
     return bool(got.dtype == array.dtype and got.shape == array.shape and got.tobytes() == array.tobytes())
 
 

@@ -44,7 +44,9 @@ export function completeConfig(
   checkConfig(config)
   const wasCompleted = autoComplete && completeBatchSize(config, facts)
   completeTensors(config, facts, autoComplete)
-  if (autoComplete && (wasCompleted || config.backend === 'tensorrt')) completeScheduling(config)
+  const merges = wasCompleted || config.backend === 'tensorrt'
+  if (autoComplete && merges && textOf(facts) === undefined) completeScheduling(config)
+  refuseMergedTexts(config, facts)
   completePreferred(config)
   checkConfig(config)
   checkScheduling(config)
@@ -56,10 +58,26 @@ export function completeConfig(
 
 function refuseUnsupported(model: string, facts: ModelFacts): void {
   const [first] = facts.unsupported
-  if (first !== undefined)
-    throw unsupported(
-      `tensor '${first.name}' of model '${model}' is of type ${first.type}, which is not served yet: have the model take numbers`,
-    )
+  if (first === undefined) return
+  const { name, type } = first
+  const remedy =
+    type === 'string'
+      ? 'TensorRT lacks: give backend: "onnxruntime", which runs it on the CPU'
+      : 'is not served yet: have the model take numbers'
+  throw unsupported(`tensor '${name}' of model '${model}' is of type ${type}, which ${remedy}`)
+}
+
+/** Requests with texts do not merge: the rows of a text are of no one size. */
+function refuseMergedTexts(config: ModelConfig, facts: ModelFacts): void {
+  const first = textOf(facts)
+  if (first === undefined || dynamicBatchingOf(config) === undefined) return
+  const why = `has texts ('${first.name}'), and each request of them runs by itself: leave it out`
+  throw unbatched(config, 'dynamic_batching', why)
+}
+
+/** An input or output of texts. */
+function textOf({ inputs, outputs }: ModelFacts): ModelTensorFacts | undefined {
+  return [...inputs, ...outputs].find(({ dtype }) => dtype === 'string')
 }
 
 function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
@@ -134,13 +152,15 @@ const defaultOfOnnx = 4
 
 /**
  * Of a plan the most rows that one of its profiles takes, and of the inputs the least; of ONNX 4. Only where all inputs
- * and outputs have a first dimension of any size, and `dims` that the configuration has do not count it.
+ * and outputs have a first dimension of any size, and `dims` that the configuration has do not count it; and none are
+ * texts, which do not merge: a limit of rows would be for nothing.
  *
  * @returns whether it was completed
  * @throws Fault INVALID_ARG where some of the configuration's `dims` count the rows and others do not
  */
 export function completeBatchSize(config: ModelConfig, facts: ModelFacts): boolean {
-  if (config.maxBatchSize !== 0 || !hasBatches(facts) || countsRows(config, facts)) return false
+  if (config.maxBatchSize !== 0 || textOf(facts) !== undefined) return false
+  if (!hasBatches(facts) || countsRows(config, facts)) return false
   config.maxBatchSize = facts.format === 'onnx' ? defaultOfOnnx : mostRows(config, facts)
   return config.maxBatchSize > 0
 }

@@ -91,7 +91,7 @@ const tensors: readonly FieldRule[] = [
   ...['input', 'output'].flatMap((tensor) => [
     ...rows('used', tensor, {
       name: 'As in the model',
-      data_type: 'As in the model; TYPE_STRING with `backend: "node"` and in ensembles alone',
+      data_type: 'As in the model; TYPE_STRING on the CPU, also with `backend: "node"`, and in ensembles',
       dims: 'Without the rows of a batch; -1 for a size that requests decide',
       reshape: 'Clients have `dims`, the model has this',
       'reshape.shape': 'As many elements as `dims`',

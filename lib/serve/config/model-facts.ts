@@ -18,6 +18,6 @@ export interface ModelFacts {
   readonly format: 'plan' | 'onnx'
   readonly inputs: readonly ModelTensorFacts[]
   readonly outputs: readonly ModelTensorFacts[]
-  /** Inputs and outputs that no Tensor holds, such as texts. */
+  /** Inputs and outputs that no Tensor holds, or the runtime has not, as TensorRT texts. */
   readonly unsupported: readonly { readonly name: string; readonly type: string }[]
 }

@@ -1,7 +1,7 @@
 // Between tensors of requests and those of engines: names, rows, shapes and options. It is made of plain data and
 // engines, so that it serves in any thread.
 import { isArrayBuffer } from 'node:util/types'
-import { Fault, faultOf, unsupported } from '../faults.js'
+import { Fault, faultOf, invalid } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
 import {
@@ -14,10 +14,12 @@ import {
 } from './request-checks.js'
 import type { ServableRequest } from './servable.js'
 import type { Cut } from '../../base/cancellation.js'
+import { countTexts } from '../../base/packed-texts.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { type Engine, runWithCut } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
-import { Tensor, bytesOfTensor } from '../../tensor.js'
+import { bytesOfTensor, elementCount, Tensor, trustedTensor } from '../../tensor.js'
+import { stillPacked } from '../../tensor/texts.js'
 
 export type RunOptions = NonNullable<Parameters<typeof runWithCut>[2]>
 
@@ -81,7 +83,7 @@ export class EngineTensors<B extends Busy = Busy> {
       }
       const outputs = request.outputs ?? [...rules.outputs.keys()]
       const location = Object.fromEntries(
-        outputs.map((name) => [name, request.keep.has(name) ? ('device' as const) : ('host' as const)]),
+        outputs.map((name) => [name, request.keep.has(name) && !this.#hasTexts(name) ? 'device' : 'host'] as const),
       )
       const running = runWithCut(busy.engine, tensors, { ...this.optionsOf(request), outputs, location }, cut)
       for (const view of views.splice(0)) view[Symbol.dispose]() // the engine has them
@@ -90,6 +92,11 @@ export class EngineTensors<B extends Busy = Busy> {
       for (const view of views) view[Symbol.dispose]()
       busy.rows -= rows
     }
+  }
+
+  /** Texts come to the host alone. */
+  #hasTexts(output: string): boolean {
+    return this.facts.rules.outputs.get(output)?.datatype === 'BYTES'
   }
 
   #placedAnswer(results: Readonly<Record<string, AnyTensor>>): readonly PlacedTensor[] {
@@ -122,8 +129,7 @@ export class EngineTensors<B extends Busy = Busy> {
 
   modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {
     const { rules, countsRows } = this.facts
-    if (datatype === 'BYTES')
-      throw unsupported(`input '${rule.name}' of model '${rules.model}' has texts, which are not served yet`)
+    if (datatype === 'BYTES') return textTensor(bytes, modelShape(rules, rule, shape), rule.name, rules.model)
     const dtype = dtypeOf[datatype]
     if (rule.isShapeTensor && countsRows.includes(rule.name)) return withRows(dtype, bytes, rows)
     return Tensor.fromBytes(dtype, aligned(bytes, elementBytes[datatype]), modelShape(rules, rule, shape))
@@ -131,6 +137,13 @@ export class EngineTensors<B extends Busy = Busy> {
 }
 
 const longestTimeout = 2 ** 31 - 1
+
+/** @throws Fault INVALID_ARG with Triton's text, where these bytes are another number of texts, as a file's may be */
+function textTensor(bytes: Uint8Array, shape: readonly number[], input: string, model: string): Tensor<'string'> {
+  const [count, found] = [elementCount(shape), countTexts(bytes) ?? 0]
+  if (found === count) return trustedTensor('string', stillPacked(bytes, count), shape)
+  throw invalid(`expected ${count} string elements for inference input '${input}' for model '${model}', got ${found}`)
+}
 
 /** The same bytes, or a copy where elements would begin at odd places. */
 function aligned(bytes: Uint8Array, element: number): Uint8Array<ArrayBuffer> {

@@ -226,7 +226,7 @@ function factsOf({ name, dtype, shape, profiles, profileValues }: TensorInfo): M
 }
 
 /**
- * What has to be known before a plan can be built of it.
+ * What has to be known before a plan can be built of it: texts are nothing that TensorRT has.
  * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE; Fault INVALID_ARG where a number of
  * dimensions is not known
  */

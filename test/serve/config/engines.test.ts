@@ -277,7 +277,10 @@ t.test('clients see dims with the rows of a batch, and labels of outputs', (t) =
 
 t.test('tensors that nobody can send are refused by their name', (t) => {
   const texts = model('onnx', [tensor('x', [-1])], [], [{ name: 'words', type: 'string' }])
-  t.match(faultOf('', texts, 'm').message, /^tensor 'words' of model 'm' is of type string, which is not served yet/)
+  const onGpu = /^tensor 'words' of model 'm' is of type string, which TensorRT lacks: give backend: "onnxruntime"/
+  t.match(faultOf('', texts, 'm').message, onGpu)
+  const map = model('onnx', [tensor('x', [-1])], [], [{ name: 'scores', type: 'map' }])
+  t.match(faultOf('', map, 'm').message, /^tensor 'scores' of model 'm' is of type map, which is not served yet/)
   const fp8 = model('plan', [tensor('x', [1], { dtype: 'float8e4m3' })], [tensor('y', [1])])
   t.match(faultOf('', fp8, 'm').message, /^tensor 'x' of model 'm' is of type float8e4m3, which KServe has no name for/)
   for (const [dtype, type] of [
@@ -286,6 +289,24 @@ t.test('tensors that nobody can send are refused by their name', (t) => {
     ['uint64', 'TYPE_UINT64'],
   ] as const)
     t.match(shown('', model('onnx', [tensor('x', [1], { dtype })], [tensor('y', [1])]))['input'], [{ data_type: type }])
+  t.end()
+})
+
+t.test('texts have no batches of their own accord, and do not merge', (t) => {
+  const dtype = 'string'
+  const facts = model('onnx', [tensor('words', [-1, 3], { dtype })], [tensor('y', [-1])])
+  const config = completed('', facts)
+  t.match(config, { maxBatchSize: 0, schedulingChoice: { case: undefined } })
+  t.match(shown('', facts), { input: [{ name: 'words', data_type: 'TYPE_STRING', dims: [-1, 3] }] })
+  t.match(shown('max_batch_size: 4', facts), { max_batch_size: 4, input: [{ dims: [3] }], output: [{ dims: [1] }] })
+  const merging = faultOf('max_batch_size: 4 dynamic_batching { }', facts, 'm')
+  t.match(merging, {
+    kind: 'UNSUPPORTED',
+    message: /^dynamic_batching of model 'm' is not served, .*'words'.*leave it out/,
+  })
+  const texts = tensors('input', { x: 'data_type: TYPE_STRING dims: [ 16 ]' })
+  const plan = model('plan', [tensor('x', [16])], [tensor('y', [16])])
+  t.match(faultOf(texts, plan, 'm').message, /the model has TYPE_FP32, the configuration TYPE_STRING/)
   t.end()
 })
 

@@ -6,7 +6,7 @@ import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { fakePlan } from '../../fake/plan.js'
 import { driven, driver, families, leftovers, rowsPlan, type Spec } from '../../lanes/rig.js'
 import { failureOf } from '../../support/errors.js'
-import { reluModel } from '../../support/models.js'
+import { identity, reluModel } from '../../support/models.js'
 import { range } from '../../support/values.js'
 import { certain } from '../../support/waiting.js'
 import { type Files, floats, loadOnly, never, repository, turns, wire } from './folders.js'
@@ -44,6 +44,13 @@ await t.test('a plan without a configuration: batches as its profile has them', 
   t.same([model.counters().requests, model.counters().rows], [1, 1])
   t.equal(driver.stats().pageableCopies, 0)
   await model.close()
+  t.same(leftovers(), {})
+})
+
+await t.test('texts are refused by name before anything is built', async (t) => {
+  const config = 'backend: "tensorrt" default_model_filename: "model.onnx"'
+  const folder = repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('string', ['N']) })
+  t.match(await failureOf(() => load(folder, [0])), { kind: 'UNSUPPORTED', message: /^tensor 'x' of model 'm' is of type string, which TensorRT lacks/ }) // prettier-ignore
   t.same(leftovers(), {})
 })
 
