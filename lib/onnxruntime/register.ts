@@ -9,7 +9,9 @@
  * what was registered first.
  *
  * What it cannot do: transformers.js knows no devices of a runtime that stands under the symbol, and takes `cpu` for
- * its default all the same, which it then refuses: a line has to say `device: 'auto'`. Worker threads need it for
+ * its default all the same, which it then refuses: a line has to say `device: 'auto'`. Without
+ * the symbol it needs none: `node --require node-tensorrt/onnxruntime app.mjs` registers with the copy of
+ * onnxruntime-common that onnxruntime-node has where npm installs one. Worker threads need it for
  * themselves, which `--import` sees to (in Node 20 not for code that a worker is given as text).
  * @module node-tensorrt/onnxruntime/register
  */

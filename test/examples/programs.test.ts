@@ -13,7 +13,10 @@ t.test('the one command: a name that is none names those that are, and one goes 
   const script = join(packageRoot(), 'scripts/example.mjs')
   const unknown = await runNode([script, 'clasify'])
   t.equal(unknown.code, 1)
-  t.match(unknown.stderr, /classify, detect-faces, detect-objects, face-blur-unet, read-text, read-text-ocr-node, remove-background/)
+  t.match(
+    unknown.stderr,
+    /classify, detect-faces, detect-objects, face-blur-unet, read-text, read-text-ocr-node, remove-background/,
+  )
   const { code, stdout, stderr } = await runNode([
     script,
     'classify',
