@@ -8,7 +8,7 @@ import type { Tensor } from '../tensor.js'
 import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
 import { infoSeverity, threshold, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
-import { modelFor } from './model.js'
+import { knownDimensions, modelFor } from './model.js'
 import { profiling, readSessionOptions, type SessionSettings } from './options.js'
 import type { Provider } from './providers.js'
 import { checkRunOptions } from './run-options.js'
@@ -29,7 +29,8 @@ export async function openSession(
   try {
     if (model.length === 0)
       throw new TensorRTError('ERR_TRT_MODEL_FORMAT', 'Model data pointer is null: No graph was found in the protobuf')
-    const { engine, passed } = await openEngine(await modelFor(model, settings), settings)
+    const freeDimensions = await knownDimensions(model, settings)
+    const { engine, passed } = await openEngine(await modelFor(model, settings), { ...settings, freeDimensions })
     return await sessionOn(engine, model, settings, passed)
   } catch (error) {
     throw loadFailure(error, path)
@@ -102,10 +103,14 @@ async function openEngine(model: string | Uint8Array, settings: SessionSettings)
   throw refused('ERR_TRT_UNSUPPORTED', 'No provider was asked for')
 }
 
-function engineOptions(backend: Attempt, { tensorrt, threads, optimization, config }: SessionSettings): EngineOptions {
+function engineOptions(
+  backend: Attempt,
+  { tensorrt, threads, optimization, config, freeDimensions }: SessionSettings,
+): EngineOptions {
   const onGpu = backend !== 'cpu'
   return {
     backend,
+    freeDimensions,
     cpu: { threads, optimization, config },
     ...(onGpu && { tensorrt: tensorrt.engine, cache: tensorrt.cache, shapes: tensorrt.shapes }),
   }
