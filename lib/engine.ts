@@ -247,8 +247,8 @@ export class Engine<
   }
 
   /**
-   * The inputs that {@link infer} may leave out, by name; frozen. The model has a value for each, which a tensor that is
-   * given takes the place of, for that call: initializers that are inputs, too, of a model of IR version 4 or later.
+   * The inputs that {@link infer} may leave out, by name; frozen. The model has a value for each, which a tensor that
+   * is given takes the place of, for that call: initializers that are inputs, too, of a model of IR version 4 or later.
    * They are not among {@link inputs}. With the option `batching`, whose requests run together, none can be given
    * (ERR_TRT_UNSUPPORTED). Empty on TensorRT, which makes constants of them, and on the CPU where the addon does not
    * load: there a tensor for one is ERR_TRT_UNKNOWN_INPUT.

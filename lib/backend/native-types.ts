@@ -216,8 +216,8 @@ export interface NativeEngine extends Omit<EngineCalls, 'upload' | 'memory'> {
   /**
    * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i,
    * negative for all; or a byte for each output, where there are more than 53. `destinations`: by output; none: all go
-   * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts), and which of
-   * those that may be left out have data behind that of the others; the data is copied before this returns. Then the
+   * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts), and which
+   * of those that may be left out have data behind that of the others; the data is copied before this returns. Then the
    * request's ticket stands in the first place of that array.
    */
   submit(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, type ModelProto, readModel, writeModel } from '../../lib/onnx/index.js'
-import { StringStringEntryProtoSchema, TypeProtoSchema, type TypeProto } from '../../lib/onnx/onnx_pb.js'
+import { StringStringEntryProtoSchema, type TypeProto, TypeProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { failureOf } from '../support/errors.js'
 import { identity } from '../support/models.js'
 import { onEachWay } from './ways.js'
@@ -86,7 +86,7 @@ t.test('freeDimensions of a model whose weights are in another file, on both way
   g.output(g.node('Add', [g.input('x', 'float32', ['N', 4096]), w], {}, { output: 'y' }), 'float32', ['N', 4096])
   const { saveModel } = await import('../../lib/onnx/index.js')
   const path = join(folder, 'model.onnx')
-  await saveModel(g.toModel(), path, { externalData: true } as object)
+  await saveModel(g.toModel(), path, { externalData: true })
   for (const way of ['', '1']) {
     process.env['NODE_TENSORRT_PORTABLE'] = way
     await using engine = await Engine.load(path, { ...cpu, freeDimensions: { N: 1 } })
