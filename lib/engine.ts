@@ -253,6 +253,36 @@ export class Engine<
   }
 
   /**
+   * The inputs that {@link infer} may leave out, by name; frozen. The model has a value for each, which a tensor that
+   * is given takes the place of, for that call: initializers that are inputs, too, of a model of IR version 4 or later.
+   * They are not among {@link inputs}. With the option `batching`, whose requests run together, none can be given
+   * (ERR_TRT_UNSUPPORTED). Empty on TensorRT, which makes constants of them, and on the CPU where the addon does not
+   * load: there a tensor for one is ERR_TRT_UNKNOWN_INPUT.
+   * @throws TensorRTError as {@link inputs}
+   */
+  get optionalInputs(): TensorInfos {
+    return this.#loading.known().optionalInputs
+  }
+
+  /**
+   * What the exporter left in the model (`metadata_props` of ONNX), by its keys; frozen, without a prototype.
+   * Ultralytics writes the names of classes there. Of a plan, which has none, it is empty: of an engine that was built
+   * from ONNX when it was loaded, or came from the cache then, it is the model's.
+   * @throws TensorRTError as {@link inputs}
+   * @example
+   * ```ts
+   * import { Engine } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx')
+   * console.log(engine.customMetadata['names'], engine.customMetadata['stride'])
+   * await engine.close()
+   * ```
+   */
+  get customMetadata(): Readonly<Record<string, string>> {
+    return this.#loading.known().customMetadata
+  }
+
+  /**
    * The names of the inputs, in the model's order, which {@link inputs} does not keep for names like "7".
    * @throws TensorRTError as {@link inputs}
    */
@@ -270,7 +300,7 @@ export class Engine<
 
   /**
    * Outputs that no Tensor can hold, such as sequences; they are not among {@link outputs}. A call that needs one is
-   * refused. A model with such an input is refused when it is loaded.
+   * refused. A model with such an input is refused when it is loaded, and so is one that has no other output.
    * @throws TensorRTError as {@link inputs}
    */
   get unsupported(): readonly UnsupportedTensor[] {

@@ -78,6 +78,8 @@ export class AddonBackend implements Backend {
   readonly device: number
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
+  readonly optionalInputs: readonly ModelTensor[]
+  readonly customMetadata: Readonly<Record<string, string>>
   readonly unsupported: readonly UnsupportedTensor[]
   readonly concurrency: number
   readonly maxQueueBytes: number
@@ -118,6 +120,8 @@ export class AddonBackend implements Backend {
     })
     this.inputs = engine.inputs.map(named).map((info) => ({ ...info, values: info.values ?? valuesOf?.(info.name) }))
     this.outputs = engine.outputs.map(named)
+    this.optionalInputs = engine.optionalInputs
+    this.customMetadata = engine.customMetadata
     this.unsupported = engine.unsupported
     this.device = engine.device
     const onGpu = engine.device >= 0
@@ -170,12 +174,12 @@ export class AddonBackend implements Backend {
     const destinations = destinationsOf(options)
     const only = inputs[0]
     // most models have one input: a call without a spread costs half
-    if (inputs.length === 1 && only !== undefined) {
+    if (inputs.length === 1 && only !== undefined && options?.optionalInputs === undefined) {
       const data = dataOf(only)
       writeCall(inputs, options)
       this.#engine.submit(request, outputs, destinations, data)
     } else {
-      const data = inputs.map(dataOf)
+      const data = allData(inputs, options)
       writeCall(inputs, options)
       this.#engine.submit(request, outputs, destinations, ...data)
     }
@@ -183,9 +187,9 @@ export class AddonBackend implements Backend {
 
   runSync(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results {
     try {
-      const data = inputs.map(dataOf)
+      const data = allData(inputs, options)
       const destinations = destinationsOf(options)
-      writeCall(inputs)
+      writeCall(inputs, options && { optionalInputs: options.optionalInputs })
       const objects = this.#engine.runSync(maskOf(options?.outputs), destinations, ...data)
       const results = readSync(this.outputs, options?.into, objects)
       return options?.into === undefined ? results : results.map((result, i) => placed(result, options.into?.[i]))
@@ -313,6 +317,12 @@ const hostData = (tensor: Tensor): NodeJS.TypedArray =>
 /** What native code takes for a tensor. @throws TensorRTError ERR_TRT_DISPOSED */
 function dataOf(tensor: AnyTensor): NativeData {
   return tensor.location === 'host' ? hostData(tensor) : (memoryOf(tensor).handle as NativeTensor)
+}
+
+/** Of the inputs that every call has, then of those of this one alone. @throws TensorRTError ERR_TRT_DISPOSED */
+function allData(inputs: readonly AnyTensor[], options: RunOptions | undefined): NativeData[] {
+  const given = options?.optionalInputs?.filter((tensor) => tensor !== undefined) ?? []
+  return [...inputs, ...given].map(dataOf)
 }
 
 /**

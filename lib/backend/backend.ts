@@ -65,7 +65,10 @@ export interface UnsupportedTensor {
   readonly name: string
   /** Whether it goes into the model or comes out of it. */
   readonly use: 'input' | 'output'
-  /** What it is, by the runtime's name, such as `complex64`; `no tensor` for sequences and maps. */
+  /**
+   * What it is: the name of a data type, such as `complex64`, or `sequence`, `map`, `sparse tensor`, `optional` or
+   * `opaque`; `no tensor` where that is not known.
+   */
   readonly type: string
 }
 
@@ -82,6 +85,8 @@ export interface RunOptions {
   readonly packed?: boolean | undefined
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[] | undefined
+  /** Tensors for inputs that may be left out, by position among these; none unless given. */
+  readonly optionalInputs?: readonly (AnyTensor | undefined)[] | undefined
   /** Tensors that outputs go to, by position. */
   readonly into?: readonly (AnyTensor | undefined)[] | undefined
   /** Which outputs stay on the device, by position; none unless given. */
@@ -359,6 +364,10 @@ export interface Backend {
   readonly reason?: string | undefined
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
+  /** Inputs that a call may leave out; none unless given. */
+  readonly optionalInputs?: readonly ModelTensor[] | undefined
+  /** What the model's exporter left in it; nothing where that is not known. */
+  readonly customMetadata?: Readonly<Record<string, string>> | undefined
   /** Inputs and outputs of the model that are not among them, since no Tensor can hold them. */
   readonly unsupported?: readonly UnsupportedTensor[] | undefined
   /** `finish` makes the promise's value. */

@@ -85,7 +85,10 @@ export function connect(): void {
  * Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own; -1: the
  * limits of its level do not hold.
  */
-export function writeCall(inputs: readonly AnyTensor[], options?: RunOptions): void {
+export function writeCall(
+  inputs: readonly AnyTensor[],
+  options?: Pick<RunOptions, 'priority' | 'unlimited' | 'queueTimeoutMs' | 'optionalInputs'>,
+): void {
   dims[0] = options?.priority ?? 0
   dims[1] = options?.unlimited === true ? -1 : (options?.queueTimeoutMs ?? 0)
   let at = 2
@@ -93,6 +96,20 @@ export function writeCall(inputs: readonly AnyTensor[], options?: RunOptions): v
     dims[at++] = shape.length
     for (const dim of shape) dims[at++] = dim
   }
+  writeOptional(options?.optionalInputs, at)
+}
+
+/** Beside the inputs that every call has: how many more there are, and of each its place, rank and dimensions. */
+function writeOptional(tensors: RunOptions['optionalInputs'], at: number): void {
+  const count = at++
+  dims[count] = 0
+  tensors?.forEach((tensor, place) => {
+    if (tensor === undefined) return
+    dims[count]!++
+    dims[at++] = place
+    dims[at++] = tensor.shape.length
+    for (const dim of tensor.shape) dims[at++] = dim
+  })
 }
 
 /** The ticket of the request that was submitted last, by which it is cancelled. */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { FreeDimensions } from '../onnx/free-dimensions.js'
 import type { NativeProfile, NativeSessionOptions } from './native-types.js'
 
 /** How far onnxruntime changes a graph before it runs it, from not at all to all that it can do. */
@@ -15,6 +16,8 @@ export interface CpuOptions {
   readonly deterministic: boolean
   /** onnxruntime's own names and values; {@link sessionConfig} has the rest. */
   readonly config: Readonly<Record<string, string>>
+  /** Absolute paths of libraries with custom operators. */
+  readonly customOps?: readonly string[] | undefined
 }
 
 /** What a model is opened with on the CPU. */
@@ -23,6 +26,8 @@ export interface OpenCpuOptions {
   readonly lanes: NativeSessionOptions
   /** The shapes that inferences are held to; none: any that the model takes. */
   readonly profiles: readonly NativeProfile[]
+  /** Sizes of dimensions that the model leaves open; it has all of them. */
+  readonly freeDimensions?: FreeDimensions | undefined
   /**
    * The names of the engine's options that were given: `lanes` does not tell a default from the same value that was
    * asked for.

@@ -197,6 +197,9 @@ export interface NativeEngine extends Omit<EngineCalls, 'upload' | 'memory'> {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   readonly unsupported: readonly UnsupportedTensor[]
+  /** Inputs that may be left out. */
+  readonly optionalInputs: readonly ModelTensor[]
+  readonly customMetadata: Readonly<Record<string, string>>
   /** What runs it, with its version. */
   readonly library: string
   /** The number of the GPU; -1 on the CPU. */
@@ -213,8 +216,9 @@ export interface NativeEngine extends Omit<EngineCalls, 'upload' | 'memory'> {
   /**
    * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i,
    * negative for all; or a byte for each output, where there are more than 53. `destinations`: by output; none: all go
-   * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts); the
-   * data is copied before this returns. Then the request's ticket stands in the first place of that array.
+   * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts), and which
+   * of those that may be left out have data behind that of the others; the data is copied before this returns. Then the
+   * request's ticket stands in the first place of that array.
    */
   submit(
     request: number,
@@ -300,6 +304,9 @@ export interface NativeCpuOptions {
   readonly optimization: number
   readonly deterministic: 0 | 1
   readonly config: Readonly<Record<string, string>>
+  readonly freeDimensions?: Readonly<Record<string, number>> | undefined
+  /** Paths of libraries. */
+  readonly customOps?: readonly string[] | undefined
   /** 1: its outputs of float32 are counted, and no inference gives any: as an engine it has none. */
   readonly observe?: 0 | 1
 }
@@ -414,6 +421,7 @@ export interface NativeAddon extends NativeVision, NativeVideo {
       NativePlanPlace & {
         readonly weights?: OnnxSource | undefined
         readonly runtimeCache?: Uint8Array | undefined
+        readonly customMetadata?: Readonly<Record<string, string>> | undefined
       },
   ): Promise<NativeEngine>
   /**

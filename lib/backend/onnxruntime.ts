@@ -23,10 +23,10 @@ const levels: { readonly [O in Optimization]: number } = { disabled: 0, basic: 1
  */
 export async function openOnnxRuntime(
   model: Uint8Array | string,
-  { cpu, lanes, profiles }: OpenCpuOptions,
+  { cpu, lanes, profiles, freeDimensions }: OpenCpuOptions,
   reason?: string,
 ): Promise<Backend> {
-  return open(model, { cpu, lanes, profiles }, 0, { reason })
+  return open(model, { cpu, lanes, profiles, freeDimensions }, 0, { reason })
 }
 
 /** A model that is observed: see {@link NativeEngine.observed}. */
@@ -50,7 +50,7 @@ export async function openToObserve(
 
 async function open(
   model: Uint8Array | string,
-  { cpu, lanes, profiles }: Omit<OpenCpuOptions, 'given'>,
+  { cpu, lanes, profiles, freeDimensions }: Omit<OpenCpuOptions, 'given'>,
   observe: 0 | 1,
   known: KnownFacts,
   seen: (engine: NativeEngine) => void = () => {},
@@ -58,7 +58,7 @@ async function open(
   turnOffTelemetry()
   if (typeof model === 'string') await refuseOddWeights(model)
   const loaded = await native(() =>
-    loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }),
+    loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), freeDimensions, observe }),
   ).catch(async (error: unknown) => {
     throw await withDamage(error, () => native(() => loadAddon().inspectModel(sourceOf(model))))
   })
@@ -115,5 +115,6 @@ function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
     optimization: levels[cpu.optimization],
     deterministic: cpu.deterministic ? 1 : 0,
     config: sessionConfig(cpu),
+    customOps: cpu.customOps,
   }
 }

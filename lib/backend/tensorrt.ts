@@ -1,5 +1,6 @@
 import { isLack, lacking } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
+import type { ModelMetadata } from '../onnx/metadata.js'
 import { TensorRTError } from '../errors.js'
 import { openAddonEngine, type KnownFacts } from './addon.js'
 import type { Backend } from './backend.js'
@@ -24,6 +25,8 @@ export interface TensorRTOptions {
   readonly origin?: NativePlanOrigin | undefined
   /** Without its weights. */
   readonly stripped?: boolean | undefined
+  /** What the exporter left in the model that it was built from, where that is known. */
+  readonly customMetadata?: ModelMetadata | undefined
   readonly known?: KnownFacts | undefined
 }
 

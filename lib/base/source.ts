@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expected, reworded, type TensorRTError } from '../errors.js'
 import { type Bytes, bytesIn, expectedBytes } from './bytes.js'
-import { isText } from './checks.js'
+import { checkedArray, isText } from './checks.js'
 import { isUrl } from './kinds.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
@@ -40,6 +40,11 @@ export function onnxSource(source: unknown, name: string): OnnxSource {
 export function checkedPath(path: unknown, name = 'path'): string {
   if (isText(path) || isUrl(path)) return resolve(localPath(path, name))
   throw expected('a path or a file: URL', name, path)
+}
+
+/** A list of such paths. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedPaths(paths: unknown, name: string): readonly string[] {
+  return checkedArray(paths, name, 'an array of paths').map((path, i) => checkedPath(path, `${name}[${i}]`))
 }
 
 /**

@@ -50,7 +50,7 @@ const loading: Hints = {
   executionMode: inOrder,
   extra: 'cpu.config',
   sessionOptions: 'cpu.config',
-  freeDimensionOverrides: 'shapes gives the sizes of dynamic inputs.',
+  freeDimensionOverrides: 'freeDimensions',
   enableProfiling: layersMeasure,
   profileFilePrefix: layersMeasure,
   dumpProfile: layersMeasure,

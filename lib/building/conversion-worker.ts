@@ -1,9 +1,10 @@
-/** The program of a thread that converts one model, so that the event loop goes on meanwhile. */
+/** The program of a thread that converts one model, or gives it sizes, so that the event loop goes on meanwhile. */
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { toWire } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
 import { externalFiles, loadExternalData } from '../onnx/external.js'
+import { withFreeDimensions } from '../onnx/free-dimensions.js'
 import { readModel, writeModel } from '../onnx/model.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
 import { convertInPlace } from '../onnx/precision/convert.js'
@@ -16,7 +17,9 @@ import type { ConversionAnswer, ConversionOrder } from './conversion.js'
 /** Protobuf's limit for one message. */
 const mostBytes = 2 ** 31 - 1
 
-async function convert({ source, precision }: ConversionOrder): Promise<ConversionAnswer> {
+async function convert({ source, precision, freeDimensions }: ConversionOrder): Promise<ConversionAnswer> {
+  if (freeDimensions !== undefined) return { model: await withFreeDimensions(source, freeDimensions) }
+  if (precision === undefined) return {}
   const model = await readModel(source)
   if (hasPrecision(model, precision)) return {}
   if (typeof source === 'string') await loadExternalData(model, dirname(source))

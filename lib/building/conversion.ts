@@ -4,6 +4,7 @@ import { loadAddon } from '../backend/native.js'
 import type { NativeBuilderChoice, NativeBuildOptions, NativeBuildRequest } from '../backend/native-types.js'
 import { onAbort } from '../base/cancellation.js'
 import { fromWire, type WireError } from '../base/wire.js'
+import type { FreeDimensions } from '../onnx/free-dimensions.js'
 import { type HalfPrecision, halfTypes } from '../onnx/precision/options.js'
 import type { PrecisionReport } from '../onnx/precision/report.js'
 import { type Build, buildAfter, type BuildResult, type RunningBuild } from './in-process.js'
@@ -11,7 +12,8 @@ import { type Build, buildAfter, type BuildResult, type RunningBuild } from './i
 /** To the thread that converts, and from it: without a model nothing was to be done. */
 export interface ConversionOrder {
   readonly source: string | Uint8Array
-  readonly precision: HalfPrecision
+  readonly precision?: HalfPrecision | undefined
+  readonly freeDimensions?: FreeDimensions | undefined
 }
 export interface ConversionAnswer {
   readonly model?: Uint8Array<ArrayBuffer> | undefined
@@ -98,6 +100,17 @@ function needsTypes(
   { kind, version }: Pick<NativeBuilderChoice, 'kind' | 'version'>,
 ): boolean {
   return options.values['stronglyTyped'] === true || kind === 'rtx' || Number.parseInt(version, 10) >= 11
+}
+
+/** A model that has these sizes, made on that thread. @throws TensorRTError as withFreeDimensions */
+export async function sizedInWorker(
+  source: string | Uint8Array,
+  freeDimensions: FreeDimensions,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  const { model } = await convertedInWorker({ source, freeDimensions }, signal)
+  if (model === undefined) throw new Error('the thread that sizes the model gave none')
+  return model
 }
 
 /** Rejected with what went wrong, or when the thread was ended for an abort; never before it is gone. */

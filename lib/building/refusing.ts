@@ -2,6 +2,8 @@ import { otherThan } from '../base/file-kinds.js'
 import { headOfFile, pointed } from '../base/files.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
+import { declaredValues } from '../onnx/declared-inputs.js'
+import { describeValue } from '../onnx/info.js'
 import type { NativeBuildRequest } from '../backend/native-types.js'
 import { type Build, buildAfter } from './in-process.js'
 
@@ -10,7 +12,29 @@ import { type Build, buildAfter } from './in-process.js'
  * machine has to build with.
  */
 export function refusingOthers(build: Build): Build {
-  return (request, ...rest) => buildAfter(refuseOther(request), rest[1], () => build(request, ...rest))
+  return (request, ...rest) => buildAfter(refuse(request), rest[1], () => build(request, ...rest))
+}
+
+async function refuse(request: NativeBuildRequest): Promise<void> {
+  await refuseOther(request)
+  await refuseForeign(request)
+}
+
+/** @throws TensorRTError ERR_TRT_DTYPE for a model that takes or gives texts, or what is no tensor */
+async function refuseForeign({ path, model }: NativeBuildRequest): Promise<void> {
+  const values = await declaredValues(path ?? model ?? new Uint8Array())
+  for (const { use, value } of values) {
+    const { name, kind, dtype } = describeValue(value)
+    const isForeign = kind === 'tensor' ? dtype === 'string' : kind !== 'unknown'
+    if (!isForeign) continue
+    const type = kind === 'tensor' ? dtype : kind
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `The ${use} ${JSON.stringify(name)} of the model is ${kind === 'tensor' ? 'of texts (string)' : `no tensor but of the kind ${kind}`}, which TensorRT has none of. ` +
+        "What to do: run the model on the CPU (backend: 'cpu'), or cut it so that such values stay outside of it (GraphEditor of node-tensorrt/onnx)",
+      { details: { [use]: name, type } },
+    )
+  }
 }
 
 /** @throws TensorRTError ERR_TRT_ONNX_PARSE */

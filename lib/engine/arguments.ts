@@ -3,7 +3,7 @@ import type { Backend, ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type AnyTensor, DeviceTensor, heldTensor } from '../device-tensor.js'
-import { dtypes, expectedTensor, isTensorLike, Tensor, bytesOfTensor, isWhole } from '../tensor.js'
+import { dtypes, expectedTensor, isTensorLike, Tensor, isWhole, typedDataOf } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
 
 /** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
@@ -63,7 +63,7 @@ function checkedTensor(value: unknown, label: string): AnyTensor {
  */
 export function checkAttached(tensor: Tensor, label: string): void {
   if (isWhole(tensor)) return
-  const message = `Expected ${tensor.byteLength} bytes behind ${label} but found ${bytesOfTensor(tensor).length}: its buffer was transferred away or resized`
+  const message = `Expected ${tensor.byteLength} bytes behind ${label} but found ${typedDataOf(tensor).byteLength}: its buffer was transferred away or resized`
   throw new TensorRTError('ERR_TRT_DETACHED', message)
 }
 
@@ -89,9 +89,19 @@ export function releaseInput(copy: CallInput): void {
   for (const tensor of isTensor(copy) ? [copy] : copy.values()) if (tensor.location === 'device') tensor.dispose()
 }
 
+/** Inputs that a call may leave out. */
+export interface OptionalInputs {
+  /** In the order in which the backend has them. */
+  readonly infos: TensorInfos
+  /** Whether requests run together, which have one value of each then. */
+  readonly merging: boolean
+}
+
 /** Checks what was given to infer against one model's inputs. */
 export class InputChecker {
   readonly #infos: TensorInfos
+  readonly #optional: OptionalInputs
+  readonly #optionalNames: readonly string[]
   readonly #list: readonly TensorInfo[]
   readonly #profiled: boolean
   readonly #kind: Backend['kind']
@@ -102,9 +112,16 @@ export class InputChecker {
   #accepted: (readonly number[])[] = []
 
   /** `names` in the model's order. */
-  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos), kind: Backend['kind'] = 'tensorrt') {
+  constructor(
+    infos: TensorInfos,
+    names: readonly string[] = Object.keys(infos),
+    kind: Backend['kind'] = 'tensorrt',
+    optional: OptionalInputs & { readonly names: readonly string[] } = { infos: {}, names: [], merging: false },
+  ) {
     this.#infos = infos
     this.#kind = kind
+    this.#optional = optional
+    this.#optionalNames = optional.names
     this.#list = names.map((name) => infos[name] as TensorInfo)
     this.#profiled = this.#list.some((info) => info.profiles.length > 0)
   }
@@ -119,12 +136,26 @@ export class InputChecker {
     let known = this.#accepted.length === tensors.length
     tensors.forEach((tensor, i) => {
       const info = this.#list[i] as TensorInfo
-      if (tensor.dtype !== info.dtype) throw wrongDType(tensor, info)
-      if (tensor.location === 'host' && !isWhole(tensor)) checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
+      checkData(tensor, info)
       known &&= tensor.shape === this.#accepted[i]
     })
     if (!known) this.#checkShapes(tensors)
     return tensors
+  }
+
+  /**
+   * Of the inputs that may be left out those that were given, by position; nothing where none was.
+   * @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED, ERR_TRT_UNSUPPORTED
+   */
+  optional(given: CallInput): readonly (AnyTensor | undefined)[] | undefined {
+    if (this.#optionalNames.length === 0 || isTensor(given)) return undefined
+    const found = this.#optionalNames.filter((name) => given.has(name))
+    if (found.length === 0) return undefined
+    if (this.#optional.merging) throw optionalInBatches(found[0] ?? '')
+    if (found.length > mostOptional) throw tooManyOptional(found.length)
+    for (const name of found)
+      checkTensor(given.get(name) as AnyTensor, this.#optional.infos[name] as TensorInfo, this.#kind)
+    return this.#optionalNames.map((name) => given.get(name))
   }
 
   #checkShapes(tensors: readonly AnyTensor[]): void {
@@ -145,13 +176,41 @@ export class InputChecker {
   }
 
   #named(given: ReadonlyMap<string, AnyTensor>): AnyTensor[] {
-    for (const name of given.keys()) if (this.#infos[name] === undefined) throw unknownInput(name, this.#infos)
+    for (const name of given.keys())
+      if (this.#infos[name] === undefined && this.#optional.infos[name] === undefined)
+        throw unknownInput(name, this.#infos)
     return this.#list.map((info) => {
       const tensor = given.get(info.name)
       if (tensor === undefined) throw missingInput(info, this.#infos)
       return tensor
     })
   }
+}
+
+function checkData(tensor: AnyTensor, info: TensorInfo): void {
+  if (tensor.dtype !== info.dtype) throw wrongDType(tensor, info)
+  if (tensor.location === 'host' && !isWhole(tensor)) checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
+}
+
+function checkTensor(tensor: AnyTensor, info: TensorInfo, kind: Backend['kind']): void {
+  checkData(tensor, info)
+  if (!fitsInfo(tensor.shape, info, kind)) throw wrongDims(tensor, info)
+}
+
+/** As native code has room for their shapes (native/node/inference.cc). */
+const mostOptional = 700
+
+function tooManyOptional(count: number): TensorRTError {
+  const message = `Expected at most ${mostOptional} optional inputs in one call but received ${count}`
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', message, { details: { count } })
+}
+
+function optionalInBatches(name: string): TensorRTError {
+  return new TensorRTError(
+    'ERR_TRT_UNSUPPORTED',
+    `The optional input ${JSON.stringify(name)} cannot be given with the option batching: requests that run together have one value of it. Leave it out, or load the engine without batching`,
+    { details: { name } },
+  )
 }
 
 function unknownInput(name: string, infos: TensorInfos): TensorRTError {
@@ -225,16 +284,26 @@ function wrongShape(tensor: AnyTensor | undefined, info: TensorInfo, wanted: str
 }
 
 /**
- * Refuses a model that could never run: an input that need not be given is not among these.
+ * Refuses a model that could never run: an input that need not be given is not among these. `outputs`: how many a
+ * Tensor can hold.
  * @throws TensorRTError ERR_TRT_DTYPE
  */
-export function refuseUnsupportedInputs(unsupported: readonly UnsupportedTensor[]): void {
+export function refuseUnrunnable(unsupported: readonly UnsupportedTensor[], outputs: number): void {
   const needed = unsupported.find(({ use }) => use === 'input')
-  if (needed === undefined) return
+  if (needed === undefined) return refuseUnusableOutputs(unsupported, outputs)
   const way =
     'What to do: let the model begin after what reads it (a tokenizer, a vectorizer), and give what that computes'
   throw unsupportedTensor(needed, ', and no inference goes without it', `. ${way}`)
 }
+
+/** Where it has no output but such. */
+function refuseUnusableOutputs([only]: readonly UnsupportedTensor[], outputs: number): void {
+  if (only === undefined || outputs > 0) return
+  throw unsupportedTensor(only, ', and it has no other output', `. What to do: ${wayOfTensors}`)
+}
+
+const wayOfTensors =
+  'let the model give the tensors that it is made of in its place (dropOutputs and addOutput of GraphEditor in node-tensorrt/onnx)'
 
 /**
  * Refuses a call that would need what no Tensor can hold; `outputs` are those that were asked for, by name.
@@ -249,13 +318,31 @@ export function refuseUnsupported(
   if (needed === undefined) return
   const way =
     known.length > 0
-      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]`
+      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]${kindsOfNoTensor.includes(needed.type) ? `, or ${wayOfTensors}` : ''}`
       : ''
   throw unsupportedTensor(needed, '', way)
 }
 
+/** What an input or output may be that is no tensor, by the names of native code (native/onnxruntime/dtype.cc). */
+const kindsOfNoTensor: readonly string[] = [
+  'no tensor',
+  'sequence',
+  'map',
+  'opaque',
+  'sparse tensor',
+  'optional',
+  'unknown',
+]
+
+function article(kind: string): string {
+  if (kind === 'no tensor') return kind
+  return kind === 'sequence' || kind === 'map' || kind === 'sparse tensor' ? `a ${kind}` : `of the kind ${kind}`
+}
+
 function unsupportedTensor({ name, use, type }: UnsupportedTensor, consequence: string, way: string): TensorRTError {
-  const what = type === 'no tensor' ? 'no tensor' : `of type ${type}`
+  const what = kindsOfNoTensor.includes(type)
+    ? `${type === 'no tensor' ? '' : 'no tensor but '}${article(type)}`
+    : `of type ${type}`
   const message = `The ${use} ${JSON.stringify(name)} of the model is ${what}${consequence}; a Tensor is one of ${dtypes.join(', ')}${way}`
   return new TensorRTError('ERR_TRT_DTYPE', message, { details: { [use]: name, type } })
 }

@@ -1,5 +1,5 @@
 /** One inference: its inputs and options checked against the model, and handed to the backend. */
-import type { Backend, Results } from '../backend/backend.js'
+import type { Backend, Results, RunOptions } from '../backend/backend.js'
 import type { Cut } from '../base/cancellation.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { type CallInput, isTensor, refuseUnsupported } from './arguments.js'
@@ -29,7 +29,7 @@ export function run(
     options === undefined && cut === undefined
       ? forms.defaults
       : { ...runOptions(options, loaded, inputs), cut, packed }
-  return backend.run(inputs, call, finishOf(loaded, input, options))
+  return backend.run(inputs, withOptional(call, loaded, input), finishOf(loaded, input, options))
 }
 
 /** @throws TensorRTError as {@link Engine.inferSync} */
@@ -44,7 +44,12 @@ export function runSync(
   const inputs = checker.check(input)
   const call = options === undefined ? forms.defaults : runOptions(options, loaded, inputs)
   const finish = finishOf(loaded, input, options)
-  return finish(backend.runSync(inputs, call))
+  return finish(backend.runSync(inputs, withOptional(call, loaded, input)))
+}
+
+function withOptional(call: RunOptions | undefined, { checker }: Loaded, input: CallInput): RunOptions | undefined {
+  const optionalInputs = checker.optional(input)
+  return optionalInputs === undefined ? call : { ...call, optionalInputs }
 }
 
 function finishOf({ forms }: Loaded, input: CallInput, options: CallOptions | undefined): Finish {

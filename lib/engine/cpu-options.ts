@@ -2,7 +2,7 @@ import { isMap } from 'node:util/types'
 import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
 import { checkedObject, isText } from '../base/checks.js'
 import { group, is, option, type OptionTable } from '../base/option-table.js'
-import { checkedPath } from '../base/source.js'
+import { checkedPath, checkedPaths } from '../base/source.js'
 import { expected } from '../errors.js'
 
 /** How onnxruntime runs a model on the CPU. */
@@ -33,6 +33,14 @@ export interface CpuEngineOptions {
    * https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
    */
   readonly config?: Readonly<Record<string, string>> | undefined
+  /**
+   * The paths of libraries with custom operators, each of which exports `RegisterCustomOps`: their code runs in your
+   * process. A path that is no such library is ERR_TRT_FILE, by its name. Where the addon does not load this is
+   * ERR_TRT_UNSUPPORTED.
+   * @see https://onnxruntime.ai/docs/reference/operators/add-custom-op.html
+   * @see https://onnxruntime.ai/docs/api/c/struct_ort_api.html RegisterCustomOpsLibrary_V2
+   */
+  readonly customOps?: readonly (string | URL)[] | undefined
 }
 
 export const cpuTable = {
@@ -41,6 +49,7 @@ export const cpuTable = {
   optimization: option<CpuOptions['optimization']>(is.choice(...optimizations), 'all'),
   deterministic: option(is.boolean, false),
   config: option(checkedConfig, {}),
+  customOps: option(checkedPaths, []),
 } satisfies OptionTable<CpuEngineOptions>
 
 /** The option `cpu` of what runs on the CPU alone. */

@@ -4,7 +4,7 @@ import { within } from '../base/cancellation.js'
 import { restacked, failRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { TensorRTError } from '../errors.js'
-import { infosByName, InputChecker, refuseUnsupportedInputs } from './arguments.js'
+import { infosByName, InputChecker, refuseUnrunnable } from './arguments.js'
 import { autoChoiceNote, backendReasonOf } from './choice.js'
 import { checkDeclaration, type TensorInfos } from './declaration.js'
 import { Forms } from './forms.js'
@@ -18,6 +18,8 @@ export interface Loaded {
   /** In the model's order. */
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
+  readonly optionalInputs: TensorInfos
+  readonly customMetadata: Readonly<Record<string, string>>
   readonly unsupported: readonly UnsupportedTensor[]
   readonly checker: InputChecker
   readonly forms: Forms
@@ -118,18 +120,26 @@ function closed(): TensorRTError {
 
 /** @throws TensorRTError ERR_TRT_DECLARATION, ERR_TRT_DTYPE */
 function loadedOf(backend: Backend, { declaration, inGroups }: Opener): Loaded {
-  refuseUnsupportedInputs(backend.unsupported ?? [])
+  refuseUnrunnable(backend.unsupported ?? [], backend.outputs.length)
   checkDeclaration(declaration, backend)
   const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
   const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))
   const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
-  const checker = new InputChecker(inputs, inputNames, backend.kind)
+  const optional = backend.optionalInputs ?? []
+  const optionalInputs = infosByName(optional)
+  const checker = new InputChecker(inputs, inputNames, backend.kind, {
+    infos: optionalInputs,
+    names: optional.map(({ name }) => name),
+    merging: backend.maxBatch !== undefined,
+  })
+  const customMetadata = Object.freeze(Object.assign(Object.create(null) as object, backend.customMetadata))
   const declared = declaration.outputs && Object.keys(declaration.outputs)
   const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
   const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
   const forms = new Forms(outputNames, total, inputNames, declared)
   const reason = backendReasonOf(backend, inGroups)
-  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms, reason }
+  const known = { backend, inputs, outputs, inputNames, outputNames, optionalInputs, customMetadata }
+  return { ...known, unsupported, checker, forms, reason }
 }
 
 /** What only TensorRT has. */

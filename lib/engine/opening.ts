@@ -4,6 +4,8 @@ import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { autoChoiceNote, isLackOfCpu, isUnableToBuild, reasonForCpu, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
+import { refuseUnknownDimensions } from '../onnx/free-dimensions.js'
+import { metadataOfSource, type ModelMetadata } from '../onnx/metadata.js'
 import type { OpenOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
@@ -19,31 +21,45 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     refuseForPlan(model.label, options)
     return openPlan(model.plan, options, signal)
   }
+  if (options.freeDimensions !== undefined) await refuseUnknownDimensions(model.data, options.freeDimensions)
   const choice = await chooseBackend(options)
   signal.throwIfAborted()
   if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
   refuseForOnnx(model.label, options)
   refusePlaceholders(model.label, options.builder?.placeholderRanges === true, options)
-  const built = await buildOrReason(model.data, options, signal)
+  const data = await sizedFor(model.data, options, signal)
+  const built = await buildOrReason(data, options, signal)
   if (typeof built === 'string') return openOnCpu(model.data, options, built)
   const { bytes, info } = built.plan
   // what was built without weights takes them from where it was built from
-  const weights = options.builder?.stripWeights === true ? onnxSource(model.data, 'model') : undefined
+  const weights = options.builder?.stripWeights === true ? onnxSource(data, 'model') : undefined
   const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plan.plugins])]
   return openPlan(
     { name: 'The plan', content: bytes, info },
     { ...options, weights, plan: { ...options.plan, plugins } },
     signal,
-    built.runtimeCache,
+    { ...built.runtimeCache, customMetadata: await metadataOfSource(model.data) },
   )
 }
 
-function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions): void {
+async function sizedFor(
+  data: string | Uint8Array,
+  { freeDimensions }: OpenOptions,
+  signal: AbortSignal,
+): Promise<string | Uint8Array> {
+  if (freeDimensions === undefined) return data
+  const { sizedInWorker } = await import('../building/conversion.js')
+  return sizedInWorker(data, freeDimensions, signal)
+}
+
+function refuseForPlan(label: string, { backend, shapes, freeDimensions, builder }: OpenOptions): void {
   const refuse = (why: string): TensorRTError =>
     new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
   if (backend === 'cpu')
     throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
+  if (freeDimensions !== undefined)
+    throw refuse('its dimensions were decided when it was built. Leave out the option freeDimensions')
   if (builder !== undefined) throw refuse('it is built already. Leave out the option tensorrt.builder')
 }
 
@@ -109,11 +125,16 @@ async function openOnCpu(
   }
 }
 
+/** What is known of the model that a plan was built from. */
+interface OfModel {
+  readonly customMetadata?: ModelMetadata | undefined
+}
+
 async function openPlan(
   plan: PlanToOpen,
   options: OpenOptions,
   signal: AbortSignal,
-  { bytes: compiled, keep: keepCompiled }: Partial<RuntimeCache> = {},
+  { bytes: compiled, keep: keepCompiled, customMetadata }: Partial<RuntimeCache> & OfModel = {},
 ): Promise<Backend> {
   const origin = checkedOrigin(plan, options)
   refusePlaceholders(plan.name, hasPlaceholderRanges(plan.info), options)
@@ -121,7 +142,17 @@ async function openPlan(
   const known = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
   const { device, tensorrt, plan: asked, lanes } = options
   const weights = options.weights && (await weightsOf(options.weights, plan, signal))
-  const given = { device, tensorrt, plan: asked, weights, origin, stripped: isStripped(plan.info), compiled, known }
+  const given = {
+    device,
+    tensorrt,
+    plan: asked,
+    weights,
+    origin,
+    stripped: isStripped(plan.info),
+    compiled,
+    customMetadata,
+    known,
+  }
   const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, lanes))
   if (!signal.aborted) return backend
   await backend.close()

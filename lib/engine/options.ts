@@ -1,7 +1,8 @@
 /** The options of engines: what users give, and the same checked. */
 import type { BuildProgress } from '../building/in-process.js'
 import type { Shapes } from '../building/shapes.js'
-import { checkedArray, checkedChoice, checkedObject, checkedSignal } from '../base/checks.js'
+import { isMap } from 'node:util/types'
+import { checkedChoice, checkedObject, checkedSignal, checkedWhole, isText } from '../base/checks.js'
 import {
   checkedRows,
   elsewhereOf,
@@ -16,10 +17,11 @@ import {
   type TensorRTPlace,
 } from '../base/option-table.js'
 import { plainCopy, readOptions } from '../base/options.js'
-import { checkedPath, type ModelSource, onnxSource } from '../base/source.js'
+import { checkedPaths, type ModelSource, onnxSource } from '../base/source.js'
 import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
+import type { FreeDimensions } from '../onnx/free-dimensions.js'
 import { type CpuEngineOptions, cpuTable } from './cpu-options.js'
 import { checkedDeclaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import {
@@ -115,6 +117,14 @@ export interface EngineOptions extends LaneOptions {
    */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
   /**
+   * For ONNX: sizes, whole numbers from 1, for dimensions of inputs that the model leaves open, by the names that it
+   * gives them or by their denotations: `{ batch: 1, DATA_CHANNEL: 3 }`. All dimensions of that name have the size, so
+   * that more of the graph is known before it runs. A name that no input has is ERR_TRT_INVALID_ARGUMENT. With
+   * TensorRT it is the model that is built; it is to have less than 2 GiB, its weights in other files too.
+   * @see https://onnxruntime.ai/docs/api/c/struct_ort_api.html AddFreeDimensionOverrideByName, AddFreeDimensionOverride
+   */
+  readonly freeDimensions?: Readonly<Record<string, number>> | undefined
+  /**
    * For ONNX on TensorRT: where the plan is kept, so that it is built once. Default `true`: the user's cache folder,
    * see {@link EngineCacheOptions.folder}; a text: another folder; an object: a folder and the most bytes in it. What
    * TensorRT-RTX compiles for this GPU is kept there, too. `false`: the plan is built each time.
@@ -166,6 +176,7 @@ const ownTable = {
   signal: signalOption,
   backend: option(is.choice('auto', 'tensorrt', 'cpu'), 'auto'),
   shapes: option(checkedShapes),
+  freeDimensions: option(checkedFreeDimensions),
   onProgress: option(is.listener<NonNullable<EngineOptions['onProgress']>>()),
   cache: needed(checkedCache),
 } satisfies OptionTable<Omit<EngineOptions, keyof LaneOptions | 'cpu'>>
@@ -181,7 +192,7 @@ const tensorrtTable = {
 /** The same that native code takes as they are, by the same names (native/node/engine.cc). */
 const planTable = {
   memoryLimit: option(is.whole(1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1')),
-  plugins: option(checkedPlugins, []),
+  plugins: option(checkedPaths, []),
   hostCode: option(is.boolean, false),
   allowPlaceholderRanges: option(is.boolean, false),
 }
@@ -247,9 +258,15 @@ function checkedShapes(shapes: unknown): NonNullable<EngineOptions['shapes']> {
   throw expected('an object', 'shapes', shapes)
 }
 
-/** Paths are made absolute here: a later chdir changes nothing. */
-function checkedPlugins(plugins: unknown, name: string): readonly string[] {
-  return checkedArray(plugins, name, 'an array of paths').map((path, i) => checkedPath(path, `${name}[${i}]`))
+/** Names end at a zero in native code. */
+function checkedFreeDimensions(sizes: unknown, name: string): FreeDimensions | undefined {
+  if (isMap(sizes)) throw expected('a record of sizes (Object.fromEntries(map) makes one)', name, sizes)
+  const entries = Object.entries(checkedObject(sizes, name, 'a record of sizes by dimension')) as [string, unknown][]
+  const checked = entries.map(([key, size]): [string, number] => {
+    if (!isText(key)) throw expected('names of dimensions', name, key)
+    return [key, checkedWhole(size, `${name}[${JSON.stringify(key)}]`, 1, 2 ** 31 - 1, 'a size from 1')]
+  })
+  return checked.length === 0 ? undefined : Object.fromEntries(checked)
 }
 
 function checkedBuilder(builder: unknown, name: string): EngineBuilderOptions {

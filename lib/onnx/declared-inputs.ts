@@ -1,5 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { openFile } from '../base/files.js'
+import { fieldsOf, type ReadAt, readerOfBytes, readerOfFile } from './fields.js'
 import {
   GraphProtoSchema,
   ModelProtoSchema,
@@ -41,6 +43,43 @@ function parts(message: Uint8Array, wanted: number): Uint8Array[] {
     const [number, type] = reader.tag()
     if (number === wanted && type === WireType.LengthDelimited) found.push(reader.bytes())
     else reader.skip(type, number)
+  }
+  return found
+}
+
+/** An input, with a value in the model or without, or an output. */
+export interface DeclaredValue {
+  readonly use: 'input' | 'output'
+  readonly value: ValueInfoProto
+}
+
+/**
+ * The inputs and outputs that a model declares: of its nodes and weights the heads are read. Nothing of what is no
+ * model; what cannot be read has its error from who loads it.
+ */
+export async function declaredValues(model: string | Uint8Array): Promise<readonly DeclaredValue[]> {
+  try {
+    if (typeof model !== 'string') return await valuesOf(readerOfBytes(model))
+    await using file = await openFile(model)
+    return await valuesOf(readerOfFile(file))
+  } catch {
+    return []
+  }
+}
+
+async function valuesOf(readAt: ReadAt): Promise<readonly DeclaredValue[]> {
+  const uses = new Map<number, DeclaredValue['use']>([
+    [GraphProtoSchema.field.input.number, 'input'],
+    [GraphProtoSchema.field.output.number, 'output'],
+  ])
+  const found: DeclaredValue[] = []
+  for await (const graph of fieldsOf(readAt)) {
+    if (graph.number !== ModelProtoSchema.field.graph.number) continue
+    for await (const { number, position, length } of fieldsOf(readAt, graph.position, graph.position + graph.length)) {
+      const use = uses.get(number)
+      if (use !== undefined)
+        found.push({ use, value: fromBinary(ValueInfoProtoSchema, await readAt(position, length)) })
+    }
   }
   return found
 }

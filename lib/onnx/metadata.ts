@@ -1,6 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf'
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { openFile } from '../base/files.js'
+import { fieldsOf, type ReadAt, readerOfBytes, readerOfFile } from './fields.js'
 import { type ModelProto, ModelProtoSchema, StringStringEntryProtoSchema } from './onnx_pb.js'
 
 /** Entries that exporters leave in a model, by their keys. */
@@ -11,11 +11,6 @@ export function metadataOf({ metadataProps }: Pick<ModelProto, 'metadataProps'>)
   return Object.fromEntries(metadataProps.map(({ key, value }) => [key, value]))
 }
 
-/** Where the bytes of a model are read: fewer than were asked for at the end. */
-type ReadAt = (position: number, length: number) => Promise<Uint8Array>
-
-/** A field's tag and its length, as protobuf writes them, have at most so many bytes. */
-const mostHeadBytes = 20
 /** More than exporters write: bytes of an entry, and fields of a model. */
 const [mostEntryBytes, mostFields] = [2 ** 22, 20_000]
 
@@ -26,10 +21,7 @@ const [mostEntryBytes, mostFields] = [2 ** 22, 20_000]
 export async function metadataOfFile(path: string): Promise<ModelMetadata> {
   try {
     await using file = await openFile(path)
-    return await walk(async (position, length) => {
-      const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, position)
-      return buffer.subarray(0, bytesRead)
-    })
+    return await walk(readerOfFile(file))
   } catch {
     return {}
   }
@@ -37,26 +29,21 @@ export async function metadataOfFile(path: string): Promise<ModelMetadata> {
 
 /** The same of a model's bytes. */
 export async function metadataOfBytes(bytes: Uint8Array): Promise<ModelMetadata> {
-  return walk(async (position, length) => bytes.subarray(position, position + length)).catch(() => ({}))
+  return walk(readerOfBytes(bytes)).catch(() => ({}))
+}
+
+/** The same of either. */
+export async function metadataOfSource(model: string | Uint8Array): Promise<ModelMetadata> {
+  return typeof model === 'string' ? metadataOfFile(model) : metadataOfBytes(model)
 }
 
 async function walk(readAt: ReadAt): Promise<ModelMetadata> {
   const metadataProps = []
-  for (let position = 0, fields = 0; fields < mostFields; fields++) {
-    const head = await readAt(position, mostHeadBytes)
-    if (head.length === 0) return metadataOf({ metadataProps })
-    const reader = new BinaryReader(head)
-    const [number, type] = reader.tag()
-    if (type !== WireType.LengthDelimited) {
-      reader.skip(type, number)
-      position += reader.pos
-      continue
-    }
-    const length = reader.uint32()
-    const from = position + reader.pos
+  let fields = 0
+  for await (const { number, position, length } of fieldsOf(readAt)) {
+    if (++fields > mostFields) return {}
     if (number === ModelProtoSchema.field.metadataProps.number && length <= mostEntryBytes)
-      metadataProps.push(fromBinary(StringStringEntryProtoSchema, await readAt(from, length)))
-    position = from + length
+      metadataProps.push(fromBinary(StringStringEntryProtoSchema, await readAt(position, length)))
   }
-  return {}
+  return metadataOf({ metadataProps })
 }

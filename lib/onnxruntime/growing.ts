@@ -5,6 +5,7 @@ import type { NetworkTensor } from '../backend/facts.js'
 import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
+import { withFreeDimensions } from '../onnx/free-dimensions.js'
 import type { NetworkInfo } from '../plan/network.js'
 import { refused } from './errors.js'
 import {
@@ -109,14 +110,16 @@ function modelOf(source: string | Uint8Array, { engine, range }: Stage): Growing
 async function parsed(
   source: string | Uint8Array,
   shapeTensors: ReadonlySet<string>,
-  { tensorrt }: EngineOptions,
+  { tensorrt, freeDimensions }: EngineOptions,
 ): Promise<GrowingModel> {
   const { Builder } = await import('../builder.js')
   await using builder = new Builder({
     ...tensorrt?.builder,
     tensorrt: { device: tensorrt?.device, library: tensorrt?.library },
   })
-  const { inputs, outputs }: NetworkInfo = await builder.parse(source)
+  const isWhole = Object.keys(freeDimensions ?? {}).length === 0
+  const model = isWhole ? source : await withFreeDimensions(source, freeDimensions ?? {})
+  const { inputs, outputs }: NetworkInfo = await builder.parse(model)
   return { source, inputs: inputs.map(modelTensor), outputs: outputs.map(modelTensor), shapeTensors }
 }
 

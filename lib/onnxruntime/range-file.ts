@@ -25,11 +25,12 @@ export class RangeFile {
   }
 
   /** Of an engine with these options; nothing where it is not cached. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-  static of(model: string | Uint8Array, { cache, tensorrt }: EngineOptions): RangeFile | undefined {
+  static of(model: string | Uint8Array, { cache, tensorrt, freeDimensions = {} }: EngineOptions): RangeFile | undefined {
     const folder = checkedCache(cache)?.folder
     if (folder === undefined) return undefined
     const { timingCache: _, ...builder } = tensorrt?.builder ?? {}
-    return new RangeFile(model, folder, JSON.stringify(Object.entries(builder).sort(([a], [b]) => (a < b ? -1 : 1))))
+    const parts = [builder, freeDimensions].map((each) => Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+    return new RangeFile(model, folder, JSON.stringify(parts))
   }
 
   /** Nothing where there is none that can be used; a model is hashed only where the folder has any. */

@@ -10,7 +10,7 @@ import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
 import { isFinal, type SessionEngine } from './growing-engine.js'
 import { say, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
-import { modelFor } from './model.js'
+import { knownDimensions, modelFor } from './model.js'
 import { profiling, readSessionOptions, type SessionSettings } from './options.js'
 import { openForWhatComes } from './growing.js'
 import type { Provider } from './providers.js'
@@ -32,7 +32,8 @@ export async function openSession(
   try {
     if (model.length === 0)
       throw new TensorRTError('ERR_TRT_MODEL_FORMAT', 'Model data pointer is null: No graph was found in the protobuf')
-    const { engine, passed } = await openEngine(await modelFor(model, settings), settings)
+    const freeDimensions = await knownDimensions(model, settings)
+    const { engine, passed } = await openEngine(await modelFor(model, settings), { ...settings, freeDimensions })
     return await sessionOn(engine, model, settings, passed)
   } catch (error) {
     throw loadFailure(error, path)
@@ -108,10 +109,14 @@ async function openOn(
   return openForWhatComes(model, options, settings, orOnCpu ? engineOptions('cpu', settings) : undefined)
 }
 
-function engineOptions(backend: Attempt, { tensorrt, threads, optimization, config }: SessionSettings): EngineOptions {
+function engineOptions(
+  backend: Attempt,
+  { tensorrt, threads, optimization, config, freeDimensions }: SessionSettings,
+): EngineOptions {
   const onGpu = backend !== 'cpu'
   return {
     backend,
+    freeDimensions,
     cpu: { threads, optimization, config },
     ...(onGpu && { tensorrt: tensorrt.engine, cache: tensorrt.cache, shapes: tensorrt.shapes }),
   }

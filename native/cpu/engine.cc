@@ -13,7 +13,6 @@
 #include "../base/descriptor.h"
 #include "../base/error.h"
 #include "../base/text.h"
-#include "../onnxruntime/dtype.h"
 #include "observing_lane.h"
 
 namespace nt::cpu {
@@ -32,6 +31,16 @@ void refuseBorrowing(const Options& options) {
   }
 }
 
+// Of a library, which stays loaded as long as a session of these options does.
+void takeOperators(const Library& library, OwnedSessionOptions& made, const std::string& path) {
+  try {
+    library.check(library.RegisterCustomOpsLibrary_V2(made.get(), path.c_str()), "ERR_TRT_FILE",
+                  "onnxruntime cannot take the custom operators of " + path + " (it has to export RegisterCustomOps)");
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what(), {{"path", path}});
+  }
+}
+
 void configure(const Library& library, OwnedSessionOptions& made, const Options& options) {
   const auto check = [&](onnxruntime::OrtStatus* status, const std::string& what) {
     library.check(status, kInvalid, "onnxruntime refused " + what);
@@ -46,6 +55,12 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
     check(library.AddSessionConfigEntry(made.get(), key.c_str(), value.c_str()),
           "the configuration entry '" + key + "'");
   }
+  for (const auto& [name, size] : options.freeDimensions) {
+    const std::string what = "the free dimension '" + name + "'";
+    check(library.AddFreeDimensionOverrideByName(made.get(), name.c_str(), size), what);
+    check(library.AddFreeDimensionOverride(made.get(), name.c_str(), size), what);
+  }
+  for (const std::string& path : options.customOps) takeOperators(library, made, path);
 }
 
 // What of the process is in memory; 0 where the system does not tell.
@@ -66,18 +81,6 @@ void checkRanges(const IoTensor& input, const std::vector<ShapeRange>& ranges, s
   if (fit && (ranges.empty() || ranges.size() == profiles)) return;
   throw Error(kInvalid, "Expected " + std::to_string(profiles) + " ranges of shapes like " + shapeText(input.shape) +
                             " for input '" + input.name + "', as many as others have, or none");
-}
-
-std::string nameOf(const Library& library, onnxruntime::OrtSession* session, bool input, std::size_t index) {
-  onnxruntime::OrtAllocator* allocator = nullptr;
-  library.check(library.GetAllocatorWithDefaultOptions(&allocator), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
-  char* name = nullptr;
-  library.check(input ? library.SessionGetInputName(session, index, allocator, &name)
-                      : library.SessionGetOutputName(session, index, allocator, &name),
-                "ERR_TRT_ONNX_PARSE", "the model's names");
-  std::string text = name;
-  library.check(library.AllocatorFree(allocator, name), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
-  return text;
 }
 
 }  // namespace
@@ -102,8 +105,7 @@ Live& live() noexcept {
 std::shared_ptr<Engine> Engine::load(const Library& library, const Model& model, const Options& options) {
   const std::shared_ptr<Engine> engine(new Engine(library));
   engine->open(model, options);
-  engine->describe(true);
-  engine->describe(false);
+  engine->describe();
   if (options.observe) engine->observeOutputs();
   engine->resolveOutputs();
   return engine;
@@ -122,42 +124,6 @@ void Engine::open(const Model& model, const Options& options) {
   const std::size_t after = residentBytes();
   giveBack_.bytes = std::max(after > before ? after - before : 0, model.size);
   library_.check(status, "ERR_TRT_ONNX_PARSE", "onnxruntime cannot load the model");
-}
-
-void Engine::describe(bool input) {
-  const auto check = [&](onnxruntime::OrtStatus* status) {
-    library_.check(status, "ERR_TRT_ONNX_PARSE", "onnxruntime cannot describe the model");
-  };
-  std::size_t count = 0;
-  check(input ? library_.SessionGetInputCount(session(), &count) : library_.SessionGetOutputCount(session(), &count));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string name = nameOf(library_, session(), input, i);
-    onnxruntime::OwnedTypeInfo type(library_);
-    check(input ? library_.SessionGetInputTypeInfo(session(), i, type.out())
-                : library_.SessionGetOutputTypeInfo(session(), i, type.out()));
-    const onnxruntime::OrtTensorTypeAndShapeInfo* info = nullptr;  // belongs to `type`
-    check(library_.CastTypeInfoToTensorInfo(type.get(), &info));
-    if (info == nullptr) {
-      unsupported_.push_back({name, input, "no tensor"});
-      continue;
-    }
-    int element = 0;
-    check(library_.GetTensorElementType(info, &element));
-    const auto dtype = onnxruntime::dtypeByElement(element);
-    std::size_t rank = 0;
-    check(library_.GetDimensionsCount(info, &rank));
-    if (!dtype) {
-      unsupported_.push_back({name, input, onnxruntime::elementName(element)});
-      continue;
-    }
-    Shape shape(rank);
-    check(library_.GetDimensions(info, shape.data(), rank));
-    std::vector<const char*> symbols(rank);
-    check(library_.GetSymbolicDimensions(info, symbols.data(), rank));
-    std::ranges::transform(shape, shape.begin(), [](int64_t dim) { return std::max<int64_t>(dim, -1); });
-    std::vector<std::string> names(symbols.begin(), symbols.end());
-    (input ? inputs_ : outputs_).push_back({name, *dtype, std::move(shape), false, "linear", {}, std::move(names), {}});
-  }
 }
 
 void Engine::observeOutputs() {

@@ -26,6 +26,10 @@ struct Options {
   bool deterministic = false;
   // session configuration entries
   std::vector<std::pair<std::string, std::string>> config;
+  // sizes of dimensions, by the names or the denotations that the model gives them
+  std::vector<std::pair<std::string, int64_t>> freeDimensions;
+  // paths of libraries
+  std::vector<std::string> customOps;
   // Its outputs of float32 are counted, and no request gets any.
   bool observe = false;
 };
@@ -49,7 +53,7 @@ inline constexpr std::chrono::seconds kPatienceAtExit{28};
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
  public:
   // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry,
-  // and where there is nothing to observe.
+  // ERR_TRT_FILE for a library of custom operators, and where there is nothing to observe.
   static std::shared_ptr<Engine> load(const onnxruntime::Library& library, const Model& model, const Options& options);
   ~Engine() override { --live().engines; }
 
@@ -86,7 +90,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
  private:
   explicit Engine(const onnxruntime::Library& library) : library_(library), session_(library) { ++live().engines; }
   void open(const Model& model, const Options& options);
-  void describe(bool input);
+  void describe();
+  void readMetadata();
   void observeOutputs();
   void resolveOutputs();
 

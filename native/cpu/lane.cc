@@ -51,6 +51,7 @@ void Lane::release() noexcept {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (engine_->inputs()[i].dtype == DType::string) inputs_[i].value.reset();
   }
+  optionals_.clear();
   if (small_) small_->setIdle(true);
   gathered_.reset();
   const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "engine.h"
@@ -73,6 +74,8 @@ class Lane : public execution::Lane {
   uint8_t* gatheredInput(std::size_t input) const;
   void gatherInput(std::size_t input, uint8_t* to);
   void bindInputs();
+  void bindOptionals();
+  void give(Binding& binding, const IoTensor& tensor, const Shape& shape, std::span<const uint8_t> bytes);
   void ask(std::size_t output);
   void setShape(std::size_t output, Shape shape);
   void bindToOurs(std::size_t output);
@@ -111,6 +114,7 @@ class Lane : public execution::Lane {
   std::vector<std::size_t> gatheredAt_;  // by input
   std::vector<const char*> inputNames_;
   std::vector<Binding> inputs_;
+  std::vector<Binding> optionals_;  // that the request gave
   std::vector<const onnxruntime::OrtValue*> given_;
   std::vector<const void*> givenData_;
 

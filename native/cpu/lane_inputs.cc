@@ -67,14 +67,29 @@ void Lane::bindInputs() {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     void* data = whole_ ? const_cast<uint8_t*>(batch.dataOf(batch.parts.front(), i)) : gatheredInput(i);
-    if (tensor.dtype == DType::string) {
-      fillTexts(library_, tensor, shapes_[i], {static_cast<const uint8_t*>(data), batch.rowBytes[i]}, inputs_[i].value);
-    } else {
-      make(inputs_[i], tensor, shapes_[i], data);
-    }
-    given_.push_back(inputs_[i].value.get());
-    givenData_.push_back(data);
+    give(inputs_[i], tensor, shapes_[i], {static_cast<const uint8_t*>(data), batch.rowBytes[i]});
   }
+  if (!engine_->optionals().empty()) bindOptionals();
+}
+
+// Requests with any run alone.
+void Lane::bindOptionals() {
+  inputNames_.resize(inputs_.size());
+  for (const execution::OptionalInput& given : batch_->parts.front().optionals) {
+    const IoTensor& tensor = engine_->optionals()[given.index];
+    inputNames_.push_back(tensor.name.c_str());
+    give(optionals_.emplace_back(library_), tensor, given.shape, given.bytes);
+  }
+}
+
+void Lane::give(Binding& binding, const IoTensor& tensor, const Shape& shape, std::span<const uint8_t> bytes) {
+  if (tensor.dtype == DType::string) {
+    fillTexts(library_, tensor, shape, bytes, binding.value);
+  } else {
+    make(binding, tensor, shape, const_cast<uint8_t*>(bytes.data()));
+  }
+  given_.push_back(binding.value.get());
+  givenData_.push_back(bytes.data());
 }
 
 }  // namespace nt::cpu

@@ -77,7 +77,7 @@ std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Permit& per
   ready_ -= batch->entries.size();
   for (std::size_t i = 0; i < batch->entries.size(); ++i) {
     Entry& entry = *batch->entries[i];
-    uncount(entry, batch->parts[i].bytes);
+    uncount(entry, batch->parts[i].waitingBytes());
     if (entry.timed) deadlines_.erase({entry.deadline, entry.arrival});
     entry.state = Entry::State::running;
     entry.batch = batch.get();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../base/dtype.h"
@@ -41,6 +42,9 @@ struct UnsupportedTensor {
   bool input = false;
   std::string type;
 };
+
+// What the exporter left in a model, by its keys.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 // A thread's time with an engine that it does not belong to: the thread is then as it was before.
 class Visit {
@@ -93,6 +97,9 @@ class Engine {
 
   const std::vector<IoTensor>& inputs() const noexcept { return inputs_; }
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
+  // Inputs that a request may leave out, where the model has a value for each.
+  const std::vector<IoTensor>& optionals() const noexcept { return optionals_; }
+  const Metadata& metadata() const noexcept { return metadata_; }
   const std::vector<UnsupportedTensor>& unsupported() const noexcept { return unsupported_; }
   int32_t profiles() const noexcept { return profiles_; }
   // Whether an input may have so many dimensions. onnxruntime does not tell a scalar from a tensor of which the model
@@ -119,7 +126,9 @@ class Engine {
   int32_t profiles_ = 0;
   std::vector<IoTensor> inputs_;
   std::vector<IoTensor> outputs_;
+  std::vector<IoTensor> optionals_;
   std::vector<UnsupportedTensor> unsupported_;
+  Metadata metadata_;
 
  private:
   std::optional<int64_t> distanceTo(const Shapes& shapes, const Values& values, std::size_t profile) const;

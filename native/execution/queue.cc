@@ -51,7 +51,7 @@ void Queue::checkRoom(const Part& part, uint32_t level) const {
                                           " requests of priority " + std::to_string(level) +
                                           " wait, maxQueue of that level is " + std::to_string(most));
   }
-  if (waiting_ < limit_) return checkBytes(part.bytes);
+  if (waiting_ < limit_) return checkBytes(part.waitingBytes());
   throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
                                         " requests wait, maxQueue is " + std::to_string(limit_));
 }
@@ -78,7 +78,7 @@ Entry& Queue::enter(const Part& part, uint32_t level, Group& group) {
   entry.level = level;
   entry.rank = 2 * (level - 1);
   entry.timed = false;
-  count(entry, part.bytes);
+  count(entry, part.waitingBytes());
   return entry;
 }
 

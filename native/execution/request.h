@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "../base/tensor_memory.h"
@@ -37,6 +38,14 @@ struct Target {
   explicit operator bool() const noexcept { return data != nullptr; }
 };
 
+// An input that a request gives, and could leave out.
+struct OptionalInput {
+  std::size_t index = 0;  // among those of the engine
+  Shape shape;
+  std::shared_ptr<const void> owner;
+  std::span<const uint8_t> bytes;
+};
+
 struct FrontEnd;  // whose a request is
 struct Rows;      // batch.h
 
@@ -51,15 +60,19 @@ struct Part {
   const Rows* memory = nullptr;  // where its data lies, but for what it leases
   int64_t placed = 0;            // its first row there
   std::size_t bytes = 0;         // of its data there
+  std::size_t optionalBytes = 0;
   // bit i: output i is wanted
   uint64_t outputs = ~uint64_t{0};
   // of those from the 64th on: whether each is wanted; empty: all are
   std::vector<uint8_t> furtherOutputs;
   TimePoint asked;
-  std::vector<Lease> leases;    // by input; empty when none
+  std::vector<Lease> leases;  // by input; empty when none
+  std::vector<OptionalInput> optionals;
   std::vector<Target> targets;  // by output; empty when none
   std::vector<uint8_t> stays;   // by output: whether it stays on its device; empty when none does
 
+  // That wait with it.
+  std::size_t waitingBytes() const noexcept { return bytes + optionalBytes; }
   bool wants(std::size_t output) const noexcept {
     if (output < 64) return (outputs >> output & 1) != 0;
     return output - 64 >= furtherOutputs.size() || furtherOutputs[output - 64] != 0;

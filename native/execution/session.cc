@@ -59,6 +59,25 @@ void Session::readShapes(const std::vector<InputView>& inputs, Shapes& shapes) c
   }
 }
 
+void Session::checkOptionals(Part& part) const {
+  for (const OptionalInput& given : part.optionals) {
+    const IoTensor& tensor = engine_->optionals()[given.index];
+    if (options_.lane.merging) {
+      throw Error("ERR_TRT_UNSUPPORTED", "The optional input '" + tensor.name +
+                                             "' cannot be given with batching: requests that run together have one");
+    }
+    bool fits = given.shape.size() == tensor.shape.size();
+    for (std::size_t axis = 0; fits && axis < given.shape.size(); ++axis)
+      fits = tensor.shape[axis] < 0 || tensor.shape[axis] == given.shape[axis];
+    if (!fits || !fitsBytes(tensor.dtype, given.shape, given.bytes.size())) {
+      throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(tensor.shape) + " for the optional input '" +
+                                       tensor.name + "' but received " + shapeText(given.shape) + " with " +
+                                       std::to_string(given.bytes.size()) + " bytes");
+    }
+    part.optionalBytes += given.bytes.size();
+  }
+}
+
 int64_t Session::rowsOf(const Shapes& shapes) const {
   if (!options_.lane.merging) return 1;
   const int64_t rows = shapes.front().front();
@@ -106,6 +125,7 @@ void Session::measure(const std::vector<InputView>& inputs, Part& part, Scratch&
   engine_->throwIfLost();
   part.rows = rowsOf(scratch.shapes);
   readRowBytes(inputs, part.rows, scratch.rowBytes);
+  if (!part.optionals.empty()) checkOptionals(part);
   for (const InputView& input : inputs) part.bytes += input.leased ? 0 : input.bytes.size();
   part.asked = Clock::now();
 }

@@ -154,6 +154,7 @@ class Session {
   void eachLane(const std::function<void(Lane&)>& visit);
   void measure(const std::vector<InputView>& inputs, Part& part, Scratch& scratch) const;
   void readRowBytes(const std::vector<InputView>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
+  void checkOptionals(Part& part) const;
   void readShapes(const std::vector<InputView>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
   // To a place for each input; how many bytes.

@@ -24,7 +24,7 @@ std::string numberText(double number) {
 Part Queue::takeOut(Entry& entry) {
   entry.group->remove(entry);
   --ready_;
-  uncount(entry, entry.asPart().bytes);
+  uncount(entry, entry.asPart().waitingBytes());
   if (entry.timed) deadlines_.erase({entry.deadline, entry.arrival});
   Part part = std::move(entry.own ? entry.own->parts.front() : entry.part);
   if (entry.memory) release(std::move(entry.memory));

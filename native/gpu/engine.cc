@@ -26,7 +26,9 @@ std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cud
   const cuda::AccountScope working(account);
   auto engine = gpu::deserialize(library, device, plan, loading.needs);
   if (loading.prepare) loading.prepare(engine);
-  return std::shared_ptr<Engine>(new Engine(device, std::move(engine), std::move(account), loading.runtimeCache));
+  std::shared_ptr<Engine> loaded(new Engine(device, std::move(engine), std::move(account), loading.runtimeCache));
+  loaded->metadata_ = loading.metadata;
+  return loaded;
 }
 
 Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine,

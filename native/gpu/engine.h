@@ -29,6 +29,7 @@ struct Loading {
   std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)> prepare;
   cuda::Limits limits = {};
   std::vector<uint8_t> runtimeCache = {};  // see ContextMaker
+  execution::Metadata metadata = {};       // of the model that the plan was built from
 };
 
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {

@@ -10,6 +10,7 @@ template <>
 inline constexpr auto fieldsOf<cpu::Options> =
     std::tuple(Field("threads", &cpu::Options::threads), Field("optimization", &cpu::Options::optimization),
                Field("deterministic", &cpu::Options::deterministic), Field("config", &cpu::Options::config),
+               Field("freeDimensions", &cpu::Options::freeDimensions), Field("customOps", &cpu::Options::customOps),
                Field("observe", &cpu::Options::observe));
 
 namespace {

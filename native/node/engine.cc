@@ -203,6 +203,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   const execution::Engine& engine = handle->client->engine();
   const Napi::Object value =
       objectOf(env, Field("inputs", engine.inputs()), Field("outputs", engine.outputs()),
+               Field("optionalInputs", engine.optionals()), Field("customMetadata", engine.metadata()),
                Field("unsupported", engine.unsupported()), Field("library", engine.runtime()),
                Field("device", engine.deviceIndex()), Field("queue", queueValue(env, *handle->client->session())));
   setFunctions(value, handle,
@@ -251,6 +252,7 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
   loading->needs = plan.needs;
   loading->limits = fromJs<cuda::Limits>(options, "options");
   loading->runtimeCache = property<std::vector<uint8_t>>(options, "runtimeCache");
+  loading->metadata = property<execution::Metadata>(options, "customMetadata");
   return openSession(info.Env(), options, [plan, weights, loading] {
     const auto [library, device] = plan.place();
     loading->prepare = preparing(library, device, plan, *weights);

@@ -1,5 +1,6 @@
 // The calls that every inference makes. Bare Node-API here: a call costs a few hundred nanoseconds, and each wrapper
 // would show.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -16,7 +17,8 @@ namespace {
 constexpr std::size_t kMostArguments = 2048;
 constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 constexpr double kMostMilliseconds = 1e12;
-constexpr double kMostDimensions = 8;  // of TensorRT's Dims
+constexpr double kMostDimensions = 8;        // of TensorRT's Dims
+constexpr std::size_t kMostOptionals = 700;  // that the shared array has room for, beside CompletionPort::kMostTensors
 
 [[noreturn]] void failNoDestination(std::size_t output) {
   throwExpected("memory, or whether it stays, for output " + std::to_string(output));
@@ -128,25 +130,25 @@ CompletionPort& portOf(const EngineHandle& handle) {
   return *port;
 }
 
+void readShape(const double*& dims, std::size_t input, execution::Shape& shape) {
+  const double rank = *dims++;
+  if (!(rank >= 0 && rank <= kMostDimensions)) throwExpected("the rank of input " + std::to_string(input));
+  shape.clear();
+  for (double left = rank; left >= 1; --left) {
+    const double dim = *dims++;
+    if (!(dim >= 0 && dim <= kMostSafe)) throwExpected("the dimensions of input " + std::to_string(input));
+    shape.push_back(static_cast<int64_t>(dim));
+  }
+}
+
 // Rank and dimensions of each input, as lib/ wrote them into the shared array. They are believed only as far as memory
 // goes: a call by somebody else finds there what an earlier one left.
-std::vector<execution::InputView>& givenOf(const Arguments& arguments, std::size_t first, const double* dims,
+std::vector<execution::InputView>& givenOf(const Arguments& arguments, std::size_t first, const double*& dims,
                                            std::size_t inputs) {
   std::vector<execution::InputView>& given = arguments.handle->given;
   given.resize(inputs);
   for (std::size_t i = 0; i < inputs; ++i) {
-    const double rank = *dims++;
-    if (!(rank >= 0 && rank <= kMostDimensions)) {
-      throwExpected("the rank of input " + std::to_string(i));
-    }
-    given[i].shape.clear();
-    for (double left = rank; left >= 1; --left) {
-      const double dim = *dims++;
-      if (!(dim >= 0 && dim <= kMostSafe)) {
-        throwExpected("the dimensions of input " + std::to_string(i));
-      }
-      given[i].shape.push_back(static_cast<int64_t>(dim));
-    }
+    readShape(dims, i, given[i].shape);
     const auto bytes = arguments.bytes(first + i);
     given[i].bytes = bytes.value_or(std::span<const uint8_t>{});
     given[i].leased = !bytes;  // then leaseResident() finds it
@@ -185,6 +187,44 @@ void lease(const Arguments& arguments, std::size_t first, std::vector<execution:
     if (!given[i].leased) continue;
     part.leases.resize(given.size());
     part.leases[i] = std::move(lease);
+  }
+}
+
+// The data of an input that may be left out, copied, or leased where it stayed on its device.
+void readOptional(const Arguments& arguments, std::size_t index, const execution::Engine& engine,
+                  execution::OptionalInput& given) {
+  if (const auto bytes = arguments.bytes(index)) {
+    const std::shared_ptr<HostBlock> block = engine.pool().acquire(std::max<std::size_t>(bytes->size(), 1));
+    if (!bytes->empty()) std::memcpy(block->data(), bytes->data(), bytes->size());
+    given.bytes = {block->data(), bytes->size()};
+    given.owner = block;
+    return;
+  }
+  if (index >= arguments.values.size()) failNoTensor(index);
+  const std::string& name = engine.optionals()[given.index].name;
+  const auto resident = residentOf(arguments.env, arguments.values[index], engine.tensors(), "input", name);
+  if (!resident) failNoTensor(index);
+  given.owner = Resident::leaseToRead(resident);
+  given.bytes = {resident->data(), resident->size()};
+}
+
+// Behind the shapes of inputs, of an engine that has inputs which may be left out: how many were given, and of each its
+// place among those, rank and dimensions. Their data is behind that of the inputs.
+void readOptionals(const Arguments& arguments, std::size_t first, const double* dims, execution::Part& part) {
+  const std::shared_ptr<execution::Engine> engine = arguments.handle->open().sharedEngine();
+  const std::size_t most = engine->optionals().size();
+  if (most == 0) return;
+  const double count = *dims++;
+  if (!(count >= 0 && count <= static_cast<double>(std::min(most, kMostOptionals))))
+    throwExpected("how many optional inputs there are");
+  part.optionals.resize(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < part.optionals.size(); ++i) {
+    execution::OptionalInput& given = part.optionals[i];
+    const double place = *dims++;
+    if (!(place >= 0 && place < static_cast<double>(most))) throwExpected("the place of an optional input");
+    given.index = static_cast<std::size_t>(place);
+    readShape(dims, first + i, given.shape);
+    readOptional(arguments, first + i, *engine, given);
   }
 }
 
@@ -281,8 +321,10 @@ napi_value submit(napi_env env, napi_callback_info info) {
     execution::Client& client = handle.open();
     double* const shared = portOf(handle).dims();
     readPolicy(shared, part);
-    auto& given = givenOf(arguments, 3, shared + kPolicyNumbers, client.engine().inputs().size());
+    const double* dims = shared + kPolicyNumbers;
+    auto& given = givenOf(arguments, 3, dims, client.engine().inputs().size());
     lease(arguments, 3, given, part);
+    readOptionals(arguments, 3 + given.size(), dims, part);
     *shared = static_cast<double>(client.submit(given, std::move(part), handle.scratch));
     handle.environment->begin(env);
     return nullptr;
@@ -297,8 +339,10 @@ napi_value runSync(napi_env env, napi_callback_info info) {
     execution::Part part = partOf(arguments, 0);
     execution::Client& client = handle.open();
     CompletionPort& port = portOf(handle);
-    auto& given = givenOf(arguments, 2, port.dims() + kPolicyNumbers, client.engine().inputs().size());
+    const double* dims = port.dims() + kPolicyNumbers;
+    auto& given = givenOf(arguments, 2, dims, client.engine().inputs().size());
     lease(arguments, 2, given, part);
+    readOptionals(arguments, 2 + given.size(), dims, part);
     execution::Completion completion = client.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);
   });

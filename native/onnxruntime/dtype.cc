@@ -41,4 +41,9 @@ std::string elementName(ElementType element) {
   return kNames[element];
 }
 
+const char* kindName(OnnxType type) noexcept {
+  constexpr const char* kKinds[] = {"no tensor", "tensor", "sequence", "map", "opaque", "sparse tensor", "optional"};
+  return type > 0 && type < static_cast<OnnxType>(std::size(kKinds)) ? kKinds[type] : kKinds[0];
+}
+
 }  // namespace nt::onnxruntime

@@ -16,4 +16,7 @@ std::optional<DType> dtypeByElement(ElementType element) noexcept;
 // "float32", "string", "float8e4m3fnuz"; "element type 99" for a number that is not known here
 std::string elementName(ElementType element);
 
+// What an input or output is that is no tensor: "sequence", "map", "optional"; "no tensor" for what is not known here
+const char* kindName(OnnxType type) noexcept;
+
 }  // namespace nt::onnxruntime

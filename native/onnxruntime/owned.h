@@ -46,6 +46,7 @@ using OwnedSessionOptions = Owned<OrtSessionOptions, &Library::ReleaseSessionOpt
 using OwnedRunOptions = Owned<OrtRunOptions, &Library::ReleaseRunOptions>;
 using OwnedValue = Owned<OrtValue, &Library::ReleaseValue>;
 using OwnedTypeInfo = Owned<OrtTypeInfo, &Library::ReleaseTypeInfo>;
+using OwnedModelMetadata = Owned<OrtModelMetadata, &Library::ReleaseModelMetadata>;
 // Of GetTensorTypeAndShape; that of CastTypeInfoToTensorInfo belongs to its OrtTypeInfo.
 using OwnedTensorInfo = Owned<OrtTensorTypeAndShapeInfo, &Library::ReleaseTensorTypeAndShapeInfo>;
 

@@ -17,6 +17,7 @@ struct OrtValue;
 struct OrtTypeInfo;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtAllocator;
+struct OrtModelMetadata;
 
 // What the library exports as OrtGetApiBase().
 struct OrtApiBase {
@@ -30,6 +31,7 @@ using ErrorCode = int;          // OrtErrorCode
 using LoggingLevel = int;       // OrtLoggingLevel
 using OptimizationLevel = int;  // GraphOptimizationLevel
 using ElementType = int;        // ONNXTensorElementDataType; their names: dtype.h
+using OnnxType = int;           // ONNXType
 using AllocatorType = int;      // OrtAllocatorType
 using MemoryType = int;         // OrtMemType
 
@@ -37,6 +39,7 @@ inline constexpr ErrorCode kNoSuchFile = 3;
 inline constexpr LoggingLevel kLogWarning = 2;
 inline constexpr LoggingLevel kLogFatal = 4;
 inline constexpr OptimizationLevel kOptimizeAll = 99;
+inline constexpr OnnxType kTensor = 1;
 inline constexpr AllocatorType kDeviceAllocator = 0;
 inline constexpr MemoryType kDefaultMemory = 0;
 

@@ -4,6 +4,7 @@ import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Builder } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { strings } from '../support/models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 import { ints, randomTensor } from '../support/values.js'
 
@@ -23,6 +24,14 @@ for (const [precision, type] of [
     t.match(info.settings, { precision: [precision] })
   })
 }
+
+t.test('texts are refused by name before anything is parsed', { skip: skipWithoutRtx }, async (t) => {
+  for (const call of ['build', 'parse'] as const)
+    await t.rejects((): Promise<unknown> => new Builder()[call](strings()), {
+      code: 'ERR_TRT_DTYPE',
+      message: /The output "s" of the model is of texts \(string\), which TensorRT has none of/,
+    })
+})
 
 /**
  * What TensorRT-RTX 1.7 builds in float32 and refuses in one of the halves, one after the other, with a Relu before

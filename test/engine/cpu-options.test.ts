@@ -55,14 +55,26 @@ t.test('each has its one place', (t) => {
 })
 
 t.test('what a backend is given', (t) => {
-  t.same(checkedRows({ cpu: {} }, cpuRows).cpu, { optimization: 'all', deterministic: false, config: {} })
+  t.same(checkedRows({ cpu: {} }, cpuRows).cpu, {
+    optimization: 'all',
+    deterministic: false,
+    config: {},
+    customOps: [],
+  })
   const config = { a: 'b' }
   const given = checkedRows(
     { cpu: { threads: 3, library: 'file:///lib/x.so', config, deterministic: true, optimization: 'basic' } },
     cpuRows,
   ).cpu
   config.a = 'c'
-  t.same(given, { threads: 3, library: '/lib/x.so', optimization: 'basic', deterministic: true, config: { a: 'b' } })
+  t.same(given, {
+    threads: 3,
+    library: '/lib/x.so',
+    optimization: 'basic',
+    deterministic: true,
+    config: { a: 'b' },
+    customOps: [],
+  })
   t.equal(threadsFor(given, 4), 3)
   t.equal(threadsFor(checkedRows({ cpu: {} }, cpuRows).cpu, 1), availableParallelism())
   t.equal(threadsFor(checkedRows({ cpu: {} }, cpuRows).cpu, 64 * availableParallelism()), 1)

@@ -27,6 +27,7 @@ t.test('each option that it lacks is refused by name, and says why the addon is 
     maxQueueBytes: { maxQueueBytes: 2 ** 28 },
     'cpu.library': { cpu: { library: '/usr/lib' } },
     'cpu.deterministic': { cpu: { deterministic: true } },
+    'cpu.customOps': { cpu: { customOps: ['/usr/lib/ops.so'] } },
   }
   for (const [name, options] of Object.entries(asking)) {
     const wanted = {

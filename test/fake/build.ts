@@ -15,6 +15,9 @@ export interface Fakes {
   control: string
   /** A library with one creator of plugins, for the fakes and for a real TensorRT. */
   plugin: string
+  /** A library of the operator Twice of the domain "test", for onnxruntime, and one that refuses to register it. */
+  customOps: string
+  refusingOps: string
   folder: string
 }
 
@@ -36,6 +39,8 @@ function fakesIn(folder: string): Fakes {
     rtx17: join(folder, 'rtx17'),
     control: join(folder, 'control.node'),
     plugin: join(folder, 'libplugin.so'),
+    customOps: join(folder, 'libcustom_ops.so'),
+    refusingOps: join(folder, 'libcustom_ops_refusing.so'),
     folder,
   }
 }

@@ -35,6 +35,7 @@ const batched: Proof = async (engine) => {
   await Promise.all([run(engine), run(engine), run(engine), run(engine)])
   return engine.counters().executions < 4
 }
+const isSized: Proof = ({ inputs }) => inputs['x']?.shape[0] === 2
 const runs: Proof = async (engine) => (await run(engine)) !== undefined
 const argument = 'ERR_TRT_INVALID_ARGUMENT'
 const inBatches = (options: object): object => ({ batching: { maxBatch: 4, maxDelayMs: 20, ...options } })
@@ -47,6 +48,7 @@ const samples: Readonly<Record<string, Readonly<Record<string, Sample>>>> = {
     signal: everywhere(new AbortController().signal, 'nothing to do'),
     backend: ['cpu', ({ backend }) => backend === 'cpu', ({ backend }) => backend === 'cpu', argument],
     shapes: [shapes, ({ inputs }) => inputs['x']?.profiles.length === 1, 'handed on', argument],
+    freeDimensions: [{ N: 2 }, isSized, 'ERR_TRT_SHAPE', argument],
     onProgress: ['progress', 'nothing to do', 'handed on', 'nothing to do'],
     cache: [join(folder, 'cache'), 'nothing to do', () => existsSync(join(folder, 'cache')), 'nothing to do'],
     cpu: forCpu({ threads: 1 }, 'handed on'),
@@ -63,6 +65,7 @@ const samples: Readonly<Record<string, Readonly<Record<string, Sample>>>> = {
     library: forCpu(join(folder, 'nowhere'), 'ERR_TRT_NO_ONNXRUNTIME'),
     optimization: forCpu('disabled', 'handed on'),
     deterministic: forCpu(true, 'handed on'),
+    customOps: forCpu([join(folder, 'nowhere.so')], 'ERR_TRT_FILE'),
     config: forCpu({ 'session.intra_op.allow_spinning': '1' }, 'handed on'),
   },
   tensorrt: {

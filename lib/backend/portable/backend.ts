@@ -3,6 +3,7 @@ import { lacking } from '../../base/remedies.js'
 import { awaitRestacked } from '../../base/stacks.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { copiedBytes, type Tensor, bytesOfTensor } from '../../tensor.js'
+import { metadataOfSource, type ModelMetadata } from '../../onnx/metadata.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
 import { type OpenCpuOptions, sessionConfig, threadsFor } from '../cpu-options.js'
 import { profilesFor } from '../profiles.js'
@@ -29,18 +30,22 @@ export async function openPortable(
   reason?: string,
 ): Promise<Backend> {
   refuseLacking(options, options.why)
+  // before its bytes are transferred
+  const customMetadata = await metadataOfSource(model)
   const session = new Session({ runtime: findRuntime(), model, options: sessionOptions(options) })
   const ready = await session.ready
   try {
-    return new PortableBackend(session, withProfiles(ready, options), needsAddon(options.why), reason)
+    const known = { lacks: needsAddon(options.why), reason, customMetadata }
+    return new PortableBackend(session, withProfiles(ready, options), known)
   } catch (error) {
     await session.close()
     throw error
   }
 }
 
-function sessionOptions({ cpu, lanes }: PortableOptions): SessionOptions {
-  return { threads: threadsFor(cpu, lanes.lanes), optimization: cpu.optimization, config: sessionConfig(cpu) }
+function sessionOptions({ cpu, lanes, freeDimensions }: PortableOptions): SessionOptions {
+  const { optimization } = cpu
+  return { threads: threadsFor(cpu, lanes.lanes), optimization, config: sessionConfig(cpu), freeDimensions }
 }
 
 function withProfiles(ready: Ready, { profiles }: PortableOptions): Ready {
@@ -70,16 +75,17 @@ class PortableBackend implements Backend {
   readonly unsupported: readonly UnsupportedTensor[]
   readonly lacks: string
   readonly reason: string | undefined
+  readonly customMetadata: ModelMetadata
   readonly #session: Session
 
   constructor(
     session: Session,
     { description, inputs, outputs, unsupported }: Ready,
-    lacks: string,
-    reason: string | undefined,
+    { lacks, reason, customMetadata }: Pick<PortableBackend, 'lacks' | 'reason' | 'customMetadata'>,
   ) {
     this.lacks = lacks
     this.reason = reason
+    this.customMetadata = customMetadata
     this.description = description
     this.inputs = inputs
     this.outputs = outputs

@@ -24,6 +24,7 @@ export const lacks = {
     maxQueueBytes: 'likewise',
     'cpu.library': 'it is the library that onnxruntime-node has',
     'cpu.deterministic': '`true`',
+    'cpu.customOps': '',
   },
   /** Refused when they are used: ERR_TRT_UNSUPPORTED. */
   members: {
@@ -41,6 +42,8 @@ export const lacks = {
   /** What goes on, in another way. */
   ways: [
     '`allocate()` and `allocateBytes()` give ordinary memory: it is copied, and nobody minds its use by two inferences at once, so `released()` is fulfilled at once',
+    'inputs that a model has a value for have that value: `optionalInputs` is empty',
+    '`freeDimensions` takes models below 2 GiB, their weights in other files too',
     'an inference that has begun runs to its end, though all who wait for it give it up',
     `inputs and outputs of ${foreignTypes.slice(0, -1).join(', ')} and ${foreignTypes.at(-1)}: ERR_TRT_DTYPE, since onnxruntime-node has none of them`,
   ],
@@ -57,6 +60,7 @@ function lackingOptions({ given, lanes, cpu }: OpenCpuOptions): readonly Lacking
     maxQueueBytes: given.includes('maxQueueBytes'),
     'cpu.library': cpu.library !== undefined,
     'cpu.deterministic': cpu.deterministic,
+    'cpu.customOps': (cpu.customOps?.length ?? 0) > 0,
   }
   return (Object.keys(lacks.options) as LackingOption[]).filter((name) => asked[name])
 }

@@ -1,6 +1,7 @@
 import type { WireError } from '../../base/wire.js'
 import type { DType } from '../../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
+import type { FreeDimensions } from '../../onnx/free-dimensions.js'
 import type { Optimization } from '../cpu-options.js'
 
 /** What the worker is started with. */
@@ -17,6 +18,8 @@ export interface SessionOptions {
   readonly optimization: Optimization
   /** Entries of its session configuration. */
   readonly config: Readonly<Record<string, string>>
+  /** Sizes for open dimensions of the model. */
+  readonly freeDimensions: FreeDimensions | undefined
 }
 
 /** A tensor on its way between threads. Its buffer is transferred. */

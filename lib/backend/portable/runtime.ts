@@ -4,6 +4,8 @@ import { lacking } from '../../base/remedies.js'
 import { messageOf } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
+import { withFreeDimensions } from '../../onnx/free-dimensions.js'
+import type { ModelInfo } from '../../onnx/info.js'
 import { withDamage } from '../damage.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
 import { isRuntimeType, runtimeTypes } from './lacks.js'
@@ -46,6 +48,8 @@ function loadRuntime(path: string): OnnxRuntime {
 
 async function openSession(runtime: OnnxRuntime, { model, options }: Start): Promise<Runtime.InferenceSession> {
   const given = nodeOptions(options)
+  // its own option of that name does nothing in onnxruntime-node 1.30
+  if (options.freeDimensions !== undefined) model = await withFreeDimensions(model, options.freeDimensions)
   try {
     return await (typeof model === 'string'
       ? runtime.InferenceSession.create(model, given)
@@ -74,11 +78,7 @@ function unsupported(what: string, cause?: unknown): TensorRTError {
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
 async function unknownTensor(model: Uint8Array | string): Promise<string> {
-  const [{ inspectModel }, { readModel }] = await Promise.all([
-    import('../../onnx/info.js'),
-    import('../../onnx/model.js'),
-  ])
-  const { inputs, outputs } = inspectModel(await readModel(model))
+  const { inputs, outputs } = await inspected(model)
   const found = [...inputs, ...outputs].find(({ dtype }) => !isRuntimeType(dtype))
   const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
   return `${which}, which onnxruntime-node does not take or give; it does ${runtimeTypes.join(', ')}`
@@ -90,12 +90,33 @@ function infoOf(
   use: UnsupportedTensor['use'],
 ): ModelTensor | UnsupportedTensor {
   const { name } = metadata
-  if (!metadata.isTensor) return { name, use, type: 'no tensor' }
+  if (!metadata.isTensor) return { name, use, type: noTensor }
   const dtype: string = metadata.type
   if (!isRuntimeType(dtype)) return { name, use, type: dtype }
   const shape = metadata.shape.map((dim) => (typeof dim === 'number' ? dim : -1))
   const dimensionNames = metadata.shape.map((dim) => (typeof dim === 'string' && dim !== '' ? dim : undefined))
   return { name, dtype, shape, dimensionNames, profiles: [], format: 'linear' }
+}
+
+/** What onnxruntime-node says of sequences, maps and others: that they are none. */
+const noTensor = 'no tensor'
+
+/** With what the model says that they are. */
+async function namedKinds(found: readonly UnsupportedTensor[], model: Start['model']): Promise<UnsupportedTensor[]> {
+  if (!found.some(({ type }) => type === noTensor)) return [...found]
+  const { inputs, outputs } = await inspected(model)
+  return found.map((tensor) => {
+    const info = (tensor.use === 'input' ? inputs : outputs).find(({ name }) => name === tensor.name)
+    return tensor.type !== noTensor || info === undefined ? tensor : { ...tensor, type: info.kind }
+  })
+}
+
+async function inspected(model: Start['model']): Promise<ModelInfo> {
+  const [{ inspectModel }, { readModel }] = await Promise.all([
+    import('../../onnx/info.js'),
+    import('../../onnx/model.js'),
+  ])
+  return inspectModel(await readModel(model))
 }
 
 /** A model that onnxruntime-node has loaded. */
@@ -113,7 +134,7 @@ export class Model {
     return new Model(runtime, await openSession(runtime, start))
   }
 
-  describe(): Ready {
+  async describe(model: Start['model']): Promise<Ready> {
     const description = `onnxruntime-node ${this.#runtime.env.versions.node ?? ''} on the CPU`
     const inputs = this.#session.inputMetadata.map((metadata) => infoOf(metadata, 'input'))
     const outputs = this.#session.outputMetadata.map((metadata) => infoOf(metadata, 'output'))
@@ -126,7 +147,7 @@ export class Model {
       description,
       inputs: inputs.filter(known),
       outputs: outputs.filter(known),
-      unsupported: [...inputs, ...outputs].filter(other),
+      unsupported: await namedKinds([...inputs, ...outputs].filter(other), model),
     }
   }
 

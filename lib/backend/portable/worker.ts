@@ -48,7 +48,7 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
     port.on('message', (request) => {
       last = last.then(() => answer(model, request))
     })
-    send(model.describe())
+    send(await model.describe(start.model))
   } catch (error) {
     send({ type: 'failed', error: failure(error) })
     port.close()
