@@ -42,7 +42,7 @@ export const errorCodes = {
   ERR_TRT_MISSING_INPUT: 'an input of the model was not given',
   /**
    * A tensor has another data type than the input or output that it is for. Also: the model has an input or output that
-   * no Tensor can hold (strings, sequences), or a data type that the backend does not take.
+   * no Tensor can hold (sequences, maps), or a data type that the backend does not take.
    *
    * Message: `Expected float32 for input "images" but received float64`
    *

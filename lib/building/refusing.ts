@@ -2,8 +2,6 @@ import { otherThan } from '../base/file-kinds.js'
 import { headOfFile, pointed } from '../base/files.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { declaredValues } from '../onnx/declared-inputs.js'
-import { describeValue } from '../onnx/info.js'
 import type { NativeBuildRequest } from '../backend/native-types.js'
 import { type Build, buildAfter } from './in-process.js'
 
@@ -22,6 +20,10 @@ async function refuse(request: NativeBuildRequest): Promise<void> {
 
 /** @throws TensorRTError ERR_TRT_DTYPE for a model that takes or gives texts, or what is no tensor */
 async function refuseForeign({ path, model }: NativeBuildRequest): Promise<void> {
+  const [{ declaredValues }, { describeValue }] = await Promise.all([
+    import('../onnx/declared-inputs.js'),
+    import('../onnx/info.js'),
+  ])
   const values = await declaredValues(path ?? model ?? new Uint8Array())
   for (const { use, value } of values) {
     const { name, kind, dtype } = describeValue(value)

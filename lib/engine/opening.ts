@@ -4,8 +4,8 @@ import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { autoChoiceNote, isLackOfCpu, isUnableToBuild, reasonForCpu, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
-import { refuseUnknownDimensions } from '../onnx/free-dimensions.js'
-import { metadataOfSource, type ModelMetadata } from '../onnx/metadata.js'
+import type { FreeDimensions } from '../onnx/free-dimensions.js'
+import type { ModelMetadata } from '../onnx/metadata.js'
 import type { OpenOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
@@ -21,7 +21,7 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     refuseForPlan(model.label, options)
     return openPlan(model.plan, options, signal)
   }
-  if (options.freeDimensions !== undefined) await refuseUnknownDimensions(model.data, options.freeDimensions)
+  if (options.freeDimensions !== undefined) await refuseUnknown(model.data, options.freeDimensions)
   const choice = await chooseBackend(options)
   signal.throwIfAborted()
   if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
@@ -31,6 +31,7 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   const built = await buildOrReason(data, options, signal)
   if (typeof built === 'string') return openOnCpu(model.data, options, built)
   const { bytes, info } = built.plan
+  const { metadataOfSource } = await import('../onnx/metadata.js')
   // what was built without weights takes them from where it was built from
   const weights = options.builder?.stripWeights === true ? onnxSource(data, 'model') : undefined
   const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plan.plugins])]
@@ -40,6 +41,11 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     signal,
     { ...built.runtimeCache, customMetadata: await metadataOfSource(model.data) },
   )
+}
+
+async function refuseUnknown(model: string | Uint8Array, sizes: FreeDimensions): Promise<void> {
+  const { refuseUnknownDimensions } = await import('../onnx/free-dimensions.js')
+  await refuseUnknownDimensions(model, sizes)
 }
 
 async function sizedFor(

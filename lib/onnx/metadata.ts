@@ -39,9 +39,7 @@ export async function metadataOfSource(model: string | Uint8Array): Promise<Mode
 
 async function walk(readAt: ReadAt): Promise<ModelMetadata> {
   const metadataProps = []
-  let fields = 0
-  for await (const { number, position, length } of fieldsOf(readAt)) {
-    if (++fields > mostFields) return {}
+  for await (const { number, position, length } of fieldsOf(readAt, 0, Infinity, mostFields)) {
     if (number === ModelProtoSchema.field.metadataProps.number && length <= mostEntryBytes)
       metadataProps.push(fromBinary(StringStringEntryProtoSchema, await readAt(position, length)))
   }

@@ -102,13 +102,14 @@ const ShapeRange* rangeOf(const ProfileShapes& profile, const std::string& name)
   return found == profile.end() ? nullptr : &found->range;
 }
 
-// One name a line, for who makes up ranges: which inputs they are, the parser alone knows.
-std::string shapeTensors(const std::vector<Input>& inputs) {
+// One name a line, for who makes up ranges: which inputs they are, the parser alone knows. Nothing without any.
+Error::Details shapeTensors(const std::vector<Input>& inputs) {
   std::vector<std::string> names;
   for (const Input& input : inputs) {
     if (input.shapeTensor) names.push_back(input.name);
   }
-  return join(names, "\n");
+  if (names.empty()) return {};
+  return {{"shapeTensors", join(names, "\n")}};
 }
 
 void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile) {
@@ -126,7 +127,7 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
                 "Input '" + input.name + "' " + shapeText(input.shape) +
                     (input.shapeTensor ? " is a shape tensor: give its min, opt and max values"
                                        : " is dynamic: give its min, opt and max shapes"),
-                {{"shapeTensors", shapeTensors(inputs)}});
+                shapeTensors(inputs));
   }
 }
 

@@ -44,6 +44,7 @@ const tries = {
     optimization: { right: 'basic', wrong: 'ALL' },
     deterministic: { right: true, wrong: 1 },
     config: { right: { 'session.x': '1' }, wrong: [] },
+    customOps: { right: [wrongPaths[0]], wrong: 5 },
   },
 } satisfies { readonly [Group in keyof typeof engineGroups]: Tries }
 

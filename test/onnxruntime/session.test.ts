@@ -229,10 +229,7 @@ t.test('where a model says no shape, or a scalar, any shape is taken', async (t)
 t.test('uint4 is refused by its name', async (t) => {
   const refused = { name: 'Error', code: 'ERR_TRT_DTYPE', message: /uint4/ }
   await t.rejects(ours.InferenceSession.create(casts('uint4', 'uint8'), options), refused, 'an input')
-  const session = await ours.InferenceSession.create(casts('uint8', 'uint4'), options)
-  t.match(session.outputMetadata, [{ name: 'y', type: 'uint4' }])
-  await t.rejects(session.run({ x: new ours.Tensor('uint8', Uint8Array.of(1, 2), [2]) }), refused, 'an output')
-  await session.release()
+  await t.rejects(ours.InferenceSession.create(casts('uint8', 'uint4'), options), refused, 'the only output')
   const { our } = await both(t, identity('uint8', ['N']))
   const x = new ours.Tensor('uint4', Uint8Array.of(0x21), [2])
   await t.rejects(our.run({ x }), { ...refused, message: /the feed 'x' has the type uint4/ })

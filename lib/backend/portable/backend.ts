@@ -3,7 +3,7 @@ import { lacking } from '../../base/remedies.js'
 import { awaitRestacked } from '../../base/stacks.js'
 import type { AnyTensor } from '../../device-tensor.js'
 import { copiedBytes, type Tensor, bytesOfTensor } from '../../tensor.js'
-import { metadataOfSource, type ModelMetadata } from '../../onnx/metadata.js'
+import type { ModelMetadata } from '../../onnx/metadata.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
 import { type OpenCpuOptions, sessionConfig, threadsFor } from '../cpu-options.js'
 import { profilesFor } from '../profiles.js'
@@ -31,6 +31,7 @@ export async function openPortable(
 ): Promise<Backend> {
   refuseLacking(options, options.why)
   // before its bytes are transferred
+  const { metadataOfSource } = await import('../../onnx/metadata.js')
   const customMetadata = await metadataOfSource(model)
   const session = new Session({ runtime: findRuntime(), model, options: sessionOptions(options) })
   const ready = await session.ready

@@ -4,7 +4,6 @@ import { lacking } from '../../base/remedies.js'
 import { messageOf } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
-import { withFreeDimensions } from '../../onnx/free-dimensions.js'
 import type { ModelInfo } from '../../onnx/info.js'
 import { withDamage } from '../damage.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
@@ -49,7 +48,10 @@ function loadRuntime(path: string): OnnxRuntime {
 async function openSession(runtime: OnnxRuntime, { model, options }: Start): Promise<Runtime.InferenceSession> {
   const given = nodeOptions(options)
   // its own option of that name does nothing in onnxruntime-node 1.30
-  if (options.freeDimensions !== undefined) model = await withFreeDimensions(model, options.freeDimensions)
+  if (options.freeDimensions !== undefined) {
+    const { withFreeDimensions } = await import('../../onnx/free-dimensions.js')
+    model = await withFreeDimensions(model, options.freeDimensions)
+  }
   try {
     return await (typeof model === 'string'
       ? runtime.InferenceSession.create(model, given)
