@@ -92,8 +92,8 @@ export const errorCodes = {
    *
    * Remedy: Give `shapes: { images: { min, opt, max } }` to the build or to `Engine.load`.
    *
-   * Details: `name` from `benchmark()`; from a build with TensorRT `shapeTensors`: the names of all shape tensors, one a
-   * line.
+   * Details: `name` from `benchmark()`; from a build with TensorRT `shapeTensors`: the names of all shape tensors, a
+   * line for each.
    */
   ERR_TRT_SHAPES_REQUIRED: 'an input is dynamic and no min/opt/max shapes were given',
   /**

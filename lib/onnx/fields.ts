@@ -39,12 +39,7 @@ export function readerOfFile(file: FileHandle): ReadAt {
  * The fields that hold bytes, of the message from `position` to `end`, or to the end of all.
  * @param most fields of all kinds; what has more is taken for no message
  */
-export async function* fieldsOf(
-  readAt: ReadAt,
-  position = 0,
-  end = Infinity,
-  most = Infinity,
-): AsyncGenerator<Field> {
+export async function* fieldsOf(readAt: ReadAt, position = 0, end = Infinity, most = Infinity): AsyncGenerator<Field> {
   for (let fields = 0; position < end; fields++) {
     if (fields === most) throw new RangeError(`More than ${most} fields`)
     const head = await readAt(position, Math.min(mostHeadBytes, end - position))

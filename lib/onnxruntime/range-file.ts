@@ -25,7 +25,8 @@ export class RangeFile {
   }
 
   /** Of an engine with these options; nothing where it is not cached. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-  static of(model: string | Uint8Array, { cache, tensorrt, freeDimensions = {} }: EngineOptions): RangeFile | undefined {
+  static of(model: string | Uint8Array, options: EngineOptions): RangeFile | undefined {
+    const { cache, tensorrt, freeDimensions = {} } = options
     const folder = checkedCache(cache)?.folder
     if (folder === undefined) return undefined
     const { timingCache: _, ...builder } = tensorrt?.builder ?? {}

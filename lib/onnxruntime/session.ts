@@ -142,7 +142,7 @@ class Session implements InferenceSessionHandler {
   constructor(engine: SessionEngine, metadata: SessionMetadata) {
     this.#engine = engine
     // an engine that is exchanged for another has no short way
-    this.#direct = engine instanceof Engine ? new DirectRuns(engine) : undefined
+    this.#direct = engine instanceof Engine ? new DirectRuns(engine as Engine) : undefined
     this.inputNames = metadata.inputNames
     this.outputNames = metadata.outputNames
     this.inputMetadata = metadata.inputMetadata
