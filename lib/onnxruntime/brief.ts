@@ -1,11 +1,13 @@
 /**
- * Runs that take less than the way to another thread and back: they run on the thread that asks, as onnxruntime-node
- * runs all. Their promises are settled in a later turn of the event loop, which goes on between them.
+ * Runs that take less than the way to another thread and back, and short ones of a {@link Chain}: they run on the
+ * thread that asks, as onnxruntime-node runs all. Their promises are settled in a later turn of the event loop, which
+ * goes on between them.
  */
 import { setImmediate } from 'node:timers'
 import type { Backend, Results } from '../backend/backend.js'
 import { inferChannel } from '../backend/completions.js'
 import type { AnyTensor } from '../device-tensor.js'
+import { Chain } from './chain.js'
 
 /** What a run may take on average, on a lane, in nanoseconds. */
 const mostNs = 40_000
@@ -34,35 +36,42 @@ export class BriefRuns {
   /** What this turn has taken, and who waits for its end. */
   #spentMs = 0
   #waiting: (() => void)[] = []
+  readonly #chain: Chain
+  readonly #now: () => number
 
-  private constructor(backend: BriefBackend) {
+  private constructor(backend: BriefBackend, now: () => number) {
     this.#backend = backend
+    this.#now = now
+    this.#chain = new Chain(now)
   }
 
-  /** Only where the CPU runs the model on lanes of ours. */
-  static on(backend: Backend): BriefRuns | undefined {
+  /** Only where the CPU runs the model on lanes of ours. `now`: milliseconds of a clock. */
+  static on(backend: Backend, now = (): number => performance.now()): BriefRuns | undefined {
     const can = backend.kind === 'cpu' && backend.runSync !== undefined && backend.calls !== undefined
-    return can ? new BriefRuns(backend as BriefBackend) : undefined
+    return can ? new BriefRuns(backend as BriefBackend, now) : undefined
   }
 
   /** As {@link Backend.run}; `isSame`: whether the inputs have the shapes of those before. */
   run<R>(inputs: readonly AnyTensor[], isSame: boolean, finish: (results: Results) => R): Promise<R> {
     if (!isSame) this.#forget()
-    // a lane that is idle is free at once; who listens to inferences is told of those on lanes alone
-    if (this.#isBrief && this.#underWay === 0 && this.#spentMs < mostOfTurnMs && !inferChannel.hasSubscribers)
-      return this.#runHere(inputs, finish)
+    // a lane that is idle is free at once
+    const isAlone = this.#underWay === 0
+    const isOfChain = this.#chain.asked(inputs, isAlone && this.#waiting.length === 0)
+    // who listens to inferences is told of those on lanes alone
+    const mayBeHere = isAlone && this.#spentMs < mostOfTurnMs && !inferChannel.hasSubscribers
+    if (mayBeHere && (this.#isBrief || isOfChain)) return this.#runHere(inputs, finish)
     return this.#runOnLane(inputs, isSame, finish)
   }
 
   #runHere<R>(inputs: readonly AnyTensor[], finish: (results: Results) => R): Promise<R> {
-    const begun = performance.now()
+    const begun = this.#now()
     try {
       const value = finish(this.#backend.runSync(inputs, undefined))
       return new Promise((resolve) => {
         if (this.#waiting.push(() => resolve(value)) === 1) setImmediate(this.#settle)
       })
     } finally {
-      this.#note(performance.now() - begun)
+      this.#note(this.#now() - begun)
     }
   }
 
@@ -71,10 +80,13 @@ export class BriefRuns {
     this.#waiting = []
     this.#spentMs = 0
     for (const tell of waiting) tell()
+    this.#chain.told()
   }
 
   #note(ms: number): void {
     this.#spentMs += ms
+    this.#chain.took(ms, true)
+    if (!this.#isBrief) return
     if (ms < lateMs) {
       if (this.#lateness > 0) this.#lateness--
       return
@@ -88,10 +100,13 @@ export class BriefRuns {
     if (isProbe && this.#probed === 0) this.#before = this.#backend.calls.counters()
     this.#underWay++
     let isOver = false
+    const begun = this.#now()
     const running = this.#backend.run(inputs, undefined, (results) => {
       isOver = true
       this.#underWay--
       if (isProbe && ++this.#probed >= this.#probe) this.#judge()
+      this.#chain.took(this.#now() - begun, false)
+      this.#chain.told()
       return finish(results)
     })
     running.catch(() => {

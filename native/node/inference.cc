@@ -84,6 +84,14 @@ struct Arguments {
     return std::span{static_cast<const uint8_t*>(data), data == nullptr ? 0 : length * size};
   }
 
+  // Of a typed array: whether its memory may be other threads', too.
+  bool isShared(std::size_t index) const {
+    napi_value buffer = nullptr;
+    bool own = false;
+    napi_get_typedarray_info(env, values[index], nullptr, nullptr, nullptr, &buffer, nullptr);
+    return napi_is_arraybuffer(env, buffer, &own) != napi_ok || !own;
+  }
+
   napi_valuetype typeOf(napi_value value) const {
     napi_valuetype type = napi_undefined;
     napi_typeof(env, value, &type);
@@ -187,6 +195,24 @@ void lease(const Arguments& arguments, std::size_t first, std::vector<execution:
     if (!given[i].leased) continue;
     part.leases.resize(given.size());
     part.leases[i] = std::move(lease);
+  }
+}
+
+// A copy of less takes no longer than the rest of a lease.
+constexpr std::size_t kWorthReadingInPlace = std::size_t{8} << 10;
+
+// What the caller of runSync gave for the CPU is read where it is: nothing of its thread writes there meanwhile. Not
+// where other threads may, nor where results go to memory of the caller, which may be the same.
+void leaseWhileWaiting(const Arguments& arguments, std::size_t first, std::vector<execution::InputView>& given,
+                       execution::Part& part) {
+  const execution::Engine& engine = arguments.handle->open().engine();
+  if (engine.deviceIndex() >= 0 || arguments.typeOf(1) != napi_undefined) return;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::span<const uint8_t> bytes = given[i].bytes;
+    if (given[i].leased || bytes.size() < kWorthReadingInPlace || arguments.isShared(first + i)) continue;
+    given[i].leased = true;
+    part.leases.resize(given.size());
+    part.leases[i] = {nullptr, bytes.data()};
   }
 }
 
@@ -342,6 +368,7 @@ napi_value runSync(napi_env env, napi_callback_info info) {
     const double* dims = port.dims() + kPolicyNumbers;
     auto& given = givenOf(arguments, 2, dims, client.engine().inputs().size());
     lease(arguments, 2, given, part);
+    leaseWhileWaiting(arguments, 2, given, part);
     readOptionals(arguments, 2 + given.size(), dims, part);
     execution::Completion completion = client.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);

@@ -9,27 +9,37 @@ import { BriefRuns } from '../../lib/onnxruntime/brief.js'
 import * as ort from '../../lib/onnxruntime/entry.js'
 import { identity } from '../support/models.js'
 
-/** A backend that says where it was asked, and takes as long as it is told to. */
-function pretended(meanNs: number): { runs: BriefRuns; places: string[]; takes: { ms: number } } {
+/**
+ * A backend that says where it was asked, and takes as long as it is told to, by a clock of its own: on a lane too long
+ * for a chain.
+ */
+function pretended(meanNs: number): {
+  runs: BriefRuns
+  places: string[]
+  takes: { ms: number; onLaneMs: number }
+  pause: (ms: number) => void
+} {
   const places: string[] = []
-  const takes = { ms: 0 }
+  const takes = { ms: 0, onLaneMs: 3 }
+  let now = 0
   let requests = 0
   const backend = {
     kind: 'cpu',
     run: async (_: unknown, __: unknown, finish: (results: Results) => unknown) => {
       places.push('lane')
       await turn()
+      now += takes.onLaneMs
       requests++
       return finish([])
     },
     runSync: () => {
       places.push('here')
-      for (const end = performance.now() + takes.ms; performance.now() < end;);
+      now += takes.ms
       return []
     },
     calls: { counters: () => ({ requests, computeNs: requests * meanNs }) },
   } as unknown as Backend
-  return { runs: BriefRuns.on(backend)!, places, takes }
+  return { runs: BriefRuns.on(backend, () => now)!, places, takes, pause: (ms) => void (now += ms) }
 }
 
 const finish = (): string => 'done'
@@ -39,17 +49,23 @@ async function placesOf(
   { runs, places }: ReturnType<typeof pretended>,
   count: number,
   isSame = true,
+  between?: () => void,
 ): Promise<Record<string, number>> {
   places.length = 0
-  for (let i = 0; i < count; i++) await runs.run([], isSame, finish)
+  for (let i = 0; i < count; i++) {
+    between?.()
+    await runs.run([], isSame, finish)
+  }
   return { lane: places.filter((place) => place === 'lane').length, here: places.filter((p) => p === 'here').length }
 }
 
 t.test('what takes little runs on the thread that asks, once a lane has told so', async (t) => {
   const brief = pretended(5_000)
-  t.same(await placesOf(brief, 20), { lane: 8, here: 12 })
-  t.same(await placesOf(brief, 10, false), { lane: 10, here: 0 }, 'other shapes tell nothing')
-  t.same(await placesOf(brief, 9), { lane: 8, here: 1 }, 'and it is asked anew')
+  // no chain
+  const apart = (): void => brief.pause(2)
+  t.same(await placesOf(brief, 20, true, apart), { lane: 8, here: 12 })
+  t.same(await placesOf(brief, 10, false, apart), { lane: 10, here: 0 }, 'other shapes tell nothing')
+  t.same(await placesOf(brief, 9, true, apart), { lane: 8, here: 1 }, 'and it is asked anew')
 
   const long = pretended(100_000)
   t.same(await placesOf(long, 60), { lane: 60, here: 0 })
@@ -57,11 +73,13 @@ t.test('what takes little runs on the thread that asks, once a lane has told so'
 
 t.test('what begins to take long goes to a lane again', async (t) => {
   const brief = pretended(5_000)
-  await placesOf(brief, 9)
+  // no chain
+  const apart = (): void => brief.pause(2)
+  await placesOf(brief, 9, true, apart)
   brief.takes.ms = 1
-  t.same(await placesOf(brief, 3), { lane: 1, here: 2 }, 'two that are late are too many')
+  t.same(await placesOf(brief, 3, true, apart), { lane: 1, here: 2 }, 'two that are late are too many')
   brief.takes.ms = 0
-  t.same(await placesOf(brief, 16), { lane: 15, here: 1 }, 'then it takes twice as many to tell')
+  t.same(await placesOf(brief, 16, true, apart), { lane: 15, here: 1 }, 'then it takes twice as many to tell')
 })
 
 t.test('a turn of the event loop takes only so much, and a lane that works is not waited for', async (t) => {
@@ -71,9 +89,54 @@ t.test('a turn of the event loop takes only so much, and a lane that works is no
   brief.places.length = 0
   const all = Array.from({ length: 20 }, () => brief.runs.run([], true, finish))
   const here = brief.places.filter((place) => place === 'here').length
-  t.ok(here >= 1 && here <= 6, `${here} of 20 at once`)
+  t.equal(here, 5, 'of 20 at once')
   t.equal(brief.places.indexOf('lane'), here, 'no more once one is on a lane')
   t.same(await Promise.all(all), Array(20).fill('done'))
+})
+
+/** A step of a loop over tokens, of which `past` are known. */
+const step = (past: number, tokens = 1): readonly Shaped[] => [{ shape: [1, tokens] }, { shape: [1, 4, past, 8] }]
+interface Shaped {
+  readonly shape: readonly number[]
+}
+
+t.test('runs that come one from another: after eight on a lane they run where they are asked for', async (t) => {
+  const chain = pretended(1e6)
+  chain.takes.onLaneMs = 0
+  const { runs, places, takes, pause } = chain
+  let past = 0
+  const walk = async (count: number, between?: () => void): Promise<string[]> => {
+    places.length = 0
+    for (let i = 0; i < count; i++) {
+      await runs.run(step(past++) as never, false, finish)
+      between?.()
+    }
+    return [...places]
+  }
+  const onLanes = (count: number): string[] => Array<string>(count).fill('lane')
+  t.same(await walk(12), [...onLanes(8), ...Array<string>(4).fill('here')])
+  t.same((await walk(2)).at(-1), 'here')
+
+  await runs.run(step(0, 64) as never, false, finish)
+  t.equal(places.at(-1), 'lane', 'a prompt is no step')
+  past = 64
+  t.same(await walk(9, () => pause(2)), onLanes(9), 'what comes later is of somebody else')
+  t.equal((await walk(12)).at(-1), 'here')
+
+  places.length = 0
+  await Promise.all([1, 2, 3].map(() => runs.run(step(past) as never, false, finish)))
+  t.ok(places.includes('lane'), 'some at once')
+
+  await walk(12)
+  takes.ms = 5
+  t.equal((await walk(1))[0], 'here')
+  takes.ms = 0
+  t.same(await walk(14), onLanes(14), 'what took long is asked for on lanes for twice as many')
+
+  const long = pretended(1e6)
+  long.takes.onLaneMs = 4
+  for (let i = 0; i < 12; i++) await long.runs.run(step(i) as never, false, finish)
+  t.same(long.places, onLanes(12), 'more than two milliseconds')
 })
 
 t.test('only where there are lanes of the CPU', async (t) => {
