@@ -8,6 +8,7 @@ import type { Backend, Results } from '../backend/backend.js'
 import { inferChannel } from '../backend/completions.js'
 import type { AnyTensor } from '../device-tensor.js'
 import { Chain } from './chain.js'
+import { runFailure } from './errors.js'
 
 /** What a run may take on average, on a lane, in nanoseconds. */
 const mostNs = 40_000
@@ -51,16 +52,16 @@ export class BriefRuns {
     return can ? new BriefRuns(backend as BriefBackend, now) : undefined
   }
 
-  /** As {@link Backend.run}; `isSame`: whether the inputs have the shapes of those before. */
+  /** As {@link Backend.run}, with errors of a run; `isSame`: whether the inputs have the shapes of those before. */
   run<R>(inputs: readonly AnyTensor[], isSame: boolean, finish: (results: Results) => R): Promise<R> {
     if (!isSame) this.#forget()
     // a lane that is idle is free at once
     const isAlone = this.#underWay === 0
-    const isOfChain = this.#chain.asked(inputs, isAlone && this.#waiting.length === 0)
     // who listens to inferences is told of those on lanes alone
     const mayBeHere = isAlone && this.#spentMs < mostOfTurnMs && !inferChannel.hasSubscribers
-    if (mayBeHere && (this.#isBrief || isOfChain)) return this.#runHere(inputs, finish)
-    return this.#runOnLane(inputs, isSame, finish)
+    if (mayBeHere && this.#isBrief) return this.#runHere(inputs, finish)
+    const isOfChain = this.#chain.asked(inputs, isAlone && this.#waiting.length === 0)
+    return mayBeHere && isOfChain ? this.#runHere(inputs, finish) : this.#runOnLane(inputs, isSame, finish)
   }
 
   #runHere<R>(inputs: readonly AnyTensor[], finish: (results: Results) => R): Promise<R> {
@@ -85,8 +86,7 @@ export class BriefRuns {
 
   #note(ms: number): void {
     this.#spentMs += ms
-    this.#chain.took(ms, true)
-    if (!this.#isBrief) return
+    if (!this.#isBrief) return this.#chain.took(ms, true)
     if (ms < lateMs) {
       if (this.#lateness > 0) this.#lateness--
       return
@@ -109,10 +109,10 @@ export class BriefRuns {
       this.#chain.told()
       return finish(results)
     })
-    running.catch(() => {
+    return running.catch((error: unknown) => {
       if (!isOver) this.#underWay--
+      throw runFailure(error)
     })
-    return running
   }
 
   #judge(): void {

@@ -5,15 +5,18 @@
 import type { AnyTensor } from '../device-tensor.js'
 
 /** What a run of a chain may take on the thread that asks, in milliseconds. */
-const mostMs = 2
+const mostMs = 4
 /** What may lie between the end of one and the next, in milliseconds: a request of somebody else comes later. */
 const mostGapMs = 1
 /** So many runs in a row begin a chain, at first, and at most. */
-const [firstLength, lastLength] = [8, 2 ** 12]
+const [firstLength, lastLength] = [4, 2 ** 12]
+/** What a run counts for that takes twice as long, and from what on it is too much: two among ten are, one may be V8's. */
+const [late, tooLate] = [10, 12]
 
 export class Chain {
   #length = 0
   #needed = firstLength
+  #lateness = 0
   /** Of the last runs, wherever they were. */
   #meanMs = Infinity
   #toldAt = -Infinity
@@ -37,8 +40,14 @@ export class Chain {
   /** One took so long; on a lane with the way there and back. */
   took(ms: number, isHere: boolean): void {
     this.#meanMs = this.#meanMs === Infinity ? ms : (3 * this.#meanMs + ms) / 4
-    if (!isHere || ms <= 2 * mostMs) return
-    this.#length = 0
+    if (!isHere) return
+    if (ms <= 2 * mostMs) {
+      if (this.#lateness > 0) this.#lateness--
+      return
+    }
+    this.#lateness += late
+    if (this.#lateness < tooLate) return
+    this.#lateness = this.#length = 0
     this.#needed = Math.min(2 * this.#needed, lastLength)
   }
 

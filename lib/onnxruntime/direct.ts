@@ -7,6 +7,7 @@ import type { Results } from '../backend/backend.js'
 import { type Engine, openOf } from '../engine.js'
 import { type DType, type DTypeArrays, type Tensor, trustedTensor } from '../tensor.js'
 import { BriefRuns } from './brief.js'
+import { failRun } from './errors.js'
 import { fromOrt, toOrt } from './tensors.js'
 
 type Values = SessionHandler.ReturnType
@@ -40,7 +41,7 @@ export class DirectRuns {
 
   /**
    * What a run gives; undefined for one that has to go the long way.
-   * @throws TensorRTError as {@link fromOrt} and {@link Engine.infer}
+   * @throws TensorRTError as {@link fromOrt} and {@link Engine.infer}; rejected, by the name that runs' errors have
    */
   run(feeds: SessionHandler.FeedsType, fetches: SessionHandler.FetchesType): Promise<Values> | undefined {
     if (this.#lacksOutputs) return undefined
@@ -64,7 +65,7 @@ export class DirectRuns {
         : new Map(given.map((tensor, i) => [names[i] as string, tensor] as const)),
     )
     return this.#brief === undefined
-      ? backend.run(inputs, undefined, this.#finish)
+      ? backend.run(inputs, undefined, this.#finish).catch(failRun)
       : this.#brief.run(inputs, isKnown, this.#finish)
   }
 

@@ -33,6 +33,11 @@ export function runFailure(error: unknown): unknown {
   return named('Error', reworded(error, error.message.replaceAll(/\binto (?=")/g, 'the fetch ')))
 }
 
+/** For a promise's `catch`. */
+export function failRun(error: unknown): never {
+  throw runFailure(error)
+}
+
 function isUnnamed(error: unknown): error is TensorRTError {
   return error instanceof TensorRTError && error.name === 'TensorRTError'
 }

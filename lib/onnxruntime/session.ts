@@ -6,7 +6,7 @@ import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { DirectRuns } from './direct.js'
-import { loadFailure, named, refused, runFailure, wrong } from './errors.js'
+import { failRun, loadFailure, named, refused, runFailure, wrong } from './errors.js'
 import { isFinal, type SessionEngine } from './growing-engine.js'
 import { say, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
@@ -154,7 +154,8 @@ class Session implements InferenceSessionHandler {
     return this.#engine.backend
   }
 
-  async run(
+  // not async: a promise less for each run
+  run(
     feeds: SessionHandler.FeedsType,
     fetches: SessionHandler.FetchesType,
     options: InferenceSession.RunOptions,
@@ -162,9 +163,9 @@ class Session implements InferenceSessionHandler {
     try {
       this.#refuseIfDisposed()
       checkRunOptions(options)
-      return await (this.#direct?.run(feeds, fetches) ?? this.#run(feeds, fetches))
+      return this.#direct?.run(feeds, fetches) ?? this.#run(feeds, fetches).catch(failRun)
     } catch (error) {
-      throw runFailure(error)
+      return Promise.reject(runFailure(error))
     }
   }
 
