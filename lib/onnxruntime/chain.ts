@@ -10,7 +10,7 @@ const mostMs = 4
 const mostGapMs = 1
 /** So many runs in a row begin a chain, at first, and at most. */
 const [firstLength, lastLength] = [4, 2 ** 12]
-/** What a run counts for that takes twice as long, and from what on it is too much: two among ten are, one may be V8's. */
+/** What a run counts for that takes twice as long, and from what on it is too much: two among ten; one may be V8's. */
 const [late, tooLate] = [10, 12]
 
 export class Chain {

@@ -6,7 +6,7 @@ import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { DirectRuns } from './direct.js'
-import { failRun, loadFailure, named, refused, runFailure, wrong } from './errors.js'
+import { failRun, loadFailure, named, refused, wrong } from './errors.js'
 import { isFinal, type SessionEngine } from './growing-engine.js'
 import { say, warnOnce } from './lines.js'
 import { readMetadata, type SessionMetadata } from './metadata.js'
@@ -165,7 +165,7 @@ class Session implements InferenceSessionHandler {
       checkRunOptions(options)
       return this.#direct?.run(feeds, fetches) ?? this.#run(feeds, fetches).catch(failRun)
     } catch (error) {
-      return Promise.reject(runFailure(error))
+      return Promise.resolve().then(() => failRun(error))
     }
   }
 
