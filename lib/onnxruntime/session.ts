@@ -63,6 +63,12 @@ async function sessionOn(
   }
 }
 
+/**
+ * Threads wait for each other within a run as onnxruntime-node's do, since programs measure the two beside each other;
+ * between runs they sleep.
+ */
+const spinning = { 'session.intra_op.allow_spinning': '1', 'session.force_spinning_stop': '1' }
+
 /** How an engine is asked for: `auto` is TensorRT where this machine has it. */
 type Attempt = NonNullable<EngineOptions['backend']>
 
@@ -117,7 +123,7 @@ function engineOptions(
   return {
     backend,
     freeDimensions,
-    cpu: { threads, optimization, config },
+    cpu: { threads, optimization, config: { ...spinning, ...config } },
     ...(onGpu && { tensorrt: tensorrt.engine, cache: tensorrt.cache, shapes: tensorrt.shapes }),
   }
 }
