@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { type DType, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
+import { bytesOfTensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
 import { root } from '../package/support.js'
 
@@ -26,15 +27,11 @@ async function numpy(...args: string[]): Promise<any> {
   return JSON.parse(stdout)
 }
 
-function told({ dtype, shape, data }: Tensor): Told {
+function told(tensor: Tensor): Told {
   return {
-    dtype,
-    shape: [...shape],
-    hex: Buffer.from(
-      (data as NodeJS.TypedArray).buffer,
-      (data as NodeJS.TypedArray).byteOffset,
-      (data as NodeJS.TypedArray).byteLength,
-    ).toString('hex'),
+    dtype: tensor.dtype,
+    shape: [...tensor.shape],
+    hex: Buffer.from(bytesOfTensor(tensor)).toString('hex'),
   }
 }
 

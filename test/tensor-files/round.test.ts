@@ -4,19 +4,15 @@ import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { type DType, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
-import { numberDTypes } from '../../lib/tensor.js'
+import { bytesOfTensor, numberDTypes } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 
 const folder = t.testdir({})
-const told = ({ dtype, shape, data }: Tensor) => ({
-  dtype,
-  shape: [...shape],
-  hex: Buffer.from(
-    (data as NodeJS.TypedArray).buffer,
-    (data as NodeJS.TypedArray).byteOffset,
-    (data as NodeJS.TypedArray).byteLength,
-  ).toString('hex'),
+const told = (tensor: Tensor) => ({
+  dtype: tensor.dtype,
+  shape: [...tensor.shape],
+  hex: Buffer.from(bytesOfTensor(tensor)).toString('hex'),
 })
 
 function seeded(dtype: DType, shape: number[]): Tensor {
