@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { headBytes } from './file-kinds.js'
 import { lfsPointer } from './lfs.js'
@@ -18,11 +18,23 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
   } catch (error) {
     if (!isOfPath(error)) throw error
     const shown = path.length > 300 ? `${path.slice(0, 297)}...` : path
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${error.message.replace(path, shown)}`, {
+    const why = (isMissing(error) ? await invalidNameText(path) : undefined) ?? error.message.replace(path, shown)
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${why}`, {
       cause: error,
       details: { path, code: error.code },
     })
   }
+}
+
+/** Why a path that a folder lists is missing: Node.js decodes names that are not UTF-8 to other names. */
+export async function invalidNameText(path: string): Promise<string | undefined> {
+  const parts = path.split('/')
+  const at = parts.findIndex((part) => part.includes('\uFFFD'))
+  if (at < 0) return undefined
+  const folder = parts.slice(0, at).join('/') || (path.startsWith('/') ? '/' : '.')
+  const names = await readdir(folder, { encoding: 'buffer' }).catch(() => [])
+  const isInvalid = names.some((name) => name.toString() === parts[at] && !Buffer.from(name.toString()).equals(name))
+  return isInvalid ? `the name ${JSON.stringify(parts[at])} is not valid UTF-8. To fix: rename it` : undefined
 }
 
 /** What the system says of a path, and what Node itself says of one with a zero in it. */

@@ -8,14 +8,21 @@ export async function isPattern(path: string): Promise<boolean> {
 
 /**
  * The files that a pattern fits, in the order of their code points, relative to `cwd` unless the pattern is absolute.
- * `*` fits no name that begins with a dot.
+ * `*` fits no name that begins with a dot. The ending matches in both cases, as in folders: cameras write `A.JPG`.
  * @throws TensorRTError (as a rejection) ERR_TRT_FILE where there are none
  */
 export async function filesFitting(pattern: string, cwd = process.cwd()): Promise<string[]> {
   const { glob } = await import('tinyglobby')
-  const files = await glob(pattern, { cwd, expandDirectories: false })
+  const files = await glob(withAnyCase(pattern), { cwd, expandDirectories: false })
   if (files.length === 0) throw noFile(pattern, 'no file fits this pattern')
   return inOrder(files)
+}
+
+/** `*.{jpg,png}` as `*.{[jJ][pP][gG],[pP][nN][gG]}`. */
+function withAnyCase(pattern: string): string {
+  return pattern.replace(/(?<=[*?\]})][^./]*)\.[\w{}()|@,+]+$/, (ending) =>
+    ending.replaceAll(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`),
+  )
 }
 
 /** Paths and names in the order of their code points, which is that of UTF-8. */

@@ -354,7 +354,7 @@ export const strangers: readonly { readonly owners: readonly string[]; readonly 
     hints: {
       model_repository: 'modelRepository',
       repository: 'modelRepository',
-      models: 'modelRepository',
+      model: 'models',
       port: 'http.port',
       httpPort: 'http.port',
       http_port: 'http.port',

@@ -106,6 +106,33 @@ export function summarize(values: Float64Array, percentiles: readonly number[]):
   })
 }
 
+/** How much longer one way takes than another. */
+export interface AddedTime {
+  /** The difference of the medians; absent unless the whole of `addsRangeMs` is above 0. */
+  readonly addsMs?: number
+  readonly addsRangeMs: readonly [low: number, high: number]
+}
+
+/**
+ * By the medians. The range is that of the medians of consecutive parts of both: while other work runs on the machine,
+ * they vary by more than the difference.
+ */
+export function addedTime(slower: Float64Array, faster: Float64Array): AddedTime {
+  const [high, low] = [partMedians(slower), partMedians(faster)]
+  const range = [Math.min(...high) - Math.max(...low), Math.max(...high) - Math.min(...low)] as const
+  const adds = medianOf(slower.toSorted()) - medianOf(faster.toSorted())
+  return { ...(range[0] > 0 && { addsMs: adds }), addsRangeMs: Object.freeze(range) }
+}
+
+const timeParts = 8
+
+function partMedians(times: Float64Array): number[] {
+  const size = Math.max(1, Math.ceil(times.length / timeParts))
+  return Array.from({ length: Math.ceil(times.length / size) }, (_, i) =>
+    medianOf(times.slice(i * size, (i + 1) * size).sort()),
+  )
+}
+
 /** Of sorted values; of an even number the mean of the two in the middle. */
 export function medianOf(sorted: Float64Array): number {
   const middle = sorted.length >> 1

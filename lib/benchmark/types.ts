@@ -310,8 +310,13 @@ export interface Benchmark {
     | {
         /** From the call to the result, by the host's clock. */
         readonly infer: CountedSummary
-        /** How much longer that takes than `endToEnd`, by the medians, in milliseconds. */
-        readonly addsMs: number
+        /**
+         * How much longer that takes than `endToEnd`, by the medians, in milliseconds. Absent if it cannot be measured:
+         * if `addsRangeMs` is not wholly above 0, because the times vary by more than the difference.
+         */
+        readonly addsMs?: number | undefined
+        /** The lowest and the highest difference between the medians of consecutive parts of both, in milliseconds. */
+        readonly addsRangeMs: readonly [low: number, high: number]
       }
     | undefined
   /** The layers and their times, as {@link Engine.layers} tells them; where `layers` was asked for. */

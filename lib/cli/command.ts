@@ -1,4 +1,4 @@
-import { Command, type CommanderError } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { TensorRTError } from '../errors.js'
 import { type Flags, type FlagValues, optionOf, type Refuse } from './flags.js'
 import { Refusal } from './refusal.js'
@@ -84,16 +84,35 @@ export function configured(command: Command, session: Session): Command {
 
 /** What is wrong with a command line, with what was meant where that can be told. */
 function lineError({ code, message }: CommanderError, command: Command): TensorRTError {
+  const unknown = code === 'commander.missingMandatoryOptionValue' ? unknownFlag(command) : undefined
+  if (unknown !== undefined)
+    return lineError(new CommanderError(1, unknownOption, `unknown option '${unknown}'`), command)
   const text = code === 'commander.help' ? 'expected a command' : message.replace(/^error: /, '')
   const [, word = ''] = /'([^'=]*)/.exec(text) ?? []
   const hint = hintOf(code, word, command)
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', hint === undefined ? text : `${text}: ${hint}`)
 }
 
+/** commander looks for required options first: a mistyped name of one would be reported as its absence. */
+function unknownFlag(command: Command): string | undefined {
+  let root: Command | null = command
+  while (root.parent !== null) root = root.parent
+  const { rawArgs } = root as Command & { readonly rawArgs: readonly string[] }
+  const known = new Set(['-h', '--help', ...command.options.flatMap(({ short, long }) => [short, long])])
+  const end = rawArgs.indexOf('--')
+  return rawArgs
+    .slice(0, end < 0 ? undefined : end)
+    .filter((text) => /^--?[a-z]/i.test(text))
+    .map((text) => (text.startsWith('--') ? text.split('=', 1)[0]! : text.slice(0, 2)))
+    .find((flag) => !known.has(flag))
+}
+
+const unknownOption = 'commander.unknownOption'
+
 function hintOf(code: string, word: string, command: Command): string | undefined {
   const commands = command.commands.map((each) => each.name())
   if (code === 'commander.unknownCommand') return commandHint(word, commands)
-  if (code !== 'commander.unknownOption') return undefined
+  if (code !== unknownOption) return undefined
   if (commands.length > 0) return 'a command comes before its options'
   return flagHint(
     word,

@@ -30,6 +30,16 @@ export function lost(subject: Subject, cause: unknown): TensorRTError {
   return serverError(message, subject, { code: codeOf(cause), sent: true }, cause)
 }
 
+/** What answered is not HTTP, whose parser failed with this. */
+export function notHttp(subject: Subject, cause: unknown): TensorRTError {
+  const message = `Expected HTTP/1.1 from ${subject.url} but received something else: ${textOf(cause)}. To fix: if this is the gRPC port of a server (by default 8001), use GrpcClient, or give the HTTP port (by default 8000)`
+  return serverError(message, subject, { code: codeOf(cause), sent: true }, cause)
+}
+
+export function isParseError(cause: unknown): boolean {
+  return codeOf(cause)?.startsWith('HPE_') === true
+}
+
 /** The server answered, and not as the protocol has it. */
 export function misread(subject: Subject, why: string, cause?: unknown): TensorRTError {
   return serverError(`The answer of ${subject.url} is not one of the protocol: ${why}`, subject, { sent: true }, cause)

@@ -3,10 +3,18 @@ import { setImmediate } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import type { Backend, BenchmarkFacts, BenchmarkListener, ModelTensor } from '../backend/backend.js'
 import type { Cut } from '../base/cancellation.js'
+import { shapeText } from '../base/dims.js'
 import { deepFrozen, defined } from '../base/options.js'
 import { randomTensor } from '../benchmark/random.js'
 import { mostKept, Sample } from '../benchmark/sample.js'
-import { summarize, summarizeTrace, type TraceSummary, traceRow, warningsOf } from '../benchmark/statistics.js'
+import {
+  addedTime,
+  summarize,
+  summarizeTrace,
+  type TraceSummary,
+  traceRow,
+  warningsOf,
+} from '../benchmark/statistics.js'
 import type {
   Benchmark,
   BenchmarkPhase,
@@ -50,6 +58,7 @@ export async function runBenchmark(
   const settings = settingsOf(backend, options)
   refuseOnCpu(backend, options)
   const inputs = benchmarkInputs(measured, options)
+  refuseEmpty(backend, inputs)
   const facts = await backend.benchmark(
     { ...settings, mostQueries: keptQueries(), outputs: options.outputs, inputs },
     cut,
@@ -72,7 +81,7 @@ export async function runBenchmark(
     ...trace,
     endToEnd,
     javascript:
-      endToEnd && javascript && Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }),
+      javascript && Object.freeze({ infer: javascript.summary, ...addedTime(javascript.times, facts.endToEnd) }),
     layers,
     outputs: options.outputs ? outputsOf(backend, facts) : undefined,
     warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
@@ -127,6 +136,18 @@ function benchmarkInputs(
     .filter(({ name }) => !inputs.has(name))
     .map((info) => [info.name, madeInput(info, shapes.get(info.name), profile)] as const)
   return checker.check(new Map([...inputs, ...made])) as Tensor[]
+}
+
+/** An empty batch costs next to nothing, and its figures would be taken for those of the model. */
+function refuseEmpty({ inputs }: Backend, tensors: readonly Tensor[]): void {
+  const at = tensors.findIndex(({ shape }) => shape[0] === 0) // other sizes may be 0, such as that of an empty cache
+  if (at < 0) return
+  const { name } = inputs[at]!
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected at least one row for input ${JSON.stringify(name)} of a benchmark but received the shape ${shapeText(tensors[at]!.shape)}`,
+    { details: { name } },
+  )
 }
 
 function checkProfile({ inputs }: Backend, profile: number): void {
@@ -211,7 +232,7 @@ async function timeInfer(
   inputs: readonly Tensor[],
   options: CheckedBenchmarkOptions,
   cut: Cut | undefined,
-): Promise<CountedSummary> {
+): Promise<{ readonly summary: CountedSummary; readonly times: Float64Array }> {
   const record = Object.create(null) as TensorRecord
   backend.inputs.forEach(({ name }, i) => (record[name] = inputs[i]!))
   const tell = teller(options, 'javascript')
@@ -226,7 +247,7 @@ async function timeInfer(
     elapsed = end - begun
     tell(elapsed)
   }
-  return counted(times.values, times.seen, options)
+  return { summary: counted(times.values, times.seen, options), times: times.values }
 }
 
 async function timeLayers(

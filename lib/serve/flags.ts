@@ -75,6 +75,11 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   Models: {
     'model-repository': used('texts', 'a folder of models; a name that is in two of them is not served'),
     'model-store': used('texts', 'the same as --model-repository'),
+    model: used(
+      'texts',
+      'NAME=FILE: one ONNX model or plan to serve without folders (repeatable; alone or with --model-repository)',
+      { isOurs: true },
+    ),
     'exit-on-error': used('boolean', 'whether a model that cannot be loaded at the start ends the server', {
       fallback: 'true',
     }),

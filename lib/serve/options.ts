@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import {
   checkedArray,
   checkedChoice,
@@ -25,6 +26,8 @@ import { plainCopy, readOptions } from '../base/options.js'
 import { checkedEngineOptions } from '../engine/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { restrictedCategories } from './front/options.js'
+import type { ModelFile } from './repository/folder.js'
+import { endingFault, nameFault } from './repository/single-file.js'
 import type { ControlSettings } from './models/settings.js'
 import type {
   GrpcServeOptions,
@@ -85,6 +88,7 @@ const logTable = {
 
 const serveTable = {
   modelRepository: option((value) => value),
+  models: option(checkedModels, []),
   id: option(checkedText, 'triton'),
   http: { ...option(part(httpTable, 'http'), checkedOptions({}, httpTable, 'http')), members: namesOf(httpTable) },
   grpc: option(optionalPart(grpcTable, 'grpc')),
@@ -121,6 +125,7 @@ export interface ServeSettings extends Pick<
   'id' | 'http' | 'grpc' | 'log' | 'maxInflightBytes' | 'engine' | 'signal'
 > {
   readonly repositories: readonly string[]
+  readonly files: readonly ModelFile[]
   readonly metrics: MetricsSettings | undefined
   readonly control: ControlSettings
   readonly exitTimeoutMs: number
@@ -139,7 +144,9 @@ export function checkedServeOptions(options: unknown): ServeSettings {
     throw expected("'explicit', which loadModel needs,", 'modelControlMode', mode)
   return {
     ...given,
-    repositories: checkedRepositories(given.modelRepository),
+    repositories:
+      given.modelRepository === undefined && given.models.length > 0 ? [] : checkedRepositories(given.modelRepository),
+    files: given.models,
     metrics,
     control: {
       mode,
@@ -175,6 +182,19 @@ function checkedRepositories(given: unknown): readonly string[] {
   const paths = checkedArray(given, name).map((path, i) => checkedPath(path, `${name}[${i}]`))
   if (paths.length === 0) throw expected('at least one folder', name, given)
   return [...new Set(paths)]
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkedModels(given: unknown, name: string): readonly ModelFile[] {
+  const what = 'an object with the path of an ONNX model or a plan by model name (modelRepository takes folders)'
+  return Object.entries(checkedObject(given, name, what)).map(([model, value]) => {
+    const fault = nameFault(model)
+    if (fault !== undefined) throw expected(fault, `a name in ${name}`, model)
+    const path = checkedPath(value, `${name}[${JSON.stringify(model)}]`)
+    const ending = endingFault(path)
+    if (ending !== undefined) throw expected(ending, `${name}[${JSON.stringify(model)}]`, path)
+    return { name: model, path: resolve(path) }
+  })
 }
 
 interface TlsFiles {

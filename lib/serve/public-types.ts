@@ -135,8 +135,17 @@ export interface ServeEngineOptions extends Pick<EngineOptions, 'cache'> {
 
 /** Options of {@link serve}: the flags of `trt serve`, by their names. */
 export interface ServeOptions {
-  /** The folder of the models, or several; a name that is in two of them is not served. */
-  readonly modelRepository: string | URL | readonly (string | URL)[]
+  /**
+   * The folder of the models, or several; a name that is in two of them is not served. Required unless `models` names
+   * at least one file.
+   */
+  readonly modelRepository?: string | URL | readonly (string | URL)[] | undefined
+  /**
+   * Model files that are served without folders, by the name of the model: `{ classifier: 'model.onnx' }`. An ONNX
+   * model (.onnx) or a plan (.plan, .engine, .trt); each is version 1 and has no config. A name that a repository has,
+   * too, is not served.
+   */
+  readonly models?: Readonly<Record<string, string | URL>> | undefined
   /** The name of this server in its metadata; default `triton`. */
   readonly id?: string | undefined
   /** HTTP on port 8000 unless given; `false`: none. */

@@ -10,7 +10,7 @@ import { type ClassScore, type Picture, topK } from '../vision/index.js'
 import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
 import { checkSaid, inMemory, type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
-import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
+import type { Answers, ContinueOptions, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
 import { Task } from './task.js'
 import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
@@ -92,12 +92,16 @@ export class Classifier extends Task<ClassScore[]> {
    * the signal
    */
   classify(picture: Picture, options?: ClassifyOptions): Promise<ClassScore[]>
+  classify(
+    pictures: readonly Picture[],
+    options: ClassifyOptions & ContinueOptions,
+  ): Promise<(ClassScore[] | undefined)[]>
   classify(pictures: readonly Picture[], options?: ClassifyOptions): Promise<ClassScore[][]>
   classify(pictures: PictureStream, options?: ClassifyOptions): AsyncGenerator<ClassScore[], void, undefined>
   classify(
     pictures: unknown,
     options?: ClassifyOptions,
-  ): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
+  ): Promise<ClassScore[] | (ClassScore[] | undefined)[]> | AsyncGenerator<ClassScore[], void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'classify')
   }
 }

@@ -9,7 +9,7 @@ import { decoderNames } from './decoding.js'
 import { describedOptions } from './described.js'
 import { checkedLabels, type Labels } from './labels.js'
 import { checkSaid, inMemory, type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
-import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
+import type { Answers, ContinueOptions, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
 import { Task } from './task.js'
 import type { VideoInput, VideoLoopOptions } from './video/options.js'
@@ -93,12 +93,13 @@ export class Detector extends Task<Found[]> {
    * where the model gives something else; or it is the reason of the signal
    */
   detect(picture: Picture, options?: DetectOptions): Promise<Found[]>
+  detect(pictures: readonly Picture[], options: DetectOptions & ContinueOptions): Promise<(Found[] | undefined)[]>
   detect(pictures: readonly Picture[], options?: DetectOptions): Promise<Found[][]>
   detect(pictures: PictureStream, options?: DetectOptions): AsyncGenerator<Found[], void, undefined>
   detect(
     pictures: unknown,
     options?: DetectOptions,
-  ): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
+  ): Promise<Found[] | (Found[] | undefined)[]> | AsyncGenerator<Found[], void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'detect')
   }
 

@@ -19,7 +19,7 @@ import { hideTable, regionTable } from '../vision/blur.js'
 import { type DetectCall, type DetectorOptions, openDetector } from './detector.js'
 import type { Found } from './found.js'
 import type { Opened, TaskSource } from './opening.js'
-import { type PictureStream, remade, type TaskOptions } from './pipeline.js'
+import { type ContinueOptions, type PictureStream, remade, type TaskOptions } from './pipeline.js'
 import { type Preset, presetNamed } from './presets.js'
 import { openSegmenter, type SegmentCall, type SegmenterOptions } from './segmenter.js'
 import { Task } from './task.js'
@@ -117,18 +117,23 @@ export class FaceBlur extends Task<Hidden> {
    * and {@link blurMask}; or it is the reason of the signal
    */
   blur<P extends Image | RawImage>(picture: P, options: BlurCallOptions & InPlace): Promise<BlurResult<P>>
+  blur<P extends Image | RawImage>(
+    pictures: readonly P[],
+    options: BlurCallOptions & InPlace & ContinueOptions,
+  ): Promise<(BlurResult<P> | undefined)[]>
   blur<P extends Image | RawImage>(pictures: readonly P[], options: BlurCallOptions & InPlace): Promise<BlurResult<P>[]>
   blur<P extends Image | RawImage>(
     pictures: Iterable<P> | AsyncIterable<P>,
     options: BlurCallOptions & InPlace,
   ): AsyncGenerator<BlurResult<P>, void, undefined>
   blur(picture: Picture, options?: BlurCallOptions): Promise<BlurResult>
+  blur(pictures: readonly Picture[], options: BlurCallOptions & ContinueOptions): Promise<(BlurResult | undefined)[]>
   blur(pictures: readonly Picture[], options?: BlurCallOptions): Promise<BlurResult[]>
   blur(pictures: PictureStream, options?: BlurCallOptions): AsyncGenerator<BlurResult, void, undefined>
   blur(
     pictures: unknown,
     options?: BlurCallOptions,
-  ): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
+  ): Promise<Hidden | (Hidden | undefined)[]> | AsyncGenerator<Hidden, void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'blur')
   }
 

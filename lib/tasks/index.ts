@@ -18,7 +18,7 @@ export {
 export { imagenet } from './imagenet.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
 export type { LoadOptions, TaskSource } from './opening.js'
-export type { PictureStream, TaskOptions } from './pipeline.js'
+export type { ContinueOptions, PictureStream, TaskOptions } from './pipeline.js'
 export {
   type ClassifyOutput,
   type ClassifyPreset,

@@ -16,7 +16,8 @@ import {
   type Size,
   type ReadImageOptions,
 } from '../vision/index.js'
-import { isPictureStream, isSource, manyRows } from '../vision/picture.js'
+import { isImageError, isPictureStream, isSource, manyRows } from '../vision/picture.js'
+import { readingOn } from '../vision/pictures.js'
 import { checkedPixels, refuseShared, unsharedPicture } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 
@@ -24,6 +25,22 @@ import type { PictureInput } from './input.js'
 export interface TaskOptions extends ManyOptions {
   /** Rejects the call at once with the signal's reason; ends a stream. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Called for each image that cannot be read, or whose size the model does not support; the call then continues
+   * with the others. An array of results has `undefined` in its place, a stream of results leaves it out; `onError`
+   * is called before the result of any later image. An error that it throws rejects the call. Default: the first
+   * error rejects the call. A call with one image always rejects.
+   *
+   * @param index Position of the image in the input, from 0.
+   * @param image The image as it was received: its path, its bytes or its pixels.
+   */
+  readonly onError?: ((error: TensorRTError, index: number, image: Picture) => void) | undefined
+}
+
+/** Options of a call with an array of images that continues after an image that fails. */
+export interface ContinueOptions {
+  /** See {@link TaskOptions.onError}. */
+  readonly onError: NonNullable<TaskOptions['onError']>
 }
 
 /** Pictures one after another, such as `pictures('folder')` gives them, or frames of a video. */
@@ -113,37 +130,44 @@ export class Pipeline {
     const table: typeof rows & Partial<typeof paintRows> = answers.paints === true ? paintRows : rows
     const { perCall } = answers
     const all = checkedCall(options, { ...perCall?.rows, ...table }, owner)
-    const { inPlace = false, signal, onProgress, ...more } = all as Checked<typeof table>
+    const { inPlace = false, signal, onProgress, onError, ...more } = all as Checked<typeof table>
     const given = defined(more)
     const isAsked = perCall !== undefined && Object.keys(given).length > 0
-    const wanted = { answers: isAsked ? await perCall.answers(given) : answers, inPlace }
-    return { signal, onProgress, run: (batch, cancelled) => this.#batch(wanted, batch, cancelled) }
+    const wanted = { answers: isAsked ? await perCall.answers(given) : answers, inPlace, skips: onError !== undefined }
+    return { signal, onProgress, onError, run: (batch, cancelled) => this.#batch(wanted, batch, cancelled) }
   }
 
   async #many<R>(checked: () => Promise<Call<R>>, pictures: readonly Picture[]): Promise<R[]> {
-    const { signal, onProgress, run } = await checked()
+    const { signal, onProgress, onError, run } = await checked()
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
-    const answers: R[] = []
+    const answers: (R | undefined)[] = []
     for await (const found of inOrder(inParts(named, mostRows), { most: this.#inFlight, signal, run }))
       for (const answer of found) {
-        answers.push(answer)
+        const index = answers.length
+        if (answer instanceof Skipped) onError?.(answer.error, index, pictures[index]!)
+        answers.push(answer instanceof Skipped ? undefined : answer)
         onProgress?.({ done: answers.length, total: pictures.length })
       }
-    return answers
+    return answers as R[] // undefined only with onError: the overloads of the tasks have that
   }
 
   async *#stream<R>(checked: () => Promise<Call<R>>, pictures: PictureStream): AsyncGenerator<R, void, undefined> {
-    const { signal, onProgress, run } = await checked()
-    let [begun, done] = [0, 0]
-    const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
-      const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${begun++}]` }], cancelled))
-      return answer as R
+    const { signal, onProgress, onError, run } = await checked()
+    let [begun, unread, done] = [0, 0, 0]
+    // what pictures() cannot read never arrives here
+    const source = onError && readingOn(pictures, (...failed) => (unread++, onError(...failed)))
+    const each = async (picture: Picture, cancelled: AbortSignal): Promise<OfStream<R>> => {
+      const index = unread + begun++
+      const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${index}]` }], cancelled))
+      return { answer: answer as R | Skipped, index, ...(answer instanceof Skipped && { picture }) }
     }
-    for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run: each })) {
+    const answers = inOrder(source ?? pictures, { most: this.#inFlight, signal, run: each })
+    for await (const { answer, index, picture } of answers) {
       done++
+      if (answer instanceof Skipped) onError?.(answer.error, index, picture!)
       onProgress?.({ done, total: done })
-      yield answer
+      if (!(answer instanceof Skipped)) yield answer
     }
   }
 
@@ -154,17 +178,23 @@ export class Pipeline {
   }
 
   /** Pictures whose inputs are of one size run together. */
-  async #batch<R>(wanted: Wanted<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+  async #batch<R>(
+    wanted: Wanted<R>,
+    batch: readonly Named[],
+    signal: AbortSignal | undefined,
+  ): Promise<(R | Skipped)[]> {
     const { limitPixels } = this.#input
-    const { inPlace } = wanted
-    const images = await allOf(
-      batch.map(({ picture, name }) => decoded(picture, name, { limitPixels, signal, inPlace })),
-    )
-    const framed = images.map((image, index) => {
-      const { width, height } = checkedPixels(image, batch[index]!.name)
+    const { inPlace, skips } = wanted
+    const read = async ({ picture, name }: Named, index: number) => {
+      const image = await decoded(picture, name, { limitPixels, signal, inPlace })
+      const { width, height } = checkedPixels(image, name)
       return { image, frame: this.#input.frame({ width, height }), index }
-    })
-    const answers = new Array<R>(batch.length)
+    }
+    const all = await allOf(
+      batch.map((one, index) => orSkipped(skips ? isImageError : never, signal, () => read(one, index))),
+    )
+    const answers = all.map((each) => each as R | Skipped)
+    const framed = all.flatMap((each) => (each instanceof Skipped ? [] : [each]))
     const alike = groupedBy(framed, ({ frame }) => `${frame.width} x ${frame.height}`)
     await allOf(
       alike.map(async (group) => {
@@ -180,19 +210,24 @@ export class Pipeline {
   }
 
   async #infer<R>(
-    { answers, inPlace }: Wanted<R>,
+    { answers, inPlace, skips }: Wanted<R>,
     images: readonly (Image | RawImage)[],
     frames: readonly Frame[],
     signal: AbortSignal | undefined,
-  ): Promise<R[]> {
+  ): Promise<(R | Skipped)[]> {
     const { engine } = this
     const [frame] = frames as [Frame]
-    const tensor = this.#pool.take(this.#input.shape(images.length, frame))
-    await this.#input.write(images, frames, tensor, signal)
     const { outputs: names, extra, of } = answers
-    const inputs = { [this.#input.name]: tensor, ...extra?.(this.#input.fixedRows ?? images.length, frame) }
-    const given = await engine.infer(inputs, { signal, outputs: names })
-    this.#pool.give(tensor)
+    // a size that no optimization profile has is a fault of these images alone
+    const given = await orSkipped(skips ? isShapeError : never, signal, async () => {
+      const tensor = this.#pool.take(this.#input.shape(images.length, frame))
+      await this.#input.write(images, frames, tensor, signal)
+      const inputs = { [this.#input.name]: tensor, ...extra?.(this.#input.fixedRows ?? images.length, frame) }
+      const found = await engine.infer(inputs, { signal, outputs: names })
+      this.#pool.give(tensor)
+      return found
+    })
+    if (given instanceof Skipped) return images.map(() => given)
     return of(
       names.map((name) => inFloat32(given[name] as Tensor)),
       frames,
@@ -251,17 +286,36 @@ class TensorPool {
   }
 }
 
-type Run<R> = (batch: readonly Named[], signal: AbortSignal | undefined) => Promise<R[]>
+/** The error of an image in place of its result. */
+class Skipped {
+  readonly error: TensorRTError
+
+  constructor(error: TensorRTError) {
+    this.error = error
+  }
+}
+
+type Run<R> = (batch: readonly Named[], signal: AbortSignal | undefined) => Promise<(R | Skipped)[]>
+
+interface OfStream<R> {
+  readonly answer: R | Skipped
+  readonly index: number
+  /** Only of one that was skipped: the pixels of others are free meanwhile. */
+  readonly picture?: Picture
+}
 
 interface Wanted<R> {
   readonly answers: Answers<R>
   readonly inPlace: boolean
+  /** Whether an image that fails becomes a `Skipped`. */
+  readonly skips: boolean
 }
 
 /** A call whose options were read. */
 interface Call<R> {
   readonly signal: AbortSignal | undefined
   readonly onProgress: ManyOptions['onProgress']
+  readonly onError: TaskOptions['onError']
   readonly run: Run<R>
 }
 
@@ -273,11 +327,34 @@ interface Named {
 async function one<R>(checked: () => Promise<Call<R>>, picture: Picture): Promise<R> {
   const { signal, onProgress, run } = await checked()
   const [answer] = await run([{ picture, name: 'picture' }], signal)
+  if (answer instanceof Skipped) throw answer.error
   onProgress?.({ done: 1, total: 1 })
   return answer as R
 }
 
-const rows = manyRows satisfies OptionTable<TaskOptions>
+/** Work whose error, if it is of that kind, does not end the call. */
+async function orSkipped<T>(
+  isSkipped: (error: unknown) => error is TensorRTError,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T | Skipped> {
+  try {
+    return await work()
+  } catch (error) {
+    if (signal?.aborted === true || !isSkipped(error)) throw error
+    return new Skipped(error)
+  }
+}
+
+const never = (_error: unknown): _error is never => false
+
+const isShapeError = (error: unknown): error is TensorRTError =>
+  error instanceof TensorRTError && error.code === 'ERR_TRT_SHAPE'
+
+const rows = {
+  ...manyRows,
+  onError: option(is.listener<NonNullable<TaskOptions['onError']>>()),
+} satisfies OptionTable<TaskOptions>
 
 const paintRows = { ...rows, inPlace: option(is.boolean, false) }
 

@@ -16,7 +16,7 @@ import {
   withContext,
 } from './opening.js'
 import { soleOutput } from './outputs.js'
-import type { Answers, PerCall, PictureStream, TaskOptions } from './pipeline.js'
+import type { Answers, ContinueOptions, PerCall, PictureStream, TaskOptions } from './pipeline.js'
 import type { SegmentOutput, SegmentPreset } from './presets.js'
 import { Task } from './task.js'
 import type { SegmentedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
@@ -89,9 +89,13 @@ export class Segmenter extends Task<Mask> {
    * where the model gives something else; or it is the reason of the signal
    */
   segment(picture: Picture, options?: SegmentOptions): Promise<Mask>
+  segment(pictures: readonly Picture[], options: SegmentOptions & ContinueOptions): Promise<(Mask | undefined)[]>
   segment(pictures: readonly Picture[], options?: SegmentOptions): Promise<Mask[]>
   segment(pictures: PictureStream, options?: SegmentOptions): AsyncGenerator<Mask, void, undefined>
-  segment(pictures: unknown, options?: SegmentOptions): Promise<Mask | Mask[]> | AsyncGenerator<Mask, void, undefined> {
+  segment(
+    pictures: unknown,
+    options?: SegmentOptions,
+  ): Promise<Mask | (Mask | undefined)[]> | AsyncGenerator<Mask, void, undefined> {
     return this.opened.pipeline.call(this.opened.answers, pictures, options, 'segment')
   }
 
@@ -100,9 +104,13 @@ export class Segmenter extends Task<Mask> {
    * @throws TensorRTError (as a rejection) as {@link segment}; ERR_TRT_INVALID_ARGUMENT for another model
    */
   matte(picture: Picture, options?: TaskOptions): Promise<Alpha>
+  matte(pictures: readonly Picture[], options: TaskOptions & ContinueOptions): Promise<(Alpha | undefined)[]>
   matte(pictures: readonly Picture[], options?: TaskOptions): Promise<Alpha[]>
   matte(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Alpha, void, undefined>
-  matte(pictures: unknown, options?: TaskOptions): Promise<Alpha | Alpha[]> | AsyncGenerator<Alpha, void, undefined> {
+  matte(
+    pictures: unknown,
+    options?: TaskOptions,
+  ): Promise<Alpha | (Alpha | undefined)[]> | AsyncGenerator<Alpha, void, undefined> {
     if (this.#mattes === undefined) return refused(expected("'matte', for a matte,", 'output.decide', this.#decide))
     return this.opened.pipeline.call(this.#mattes, pictures, options, 'matte')
   }

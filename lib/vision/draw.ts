@@ -1,9 +1,10 @@
 import type { Cut } from '../base/cancellation.js'
-import { checkedArray, checkedObject } from '../base/checks.js'
+import { checkedArray, checkedObject, isWhole } from '../base/checks.js'
 import { is, option, type OptionTable } from '../base/option-table.js'
 import { expected } from '../errors.js'
 import { checkedBox, checkedColor, checkedPoint } from './checks.js'
 import { labelOf } from './labels.js'
+import { classColor } from './overlay.js'
 import { edgesOf, near, painter, type Painting } from './painted.js'
 import type { Bounds } from './portable/cover.js'
 import type { Box, Color, Point, Size } from './types.js'
@@ -16,8 +17,10 @@ export interface LabelledBox {
   readonly box: Box
   /** Text above the box. */
   readonly label?: string | undefined
-  /** The colour of this box; default: that of the options. */
+  /** The colour of this box; default: that of the options, else that of the class. */
   readonly color?: Color | undefined
+  /** Number of the class, from 0: each has a colour, as {@link overlay} has it for the class after it. Default: 0. */
+  readonly classIndex?: number | undefined
   /** The corners of a rotated box, whose outline is drawn in place of the box's. */
   readonly corners?: readonly Point[] | undefined
   /** Points that belong to it, such as eyes and corners of a mouth. Each is a disc of twice the line's width. */
@@ -25,7 +28,7 @@ export interface LabelledBox {
 }
 
 interface LineOptions {
-  /** Default [255, 64, 64]. */
+  /** Default: [255, 64, 64], and for boxes of several classes a colour for each. */
   readonly color?: Color | undefined
   /** Pixels; default 1/300 of the picture's longer side, at least 2. */
   readonly lineWidth?: number | undefined
@@ -36,8 +39,8 @@ interface LineOptions {
 /** Options of {@link drawBoxes}. */
 export interface DrawOptions extends LineOptions {
   /**
-   * The colour of lines, landmarks and the ground of labels, 0 to 255; default [255, 64, 64]. The text is white or
-   * black, whichever is seen better.
+   * The colour of lines, landmarks and the ground of labels, 0 to 255; default: a colour for each class, [255, 64, 64]
+   * for class 0. The text is white or black, whichever is seen better.
    */
   readonly color?: Color | undefined
   /** The size of the text in pixels; default 1/50 of the picture's longer side, at least 12. */
@@ -61,7 +64,8 @@ export type Outline =
     }
 
 interface Style {
-  readonly color: Color
+  /** Default: by class. */
+  readonly color: Color | undefined
   readonly lineWidth: number
   readonly fontSize: number
 }
@@ -80,8 +84,9 @@ const polygonTable = {
 
 /**
  * A copy of the picture, or with `inPlace` the picture itself, with boxes, their landmarks and their labels drawn on
- * it, with smooth edges. A line lies with half of its width on each side of the box's edge. It runs on a thread;
- * `image.data` is read until the promise settles.
+ * it, with smooth edges. A label is above its box, or inside or below it if other labels are there. A line lies with
+ * half of its width on each side of the box's edge. It runs on a thread; `image.data` is read until the promise
+ * settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE; for labels,
  * ERR_TRT_IMAGE when sharp fails or is not installed
  */
@@ -91,10 +96,10 @@ export const drawBoxes = painter<readonly LabelledBox[], DrawOptions, typeof box
   painting: (options) => async (size, boxes, cut) => {
     const style = styleOf(size, options)
     const drawn = checkedArray(boxes, 'boxes').map((box, index) => checkedLabelled(box, `boxes[${index}]`, style))
-    const labels = await Promise.all(drawn.map((box) => labelStrokes(box, size, style, cut)))
+    const labels = await Promise.all(drawn.map((box) => labelOfBox(box, size, style, cut)))
     cut?.throwIfHappened()
     const strokes = drawn.flatMap((box) => boxStrokes(box, style))
-    return strokesDrawn([...strokes, ...labels.flat()])
+    return strokesDrawn([...strokes, ...labelStrokes(labels, size)])
   },
 })
 
@@ -107,7 +112,7 @@ export const drawPolygons = painter<readonly Outline[], PolygonOptions, typeof p
   what: 'polygons',
   table: polygonTable,
   painting: (options) => (size, polygons) => {
-    const { color, lineWidth } = styleOf(size, options)
+    const { color = classColor(0), lineWidth } = styleOf(size, options)
     const rings = checkedArray(polygons, 'polygons').flatMap((each, index) => ringsOf(each, `polygons[${index}]`))
     return strokesDrawn(rings.flatMap((points) => lines(points, options.closed, lineWidth, color)))
   },
@@ -125,7 +130,7 @@ function ringsOf(polygon: unknown, name: string): Point[][] {
 function styleOf({ width, height }: Size, { color, lineWidth, fontSize }: DrawOptions): Style {
   const longer = Math.max(width, height)
   return {
-    color: color ?? [255, 64, 64],
+    color,
     lineWidth: near(lineWidth ?? Math.max(2, longer / 300)),
     fontSize: near(fontSize ?? Math.max(12, longer / 50)),
   }
@@ -143,17 +148,19 @@ function checkedLabelled(item: unknown, name: string, style: Style): Drawn {
   const {
     box,
     label = '',
+    classIndex = 0,
     color = style.color,
     landmarks = [],
     corners = [],
   } = checkedObject(item, name) as LabelledBox
   if (typeof label !== 'string') throw expected('a string', `${name}.label`, label)
+  if (!isWhole(classIndex, 0)) throw expected('a whole number from 0', `${name}.classIndex`, classIndex)
   const points = (given: unknown, of: string): Point[] =>
     checkedArray(given, of).map((point, index) => checkedPoint(point, `${of}[${index}]`))
   return {
     bounds: edgesOf(checkedBox(box, `${name}.box`)),
     label,
-    color: checkedColor(color, `${name}.color`),
+    color: checkedColor(color ?? classColor(classIndex), `${name}.color`),
     landmarks: points(landmarks, `${name}.landmarks`),
     corners: points(corners, `${name}.corners`),
   }
@@ -165,27 +172,59 @@ function boxStrokes({ bounds, color, landmarks, corners }: Drawn, { lineWidth }:
   return [...outline, ...landmarks.map((point) => dot(point, 2 * lineWidth, color))]
 }
 
-/**
- * The ground of a label and its text: above the box, or inside it where there is no room above; moved to the left where
- * it would reach out of the picture.
- */
-async function labelStrokes(
+/** The text of a label with its ground, whose vertical place is free. */
+interface Label {
+  readonly tile: Tile
+  readonly color: Color
+  readonly left: number
+  readonly width: number
+  readonly height: number
+  /** Upper edges, the best first. */
+  readonly tops: readonly [number, ...number[]]
+}
+
+/** Moved to the left where it would reach out of the picture. */
+async function labelOfBox(
   { bounds, label, color }: Drawn,
   image: Size,
   { lineWidth, fontSize }: Style,
   cut: Cut | undefined,
-): Promise<Stroke[]> {
+): Promise<Label | undefined> {
   const [x, y, right, bottom] = bounds
-  if (label === '' || x >= image.width || y >= image.height || right <= 0 || bottom <= 0) return []
+  if (label === '' || x >= image.width || y >= image.height || right <= 0 || bottom <= 0) return undefined
   const height = fontSize * 1.3
-  const top = y >= height ? y - height : Math.max(0, y)
+  const inside = Math.max(0, y)
   const tile = await labelOf(label, fontSize, isBright(color) ? 'black' : 'white', image, cut)
   const width = tile.width + 0.3 * fontSize
   const left = Math.max(0, Math.min(x - lineWidth / 2, image.width - width))
-  return [
-    { kind: 'rectangle', bounds: [left, top, left + width, top + height], color },
-    { kind: 'tile', left: Math.round(left), top: Math.round(top), tile },
-  ]
+  const tops = [y >= height ? y - height : inside, inside, bottom, bottom - height] as const
+  return { tile, color, left, width, height, tops }
+}
+
+/** More labels than that cannot all be told apart in any case. */
+const maxCompared = 256
+
+/** Each where it covers no label before it, if one of its places is such. */
+function labelStrokes(labels: readonly (Label | undefined)[], image: Size): Stroke[] {
+  const taken: Bounds[] = []
+  return labels.flatMap((label): Stroke[] => {
+    if (label === undefined) return []
+    const { tile, color, left, width, height, tops } = label
+    const boundsAt = (top: number): Bounds => [left, top, left + width, top + height]
+    const isFree = (top: number): boolean =>
+      top >= 0 && top + height <= image.height && !taken.some((other) => isOverlapping(boundsAt(top), other))
+    const top = tops.find(isFree) ?? tops[0]
+    taken.push(boundsAt(top))
+    if (taken.length > maxCompared) taken.shift()
+    return [
+      { kind: 'rectangle', bounds: boundsAt(top), color },
+      { kind: 'tile', left: Math.round(left), top: Math.round(top), tile },
+    ]
+  })
+}
+
+function isOverlapping(a: Bounds, b: Bounds): boolean {
+  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
 /** By its luma, as television weighs colours. */

@@ -55,6 +55,8 @@ export interface ReadImageOptions {
 export interface ReadImage extends Image {
   /** The size before shrinking, upright if the picture is. */
   readonly original: Size
+  /** Frames of the animation or pages of the TIFF, of which this is one. Absent if the file has one picture. */
+  readonly pages?: number | undefined
 }
 
 /**
@@ -105,9 +107,10 @@ async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): 
   const { found, pipeline } = await pageOf(picture, reading)
   cut?.throwIfHappened()
   checkDecodable(found, picture.name, reading)
-  const { width, height } = reading.orient ? infoOf(found) : found
+  const info = infoOf(found)
+  const { width, height } = reading.orient ? info : found
   const image = await toImage(arranged(pipeline, found, { width, height }, reading))
-  return { ...image, original: { width, height } }
+  return { ...image, original: { width, height }, ...(info.pages > 1 && { pages: info.pages }) }
 }
 
 /**

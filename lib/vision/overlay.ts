@@ -62,7 +62,7 @@ function checkedPalette(palette: unknown): readonly Color[] {
 function colorsOf({ color, palette }: Pick<Checked<typeof table>, 'color' | 'palette'>): readonly Color[] {
   if (color !== undefined && palette !== undefined) throw expected('color or palette', 'the options of overlay', 'both')
   if (color !== undefined) return [color]
-  return palette ?? Array.from({ length: classes - 1 }, (_, index) => distinct(index))
+  return palette ?? Array.from({ length: classes - 1 }, (_, index) => classColor(index))
 }
 
 /** For each class, 0 included. */
@@ -72,8 +72,8 @@ function bytesOf(colors: readonly Color[]): Uint8Array {
   )
 }
 
-/** Hues the golden angle apart: each far from those before it. */
-function distinct(index: number): Color {
+/** The default color of a class: hues the golden angle apart, each far from those before it. */
+export function classColor(index: number): Color {
   const hue = ((index * 137.508) % 360) / 60
   const channel = (shift: number): number => 64 + 191 * Math.min(Math.max(Math.abs(((hue + shift) % 6) - 3) - 1, 0), 1)
   return [channel(0), channel(4), channel(2)]

@@ -7,7 +7,7 @@ import type { Abortable } from '../base/options.js'
 import { inheritFiles } from '../base/overwriting.js'
 import { allOf } from '../base/turns.js'
 import { isUrl } from '../base/kinds.js'
-import { expected } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
 import type { PictureSource } from './info.js'
@@ -31,6 +31,20 @@ export interface ManyProgress {
 export interface ManyOptions {
   /** Called after each picture; what it throws rejects the call. */
   readonly onProgress?: ((progress: ManyProgress) => void) | undefined
+}
+
+/** Error codes of an image that cannot be read or has no valid pixels. */
+const imageCodes: readonly string[] = [
+  'ERR_TRT_DETACHED',
+  'ERR_TRT_FILE',
+  'ERR_TRT_IMAGE',
+  'ERR_TRT_INVALID_ARGUMENT',
+  'ERR_TRT_SHAPE',
+]
+
+/** Whether an error of reading an image concerns only that image, so that the others can be processed. */
+export function isImageError(error: unknown): error is TensorRTError {
+  return error instanceof TensorRTError && imageCodes.includes(error.code)
 }
 
 /** The options that all calls with many pictures have. */

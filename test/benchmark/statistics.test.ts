@@ -2,6 +2,7 @@
 import t from 'tap'
 import { exportLayerInfo, exportOutput, exportProfile, exportTimes, type TraceRow } from '../../lib/benchmark/index.js'
 import {
+  addedTime,
   medianOf,
   percentileOf,
   summarize,
@@ -17,6 +18,21 @@ import { madeLayers } from './report/synthetic.js'
 import { numberDTypes, Tensor } from '../../lib/tensor.js'
 
 const upTo = (count: number): Float64Array => Float64Array.from({ length: count }, (_, i) => i + 1)
+
+t.test('what one way adds: by the medians, unless the times vary by more than that', async (t) => {
+  const steady = Float64Array.from({ length: 800 }, (_, i) => 1 + (i % 10) / 1000)
+  const slower = steady.map((time) => time + 0.25)
+  const { addsMs, addsRangeMs } = addedTime(slower, steady)
+  t.ok(Math.abs(addsMs! - 0.25) < 1e-9)
+  t.ok(Math.abs(addsRangeMs[0] - 0.25) < 1e-9 && Math.abs(addsRangeMs[1] - 0.25) < 1e-9)
+  // for an eighth of the time the machine did something else
+  const disturbed = steady.map((time, i) => (i < 100 ? 2 * time : time))
+  t.equal(addedTime(slower, disturbed).addsMs, undefined)
+  t.equal(addedTime(steady, slower).addsMs, undefined, 'it is never below 0')
+  const [low, high] = addedTime(slower, disturbed).addsRangeMs
+  t.ok(low < -0.7 && high > 0.24)
+  t.same(addedTime(Float64Array.of(3), Float64Array.of(1)), { addsMs: 2, addsRangeMs: [2, 2] })
+})
 
 t.test(
   'percentiles are values that were measured: nearest rank, of which trtexec excludes (int)((1 - p / 100) * N)',

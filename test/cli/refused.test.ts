@@ -49,6 +49,13 @@ const rows: readonly (readonly [line: string, message: RegExp])[] = [
   ['convert @relu.onnx -o @c.onnx --workspace 3', /unknown option '--workspace'$/],
   ['build @relu.onnx -o @x.plan --zzz', /unknown option '--zzz'$/],
   ['cache clear --foo', /unknown option '--foo'$/],
+  // before a required option that is missing because of it
+  ['video --modle @relu.onnx x.mp4', /unknown option '--modle': did you mean --model\?$/],
+  ['convert @relu.onnx --outputt @c.onnx', /unknown option '--outputt': did you mean --output\?$/],
+  ['quantize @relu.onnx --outptu=@q.onnx', /unknown option '--outptu': did you mean --output\?$/],
+  ['build @relu.onnx -x', /unknown option '-x'/],
+  ['quantize @relu.onnx -q', /required option '-o, --output <FILE>' not specified$/],
+  ['bench @relu.onnx --shapes x:0x4', /Expected at least one row for input 'x' but received 0x4: an empty batch/],
   ['predict @relu.onnx', /unknown command 'predict': did you mean run\?$/],
   ['@relu.onnx', /unknown command '.*relu\.onnx': a command comes first, as in trt inspect .*relu\.onnx$/],
   ['frobnicate', /unknown command 'frobnicate'$/],

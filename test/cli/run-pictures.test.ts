@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import sharp from 'sharp'
 import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { facePhoto } from '../../examples/support/program.js'
@@ -104,6 +105,29 @@ t.test('a bad picture among others is told by its name', async (t) => {
   t.equal(code, 1)
   t.match(JSON.parse(stdout), { results: { length: 3 }, failed: [{ file: /damaged\.png$/, code: 'ERR_TRT_IMAGE' }] })
   t.match(stderr, /error: Cannot read .*damaged\.png/)
+})
+
+t.test('what of a folder or a file is not read is reported', async (t) => {
+  const { data, width, height } = await readImage(at('three.jpg'), { shrink: 64 })
+  await mkdir(at('mixed', 'deep'), { recursive: true })
+  await copyFile(at('photos', 'red.png'), at('mixed', 'red.png'))
+  await writeFile(at('mixed', 'notes.txt'), '')
+  const pages = sharp(data, {
+    raw: { width, height: height - (height % 2), channels: 3, pageHeight: Math.floor(height / 2) },
+  })
+  await writeFile(at('mixed', 'moving.gif'), await pages.gif().toBuffer())
+  const args = ['run', colour, at('mixed'), '--preset', 'imagenet']
+  const { code, stderr, stdout } = await trt([...args, '--json'])
+  t.equal(code, 0, stderr)
+  t.match(stderr, /mixed: 1 folder not entered \(deep\)\. To enter: '.*mixed\/\*\*\/\*\.\{jpg,jpeg,png\}'\n/)
+  t.match(stderr, /mixed: 1 file of another kind not read \(notes\.txt\)\n/)
+  t.match(stderr, /moving\.gif: only the first of its 2 pages \(or frames\) was read\n/)
+  const { results } = JSON.parse(stdout) as { readonly results: readonly { readonly pages?: number }[] }
+  t.same(
+    results.map((each) => each.pages),
+    [2, undefined],
+  )
+  t.notMatch((await trt([...args, '--quiet'])).stderr, 'another kind')
 })
 
 t.test('detect: a real model finds faces, and draws them as the library does', async (t) => {

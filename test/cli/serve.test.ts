@@ -64,7 +64,7 @@ t.test('for people there are addresses, and a log in a file leaves stderr empty'
     '--log-file',
     file,
   ]
-  const ran = await trt(['serve', '--model-repository', empty, ...places], (session) => {
+  const ran = await trt(['serve', '--model-repository', models, ...places], (session) => {
     const write = session.stdout.write.bind(session.stdout)
     session.stdout.write = (text) => {
       session.interrupt('SIGINT')
@@ -72,11 +72,45 @@ t.test('for people there are addresses, and a log in a file leaves stderr empty'
     }
   })
   t.strictSame([ran.code, ran.stderr], [0, ''])
-  t.match(ran.stdout, /^HTTP +http:\/\/127\.0\.0\.1:\d+\n$/)
+  t.match(ran.stdout, /^HTTP +http:\/\/127\.0\.0\.1:\d+\nmodels +1 ready\n$/)
   t.match(
     lines(readFileSync(file, 'utf8')).map(({ msg }) => msg),
-    ['the server listens', 'the server is started'],
+    ['the server listens', 'a model is loaded', 'the server is started'],
   )
+})
+
+t.test('--model serves a file without folders', async (t) => {
+  const file = join(models, 'identity/1/model.onnx')
+  const { code, stderr } = await serving(['--model', `a=${file}`, '--model', `b=${file}`], async ({ http }) => {
+    for (const name of ['a', 'b']) t.equal((await fetch(`${http.url}/v2/models/${name}/ready`)).status, 200, name)
+  })
+  t.equal(code, 0, stderr)
+  const missing = await trt(['serve', '--model', `a=${join(home, 'none.onnx')}`, ...anyPorts])
+  t.match(missing, { code: 1, stderr: /Cannot read the file of model 'a', .*none\.onnx.* \(ERR_TRT_FILE\)/ })
+})
+
+t.test('people are told that nothing is served', async (t) => {
+  for (const [mode, text] of [
+    ['none', 'none is served: the log says why'],
+    ['explicit', 'none is loaded'],
+  ] as const) {
+    const args = [
+      '--model-repository',
+      empty,
+      `--model-control-mode=${mode}`,
+      '--http-port=0',
+      '--http-address=127.0.0.1',
+    ]
+    const ran = await trt(['serve', ...args, '--allow-grpc=false', '--allow-metrics=false'], (session) => {
+      const write = session.stdout.write.bind(session.stdout)
+      session.stdout.write = (line) => {
+        session.interrupt('SIGTERM')
+        return write(line)
+      }
+    })
+    t.match(ran.stdout, new RegExp(`\nmodels +${text}\n$`))
+    t.match(lines(ran.stderr), [{}, { level: 'warn', msg: /empty has no models: .* but it is empty$/ }])
+  }
 })
 
 t.test('what is wrong with the command line is told, and exits with 2', async (t) => {
@@ -87,6 +121,8 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
     [[...at, '--http_port', '1'], /unknown flag --http_port: did you mean --http-port\?/],
     [[...at, '-p', '1'], /unknown flag -p\n/],
     [[...at, 'models'], /unexpected argument models/],
+    [['model.onnx'], /unexpected argument model\.onnx: .*--model NAME=model\.onnx/],
+    [['--model', 'model.onnx'], /Expected NAME=FILE, for example classifier=model\.onnx, for --model/],
     [[...at, '--http-port'], /argument missing/],
     [[...at, '--http-port=http'], /whole number from 0 to 65535 for --http-port/],
     [[...at, '--grpc-port=grpc'], /whole number from 0 to 65535 for --grpc-port/],
@@ -137,7 +173,7 @@ t.test('each flag without effect is a warning in the log', async (t) => {
   // as KServe's runtime of Triton has them
   const kserve = [
     '--model-store',
-    empty,
+    models,
     '--grpc-port=9000',
     '--allow-grpc=true',
     '--allow-http=True',
@@ -183,7 +219,7 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
     [[`--model-repository=${join(home, 'none')}`], /Cannot read the model repository .*none.* \(ERR_TRT_FILE\)/],
     [
       [`--model-repository=${join(models, 'identity/1/model.onnx')}`],
-      /The model repository .*model\.onnx is no folder \(ERR_TRT_FILE\)/,
+      /The model repository .*model\.onnx is no folder\. To fix: serve one model by --model NAME=model\.onnx/,
     ],
     [
       [`--model-repository=${models}`, `--model-store=${join(home, 'none')}`],

@@ -6,7 +6,7 @@ import { Cut } from '../../lib/base/cancellation.js'
 import { Connections } from '../../lib/client/http/connections.js'
 import { exchange } from '../../lib/client/http/exchange.js'
 import { httpPlace } from '../../lib/client/url.js'
-import { HttpClient, type Shaped, type Classification } from '../../lib/client/index.js'
+import { GrpcClient, HttpClient, type Shaped, type Classification } from '../../lib/client/index.js'
 import { Tensor, type TensorRTError } from '../../lib/index.js'
 import { holdTimers } from '../support/timers.js'
 import { certain } from '../support/waiting.js'
@@ -32,6 +32,29 @@ async function standIn(behaviour?: Behaviour, options?: StandInOptions): Promise
   t.teardown(() => server[Symbol.asyncDispose]())
   return server
 }
+
+t.test('the port of something else is told as such', async (t) => {
+  const place = { port: 0, address: '127.0.0.1' }
+  const modelRepository = t.testdir({ m: { 1: {} } })
+  await using server = await serve({
+    modelRepository,
+    modelControlMode: 'explicit',
+    http: place,
+    grpc: place,
+    metrics: place,
+  })
+  const { grpc, metrics } = server.addresses
+  await using ofGrpc = new HttpClient(`http://127.0.0.1:${grpc!.port}`)
+  const hint =
+    /Expected HTTP\/1\.1 from http:.* if this is the gRPC port of a server \(by default 8001\), use GrpcClient/
+  await t.rejects(ofGrpc.serverMetadata(), { code: 'ERR_TRT_SERVER', message: hint })
+  await using ofMetrics = new HttpClient(`http://127.0.0.1:${metrics!.port}`)
+  const other = /^HTTP 404 Not Found: http:.* is not a KServe v2 server\. To fix: give its HTTP port, by default 8000/
+  await t.rejects(ofMetrics.serverMetadata(), { code: 'ERR_TRT_SERVER', message: other })
+  await using ofHttp = new GrpcClient(`127.0.0.1:${server.addresses.http!.port}`)
+  const first = /if this is the HTTP port of a server \(by default 8000\), use HttpClient, or give the gRPC port/
+  await t.rejects(ofHttp.serverMetadata(), { code: 'ERR_TRT_SERVER', message: first })
+})
 
 t.test('what is sent: JSON of one form, then the tensors', async (t) => {
   const server = await standIn()

@@ -94,6 +94,17 @@ await t.test('CPU', async (t) => {
   }
 })
 
+await t.test('what is empty is not printed', async (t) => {
+  const error = await failureOf(() => Engine.load(missing, { backend: 'cpu' }))
+  t.notMatch(inspect(new TensorRTError('ERR_TRT_CLOSED', 'closed')), /log|details/)
+  t.match(inspect(error), /details: \{/)
+  t.notMatch(inspect(error), /log: \[\]/)
+  t.same(
+    [new TensorRTError('ERR_TRT_CLOSED', 'closed')].map(({ log, details }) => [log, details]),
+    [[[], {}]],
+  )
+})
+
 await t.test('nobody catches it', async (t) => {
   const wanted = { message: 'TensorRT 10.15.1: enqueueV3 failed: IExecutionContext::enqueueV3: Error Code 3', log: [] }
   const { code, stderr } = await runChild(`

@@ -134,6 +134,24 @@ for (const family of families)
     t.ok(await until(() => control.stats().live.engines === 0))
   })
 
+await t.test('the first line of a stack is the caller', async (t) => {
+  await using engine = await Engine.load(identity(), cpu)
+  const operations: Record<string, Operation> = {
+    'Engine.load': () => Engine.load(missing, cpu),
+    infer: () => engine.infer({}),
+    readImage: () => readImage(missing),
+  }
+  for (const [name, operation] of Object.entries(operations)) {
+    const error = (await theOneWhoWaits(operation).catch((reason: unknown) => reason)) as TensorRTError
+    t.match(error.stack, /^TensorRTError: [^]*?\n {4}at [^\n]*(stacks\.test|theOneWhoWaits)/, name)
+    const [, first = ''] =
+      error.stack?.slice(error.stack.indexOf(error.message) + error.message.length).split('\n') ?? []
+    t.notMatch(first, /\/lib\//, `${name}: ${first}`)
+    error.stack = 'mine'
+    t.equal(error.stack, 'mine')
+  }
+})
+
 await t.test('CPU', async (t) => {
   await using engine = await Engine.load(expand(), cpu)
   // seconds, of which it takes the first millisecond

@@ -12,6 +12,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { serve, type Server } from '../../lib/serve/index.js'
 import { photographs } from '../demo/variants.js'
 import { failureOf } from '../support/errors.js'
+import { hugePng } from '../support/huge-png.js'
 import { readPage } from '../docs/pages.js'
 import { root } from '../package/support.js'
 
@@ -140,6 +141,21 @@ t.test('mistakes say what it says', async (t) => {
     if (change === undefined) t.equal(details?.['status'], 400, `the client's fault: ${mistake}`)
   }
   t.ok(await classify(), 'what was at work goes on')
+})
+
+t.test('a small file with many pixels is the fault of the client, and costs no memory', async (t) => {
+  const folder = t.testdir()
+  putRepository(folder)
+  await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' } })
+  await using client = new HttpClient(server.addresses.http?.url ?? '')
+  const huge = hugePng(16_000, 16_000)
+  t.ok(huge.length < 300_000, `${huge.length} bytes`)
+  const before = process.memoryUsage().rss
+  await t.rejects(client.infer('classify', { jpeg: Tensor.from(huge, [1, huge.length]) }), {
+    details: { status: 400 },
+    message: /it has 256000000 pixels \(16000 x 16000\), limitPixels allows 40000000/,
+  })
+  t.ok(process.memoryUsage().rss - before < 400e6, 'its pixels alone are 768 MB')
 })
 
 /** Loads a model with a fault in a file of it, and asks where that is taken; then all is as it was. */

@@ -46,6 +46,8 @@ const reading: Room = ({ folder }) => {
     [() => pictures(), argument, ['undefined']],
     [() => pictures('photos/*.jpg'), 'ERR_TRT_FILE', ['photos/*.jpg']],
     [() => pictures([5]), argument, ['number 5']],
+    [() => pictures('photos', { onError: true }), argument, ['a function', 'onError', 'true']],
+    [() => pictures('photos', { onSkip: [] }), argument, ['a function', 'onSkip']],
     [() => pictureFiles(join(folder, 'none')), 'ERR_TRT_FILE', ['none', 'no such']],
     [() => pictureFiles(5), argument, ['a path', 'number 5']],
   ]

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Engine } from '../../lib/index.js'
+import { Engine, type TensorRTError } from '../../lib/index.js'
 import {
   type BlurResult,
   Classifier,
@@ -15,7 +15,7 @@ import {
   Segmenter,
   voc,
 } from '../../lib/tasks/index.js'
-import { encodeImage, type Image, type RawImage } from '../../lib/vision/index.js'
+import { encodeImage, type Image, pictures, type RawImage } from '../../lib/vision/index.js'
 import { failure, failureOf } from '../support/errors.js'
 import { noise, plain } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
@@ -414,6 +414,69 @@ t.test('a picture in which nothing is found, and one that cannot be read', async
   t.match(await failureOf(() => detector.detect(`${damaged}.gone`)), { code: 'ERR_TRT_FILE', message: /gone/ })
   t.same(await detector.detect(empty), [], 'it works on')
   await detector.close()
+})
+
+t.test('onError: one bad picture loses no other, in arrays, streams and folders', async (t) => {
+  const classifier = await Classifier.load(colours(['N', 3, 8, 8]), own)
+  const folder = t.testdir({ 'c.png': 'no picture', 'g.png': 'no picture' })
+  for (const [i, name] of ['a', 'b', 'd', 'e', 'f'].entries())
+    writeFileSync(join(folder, `${name}.png`), await encodeImage(plain(5, 7, [i + 1, 0, 0]), 'png'))
+  const paths = ['a', 'b', 'c', 'd', 'gone', 'e', 'f', 'g'].map((name) => join(folder, `${name}.png`))
+  let failed: (readonly [index: number, code: string, image: unknown])[] = []
+  const onError = (error: TensorRTError, index: number, image: unknown): number =>
+    failed.push([index, error.code, image])
+  const wanted = [2, 4, 7].map((index) => [index, index === 4 ? 'ERR_TRT_FILE' : 'ERR_TRT_IMAGE', paths[index]])
+
+  const done: number[] = []
+  const many = await classifier.classify(paths, { onError, onProgress: (progress) => done.push(progress.done) })
+  t.same(
+    many.map((each) => each && reds([each])[0]),
+    [1, 2, undefined, 3, undefined, 4, 5, undefined],
+    'the place of a failed one is empty',
+  )
+  t.same([failed, done.length], [wanted, 8])
+  failed = []
+  const streamed = []
+  for await (const answer of classifier.classify(paths.values(), { onError })) streamed.push(...reds([answer]))
+  t.same([streamed, failed], [[1, 2, 3, 4, 5], wanted])
+  failed = []
+  const read = []
+  for await (const answer of classifier.classify(pictures(folder), { onError })) read.push(...reds([answer]))
+  t.same(
+    [read, failed],
+    [[1, 2, 3, 4, 5], [2, 6].map((index) => [index, 'ERR_TRT_IMAGE', join(folder, index === 2 ? 'c.png' : 'g.png')])],
+  )
+
+  const mine = new Error('mine')
+  const throwing = (): never => {
+    throw mine
+  }
+  await t.rejects(classifier.classify(paths, { onError: throwing }), mine)
+  await t.rejects(classifier.classify(paths[2]!, { onError }), { code: 'ERR_TRT_IMAGE' }, 'one picture alone')
+  await t.rejects(classifier.classify(paths), { code: 'ERR_TRT_IMAGE' })
+  const reason = new Error('enough')
+  await t.rejects(classifier.classify(paths, { onError, signal: AbortSignal.abort(reason) }), reason)
+  await classifier.close()
+  failed = []
+  await t.rejects(classifier.classify(paths, { onError }), { code: 'ERR_TRT_CLOSED' }, 'that is no fault of a picture')
+  t.same(failed, [])
+})
+
+t.test('onError: a size that the model does not support is a fault of its picture', async (t) => {
+  const shapes = { images: { min: [1, 3, 4, 4], opt: [1, 3, 8, 8], max: [4, 3, 20, 20] } }
+  const options = { ...own, shapes, input: { size: { multipleOf: 4 } } }
+  const classifier = await Classifier.load(colours(['N', 3, 'h', 'w']), options)
+  const failed: [number, string][] = []
+  const onError = (error: TensorRTError, index: number): number => failed.push([index, error.code])
+  const many = await classifier.classify([plain(8, 8, [1, 0, 0]), plain(40, 8, [2, 0, 0]), plain(8, 8, [3, 0, 0])], {
+    onError,
+  })
+  t.same(
+    many.map((each) => each && reds([each])[0]),
+    [1, undefined, 3],
+  )
+  t.same(failed, [[1, 'ERR_TRT_SHAPE']])
+  await classifier.close()
 })
 
 t.test('a thousand boxes', async (t) => {

@@ -7,6 +7,7 @@ import {
   drawPolygons,
   type Image,
   type LabelledBox,
+  overlay,
   type Point,
 } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
@@ -86,6 +87,30 @@ bothWays(async (t) => {
   await t.rejects(drawPolygons(image, [], { closed: 1 as never }), invalid(/ for closed /))
   await t.rejects(drawPolygons({ ...image, data: new Float32Array(48) as never }, []), invalid(/image\.data/))
 }, 'misuse')
+
+bothWays(async (t) => {
+  const image = plain(200, 150, [0, 0, 0])
+  const boxes = [0, 1, 2].map((classIndex) => ({ box: [20 + 60 * classIndex, 20, 40, 40], classIndex }) as const)
+  const drawn = await drawBoxes(image, boxes, { lineWidth: 2 })
+  const colors = boxes.map(({ box: [x] }) => pixel(drawn, x, 40))
+  t.same(colors[0], [255, 64, 64])
+  t.equal(new Set(colors.map(String)).size, 3)
+  const masked = await overlay(image, { width: 200, height: 150, data: new Uint8Array(30_000).fill(2) }, { opacity: 1 })
+  t.same(colors[1], pixel(masked, 0, 0), 'as a mask of the same class')
+  const same = await drawBoxes(image, boxes, { lineWidth: 2, color: [1, 2, 3] })
+  t.same(boxes.map(({ box: [x] }) => pixel(same, x, 40)), boxes.map(() => [1, 2, 3])) // prettier-ignore
+  await t.rejects(drawBoxes(image, [{ box: [0, 0, 1, 1], classIndex: -1 }]), invalid(/boxes\[0\]\.classIndex/))
+}, 'each class has a colour')
+
+bothWays(async (t) => {
+  const image = plain(300, 200, [0, 0, 0])
+  const box = [50, 60, 80, 40] as const
+  const grounds: readonly Color[] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 0]] // prettier-ignore
+  const boxes = grounds.map((color) => ({ box, color, label: 'a label' }))
+  const drawn = await drawBoxes(image, boxes, { fontSize: 10, lineWidth: 1 })
+  const rows = [50, 62, 104, 92]
+  t.same(rows.map((y) => pixel(drawn, 51, y)), grounds, 'above, inside at the top, below, inside at the bottom') // prettier-ignore
+}, 'labels do not cover each other')
 
 /** How much of a black picture is covered with white, in pixels. */
 const covered = (image: Image): number => image.data.reduce((sum, value) => sum + value, 0) / 3 / 255

@@ -5,10 +5,18 @@ import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import sharp from 'sharp'
 import t from 'tap'
-import { Tensor } from '../../lib/index.js'
+import { Tensor, type TensorRTError } from '../../lib/index.js'
 import { GraphBuilder } from '../../lib/onnx/index.js'
 import { Calibrator } from '../../lib/quantization/index.js'
-import { batchesOf, encodeImage, type Image, pictures, stretch, toTensorSync } from '../../lib/vision/index.js'
+import {
+  batchesOf,
+  encodeImage,
+  type Image,
+  pictures,
+  readImage,
+  stretch,
+  toTensorSync,
+} from '../../lib/vision/index.js'
 import { failure, failureOf } from '../support/errors.js'
 import { noise } from './helpers.js'
 
@@ -127,7 +135,12 @@ t.test('what cannot be read', async (t) => {
     ...noFile(/^Cannot read .*\*\.webp: no file fits this pattern$/),
     details: { path: pattern },
   })
-  await t.rejects(all(pictures(join(folder, 'empty'))), noFile(/empty: it has none \(files that end in \.avif/))
+  await t.rejects(all(pictures(join(folder, 'empty'))), noFile(/empty: it has none \(files that end in .*\.webp\)$/))
+  await mkdir(join(folder, 'empty', 'deep'))
+  await t.rejects(
+    all(pictures(join(folder, 'empty'))),
+    noFile(/To fix: a pattern enters folders: '.*empty\/\*\*\/\*\./),
+  )
   await writeFile(join(folder, 'b.png'), 'none')
   const seen: number[] = []
   const reading = async (): Promise<void> => {
@@ -153,6 +166,75 @@ t.test('what cannot be read', async (t) => {
   t.throws(() => toTensorSync(Tensor.zeros('uint8', [1, 1, 3]) as never, (size) => stretch(size, size)), invalid(/received Tensor: \{ width: W, height: H/)) // prettier-ignore
   t.throws(() => pictures('https://example.com/folder'), invalid(/a path or a file: URL for source/))
   t.throws(() => pictures(folder, { signal: 1 as never }), invalid(/an AbortSignal for signal/))
+})
+
+t.test('onError: pictures that cannot be read are passed over, wherever they come from', async (t) => {
+  const folder = await folderOf(t.testdir({ 'b.png': 'none' }), ['a.png', 'c.png'])
+  const paths = ['a.png', 'b.png', 'c.png', 'gone.png'].map((name) => join(folder, name))
+  const failed: unknown[] = []
+  const onError = (error: TensorRTError, index: number, source: unknown): number =>
+    failed.push([error.code, index, source])
+  const done: number[] = []
+  const onProgress = ({ done: count }: { readonly done: number }): number => done.push(count)
+  const ofB = ['ERR_TRT_IMAGE', 1, paths[1]]
+  const ofGone = ['ERR_TRT_FILE', 3, paths[3]]
+  t.same(await widths(pictures(folder, { onError, onProgress })), [1, 2])
+  t.same([failed.splice(0), done], [[ofB], [1, 2, 3]])
+  t.same(await widths(pictures(join(folder, '*.png'), { onError })), [1, 2])
+  t.same(failed.splice(0), [ofB])
+  t.same(await widths(pictures(paths, { onError })), [1, 2])
+  t.same(await widths(pictures(paths.values(), { onError })), [1, 2])
+  t.same(failed.splice(0), [ofB, ofGone, ofB, ofGone])
+  const mine = new Error('mine')
+  const throwing = (): never => {
+    throw mine
+  }
+  await t.rejects(all(pictures(folder, { onError: throwing })), mine)
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort(mine)
+  await t.rejects(all(pictures(folder, { onError: stop, signal: stopping.signal })), mine)
+  await t.rejects(
+    all(pictures(join(folder, 'none'), { onError })),
+    failure('ERR_TRT_FILE', /none/),
+    'there is no folder',
+  )
+})
+
+t.test('onSkip: what of a folder is not read', async (t) => {
+  const folder = await folderOf(t.testdir({ sub: {}, 'notes.txt': '', '.hidden': '' }), ['a.png'])
+  const skipped: unknown[] = []
+  const onSkip = (path: string, reason: string): number => skipped.push([path, reason])
+  t.same(await widths(pictures(folder, { onSkip })), [1])
+  t.same(skipped.sort(), [
+    [join(folder, 'notes.txt'), 'ending'],
+    [join(folder, 'sub'), 'folder'],
+  ])
+})
+
+t.test('a pattern takes endings in upper case, too, and nothing else', async (t) => {
+  const folder = await folderOf(t.testdir({ deep: {} }), [
+    'A.PNG',
+    'a.png',
+    'b.webp',
+    'c.Png',
+    'deep/D.WEBP',
+    'x.y.PNG',
+  ])
+  const found = async (pattern: string): Promise<number[]> => widths(pictures(join(folder, pattern)))
+  t.same(await found('*.png'), [1, 2, 4, 6])
+  t.same(await found('**/*.{png,webp}'), [1, 2, 3, 4, 5, 6])
+  t.same(await found('?.@(png|WebP)'), [1, 2, 3, 4])
+  t.same(await found('a*.png'), [2], 'names are as they are')
+})
+
+t.test('a name that is not UTF-8 is told as such', async (t) => {
+  const folder = await folderOf(t.testdir({}), ['a.png'])
+  const bytes = Buffer.concat([Buffer.from(`${folder}/b`), Buffer.of(0xff), Buffer.from('.png')])
+  await writeFile(bytes, await pngOf(9))
+  const failed: string[] = []
+  t.same(await widths(pictures(folder, { onError: ({ message }) => failed.push(message) })), [1])
+  t.match(failed, [/^Cannot read .*b\uFFFD\.png: the name "b\uFFFD\.png" is not valid UTF-8\. To fix: rename it$/])
+  await t.rejects(readImage(join(folder, 'c\uFFFD.png')), failure('ERR_TRT_FILE', /ENOENT/), 'one that is not there')
 })
 
 t.test('an iteration ends with its signal', async (t) => {

@@ -51,7 +51,11 @@ function drawLine(points: readonly Point[], x: Scale, y: Scale): Markup[][] {
     const whisker = { x1: cx, x2: cx, y1: cy, y2: tail === undefined ? cy : heightOf(tail), class: 'whisker' }
     return [
       ...(tail === undefined || tail === height ? [] : [element('line', whisker)]),
-      element('circle', { cx, cy, r: 3.5, class: isOver ? 'point over' : 'point' }, hint(words)),
+      element(
+        'circle',
+        { cx, cy, r: points.length === 1 ? 5 : 3.5, class: isOver ? 'point over' : 'point' },
+        hint(words),
+      ),
     ]
   })
   const hasMedian = points.some(({ median }) => median !== undefined)

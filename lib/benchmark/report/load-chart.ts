@@ -6,7 +6,7 @@ import type { LoadPoint, LoadTest } from '../load/types.js'
 import type { Summary } from '../types.js'
 import { colours, type Line, panel, panelPlot, type Point, seriesStyle } from './lines.js'
 import { milliseconds, rate as rateText } from './numbers.js'
-import { linearScale, logScale, type Scale } from './scale.js'
+import { linearScale, type Scale } from './scale.js'
 import { textWidth } from './svg.js'
 import { tailOf } from './sweep.js'
 
@@ -36,7 +36,8 @@ ${colours.map((colour, i) => `.series-${i + 1}{color:${colour}}`).join('')}`
 
 /**
  * Latency against rate as a drawing (SVG), a line for each curve: the highest percentile, and dashed the median; by
- * priority where requests have some; and how large batches were. A hollow point is a rate that was too much.
+ * priority where requests have some; and how large batches were. A hollow point is a rate that overloads the engine: if
+ * its latency is far above the others, it is at the upper end of the axis.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function loadTestChart(curves: readonly LoadCurve[], options?: LoadTestChartOptions): string {
@@ -106,14 +107,31 @@ function latencyPanel(
     const words = `median ${milliseconds(median)} ms, ${percentile} % within ${milliseconds(tail)} ms`
     return { y: tail, median, words }
   })
-  const values = lines.flatMap(({ points }) => points.flatMap(({ y, median = y }) => [y, median]))
-  return ratePanel(lines, title, (range) =>
-    logScale([lowest(values), Math.max(...values, 0.001)], range, { count: 10 }),
-  )
+  const highest = highestOf(lines)
+  return ratePanel(clipped(lines, highest), title, (range) => linearScale([0, highest], range, { count: 8 }))
 }
 
-/** A logarithm has no zero: a clock that stands still has nothing to draw there. */
-const lowest = (values: readonly number[]): number => Math.max(Math.min(...values), 0.0005)
+/** How much above the others an overloaded point is drawn where it is. */
+const overloadRoom = 2
+
+/** An overloaded engine is as slow as requests came: that is no reason to draw all others at the bottom. */
+function highestOf(lines: readonly Line[]): number {
+  const points = lines.flatMap(({ points }) => points)
+  const most = (some: readonly Point[]): number => Math.max(...some.flatMap(({ y, median = y }) => [y, median]), 0.001)
+  const within = points.filter(({ isOver }) => isOver !== true)
+  return within.length === 0 ? most(points) : Math.min(most(points), overloadRoom * most(within))
+}
+
+function clipped(lines: readonly Line[], highest: number): Line[] {
+  return lines.map(({ points, ...line }) => ({
+    ...line,
+    points: points.map(({ y, median, ...point }) => ({
+      ...point,
+      y: Math.min(y, highest),
+      ...(median !== undefined && { median: Math.min(median, highest) }),
+    })),
+  }))
+}
 
 function batchPanel(curves: readonly LoadCurve[]): Markup {
   const lines = linesOf(curves, ({ meanBatch }) => ({ y: meanBatch, words: `${meanBatch.toFixed(2)} rows a batch` }))
@@ -130,7 +148,7 @@ function linesOf(
     points: test.points.flatMap((point) => {
       const found = drawn(point)
       const { rate, overloaded: isOver } = point
-      const words = `${name}, ${rateText(rate)}/s: ${found?.words}${isOver ? ', too much' : ''}`
+      const words = `${name}, ${rateText(rate)}/s: ${found?.words}${isOver ? ', overloaded' : ''}`
       return found === undefined ? [] : [{ ...found, x: rate, isOver, words }]
     }),
   }))
@@ -140,7 +158,7 @@ function ratePanel(lines: readonly Line[], title: string, scale: (range: readonl
   const { left, right, bottom, top } = panelPlot
   const rates = lines.flatMap(({ points }) => points.map(({ x }) => x))
   const x = linearScale([0, Math.max(...rates, 1e-6)], [left, right - 14], { count: 6 })
-  return joined(panel(lines, [x, 'requests a second'], [scale([bottom, top]), title]))
+  return joined(panel(lines, [x, 'offered load, requests per second'], [scale([bottom, top]), title]))
 }
 
 /** The names of curves, in as many rows as they take. */
@@ -160,7 +178,7 @@ function legendOf(curves: readonly LoadCurve[]): { readonly drawing: Markup; rea
   const entries = curves.map(({ name }, i) => entry(name, line, seriesStyle(i)))
   const isOver = curves.some(({ test }) => test.points.some(({ overloaded }) => overloaded))
   return {
-    drawing: joined([...entries, ...(isOver ? [entry('too much for the engine', over, 'series-6')] : [])]),
+    drawing: joined([...entries, ...(isOver ? [entry('overloaded', over, 'series-6')] : [])]),
     height: y - 48 + row + 10,
   }
 }

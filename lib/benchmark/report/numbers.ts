@@ -1,3 +1,5 @@
+import type { Benchmark } from '../types.js'
+
 /** How many decimals a number of milliseconds (or another measured quantity) of this size deserves. */
 export function decimalsFor(value: number): number {
   const size = Math.abs(value)
@@ -14,6 +16,11 @@ export function grouped(value: number, decimals = 0): string {
 /** Milliseconds without their unit; `decimals` where others beside it decide. */
 export function milliseconds(value: number, decimals = decimalsFor(value)): string {
   return grouped(value, decimals)
+}
+
+/** What a call from JavaScript adds, in milliseconds without their unit: never below 0. */
+export function addedText({ addsMs, addsRangeMs: [low, high] }: NonNullable<Benchmark['javascript']>): string {
+  return addsMs === undefined ? `0 to ${Math.max(Math.abs(low), high).toFixed(3)}` : `+${addsMs.toFixed(3)}`
 }
 
 /** Queries or images per second: four digits that mean something. */

@@ -2,8 +2,8 @@ import { element, joined, type Markup, text } from '../../base/markup.js'
 import type { Benchmark, BenchmarkWarning } from '../types.js'
 import { histogram } from './histogram.js'
 import { stages } from './lanes.js'
-import { milliseconds, percent, plural, rate } from './numbers.js'
-import { layerTable, signed, timesTable } from './tables.js'
+import { addedText, milliseconds, percent, plural, rate } from './numbers.js'
+import { layerTable, timesTable } from './tables.js'
 import { drift, timeline } from './timeline.js'
 
 /** The numbers that most people look for. */
@@ -12,7 +12,7 @@ export function figureList({ throughput, latency, endToEnd, javascript }: Benchm
     ['Throughput', rate(throughput), 'queries/s'],
     ['Latency, median', milliseconds(latency.median), 'ms'],
     ...(endToEnd === undefined ? [] : [['End to end, median', milliseconds(endToEnd.median), 'ms']]),
-    ...(javascript === undefined ? [] : [['JavaScript adds', signed(javascript.addsMs), 'ms']]),
+    ...(javascript === undefined ? [] : [[addedTitle(javascript), addedText(javascript), 'ms']]),
   ] as const
   const shown = figures.map(([name, value, unit]) =>
     element(
@@ -24,6 +24,9 @@ export function figureList({ throughput, latency, endToEnd, javascript }: Benchm
   )
   return element('dl', { class: 'figures' }, shown)
 }
+
+const addedTitle = ({ addsMs }: NonNullable<Benchmark['javascript']>): string =>
+  addsMs === undefined ? 'JavaScript adds (not measurable)' : 'JavaScript adds'
 
 /** What a benchmark ran on and was measured with: a name and words. */
 export type Fact = readonly [name: string, words: string]

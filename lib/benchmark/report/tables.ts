@@ -1,6 +1,6 @@
 import { element, type Markup, text } from '../../base/markup.js'
 import type { Benchmark, LayerTiming, Summary } from '../types.js'
-import { decimalsFor, milliseconds, percent, plural, rate } from './numbers.js'
+import { addedText, decimalsFor, milliseconds, percent, plural, rate } from './numbers.js'
 import { type OtherMeasurement, type Sweep, type SweepRun, tailOf } from './sweep.js'
 
 /** A table of rows below its heads. */
@@ -65,7 +65,7 @@ export function sweepTable(sweep: Sweep): Markup {
     [`latency, ${percentile} %`, ({ benchmark }) => orDash(benchmark.latency.percentiles[percentile])],
     ['compute, median', ({ benchmark }) => orDash(benchmark.compute.median)],
     ['end to end, median', ({ benchmark }) => orDash(benchmark.endToEnd?.median)],
-    ['infer() adds', ({ benchmark: { javascript } }) => (javascript ? signed(javascript.addsMs) : '–')],
+    ['infer() adds', ({ benchmark: { javascript } }) => (javascript ? addedText(javascript) : '–')],
     ['warnings', ({ benchmark }) => benchmark.warnings.map(({ code }) => code).join(', ') || '–'],
   ]
   const shown = columns.filter(([head]) => sweep.isBatch || head !== 'items/s')
@@ -96,9 +96,6 @@ export function othersTable(sweep: Pick<Sweep, 'name'>, others: readonly OtherMe
 }
 
 const orDash = (value: number | undefined): string => (value === undefined ? '–' : milliseconds(value))
-
-/** What is added may be below zero, where the noise is greater. */
-export const signed = (value: number): string => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`
 
 /** So many of the slowest layers are listed; the others are summed. */
 const listed = 40

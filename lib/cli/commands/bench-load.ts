@@ -197,7 +197,7 @@ export function loadAccount(session: Session, path: string, measured: readonly M
     ['measured', `${durationText(settings.durationMs)} a rate, Poisson arrivals of seed ${settings.seed}`],
   ])
   const lines = [
-    'rate (asked for), offered (as drawn by chance) and achieved (results) are requests a second; batch is the mean in rows; latency in ms counts from when a request was due by the schedule.',
+    'rate (requested), offered (as drawn by chance) and achieved (results) are requests a second; batch is the mean in rows; latency in ms counts from when a request was due by the schedule.',
     'failed: refused, timed out or given up; late: sent more than 1 ms after they were due, since the event loop was busy.',
   ]
   return [
@@ -226,7 +226,7 @@ function curveText(session: Session, { name, batching, test }: Measured): string
   const rows = test.points.flatMap((point) => {
     const { rate, offered, achieved, meanBatch, late, overloaded, requests, completed, unsent } = point
     const about = [figure(rate), figure(offered), figure(achieved), meanBatch.toFixed(2)]
-    const end = [String(requests - completed + unsent), String(late.requests), overloaded ? 'too much' : '']
+    const end = [String(requests - completed + unsent), String(late.requests), overloaded ? 'overloaded' : '']
     if (!hasLevels) return [[...about, ...figures(point.latency), ...end]]
     return point.priorities.map(({ priority, latency, failed }, i) => [
       ...(i === 0 ? about : about.map(() => '')),
@@ -241,7 +241,7 @@ function curveText(session: Session, { name, batching, test }: Measured): string
     `${session.paint('bold', title)}: a lone request takes ${durationText(test.aloneMs)}`,
     ...test.points.flatMap((point) => failuresText(point)),
     ...(test.skipped.length > 0
-      ? [`not measured, beyond what is too much: ${test.skipped.map(figure).join(', ')}`]
+      ? [`not measured, above an overloaded rate: ${test.skipped.map(figure).join(', ')}`]
       : []),
   ]
   return `${notes.map((line) => session.prose(line)).join('\n')}\n${session.table(head, rows)}`

@@ -143,6 +143,11 @@ function refuseOtherLoop(flags: BenchFlags, refuse: Refuse): void {
 /** What would have no effect, before anything is measured. */
 async function refuseIdle(flags: BenchFlags, path: string, refuse: Refuse): Promise<void> {
   const { sweep, streams, shapes } = flags
+  const none = Object.entries({ ...shapesOf(flags), ...shapes }).find(([, dims]) => dims[0] === 0)
+  if (none !== undefined)
+    refuse(
+      `Expected at least one row for input '${none[0]}' but received ${dimsText(none[1])}: an empty batch measures nothing`,
+    )
   const [ofData] = sweep === undefined ? [] : usedFlags(flags, Object.keys(dataFlags))
   if (ofData !== undefined)
     refuse(`${ofData.split(' ')[0]} is of one benchmark, and --sweep makes inputs of its own for each`)
@@ -311,7 +316,7 @@ function account(session: Session, benchmark: Benchmark, data: BenchData | undef
   ])
   const lines = [
     `${throughput.toFixed(1)} queries a second: ${plural(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
-    javascript && `JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`,
+    javascript && addsText(javascript),
     'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
   ]
   return [
@@ -323,6 +328,12 @@ function account(session: Session, benchmark: Benchmark, data: BenchData | undef
       session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:')),
     ),
   ].join('\n\n')
+}
+
+function addsText({ addsMs, addsRangeMs: [low, high] }: NonNullable<Benchmark['javascript']>): string {
+  if (addsMs !== undefined)
+    return `JavaScript adds ${durationText(addsMs)} to a query that is alone (by the medians; ${durationText(low)} to ${durationText(high)} by parts)`
+  return `What JavaScript adds to a query that is alone is not measurable here (0 to ${durationText(Math.max(Math.abs(low), high))}): the times vary by more than that`
 }
 
 /** What was measured, by its name in the table. */

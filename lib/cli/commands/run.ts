@@ -8,6 +8,7 @@ import { early, Refusal } from '../refusal.js'
 import { openEngine } from '../run/engine.js'
 import type { Refuse } from '../flags.js'
 import { type RunFlags, runFlags } from '../run/flags.js'
+import { SkippedEntries } from '../run/files.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { exitCodeOf, filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
@@ -37,13 +38,15 @@ export const command = newCommand('run', {
   run: async ({ flags: asked, session, refuse }, model: string, paths: readonly string[]) => {
     const { data: files, ...flags } = await withStdin({ ...asked, data: paths }, session, refuse)
     await refusePlace(flags, refuse)
-    const job = await early(() => jobOf(flags, model, files, refuse)).catch(async (error: unknown) => {
+    const skipped = new SkippedEntries()
+    const job = await early(() => jobOf(flags, model, files, refuse, skipped)).catch(async (error: unknown) => {
       // of two files that are not there, the model is told first
       if (error instanceof Refusal && error.error.code === 'ERR_TRT_FILE') await early(() => needFile(model))
       throw error
     })
     const task = 'task' in job ? job.task : undefined
     if ('task' in job && job.said !== undefined) session.note(saidText(job.said))
+    skipped.report(session, 'task' in job || job.pictures !== undefined ? 'pictures' : 'tensors')
     await early(() => refuseFiles(filesOfRun(model, flags, job), refuse))
     await refuseUnfitting(model, flags, job, session, refuse)
     await using engine = await openEngine(model, flags, 'task' in job ? job.flags : job.pictures, session)

@@ -9,7 +9,9 @@ import { plural } from '../../benchmark/report/numbers.js'
 import type { Session } from '../session.js'
 import type { ServeOptions, Server } from '../../serve/public-types.js'
 
-const example = '--model-repository models\n--model-repository models --http-port=8080 --model-control-mode=poll'
+const example = `--model-repository models
+--model classifier=model.onnx
+--model-repository models --http-port=8080 --model-control-mode=poll`
 
 /** `trt serve`: a server that takes Triton's flags, until it is told to end. */
 export function command(session: Session): Command {
@@ -58,7 +60,9 @@ async function readFlags(texts: Map<string, string[]>, rest: readonly string[], 
   const [first] = rest
   if (first?.startsWith('-')) return refuse(unknownFlag(first).message)
   if (first !== undefined)
-    return refuse(`unexpected argument ${first}: the folder of the models is given with --model-repository`)
+    return refuse(
+      `unexpected argument ${first}: the folder of the models is given with --model-repository, one model file with --model NAME=${first}`,
+    )
   try {
     return optionsOfFlags(texts)
   } catch (error) {
@@ -83,7 +87,7 @@ async function run(
   const server = await start(settings, ignored).catch((error: unknown) => {
     throw withRemedy(error)
   })
-  session.result(server.addresses, () => addressText(session, server))
+  session.result(server.addresses, () => addressText(session, server, options))
   const left = await serveUntil(server, session.signal)
   if (left === 0) {
     await server.close()
@@ -129,10 +133,14 @@ function sparePauses(): void {
   setFlagsFromString('--no-incremental-marking')
 }
 
-function addressText(session: Session, { addresses: { http, grpc, metrics } }: Server): string {
+function addressText(session: Session, server: Server, { modelControlMode }: ServeOptions): string {
+  const { http, grpc, metrics } = server.addresses
+  const ready = new Set(server.index().flatMap(({ name, state }) => (state === 'READY' ? [name] : []))).size
+  const none = modelControlMode === 'explicit' ? 'none is loaded' : 'none is served: the log says why'
   return session.fields([
     ['HTTP', http?.url],
     ['gRPC', grpc?.url],
     ['metrics', metrics?.url],
+    ['models', ready === 0 ? none : `${ready} ready`],
   ])
 }

@@ -109,9 +109,14 @@ export function beyondLines({ endToEnd, javascript, settings }: Benchmark): stri
     ...(javascript === undefined
       ? []
       : [
-          `Beyond trtexec - the same by engine.infer(): ${summaryText(javascript.infer, settings)}, which adds ${figure(javascript.addsMs)} ms`,
+          `Beyond trtexec - the same by engine.infer(): ${summaryText(javascript.infer, settings)}, ${addsText(javascript)}`,
         ]),
   ]
+}
+
+function addsText({ addsMs, addsRangeMs: [low, high] }: NonNullable<Benchmark['javascript']>): string {
+  if (addsMs !== undefined) return `which adds ${figure(addsMs)} ms`
+  return `and what that adds is not measurable (0 to ${figure(Math.max(Math.abs(low), high))} ms)`
 }
 
 /** The table of `--dumpProfile`. */

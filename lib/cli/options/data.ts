@@ -9,7 +9,7 @@ import type { Tensor } from '../../tensor.js'
 import { formatOfName } from '../../tensor-files/types.js'
 import { each, type Flags, type FlagValues, type Refuse, sizeOf, usedFlags, whole } from '../flags.js'
 import { early } from '../refusal.js'
-import { filesOf } from '../run/files.js'
+import { type FileKind, filesOf, SkippedEntries } from '../run/files.js'
 import { type FlagShapes, inputsOfFile, namedFile, namedInputs, type NamedFile } from '../run/inputs.js'
 import { type FoundPreset, presetFileOf, presetList, presetOf, presetOfModel, saidText } from '../run/preset.js'
 import { withStdin } from '../run/stdin.js'
@@ -105,11 +105,19 @@ export async function dataJobOf(
     const [foreign] = usedFlags(flags, ofPictures)
     if (foreign !== undefined && data.length > 0)
       refuse(`${foreign} is of pictures, and --data has tensors, of which a file is a batch`)
-    return { ...common, files: await early(() => filesOf(data, 'tensors')), pictures: undefined }
+    return { ...common, files: await filesOfFlag(data, 'tensors', session), pictures: undefined }
   }
-  const files = await early(() => filesOf(data, 'pictures'))
+  const files = await filesOfFlag(data, 'pictures', session)
   const preset = await presetForPictures(flags.preset, model, files, session, refuse)
   return { ...common, files, pictures: { ...flags, preset } }
+}
+
+/** Files of `--data`; what its folders have beside them is reported. */
+async function filesOfFlag(data: readonly string[], kind: FileKind, session: Session): Promise<string[]> {
+  const skipped = new SkippedEntries()
+  const files = await early(() => filesOf(data, kind, skipped.add))
+  skipped.report(session, kind)
+  return files
 }
 
 /** `--input` in its parts. */

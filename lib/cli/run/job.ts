@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { isThere } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
-import { filesOf } from './files.js'
+import { filesOf, type SkippedEntries } from './files.js'
 import { usedFlags, type Refuse } from '../flags.js'
 import { namedFilesOf, refusePicture } from '../options/data.js'
 import { needFile } from '../output/writable.js'
@@ -20,13 +20,19 @@ export type RunJob = PicturesJob | TensorsJob
  * What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError
  * ERR_TRT_FILE
  */
-export async function jobOf(flags: RunFlags, model: string, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
+export async function jobOf(
+  flags: RunFlags,
+  model: string,
+  paths: readonly string[],
+  refuse: Refuse,
+  skipped: SkippedEntries,
+): Promise<RunJob> {
   const said = (await asksModel(flags, paths)) ? await presetOfFile(model, flags.task) : undefined
   const preset = flags.preset === undefined ? said : await presetOf(flags.preset, refuse)
   const task = flags.task ?? preset?.preset.task ?? 'tensors'
   refuseForeign(flags, tasksOf, task, refuse)
   await refuseLabels(flags.labels)
-  if (task === 'tensors') return tensorsJob(flags, preset, paths, refuse)
+  if (task === 'tensors') return tensorsJob(flags, preset, paths, refuse, skipped)
   if (preset === undefined)
     return refuse(
       `--task ${task} needs --preset, how pictures become the input; of families there are\n${presetList()}`,
@@ -36,7 +42,7 @@ export async function jobOf(flags: RunFlags, model: string, paths: readonly stri
   refuseTask(task, preset, flags.preset ?? said?.name, refuse)
   const ofTask = taskFlags(flags, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
-  const files = await filesOf(paths, 'pictures')
+  const files = await filesOf(paths, 'pictures', skipped.add)
   const target = await targetOf(flags.output)
   refuseTarget(task, target, files.length, refuse)
   return { task, flags: ofTask, files, target, said }
@@ -130,6 +136,7 @@ async function tensorsJob(
   preset: FoundPreset | undefined,
   paths: readonly string[],
   refuse: Refuse,
+  skipped: SkippedEntries,
 ): Promise<TensorsJob> {
   const { input = [], random, seed, output, format, shapes = {}, optShapes = {} } = flags
   if (paths.length === 0 && input.length === 0 && !random)
@@ -138,7 +145,7 @@ async function tensorsJob(
   const [ofPictures] = preset === undefined ? usedFlags(flags, ['--size', '--max-side', '--limit-pixels']) : []
   if (ofPictures !== undefined) refuse(`${ofPictures} is of pictures, which need --preset`)
   const named = namedFilesOf(input, refuse)
-  const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
+  const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures', skipped.add)
   if (preset === undefined) await refusePictures(files, refuse)
   const target = await targetOf(output)
   if (target?.kind === 'file' && format === undefined && formatOfName(target.path) === undefined)

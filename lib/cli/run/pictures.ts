@@ -26,6 +26,8 @@ export interface PicturesJob {
 
 export interface PictureResult {
   readonly file: string
+  /** Frames or pages of the file, if there are several: only the first was read. */
+  readonly pages?: number | undefined
   /** Where the picture was written. */
   readonly written?: string | undefined
 }
@@ -74,6 +76,7 @@ export async function answerPictures(
       all.push(outcome)
       if ('code' in outcome) session.fail(outcome)
       else {
+        warnOfPages(outcome.result, session)
         if (task === 'blur' && outcome.count === 0)
           session.warn(`${outcome.result.file}: nothing was found to hide, and nothing is written`)
         await lines?.add(outcome.result)
@@ -117,9 +120,15 @@ async function outcomeOf(
   )
   if ('code' in image) return image
   const { found, count, rows, draw } = await worker.answer(image)
-  if (path === undefined || draw === undefined) return { result: { file, ...found }, count, rows }
+  const result = { file, ...(image.pages !== undefined && { pages: image.pages }), ...found }
+  if (path === undefined || draw === undefined) return { result, count, rows }
   await writePicture(await draw(), path, options.signal)
-  return { result: { file, ...found, written: path }, count, rows }
+  return { result: { ...result, written: path }, count, rows }
+}
+
+/** An animation or a TIFF with pages. */
+export function warnOfPages({ file, pages }: PictureResult, session: Session): void {
+  if (pages !== undefined) session.warn(`${file}: only the first of its ${pages} pages (or frames) was read`)
 }
 
 /** What is wrong with a file, by one of these codes. @throws what is no fault of the file, such as an interruption */

@@ -9,7 +9,7 @@ import { dimsText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import { type FlagShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
-import { type Failed, failedBy, type Ran } from './pictures.js'
+import { type Failed, failedBy, type Ran, warnOfPages } from './pictures.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
 import { inputOf, type TaskFlags } from './tasks.js'
 
@@ -63,7 +63,7 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
   report(0)
   const [results, failed]: [TensorsResult[], Failed[]] = [[], []]
   for (const [index, file] of files.entries()) {
-    const inputs = await inputsFor(engine, job, named, file, signal).catch((error: unknown): Failed => {
+    const inputs = await inputsFor(engine, job, named, file, session).catch((error: unknown): Failed => {
       if (file === undefined) throw error
       return failedBy(error, file, ofTheFile)
     })
@@ -150,9 +150,9 @@ async function inputsFor(
   job: TensorsJob,
   named: Inputs,
   file: string | undefined,
-  signal: AbortSignal,
+  session: Session,
 ): Promise<Inputs> {
-  const found = file === undefined ? {} : await fromFile(engine, job, named, file, signal)
+  const found = file === undefined ? {} : await fromFile(engine, job, named, file, session)
   const inputs = { ...named, ...found }
   return job.random === undefined ? inputs : await randomRest(engine, inputs, job.shapes, job.random)
 }
@@ -162,12 +162,14 @@ async function fromFile(
   job: TensorsJob,
   named: Inputs,
   file: string,
-  signal: AbortSignal,
+  session: Session,
 ): Promise<Inputs> {
   const { pictures } = job
+  const { signal } = session
   if (pictures === undefined) return inputsOfFile(engine, file, { ...job, before: named }, signal)
   const { readImage } = await import('../../vision/index.js')
   const image = await readImage(file, { limitPixels: pictures.limitPixels, signal })
+  warnOfPages({ file, pages: image.pages }, session)
   const { presetBatches } = await import('../../tasks/index.js')
   const { pictureInputOf } = await import('../../tasks/input.js')
   const info = pictureInputOf(engine)

@@ -156,8 +156,14 @@ function failureOf({ status }: Grpc, error: ServiceError, call: Call): TensorRTE
 function reasonOf(details: string): Error {
   const [, last] = /Last error: (?:Error: )?(.*?)\.? Resolution note:/s.exec(details) ?? []
   const reason = last ?? details
-  return Object.assign(new Error(reason), codeIn(reason))
+  // what answers does not speak HTTP/2
+  const isOther = /\bProtocol error\b/.test(reason)
+  const text = isOther ? `${reason}. To fix: ${otherPort}` : reason
+  return Object.assign(new Error(text), codeIn(reason))
 }
+
+const otherPort =
+  'if this is the HTTP port of a server (by default 8000), use HttpClient, or give the gRPC port (by default 8001)'
 
 function codeIn(text: string): { readonly code?: string | undefined } {
   const [code] = /\bE[A-Z]{4,}\b/.exec(text) ?? []

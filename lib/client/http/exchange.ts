@@ -1,7 +1,7 @@
 // A request and its answer over HTTP.
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import type { TensorRTError } from '../../errors.js'
-import { lost, misread, unreachable } from '../errors.js'
+import { isParseError, lost, misread, notHttp, unreachable } from '../errors.js'
 import type { Call } from '../transport.js'
 import type { Connection, Connections } from './connections.js'
 
@@ -49,7 +49,7 @@ function asked(connection: Connection, { method, path, headers, body }: Question
     const { socket, agent } = connection
     const fail = (cause: unknown): void => {
       socket.destroy()
-      reject(lost(call, cause))
+      reject(isParseError(cause) ? notHttp(call, cause) : lost(call, cause))
     }
     call.cut?.onCut(() => socket.destroy())
     const request = httpRequest({ method, path, headers: headers as string[], agent, setHost: false })

@@ -112,8 +112,15 @@ export class HttpTransport implements Transport {
   }
 
   #refusal({ status, statusText, body }: Reply, call: Call): Error {
-    return refused(textOf(body) ?? `HTTP ${status} ${statusText}`.trim(), status, call)
+    return refused(textOf(body) ?? `HTTP ${status} ${statusText}`.trim() + hintFor(status, call.url), status, call)
   }
+}
+
+/** Servers of the protocol answer with JSON: this is another one. */
+function hintFor(status: number, url: string): string {
+  return status === 404
+    ? `: ${url} is not a KServe v2 server. To fix: give its HTTP port, by default 8000 (8002 is that of metrics)`
+    : ''
 }
 
 function modelPath({ model = '', version = '' }: Call, end = ''): string {

@@ -109,11 +109,15 @@ const remedies: Readonly<Record<string, string>> = {
   openvino: 'take the model as ONNX: model.onnx',
 }
 
+/** @param hint what to do about the files that are there */
+export function undetermined(name: string, hint = ''): Fault {
+  return invalid(
+    `Could not determine backend for model '${name}' with no backend in model configuration: give a model.plan, a model.onnx or a model.js, or backend and default_model_filename${hint}`,
+  )
+}
+
 function refusedBackend({ name, platform }: ModelConfig, backend: string): Fault {
-  if (backend === '' && platform === '')
-    return invalid(
-      `Could not determine backend for model '${name}' with no backend in model configuration: give a model.plan, a model.onnx or a model.js, or backend and default_model_filename`,
-    )
+  if (backend === '' && platform === '') return undetermined(name)
   const known = Object.keys(remedies).find(
     (key) => backend === key || platform.startsWith(key) || (key === 'pytorch' && /torch/.test(platform)),
   )

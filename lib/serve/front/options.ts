@@ -59,6 +59,8 @@ export interface FrontEndParts {
   readonly statistics: (servables: readonly Servable[]) => Statistics
   readonly log?: ServeLog | undefined
   readonly counters?: FrontEndCounters | undefined
+  /** Where metrics are, if there are any. */
+  readonly metricsPort?: (() => number | undefined) | undefined
   /** Of all front-ends together. */
   readonly budget?: Budget | undefined
 }

@@ -47,8 +47,18 @@ export function addRoutes(app: FastifyInstance, front: FrontEnd): void {
   for (const path of modelPaths('/infer')) app.all(path, { onRequest }, () => {})
   app.setNotFoundHandler((request, reply) => {
     tellRequest(front, request, 404)
-    return sendError(reply, 404, 'Not Found')
+    return sendError(reply, 404, `Not Found${hintFor(front, request)}`)
   })
+}
+
+/** Paths where people look first, and Triton has nothing either. */
+const lookedAt: readonly string[] = ['/', '/metrics', '/health', '/healthz', '/v2/', '/v2/models', '/v2/health']
+
+function hintFor({ options }: FrontEnd, { method, url }: FastifyRequest): string {
+  if (method !== 'GET' || !lookedAt.includes(url.split('?', 1)[0]!)) return ''
+  const port = options.metricsPort?.()
+  const metrics = port === undefined ? 'metrics are off' : `metrics: port ${port}, /metrics`
+  return ` (readiness: /v2/health/ready; models: POST /v2/repository/index; ${metrics})`
 }
 
 function modelPaths(end: string): readonly string[] {

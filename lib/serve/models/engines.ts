@@ -11,6 +11,7 @@ import {
   ModelOptimizationPolicy_ModelPriority as ModelPriority,
 } from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
+import { versionPath } from '../repository/folder.js'
 import type { ServeEngineOptions } from '../public-types.js'
 import type { LoadOptions, ModelSettings } from './settings.js'
 import type { Shapes } from '../../building/shapes.js'
@@ -50,7 +51,7 @@ const mostWaiting = 2 ** 20
 export async function openVersion(files: LoadOptions): Promise<OpenVersion> {
   const { settings } = files
   const { file, runtime } = modelFileOf(files.config)
-  const path = join(files.folder.path, files.version, file)
+  const path = join(versionPath(files.folder, files.version), file)
   const format = runtime === 'onnxruntime' || file.endsWith('.onnx') ? 'onnx' : 'plan'
   const gpus = await gpusFor(files.config, settings.engine)
   const instances = instancesOf(files.config, gpus).map((instance) => placed(instance, format, settings))

@@ -31,7 +31,7 @@ export class Models implements ModelControl, AsyncDisposable {
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
     this.#service = new Service(settings.onEvent)
-    this.#repositories = new Repositories(settings.repositories)
+    this.#repositories = new Repositories(settings.repositories, settings.files)
     this.#context = {
       settings,
       load,
@@ -66,6 +66,7 @@ export class Models implements ModelControl, AsyncDisposable {
    */
   async start(): Promise<void> {
     await this.#repositories.look()
+    this.#reportNotes()
     await sweepTemporaryModels()
     if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
@@ -326,6 +327,15 @@ export class Models implements ModelControl, AsyncDisposable {
     this.#settings.onEvent({ what: 'warning', model: '', text: faultOf(error).message })
   }
 
+  #reportNotes(): void {
+    for (const text of this.#repositories.newNotes()) this.#settings.onEvent({ what: 'warning', model: '', text })
+  }
+
+  /** Files of the repositories that are not served, and repositories without models: texts for the log. */
+  get notes(): readonly string[] {
+    return this.#repositories.scan.notes
+  }
+
   #pollLater(): void {
     const { mode, pollSecs } = this.#settings
     if (mode !== 'poll' || pollSecs <= 0 || this.#closing !== undefined) return
@@ -352,6 +362,7 @@ export class Models implements ModelControl, AsyncDisposable {
       this.#warn(error)
       return // a repository that is not there for a moment takes no model away
     }
+    this.#reportNotes()
     const followed = this.#repositories.changed()
     for (const [model, { withPaths }] of this.#repositories.newProblems())
       this.#settings.onEvent({ what: 'failed', model, text: withPaths })

@@ -1,20 +1,23 @@
 // What the repositories have, as they were looked at last, and what has changed between looks.
 import { Fault } from '../faults.js'
-import type { ModelFolder } from '../repository/folder.js'
+import type { ModelFile, ModelFolder } from '../repository/folder.js'
 import { type Problem, type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import { LoadFault } from './loading.js'
 
 export class Repositories {
   readonly #folders: readonly string[]
-  #scan: Scan = { models: new Map(), problems: new Map() }
+  readonly #files: readonly ModelFile[]
+  #scan: Scan = { models: new Map(), problems: new Map(), notes: [] }
   /** Fingerprints that the last look saw, and those that a load or unload was begun for. */
   #seen: ReadonlyMap<string, string> = new Map()
   readonly #acted = new Map<string, string>()
   /** Problems that the log has. */
   #logged: Scan['problems'] = new Map()
+  #loggedNotes: Scan['notes'] = []
 
-  constructor(folders: readonly string[]) {
+  constructor(folders: readonly string[], files: readonly ModelFile[] = []) {
     this.#folders = folders
+    this.#files = files
   }
 
   get scan(): Scan {
@@ -28,12 +31,12 @@ export class Repositories {
 
   /** @throws TensorRTError (as a rejection) ERR_TRT_FILE */
   async look(): Promise<void> {
-    this.#scan = await scanRepositories(this.#folders)
+    this.#scan = await scanRepositories(this.#folders, this.#files)
   }
 
   /** The same of one model alone. */
   async lookAt(name: string): Promise<void> {
-    const found = await scanModel(this.#folders, name)
+    const found = await scanModel(this.#folders, name, this.#files)
     this.#scan = withModel(this.#scan, name, found)
   }
 
@@ -83,6 +86,13 @@ export class Repositories {
     const before = this.#logged
     this.#logged = this.#scan.problems
     return [...this.#logged].filter(([name, { withPaths }]) => before.get(name)?.withPaths !== withPaths)
+  }
+
+  /** Notes about misplaced files that differ from those of the call before. */
+  newNotes(): readonly string[] {
+    const before = this.#loggedNotes
+    this.#loggedNotes = this.#scan.notes
+    return this.#loggedNotes.filter((note) => !before.includes(note))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { ServeEngineOptions } from '../public-types.js'
-import type { ModelFolder } from '../repository/folder.js'
+import type { ModelFile, ModelFolder } from '../repository/folder.js'
 import type { LoadedVersion } from './servable.js'
 
 /** What a model is loaded with. */
@@ -68,6 +68,8 @@ export interface ModelsSettings
   extends ControlSettings, Pick<ModelSettings, 'engine' | 'slotBytesKept' | 'exitTimeoutMs'> {
   /** The paths of repositories; with a model of the same name in two of them, neither is served. */
   readonly repositories: readonly string[]
+  /** Models that are served from a file of their own; a name that a repository has, too, is not served. */
+  readonly files?: readonly ModelFile[] | undefined
   readonly onEvent: (event: ModelEvent) => void
 }
 

@@ -8,6 +8,7 @@ import { completeNodeConfig } from '../config/complete.js'
 import { configJson } from '../config/json.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { invalid } from '../faults.js'
+import { versionPath } from '../repository/folder.js'
 import type { LoadOptions } from '../models/settings.js'
 import { wireTypeOf } from '../config/types.js'
 import type { ModuleStart, TensorSpec } from './module-start.js'
@@ -34,7 +35,7 @@ export async function prepareModule({
 }: LoadOptions): Promise<PreparedModule> {
   const config = completeNodeConfig(given, folder.name, settings.autoComplete)
   const { file } = modelFileOf(config)
-  const versionFolder = join(folder.path, version)
+  const versionFolder = versionPath(folder, version)
   const found = await stat(join(versionFolder, file)).catch(() => undefined)
   if (found?.isFile() !== true) {
     const why = found === undefined ? 'it is not there' : 'it is no file'

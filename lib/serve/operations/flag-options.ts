@@ -1,5 +1,6 @@
 // What the flags of a command line ask for.
 import { restrictedCategories } from '../front/options.js'
+import { endingFault, nameFault } from '../repository/single-file.js'
 import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
 import type {
   GrpcServeOptions,
@@ -100,7 +101,9 @@ function addressOf(text: string | undefined): string | undefined {
 
 function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc' | 'metrics' | 'log' | 'engine'> {
   const repositories = [...(flags.texts('model-repository') ?? []), ...(flags.texts('model-store') ?? [])]
-  if (repositories.length === 0) throw new FlagError('--model-repository is missing: the folder of the models')
+  const models = modelFiles(flags.texts('model') ?? [])
+  if (repositories.length === 0 && models === undefined)
+    throw new FlagError('--model-repository is missing: the folder of the models; --model NAME=FILE serves one file')
   const mode = (flags.text('model-control-mode')?.toLowerCase() ?? 'none') as 'none' | 'poll' | 'explicit'
   const loadModel = flags.texts('load-model')
   if (loadModel !== undefined && mode !== 'explicit')
@@ -108,7 +111,8 @@ function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc'
   if (loadModel !== undefined && loadModel.length > 1 && loadModel.includes('*'))
     throw new FlagError('--load-model=* is for all models: give no other')
   return {
-    modelRepository: repositories,
+    modelRepository: repositories.length === 0 ? undefined : repositories,
+    models,
     modelControlMode: mode,
     loadModel,
     repositoryPollSecs: flags.whole('repository-poll-secs'),
@@ -120,6 +124,23 @@ function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc'
     exitOnError: flags.isTrue('exit-on-error'),
     allowFileOverride: flags.isTrue('allow-file-override'),
   }
+}
+
+/** NAME=FILE, by name. */
+function modelFiles(texts: readonly string[]): Readonly<Record<string, string>> | undefined {
+  const files = new Map<string, string>()
+  for (const text of texts) {
+    const wrong = (what: string): FlagError =>
+      new FlagError(`Expected ${what} for --model but received ${JSON.stringify(text)}`)
+    const at = text.indexOf('=')
+    const [name, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)]
+    if (at < 0 || file === '') throw wrong('NAME=FILE, for example classifier=model.onnx,')
+    const fault = nameFault(name) ?? endingFault(file)
+    if (fault !== undefined) throw wrong(`NAME=FILE with ${fault}`)
+    if (files.has(name)) throw new FlagError(`--model has the name '${name}' twice: give each model its own name`)
+    files.set(name, file)
+  }
+  return files.size === 0 ? undefined : Object.fromEntries(files)
 }
 
 function logOptions(flags: Flags): LogServeOptions {

@@ -1,5 +1,6 @@
 // How a server starts: whatever is wrong with its place is told before a model is loaded.
 import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { within } from '../../base/cancellation.js'
 import { onFile } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
@@ -23,12 +24,13 @@ import { ModelServer, type ServerParts } from './server.js'
 import { statisticsOf } from './statistics.js'
 import type { RestrictedCategory, Restriction, Server } from '../public-types.js'
 import type { ModelEvent } from '../models/settings.js'
+import { backendOfFile } from '../repository/misplaced.js'
 
 /** `notes`: warnings that the log begins with. */
 export async function start(settings: ServeSettings, notes: readonly string[] = []): Promise<Server> {
   settings.signal?.throwIfAborted()
   requirePeers(peersFor(settings))
-  await checkRepositories(settings.repositories)
+  await checkRepositories(settings)
   const log = settings.log === undefined ? noLog : openLog(await loadPeer('pino'), settings.log)
   for (const note of notes) log.warn({}, note)
   return await listen(settings, log)
@@ -44,12 +46,21 @@ function peersFor({ http, grpc, metrics, log }: ServeSettings): ServePeer[] {
 }
 
 /** @throws TensorRTError ERR_TRT_FILE */
-async function checkRepositories(folders: readonly string[]): Promise<void> {
-  for (const folder of folders) {
+async function checkRepositories({ repositories, files }: ServeSettings): Promise<void> {
+  for (const folder of repositories) {
     const found = await onFile('read the model repository', folder, () => stat(folder))
     if (!found.isDirectory())
-      throw new TensorRTError('ERR_TRT_FILE', `The model repository ${folder} is no folder`, {
-        details: { path: folder },
+      throw new TensorRTError(
+        'ERR_TRT_FILE',
+        `The model repository ${folder} is no folder${backendOfFile(folder) === undefined ? '' : `. To fix: serve one model by --model NAME=${basename(folder)} (in a program: models)`}`,
+        { details: { path: folder } },
+      )
+  }
+  for (const { name, path } of files) {
+    const found = await onFile(`read the file of model '${name}',`, path, () => stat(path))
+    if (!found.isFile())
+      throw new TensorRTError('ERR_TRT_FILE', `The file of model '${name}', ${path}, is not an ordinary file`, {
+        details: { path },
       })
   }
 }
@@ -66,6 +77,7 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const models = new Models({
     ...settings.control,
     repositories: settings.repositories,
+    files: settings.files,
     engine: settings.engine,
     exitTimeoutMs: settings.exitTimeoutMs,
     onEvent: (event) => {
@@ -78,7 +90,8 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     statisticsOf(servables, (servable) => counts.failedNs(servable))
   try {
     const budget = new Budget(settings.maxInflightBytes)
-    const parts = { models, log, counters: counts, statistics, budget, name: settings.id, version: packageVersion() }
+    const named = { name: settings.id, version: packageVersion(), metricsPort: () => opened.metrics?.address.port }
+    const parts = { models, log, counters: counts, statistics, budget, ...named }
     if (settings.http) opened.http = await listenHttp(settings.http, parts)
     if (settings.grpc) opened.grpc = await listenGrpc(settings.grpc, parts)
     if (settings.metrics) opened.metrics = await listenMetrics(settings.metrics, models, events, counts)
@@ -90,7 +103,8 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     )
     await within({ signal: settings.signal }, () => models.start())
     opened.grpc?.changed()
-    log.info({ models: models.snapshot.all.length }, 'the server is started')
+    const notServed = models.notes.length > 0 ? models.notes.join('; ') : undefined
+    log.info({ models: models.snapshot.all.length, notServed }, 'the server is started')
     return server
   } catch (error) {
     for (const each of [opened.http, opened.grpc, opened.metrics]) await each?.close()

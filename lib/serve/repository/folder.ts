@@ -1,7 +1,14 @@
 import { realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
+
+/** A model that is served from one file, without a folder. */
+export interface ModelFile {
+  readonly name: string
+  /** Absolute, or relative to the working directory. */
+  readonly path: string
+}
 
 /** The folder of a model. */
 export interface ModelFolder {
@@ -12,6 +19,13 @@ export interface ModelFolder {
   readonly versions: readonly string[]
   /** Of the names, sizes and times of all files: it differs once anything has changed. */
   readonly fingerprint: string
+  /** Of a model that is one file: its name in `path`, which is then the folder of that file and has no versions. */
+  readonly file?: string | undefined
+}
+
+/** The folder of a version's files. */
+export function versionPath({ path, file }: ModelFolder, version: string): string {
+  return file === undefined ? join(path, version) : path
 }
 
 /**
@@ -26,7 +40,7 @@ export function withoutPath(
     ...versions.map((version) => [realPath(join(path, version)), `${name}/${version}`] as const),
     [realPath(path), name] as const,
     [path, name] as const,
-  ]
+  ].filter(([place]) => place !== sep) // of a file in the root folder
   return places.reduce(
     (seen, [place, shown]) => seen.replaceAll(pathToFileURL(place).href, shown).replaceAll(place, shown),
     text,

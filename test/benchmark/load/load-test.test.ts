@@ -296,7 +296,8 @@ t.test('the drawing', async (t) => {
     { title: 'a "title"' },
   )
   parsedMarkup(drawing)
-  t.match(drawing, /p99 latency, ms \(dashed: median\)[^]*mean batch, rows[^]*requests a second/)
+  t.match(drawing, /p99 latency, ms \(dashed: median\)[^]*mean batch, rows[^]*offered load, requests per second/)
+  t.match(drawing, />0<[^]*overloaded/, 'the axis of latencies begins at 0')
   t.equal(drawing.match(/class="point over"><title>/g)?.length, 4, 'the overloaded one, of two lines in two panels')
   t.notMatch(drawing, name, 'text is escaped')
   const levels = await measure({ rates: [50, 100], priorities: { 1: 1, 2: 1 } })

@@ -116,9 +116,11 @@ t.test('warnings, and what trtexec does not measure', async (t) => {
   const ends = beyondLines({
     ...benchmark,
     endToEnd: { ...summary(3), queries: 9 },
-    javascript: { infer: { ...summary(4), queries: 9 }, addsMs: 1 },
+    javascript: { infer: { ...summary(4), queries: 9 }, addsMs: 1, addsRangeMs: [0.5, 1.5] },
   })
   t.match(ends, [/one query at a time.*median = 3 ms/, /engine\.infer\(\).*median = 4 ms.*adds 1 ms$/])
+  const javascript = { infer: { ...summary(4), queries: 9 }, addsRangeMs: [-2, 1] } as const
+  t.match(beyondLines({ ...benchmark, javascript }), [/not measurable \(0 to 2 ms\)$/])
 })
 
 t.test('layers and profiles', async (t) => {

@@ -109,6 +109,29 @@ await t.test('poll: a folder that is no model any more is told of once', async (
   await models.close()
 })
 
+await t.test(
+  'poll: a model file that is put beside the folders is told of once, and again after it has moved',
+  async (t) => {
+    const folder = repository(t, { 'a/1/model.onnx': onnx })
+    const { models, events } = rig(folder, { mode: 'poll' })
+    const told = teller(events)
+    await models.start()
+    t.same(told(), ['loaded a'])
+    write(folder, { 'b.onnx': onnx })
+    await models.poll()
+    t.match(told(), [/^warning {2}.* outside of model folders.*move b\.onnx to b\/1\/model\.onnx$/])
+    await models.poll()
+    t.same(told(), [])
+    remove(folder, 'b.onnx')
+    await models.poll()
+    t.same([told(), models.notes], [[], []])
+    remove(folder, 'a')
+    await models.poll()
+    t.match(told(), [/^warning {2}.* has no models: .* but it is empty$/])
+    await models.close()
+  },
+)
+
 await t.test('a repository that is away: the log has its path, the client has not', async (t) => {
   const folder = repository(t)
   const gone = repository(t, { 'a/1/model.onnx': onnx })

@@ -38,7 +38,7 @@ t.test("the table has Triton's flags, each once, and ours are marked", (t) => {
   )
   t.strictSame(
     flagRules.filter(({ isOurs }) => isOurs).map(({ name }) => name),
-    ['allow-file-override', 'max-inflight-bytes', 'tensorrt'],
+    ['model', 'allow-file-override', 'max-inflight-bytes', 'tensorrt'],
   )
   for (const { name, about } of flagRules) t.match(about, /^\S.*[^.]$/, `${name} is told in one phrase`)
   t.end()
@@ -64,6 +64,7 @@ const others: Given = {
   'log-file': '/log',
   'model-repository': '/other',
   'model-store': '/other',
+  model: 'm=/m.onnx',
   'exit-on-error': 'false',
   'disable-auto-complete-config': '',
   'strict-readiness': 'FALSE',
@@ -179,6 +180,19 @@ t.test('values are checked by their kind', (t) => {
     [{ 'model-control-mode': 'auto' }, /^Expected one of none, poll, explicit/],
     [{ 'model-repository': '' }, /^Expected a text for --model-repository/],
     [{ 'model-repository': [] }, /^--model-repository is missing/],
+    [
+      { model: 'm.onnx' },
+      /^Expected NAME=FILE, for example classifier=model\.onnx, for --model but received "m\.onnx"$/,
+    ],
+    [{ model: 'm=' }, /^Expected NAME=FILE, for example/],
+    [{ model: '=m.onnx' }, /^Expected NAME=FILE with a name without '\/' that does not begin with '\.' for --model/],
+    [{ model: 'a/b=m.onnx' }, /^Expected NAME=FILE with a name without/],
+    [{ model: 'm=m.pt' }, /^Expected NAME=FILE with a file that ends in \.onnx, \.plan, \.engine, \.trt for --model/],
+    [
+      { model: 'm=m.js' },
+      /\(a model in JavaScript needs a config\.pbtxt: serve it from a folder, by --model-repository/,
+    ],
+    [{ model: ['m=a.onnx', 'm=b.onnx'] }, /^--model has the name 'm' twice: give each model its own name$/],
     [{ 'load-model': 'm' }, /^--load-model needs --model-control-mode=explicit$/],
     [{ 'load-model': ['*', 'm'], 'model-control-mode': 'explicit' }, /^--load-model=\* is for all models/],
     [{ 'metrics-config': 'histogram_latencies=true' }, /is refused/],

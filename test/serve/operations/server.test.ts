@@ -1,9 +1,12 @@
 // serve(): a repository behind HTTP in this process, its parts, and how it ends.
 import { once } from 'node:events'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { serve, type Server, type ServeOptions } from '../../../lib/serve/index.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { halfRequest } from './half.js'
 import { addBroken, addOneNode } from './repository.js'
 
@@ -60,6 +63,68 @@ t.test('a repository is served, and its statistics and metrics are the traffic',
   t.match(metrics, 'nv_inference_request_failure{model="identity",version="1",_team="x",reason="OTHER"} 1\n')
   t.match(metrics, 'nv_inference_count{model="identity",version="1",_team="x"} 2\n')
   t.match(metrics, /nv_model_load_duration_secs\{[^}]+\} \d/)
+})
+
+t.test('models of one file each, alone and beside a repository', async (t) => {
+  const folder = repository(t)
+  const file = join(folder, 'identity/1/model.onnx')
+  const elsewhere = temporaryFolder(t)
+  const single = join(elsewhere, 'one.onnx')
+  copyFileSync(file, single)
+  {
+    await using server = await serve({ models: { one: single }, http: place })
+    t.match(await ask(server, '/v2/models/one/infer', request([1, 2, 3, 4])), {
+      status: 200,
+      json: { model_version: '1', outputs: [{ data: [1, 2, 3, 4] }] },
+    })
+  }
+  await using server = await serve({
+    modelRepository: folder,
+    models: { one: pathToFileURL(single), identity: file },
+    http: place,
+    exitOnError: false,
+    modelControlMode: 'explicit',
+  })
+  t.same(server.index(), [
+    { name: 'identity', state: 'UNAVAILABLE', reason: "model 'identity' is in several repositories" },
+    { name: 'one' },
+  ])
+  for (const config of [
+    '{"default_model_filename":"other.onnx"}',
+    '{"output":[{"name":"y","label_filename":"labels.txt"}]}',
+    '{"model_warmup":[{"name":"w","batch_size":1}]}',
+  ])
+    await t.rejects(server.load('one', { config }), {
+      code: 'ERR_TRT_SERVER',
+      message: /of model 'one' is not served: the model is the file one\.onnx, without a folder/,
+    })
+  await server.load('one', { config: '{"max_batch_size":2}' })
+  t.match((await ask(server, '/v2/models/one/config')).json, {
+    max_batch_size: 2,
+    backend: 'onnxruntime',
+    default_model_filename: 'one.onnx',
+  })
+  writeFileSync(single, 'no model')
+  const { message } = await server.load('one').then(
+    () => new Error('it is loaded'),
+    (error: unknown) => error as Error,
+  )
+  t.match(message, /one\/one\.onnx/)
+  t.notMatch(message, single, 'clients see no paths')
+})
+
+t.test('a repository that serves nothing is a warning of the log, with the place of each file', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
+  const folder = t.testdir({ 'add.onnx': 'x' })
+  await using server = await serve({ modelRepository: folder, http: place, log })
+  t.same(server.index(), [])
+  const text = `${folder} has no models: expected a folder for each model and version, such as resnet50/1/model.onnx, but it has only add.onnx. To fix: move add.onnx to add/1/model.onnx`
+  t.match(lines, [
+    { msg: 'the server listens' },
+    { level: 'warn', msg: text },
+    { level: 'info', msg: 'the server is started', models: 0, notServed: text },
+  ])
 })
 
 t.test('beside /metrics there is nothing on the port of metrics', async (t) => {

@@ -64,6 +64,22 @@ const refused: readonly (readonly [what: string, files: Files, message: RegExp])
     { '1/': '' },
     /^Could not determine backend for model 'm' with no backend in model configuration/,
   ],
+  [
+    'a file of another name',
+    { '1/classifier.onnx': '', '1/labels.txt': '' },
+    /default_model_filename; found classifier\.onnx: rename it to model\.onnx, or set backend: "onnxruntime" and default_model_filename: "classifier\.onnx" in config\.pbtxt$/,
+  ],
+  [
+    'several files of other names',
+    { '1/a.engine': '', '1/b.onnx': '' },
+    /; found a\.engine: rename it \(or one of b\.onnx\) to model\.plan, or set backend: "tensorrt"/,
+  ],
+  [
+    'a module of another name',
+    { '1/index.js': '' },
+    /; found index\.js: rename it to model\.js, or set backend: "node"/,
+  ],
+  ['a format that is not served', { '1/net.tflite': '\0\0\0\0TFL3' }, /; found net\.tflite, a model of TFLite: python/],
   ['a model in Python', { '1/model.py': '' }, /^backend: "python" of model 'm' is not served.*JavaScript/],
   ['a model of PyTorch', { '1/model.pt': '' }, /^backend: "pytorch" of model 'm' is not served.*ONNX/],
   [

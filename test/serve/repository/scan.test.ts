@@ -62,6 +62,75 @@ t.test('a folder without versions is a problem that says what it needs', async (
   t.strictSame(problems.get('m'), { text: text('m'), withPaths: text(join(folder, 'm')) }, 'clients see no paths')
 })
 
+const problemOf = async (files: Readonly<Record<string, string>>, name: string): Promise<string> => {
+  const folder = repository(t, files)
+  const { text = '', withPaths = '' } = (await scanRepositories([folder])).problems.get(name) ?? {}
+  t.equal(withPaths.replace(join(folder, name), name), text, 'the log has the same with the path of the folder')
+  return text
+}
+
+t.test('a model folder without versions names the model file in it, and where it belongs', async (t) => {
+  const cases: readonly (readonly [file: string, name: string, hint: string | RegExp])[] = [
+    ['m/model.onnx', 'm', '; found model.onnx: move it to m/1/model.onnx'],
+    ['m/best.engine', 'm', '; found best.engine: move it to m/1/model.plan'],
+    ['m/model.js', 'm', '; found model.js: move it to m/1/model.js'],
+    ['m/v1/model.onnx', 'm', '; found v1/model.onnx: versions are whole numbers, so rename v1 to 1'],
+    ['1/model.onnx', '1', /; '1' has model\.onnx, and is named like a version: the repository is the folder that/],
+  ]
+  for (const [file, name, hint] of cases) {
+    const text = await problemOf({ [file]: 'x' }, name)
+    const [, end = ''] = text.split('model.plan, model.onnx or model.js')
+    if (typeof hint === 'string') t.equal(end, hint, file)
+    else t.match(end, hint, file)
+  }
+  t.notMatch(await problemOf({ 'm/notes.txt': '', 'm/docs/a.txt': '' }, 'm'), 'found')
+})
+
+t.test('notes name model files outside of model folders, and repositories without models', async (t) => {
+  const notesOf = async (files: Readonly<Record<string, string>>): Promise<string> => {
+    const folder = repository(t, files)
+    const { notes } = await scanRepositories([folder])
+    return notes.join('\n').replaceAll(folder, 'REPOSITORY')
+  }
+  const none =
+    'REPOSITORY has no models: expected a folder for each model and version, such as resnet50/1/model.onnx, but'
+  const cases: readonly (readonly [files: Readonly<Record<string, string>>, notes: string])[] = [
+    [{}, `${none} it is empty`],
+    [{ '.git/config': '', 'README.md': '' }, `${none} it has only .git, README.md`],
+    [{ 'add.onnx': 'x' }, `${none} it has only add.onnx. To fix: move add.onnx to add/1/model.onnx`],
+    [
+      { 'net.tflite': '\0\0\0\0TFL3' },
+      `${none} it has only net.tflite. To fix: net.tflite, a model of TFLite: python -m tf2onnx.convert --tflite FILE --output model.onnx, as net/1/model.onnx`,
+    ],
+    [{ 'net.pt': 'PK' }, `${none} it has only net.pt. To fix: net.pt: export the model to ONNX, as net/1/model.onnx`],
+    [
+      { 'a/1/model.onnx': '', 'b.engine': 'x', 'notes.txt': '' },
+      'REPOSITORY has model files outside of model folders, which are not served. To fix: move b.engine to b/1/model.plan',
+    ],
+    [{ 'a/1/model.onnx': '', 'notes.txt': '', 'tools.js': '', '.x.onnx': '' }, ''],
+    [{ 'a.onnx/1/model.onnx': '' }, ''],
+  ]
+  for (const [files, notes] of cases) t.equal(await notesOf(files), notes, Object.keys(files).join(' '))
+  const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`m${i}.onnx`, 'x']))
+  t.match(await notesOf(many), /m4\.onnx and 4 more\. To fix: .*m4\/1\/model\.onnx; the same for 4 more$/)
+})
+
+t.test('a model of one file is version 1, as long as the file is there', async (t) => {
+  const folder = repository(t, { 'm.onnx': 'x', 'repository/other/1/': '' })
+  const file = { name: 'm', path: join(folder, 'm.onnx') }
+  const repositories = [join(folder, 'repository')]
+  const before = (await scanRepositories(repositories, [file])).models.get('m')
+  t.match(before, { name: 'm', path: folder, file: 'm.onnx', versions: ['1'], fingerprint: /./ })
+  t.same((await scanModel(repositories, 'm', [file])).models.get('m'), before)
+  t.equal((await scanModel(repositories, 'other', [file])).models.get('m'), undefined)
+  utimesSync(file.path, 1, 1)
+  t.not((await scanRepositories([], [file])).models.get('m')?.fingerprint, before?.fingerprint)
+  const twice = { ...file, name: 'other' }
+  t.match((await scanRepositories(repositories, [twice])).problems.get('other'), { text: /is in several repositories/ })
+  rmSync(file.path)
+  t.same([...(await scanRepositories(repositories, [file])).models.keys()], ['other'])
+})
+
 t.test('a name in two repositories is a problem of both, and other models are served', async (t) => {
   const [first, second] = [repository(t, { 'm/1/': '', 'a/1/': '' }), repository(t, { 'm/1/': '', 'b/1/': '' })]
   const { models, problems } = await scanRepositories([first, second])
