@@ -292,7 +292,7 @@ t.test('does not reuse an idle connection on which the server has sent bytes', a
   await certain(() => idle.socket.bytesRead > before)
   t.equal(idle.isUsable, true, 'nothing else has closed it')
   const next = await connections.take(undefined)
-  t.not(next, idle)
+  t.equal(next === idle, false)
   t.equal(idle.socket.destroyed, true)
   await connections.close()
 })
