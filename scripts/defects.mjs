@@ -1,8 +1,10 @@
 // @ts-check
-// node scripts/defects.mjs [--group A] [--ids 1,5] [--at COMMIT] [--into FOLDER] [--json] [-- COMMAND...]: puts defects
-// on purpose (test/defects) into a clone of this checkout, runs the command there (npm test, unless given), and says
-// which of them were found, and by which test files. --into: keeps the clone there, and uses it again, so that only
-// what differs is compiled.   --check: only whether each can be put in.
+// node scripts/defects.mjs [--group A] [--ids 1,5] [--at COMMIT] [--into FOLDER] [--json] [--finders | -- COMMAND...]
+// Plants defects (test/defects) in a clone of this checkout, runs the command there (default: npm test), and prints
+// which defects were found, and by which test files.
+// --finders: runs only the test files that defects.json lists for these defects, of any tier.
+// --into: keeps the clone in that folder and reuses it, so that only changed files are compiled again.
+// --check: only checks that each defect can be planted and that a test file of its list exists.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +19,7 @@ import { Failure, main, root, say } from './support.mjs'
  * @property {string} what
  * @property {boolean} native
  * @property {string} room whose tests find it
+ * @property {string} [fix] the commit that the defect reverses, as a short hash
  * @property {'address' | 'thread'} [sanitizer] where only that finds it
  * @property {string} file
  * @property {string} find stands in the file once
@@ -31,6 +34,10 @@ import { Failure, main, root, say } from './support.mjs'
  */
 
 const most = 8
+/** What the name of a test file ends with, by tier. */
+const tiers = ['', '.slow', '.long']
+/** Programs of C++ cases are listed by this name; they are not test files. */
+const core = 'the core on '
 /** The defects that a clone has: there they cannot be put in once more. */
 const variable = 'NODE_TENSORRT_DEFECTS'
 
@@ -41,6 +48,7 @@ const { values: given, positionals: command } = parseArgs({
     at: { type: 'string', default: 'HEAD' },
     into: { type: 'string' },
     json: { type: 'boolean', default: false },
+    finders: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -50,13 +58,14 @@ await main(async () => {
   /** @type {Defect[]} */
   const all = JSON.parse(readFileSync(join(root, 'test', 'defects', 'defects.json'), 'utf8'))
   if (given.check) return checkAll(all)
-  const defects = chosen(all)
+  if (given.finders && command.length > 0) throw new Failure('Expected --finders or a command but received both.')
+  const defects = given.finders ? withoutSanitizers(chosen(all)) : chosen(all)
   const folder = given.into === undefined ? mkdtempSync(join(tmpdir(), 'node-tensorrt-defects-')) : resolve(given.into)
   try {
     cloneInto(folder)
     for (const defect of defects) putIn(defect, folder)
     const { code, output } = await runThere(folder, defects)
-    report(defects, failedIn(output), code)
+    report(defects, folder, failedIn(output), code)
   } finally {
     if (given.into === undefined) rmSync(folder, { recursive: true, force: true })
   }
@@ -66,6 +75,9 @@ await main(async () => {
 function checkAll(all) {
   const there = process.env[variable]?.split(',').map(Number) ?? []
   for (const defect of all.filter(({ id }) => !there.includes(id))) mended(defect, root)
+  for (const defect of all)
+    if (findersIn(defect, root).length === 0)
+      throw new Failure(`Expected a test file that finds defect ${defect.id}, but none of its list exists.`)
   for (const { group } of all) {
     const members = all.filter((defect) => defect.group === group).length
     if (members > most) throw new Failure(`group ${group} has ${members} defects, ${most} at most can be told apart`)
@@ -85,6 +97,35 @@ function chosen(all) {
   if (defects.length === 0 || (ids && defects.length < ids.length))
     throw new Failure('there are no such defects in test/defects/defects.json')
   return defects
+}
+
+/** A defect that only a sanitizer sees is left out: its test files pass. @param {Defect[]} defects */
+function withoutSanitizers(defects) {
+  for (const { id, sanitizer } of defects)
+    if (sanitizer) say(`defect ${id} is left out: only the ${sanitizer} sanitizer finds it`)
+  return defects.filter(({ sanitizer }) => sanitizer === undefined)
+}
+
+/**
+ * The test files listed for a defect, as the checkout in a folder names them: a file may have moved to another tier.
+ * Files that no longer exist are omitted.
+ *
+ * @param {Defect} defect
+ */
+function findersIn({ today = [], expected }, /** @type {string} */ folder) {
+  const isThere = (/** @type {string} */ name) => existsSync(join(folder, 'test', `${name}.test.ts`))
+  const found = [...today, ...expected].map((name) => {
+    const untiered = name.replace(/\.(slow|long)$/, '')
+    return name.startsWith(core) ? name : [name, ...tiers.map((tier) => untiered + tier)].find(isThere)
+  })
+  return [...new Set(found.filter((name) => name !== undefined))]
+}
+
+/** Runs the listed test files. @param {Defect[]} defects @returns {string[]} */
+function findersCommand(defects, /** @type {string} */ folder) {
+  const files = defects.flatMap((defect) => findersIn(defect, folder)).filter((name) => !name.startsWith(core))
+  if (files.length === 0) throw new Failure('Expected a test file that finds one of these defects, but none exists.')
+  return ['node', 'scripts/test.mjs', ...[...new Set(files)].map((file) => `dist/test/${file}.test.js`)]
 }
 
 /** The file of a defect with it. @param {Defect} defect */
@@ -131,7 +172,8 @@ function cloneInto(/** @type {string} */ folder) {
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 async function runThere(folder, defects) {
-  const [program = 'npm', ...args] = command.length > 0 ? command : ['npm', 'test']
+  const run = given.finders ? findersCommand(defects, folder) : command
+  const [program = 'npm', ...args] = run.length > 0 ? run : ['npm', 'test']
   say(`${defects.map(({ id }) => `defect ${id}`).join(', ')} in ${folder}: ${[program, ...args].join(' ')}`)
   const env = { ...process.env, FORCE_COLOR: '0', [variable]: defects.map(({ id }) => id).join(',') }
   const child = spawn(program, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -160,12 +202,14 @@ function failedIn(/** @type {string} */ output) {
 
 /**
  * @param {Defect[]} defects
+ * @param {string} folder of the clone
  * @param {string[]} failed
  * @param {number | null} code of the command
  */
-function report(defects, failed, code) {
-  const outcomes = defects.map(({ id, what, expected, today = [] }) => {
-    const files = [...new Set([...today, ...expected])]
+function report(defects, folder, failed, code) {
+  const outcomes = defects.map((defect) => {
+    const { id, what } = defect
+    const files = findersIn(defect, folder)
     const by = files.filter((file) => failed.includes(file))
     return { id, what, found: by.length > 0, by, not: files.filter((file) => !by.includes(file)) }
   })
@@ -179,8 +223,11 @@ function report(defects, failed, code) {
 
 function tell(/** @type {Outcome[]} */ outcomes, /** @type {string[]} */ others) {
   console.log('\n== defects')
-  for (const { id, what, found, by } of outcomes)
-    console.log(`${found ? 'found    ' : 'NOT FOUND'} ${String(id).padStart(2)} ${what}\n             ${by.join(', ')}`)
+  for (const { id, what, found, by, not } of outcomes) {
+    console.log(`${found ? 'found    ' : 'NOT FOUND'} ${String(id).padStart(2)} ${what}`)
+    if (found) console.log(`             ${by.join(', ')}`)
+    if (not.length > 0) console.log(`             did not fail: ${not.join(', ')}`)
+  }
   if (others.length > 0) console.log(`failed, and no defect expects it: ${others.join(', ')}`)
   console.log(`${outcomes.filter(({ found }) => found).length} of ${outcomes.length} found`)
 }

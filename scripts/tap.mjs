@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping'
 import { dirname, join, relative } from 'node:path'
+import { inspect } from 'node:util'
 import { Parser } from 'tap-parser'
 import { root } from './support.mjs'
 
@@ -71,9 +72,18 @@ const describe = (/** @type {any} */ diag) => {
   const values = Object.entries({ compare, expected, actual, wanted, doNotWant, found, signal, cmd, stderr }).filter(
     ([, value]) => value != null,
   )
-  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value))
-  const told = typeof diff === 'string' ? diff : values.map(([key, value]) => `${key}: ${text(value)}`).join('\n')
+  const told = typeof diff === 'string' ? diff : values.map(([key, value]) => `${key}: ${textOf(value)}`).join('\n')
   return [told, inTypeScript(where)].filter(Boolean).map((text) => text.trimEnd().replace(/^/gm, '  '))
+}
+
+/** A value of a failed assertion as text. A value that refers to itself, such as a socket, has no JSON. */
+const textOf = (/** @type {unknown} */ value) => {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return inspect(value, { depth: 1 })
+  }
 }
 
 /** Positions in dist/, which runs, as those of the sources. */

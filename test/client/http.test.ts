@@ -1,6 +1,6 @@
 // The client over HTTP: its connections, what it sends, and what it makes of answers that are none.
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
 import { Connections } from '../../lib/client/http/connections.js'
@@ -291,6 +291,33 @@ t.test('a server that speaks when nobody has asked, or changes the protocol', as
   t.equal(connections, 2, 'what was said between has ended the connection')
   isUpgrade = true
   await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: /it changes the protocol/ })
+})
+
+t.test('does not reuse an idle connection on which the server has sent bytes', async (t) => {
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
+  const peers: Socket[] = []
+  const server = createServer((socket) => {
+    peers.push(socket.on('error', () => {}).on('data', () => socket.write(answer)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const place = httpPlace(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const limits = { maxConnections: 1, keepAliveMs: 60_000 }
+  const connections = new Connections(place, { rejectUnauthorized: true }, limits)
+  const call = { url: place.text, headers: [], cut: undefined, deadline: undefined, timeoutMs: undefined }
+  const question = { method: 'GET', path: '/v2', headers: ['Host', place.host], body: [] } as const
+  await exchange(connections, question, call)
+  const idle = await connections.take(undefined)
+  connections.release(idle)
+  const before = idle.socket.bytesRead
+  peers[0]?.write(answer)
+  await certain(() => idle.socket.bytesRead > before)
+  t.equal(idle.isUsable, true, 'nothing else has closed it')
+  const next = await connections.take(undefined)
+  t.equal(next === idle, false)
+  t.equal(idle.socket.destroyed, true)
+  await connections.close()
 })
 
 t.test('who is not interested any more ends no connection that has another request', async (t) => {

@@ -108,9 +108,13 @@ t.test('bytes, pieces and streams are read as their file is', async (t) => {
     t.strictSame(read.ticks, ticks)
     t.strictSame(read.sums, sums)
   }
-  const late = await readAll(await readFile(vfr)) // an index at its end
+  // ffmpeg seeks in the first 64 KiB of a pipe, so the index at the end of a shorter file is found there
+  const indexed = await clip('indexed.mp4', moving('480x360'))
+  const bytesIndexed = await readFile(indexed)
+  t.ok(bytesIndexed.length > 2 ** 16, `${bytesIndexed.length} bytes`)
+  const late = await readAll(bytesIndexed)
   t.equal(late.error, undefined)
-  t.strictSame(late.sums, whole.sums)
+  t.strictSame(late.sums, await sumsOf(indexed))
   async function* failing() {
     for (let at = 0; at < 9 * 2 ** 20; at += 2 ** 20) yield at === 0 ? bytes : new Uint8Array(2 ** 20)
     throw new RangeError('the network is gone')
