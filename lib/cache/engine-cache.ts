@@ -89,8 +89,8 @@ interface ResolvedRequest extends Request {
  * The key of a plan is made of the model's bytes (with those of the files that it keeps tensors in), the options and
  * shapes, the TensorRT that builds, the GPU (not with TensorRT-RTX, whose plans belong to no GPU) and the system; not
  * of the model's path. A plan that was damaged since is built again, with a process warning (code TRT_CACHE_DAMAGED). A
- * plan that has more than `maxBytes` alone is given to the caller, and not kept (TRT_CACHE_TOO_SMALL); so is one for
- * which the disk has no room any more once it is built (TRT_CACHE_NOT_KEPT).
+ * plan that has more than `maxBytes` alone is given to the caller, and not kept (TRT_CACHE_TOO_SMALL); the
+ * same holds for a plan that cannot be written after its build, because the disk is full (TRT_CACHE_NOT_KEPT).
  * @example
  * ```ts
  * import { EngineCache } from 'node-tensorrt'
@@ -244,7 +244,7 @@ async function planFor(
   })
 }
 
-/** Keeps a plan. A disk that is full must not cost the engine, which may have taken minutes to build. */
+/** Stores a plan. Returns false and warns if the disk is full, because the engine may have taken minutes to build. */
 async function isKept(place: CachePlace, path: string, plan: Plan, signal: AbortSignal): Promise<boolean> {
   try {
     await store(place, path, plan, signal)

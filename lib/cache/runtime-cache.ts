@@ -13,7 +13,7 @@ import type { CachePlace } from './options.js'
 
 /**
  * What TensorRT-RTX compiled for an engine on this GPU: it is kept beside the engine's plan. Nothing here is ever an
- * error of the engine: the log tells of it, and a process warning (TRT_CACHE_NOT_KEPT) if the disk has no room.
+ * error of the engine: the log reports it, and a process warning (TRT_CACHE_NOT_KEPT) if the disk is full.
  */
 export interface RuntimeCache {
   /** What was compiled another time; absent where there is nothing that is whole. */
@@ -89,9 +89,9 @@ async function unlessItFails<T>(what: 'read' | 'kept', body: () => Promise<T>): 
     return await body()
   } catch (error) {
     tell(`what TensorRT-RTX compiled cannot be ${what}: ${messageOf(error)}`)
-    // what another process does to the entry meanwhile is for the log alone
+    // a change of the entry by another process is normal: only the log reports it
     if (what === 'kept' && error instanceof TensorRTError && isSystemError(error.cause))
-      warnNotKept('What TensorRT-RTX compiled', error)
+      warnNotKept('The code that TensorRT-RTX compiled', error)
     return undefined
   }
 }

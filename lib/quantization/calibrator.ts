@@ -214,7 +214,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
   async #kept(path: string, calibration: Calibration): Promise<Calibration> {
     await saveText(path, formatCalibration(calibration)).catch((error: unknown) => {
       if (!isFileFailure(error)) throw error
-      warnNotKept(`What was measured for ${path}`, error)
+      warnNotKept(`The calibration for ${path}`, error)
     })
     return calibration
   }

@@ -37,8 +37,8 @@ class TimingCacheFile {
   // ABORTED.
   void attach(tensorrt::BuilderConfig& config);
 
-  // After it: adds what was measured to what the file has by now. Throws as attach() does, except ERR_TRT_FILE: a full
-  // disk must not cost the plan.
+  // After the build: merges the new measurements into the file. Throws as attach() does, except ERR_TRT_FILE, because a
+  // full disk must not discard the plan.
   TimingCacheFacts save(tensorrt::BuilderConfig& config);
 
  private:

@@ -51,10 +51,10 @@ export interface ServeChild {
 }
 
 export interface ServeChildOptions {
-  /** The words before the flags; `trt serve` of the checkout unless given. */
+  /** The words before the flags. Default: `trt serve` of the checkout. */
   readonly command?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
-  /** The process that gets the signals, by the one that was started; that one unless given. */
+  /** Returns the process that gets the signals. Default: the process that was started. */
   readonly pidOf?: (pid: number) => number
 }
 

@@ -98,7 +98,7 @@ t.test('the image of the server: its ports, its peers as CI tests them, and a co
   t.end()
 })
 
-t.test('pages start the server without npx where it is ended by a signal', (t) => {
+t.test('docs/serving.md starts the server without npx in units and images', (t) => {
   const page = read('docs/serving.md')
   const section = page.slice(page.indexOf('## Under systemd, Docker and Kubernetes'))
   t.match(section, /^exec node_modules\/\.bin\/node-tensorrt serve /m)

@@ -1,5 +1,5 @@
-// What the image of docker/Dockerfile.serve starts, with the package as it is installed: as a child of this process and
-// as process 1 of a container. Its signals, its exit codes, its health check, and that nothing is left of it.
+// The server of docker/Dockerfile.serve, with the package installed: as a child of this process and as process 1 of a
+// container. Signals, exit codes, the health check, and no process afterwards.
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

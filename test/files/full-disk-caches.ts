@@ -1,4 +1,4 @@
-// What is kept for the next time: without room it is not, and what was made is used all the same.
+// Caches on a full disk: they keep nothing, and the engine, the plan or the calibration is used.
 import { execFileSync } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -78,7 +78,7 @@ export async function cacheRounds({ disk, round }: Place): Promise<Round[]> {
 
 const silent = { logSeverity: 4, logId: undefined }
 
-/** Lines that a server logs while the disk is full, and once it is not any more. */
+/** Logs lines while the disk is full, and one when it has room again. */
 async function logged(path: string, filler: string): Promise<string[]> {
   const pino = await loadPeer('pino')
   const settings = { verbose: 0, info: true, warning: true, error: true, format: 'default' } as const

@@ -1,5 +1,5 @@
-// What full-disk.slow.test.ts runs where a small file system is mounted: GROUP DISK FOLDER. It prints what came of each
-// call, as JSON. FOLDER has room.
+// The child of full-disk.slow.test.ts, where a small file system is mounted: GROUP DISK FOLDER. Prints the outcome of
+// each call as JSON. FOLDER has room.
 import { mkdir, open, readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { argv } from 'node:process'
@@ -8,7 +8,7 @@ import { cacheRounds } from './full-disk-caches.js'
 import { videoRounds } from './full-disk-videos.js'
 import { writerRounds } from './full-disk-writers.js'
 
-/** What came of one call on a disk with so many bytes left. */
+/** The outcome of one call on a disk with `free` bytes left. */
 export interface Round {
   readonly what: string
   readonly free: number
@@ -16,19 +16,19 @@ export interface Round {
   readonly code: string
   readonly message: string
   readonly details: unknown
-  /** What the call resolved with. */
+  /** The value that the call resolved with. */
   readonly value: unknown
-  /** Names of files that are there afterwards, except locks and those of before. */
+  /** Names of the files that the call left, except locks. */
   readonly files: readonly string[]
-  /** Whether the files of before are there, with the same content. */
+  /** Whether the files of `old` have the same content. */
   readonly isOldKept: boolean
   readonly warnings: readonly string[]
 }
 
 export interface RoundOptions {
-  /** Names of files that are there before. */
+  /** Names of files that exist before the call. */
   readonly old?: readonly string[]
-  /** Whether to begin with what the round before left. */
+  /** Whether to keep the files of the previous round. */
   readonly again?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What writes videos, with the real ffmpeg.
+// Writers of videos, with the real ffmpeg.
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createWriteStream } from 'node:fs'
@@ -25,7 +25,7 @@ async function written(path: string, options: WriteVideoOptions = {}): Promise<n
   return (await probeVideo(path, { count: true })).frames
 }
 
-/** Copies the beginning of a video, whose sounds end with it. */
+/** Copies the beginning of a video, and trims its audio. */
 async function trimmed(source: string, path: string): Promise<number | undefined> {
   await using video = await openVideo(source, { end: 0.4 })
   await using out = await writeVideo(path, { like: source, overwrite: true })

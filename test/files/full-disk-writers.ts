@@ -1,4 +1,4 @@
-// What writes files, from code and on the command line.
+// Writers of files, from code and on the command line.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -48,7 +48,7 @@ async function printed(args: readonly string[], path: string): Promise<void> {
   throw Object.assign(new Error(stderr), isSaid && { name: 'TensorRTError', code: 'ERR_TRT_FILE' })
 }
 
-/** A plan with zeros behind it, as far as its head says: nobody runs it. */
+/** A plan with zeros behind it, which its header counts. It is never run. */
 function largePlan(): Plan {
   const plan = identityPlan([1, 4])
   const bytes = new Uint8Array(plan.length + 2 ** 16)
@@ -112,7 +112,7 @@ export async function writerRounds({ disk, folder, round }: Place): Promise<Roun
     'quantize.svg': (path) => command([...quantize, '-o', at('int8.onnx'), '--plot', path]),
     'inspect.svg': (path) => command(['inspect', small, '--draw', path]),
     'bench.html': (path) => command([...bench, '--report', path]),
-    'bench.json': (path) => command([...bench, '--sleep-time', '1', '--export-times', path]),
+    'bench.json': (path) => command([...bench, '--idle-time', '2', '--export-times', path]),
     'load.svg': (path) => command([...load, '--plot', path]),
     'build.plan': (path) => command(['build', add, '--tensorrt', fakes.trt10, '-o', path]),
     'exec.plan': (path) => command([...exec, `--saveEngine=${path}`]),
@@ -122,9 +122,9 @@ export async function writerRounds({ disk, folder, round }: Place): Promise<Roun
     const call = (): Promise<unknown> => write(join(disk, name))
     rounds.push(await round(name, 0, call))
     rounds.push(await round(name, 0, call, { old: [name] }))
-    rounds.push(await round(name, 2 ** 20, call))
+    rounds.push(await round(name, 2 ** 22, call))
   }
-  for (const free of [0, 2 ** 20]) {
+  for (const free of [0, 2 ** 22]) {
     rounds.push(await round('folder', free, () => writeTensors(join(disk, 'folder'), { a: tensor, b: tensor })))
     rounds.push(await round('lines', free, () => command([...classify, '-o', join(disk, 'lines.jsonl')])))
     const spooling: Readonly<Record<string, () => Promise<unknown>>> = {

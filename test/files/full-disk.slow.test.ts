@@ -1,4 +1,4 @@
-// A disk that is full, at every writer of the package: what was not written is an error or, of a cache, a warning.
+// A full disk under every writer of the package: a failed write is an error or, in a cache, a warning.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ const isRefused = await run('unshare', ['-rm', 'true']).then(
 )
 const skip = isRefused && 'unshare cannot mount here'
 
-/** What came of the calls of a group, on a disk of two megabytes. */
+/** Runs the calls of a group on a disk of 8 MiB. */
 async function roundsOf(t: Test, group: string): Promise<Round[]> {
   const disk = temporaryFolder(t)
   const folder = join(temporaryFolder(t), 'room')
-  const script = 'mount -t tmpfs -o size=2m,mode=700 tmpfs "$1" && exec "$2" "$3" "$4" "$1" "$5"'
+  const script = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$1" && exec "$2" "$3" "$4" "$1" "$5"'
   const args = ['-rm', 'sh', '-c', script, 'sh', disk, process.execPath, program, group, folder]
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
   const command = ['-u', 'NODE_OPTIONS', 'unshare', ...args]
@@ -31,7 +31,7 @@ async function roundsOf(t: Test, group: string): Promise<Round[]> {
   return JSON.parse(stdout) as Round[]
 }
 
-/** What a call leaves that makes a file or a folder before it knows what goes there. */
+/** Files of calls that create a file or a folder before they write. */
 const left: Readonly<Record<string, readonly string[]>> = {
   lines: ['lines.jsonl'],
   stdout: ['stdout.txt'],
@@ -56,7 +56,7 @@ const writers = [
   'video/writing/trim.ts',
 ]
 
-t.test('all that write by themselves are known here', (t) => {
+t.test('lists all files of lib/ that write by themselves', (t) => {
   const lib = join(packageRoot(), 'lib')
   const calls = /\b(writeFile|appendFile|createWriteStream|copyFile|cp|rename|open|write|link|symlink)(Sync)?\b/
   const found = readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) => {
@@ -66,11 +66,11 @@ t.test('all that write by themselves are known here', (t) => {
     )
     return [...imports].some(([, names = '']) => calls.test(names))
   })
-  t.same(found.sort(), writers, 'whoever adds one adds a call to full-disk-*.ts')
+  t.same(found.sort(), writers, 'a new writer needs a call in full-disk-*.ts')
   t.end()
 })
 
-t.test('a file that cannot be written is ERR_TRT_FILE, and nothing of it stays', { skip }, async (t) => {
+t.test('rejects with ERR_TRT_FILE if a file cannot be written, and leaves nothing', { skip }, async (t) => {
   const rounds = await roundsOf(t, 'writers')
   t.ok(rounds.length > 70)
   for (const { what, free, code, message, files, isOldKept } of rounds) {
@@ -82,12 +82,12 @@ t.test('a file that cannot be written is ERR_TRT_FILE, and nothing of it stays',
     t.equal(code, 'ERR_TRT_FILE', name)
     t.match(message, /ENOSPC/, name)
     t.same(files, left[what] ?? [], name)
-    t.ok(isOldKept, `${name}, and what was there stays`)
+    t.ok(isOldKept, `${name}: the old file is unchanged`)
   }
 })
 
 t.test(
-  'a video that cannot be written is one, too, whichever write fails',
+  'rejects with ERR_TRT_FILE if any write of a video fails, and leaves nothing',
   { skip: skip || withoutPrograms },
   async (t) => {
     const rounds = await roundsOf(t, 'videos')
@@ -106,16 +106,16 @@ t.test(
       if (what.startsWith('a.') || what === 'faces.mp4')
         t.match(details, { path: new RegExp(what), frames: Number }, name)
       t.notMatch(message, /is a part/, name)
-      // whoever gives a stream has the file
+      // the file belongs to the stream of the caller
       t.same(files, what === 'stream.mp4' ? [what] : [], name)
-      t.ok(isOldKept, `${name}, and what was there stays`)
+      t.ok(isOldKept, `${name}: the old file is unchanged`)
     }
     for (const what of new Set(rounds.map((round) => round.what)))
       for (const code of ['done', 'ERR_TRT_FILE']) t.ok(counts.has(`${what} ${code}`), `${what}: ${code}`)
   },
 )
 
-t.test('a cache without room keeps nothing, and what was made is used', { skip }, async (t) => {
+t.test('warns if a cache has no room, and uses the result', { skip }, async (t) => {
   const rounds = await roundsOf(t, 'caches')
   const one = (what: string): Round => rounds.find((round) => round.what === what)!
   for (const round of rounds.filter(({ what }) => what === 'engine'))
@@ -128,12 +128,12 @@ t.test('a cache without room keeps nothing, and what was made is used', { skip }
   t.match(one('plan'), { code: 'done', value: { hit: false, isKept: false, builds: 1 }, warnings: [/NOT_KEPT/] })
   t.match(one('plan with room'), { value: { hit: false, isKept: true, builds: 2 }, warnings: [] })
   t.match(one('plan that was kept'), { value: { hit: true, isKept: true, builds: 2 }, warnings: [] })
-  t.match(one('read-only'), { code: 'ERR_TRT_FILE', message: /cannot be used/, value: 0 }, 'nothing is built in vain')
+  t.match(one('read-only'), { code: 'ERR_TRT_FILE', message: /cannot be used/, value: 0 }, 'before a build')
   t.match(one('runtime cache with room'), { code: 'done', value: [8, 3, 4, 5], warnings: [] })
   t.match(one('runtime cache'), {
     code: 'done',
     value: [8, 3, 4, 5],
-    warnings: [/^TRT_CACHE_NOT_KEPT: What TensorRT-RTX compiled .*ENOSPC/],
+    warnings: [/^TRT_CACHE_NOT_KEPT: The code that TensorRT-RTX compiled .*ENOSPC/],
   })
   t.notOk(one('runtime cache').files.some((name) => /\.runtime$|\.tmp$/.test(name)))
   const [full, room] = rounds.filter(({ what }) => what === 'timing cache')
@@ -147,7 +147,7 @@ t.test('a cache without room keeps nothing, and what was made is used', { skip }
   t.match(room, { code: 'done', files: ['timing.cache'], warnings: [] })
   t.match(one('range'), { code: 'done', value: [3, 2], files: [] })
   t.match(one('range').warnings.toSorted(), [/The engine that was built/, /The range of shapes of a model .*ENOSPC/])
-  t.match(one('calibration'), { code: 'done', value: 1, files: [], warnings: [/What was measured for .*ENOSPC/] })
+  t.match(one('calibration'), { code: 'done', value: 1, files: [], warnings: [/The calibration for .*ENOSPC/] })
   t.match(one('log'), {
     code: 'done',
     value: ['full 0', 'full 1', 'full 2', 'room'],

@@ -2,11 +2,11 @@ import { fstatSync, writeSync } from 'node:fs'
 import type { Sink } from './sink.js'
 
 /**
- * Returns a sink for results that writes an ordinary file to its end, or `stream` itself if it is not one. Node's own
- * stream of a file ignores how much of a write the system took (lib/internal/fs/sync_write_stream.js), so a disk that
- * fills up would cut the results without an error.
+ * Returns a sink that writes all bytes to an ordinary file, or `stream` itself if stdout is not a file. Node's stream
+ * ignores how many bytes write(2) took (lib/internal/fs/sync_write_stream.js), so a disk that fills up would truncate
+ * the results without an error.
  *
- * @param onFailure - Called with what the system refused the write with.
+ * @param onFailure - Called with the error of the file system.
  */
 export function wholeFile(
   stream: Sink & { readonly fd: number },
@@ -25,8 +25,8 @@ function writeAll(file: number, text: string, onFailure: (error: NodeJS.ErrnoExc
 }
 
 /**
- * As numbers the stat of a pipe would stay in an array of Node's that `realpathSync` looks at later (lib/fs.js, "break
- * if a pipe/socket"): packages behind links would not be found then. As bigints it does not.
+ * Reads bigints, because Node keeps the numbers of the last stat in one array, and `realpathSync` reads it (lib/fs.js,
+ * "break if a pipe/socket"): after the stat of a pipe, packages behind symbolic links would not resolve.
  */
 function isFile(descriptor: number): boolean {
   try {

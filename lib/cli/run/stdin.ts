@@ -46,7 +46,7 @@ export class StdinFile {
   readonly #signal: AbortSignal
   #found: Promise<string> | undefined
   #path: string | undefined
-  /** The process may exit before `remove()`: the results cannot be written, or have no reader. */
+  /** For a process that exits before `remove()`, because its results cannot be written or have no reader. */
   readonly #removeAtExit = (): void => rmSync(dirname(this.#path!), { recursive: true, force: true })
 
   constructor(source: Source, signal: AbortSignal) {
@@ -75,7 +75,7 @@ export class StdinFile {
       throw new TensorRTError('ERR_TRT_FILE', 'Cannot read -: stdin is a terminal. Give it a file, as in < photo.jpg')
     const bytes = await bytesOf(this.#source, this.#signal)
     if (bytes.length === 0) throw new TensorRTError('ERR_TRT_FILE', 'Cannot read -: stdin gave nothing')
-    return onFile('keep what stdin gives in', tmpdir(), async () => {
+    return onFile('write stdin to', tmpdir(), async () => {
       const folder = await mkdtemp(join(tmpdir(), 'node-tensorrt-stdin-'))
       this.#path = join(folder, `stdin${endingOf(bytes)}`)
       process.once('exit', this.#removeAtExit)

@@ -33,10 +33,10 @@ export function openLog(pino: PinoFactory, settings: LogSettings): OpenLog {
   return { ...linesOf(logger, settings), [Symbol.dispose]: () => (file === undefined ? undefined : closeSync(file)) }
 }
 
-/** Bytes of lines that wait while the disk is full; later ones are dropped. */
+/** Bytes of lines that wait while the disk is full. Later lines are dropped. */
 const maxWaitingBytes = 2 ** 20
 
-/** Lines are written at once: what a server says last is what people need. A disk that is full does not end it. */
+/** Writes each line synchronously, so that a crash loses none. A full disk does not end the server. */
 function fileDestination(pino: PinoFactory, file: number, path: string | undefined) {
   const destination = pino.destination({ fd: file, sync: true, maxLength: maxWaitingBytes })
   let isFull = false

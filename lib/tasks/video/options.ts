@@ -112,7 +112,7 @@ export interface VideoCall {
   readonly output: VideoOutput | undefined
   readonly writing: WriteVideoOptions
   readonly keepPartial: boolean
-  /** Called once the output is whole: of a call that fails, with `keepPartial`, the frames before that. */
+  /** Called when the output is complete. If the call fails, `keepPartial` completes it with the frames before that. */
   readonly kept?: (() => void) | undefined
   readonly tell: ((progress: VideoProgress) => void) | undefined
   readonly signal: AbortSignal | undefined

@@ -50,12 +50,12 @@ export async function* throughTask<R>(
   } finally {
     await video.close()
     frames.close()
-    if (writer !== undefined) await left(writer, call)
+    if (writer !== undefined) await keepOrAbort(writer, call)
   }
 }
 
-/** A writer that was closed has its file, and a part is kept if that is wanted. */
-async function left(writer: VideoWriter, { keepPartial, kept }: VideoCall): Promise<void> {
+/** Keeps the frames that were written if the call asks for that. Does nothing if the writer is closed. */
+async function keepOrAbort(writer: VideoWriter, { keepPartial, kept }: VideoCall): Promise<void> {
   if (keepPartial && writer.frames > 0) await writer.close({ trimAudio: true }).then(kept, () => {})
   else await writer.abort()
 }

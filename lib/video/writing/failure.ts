@@ -5,9 +5,9 @@ import type { VideoContainer } from './codecs.js'
 import type { Target } from './target.js'
 import { isWholeVideo } from './whole.js'
 
-/** What ffmpeg was writing when it ended. */
+/** The state of a target after ffmpeg has ended. */
 export interface Written {
-  /** How an error calls the target: its path. */
+  /** Name of the target in messages: its path, or "the stream". */
   readonly name: string
   /** Number of frames that ffmpeg has taken. */
   readonly frames: number
@@ -18,7 +18,7 @@ export interface Written {
 
 const refusals = /No space left on device|File too large|Disk quota exceeded|Read-only file system/
 
-/** ffmpeg 5 exits with 0 after the first two. Failures to read the sounds are not among them: the rest is copied. */
+/** ffmpeg 5 exits with 0 after the first two. A failure to read the audio does not match: the rest of it is copied. */
 const unwritten = new RegExp(
   `\\[(?:error|fatal)\\] .*(?:Error writing trailer|Error closing|Error muxing|Error submitting a packet|av_interleaved_write_frame|${refusals.source})`,
 )
@@ -40,8 +40,9 @@ function fileError(
 }
 
 /**
- * Checks what ffmpeg said and wrote, whose exit code 0 does not mean that the file is whole.
- * @throws TensorRTError ERR_TRT_FILE if it is not
+ * Checks the log of ffmpeg and the file on the disk, because exit code 0 does not mean that the file is complete.
+ *
+ * @throws {TensorRTError} ERR_TRT_FILE if it is not complete
  */
 export async function assertWritten(
   written: Written,
