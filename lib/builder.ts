@@ -7,6 +7,7 @@ import { refusingOthers } from './building/refusing.js'
 import type { NetworkInfo } from './plan/network.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
+import { reportTimingCache } from './building/timing-cache.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import { shown, shownAs, type Shown } from './base/shown.js'
@@ -105,7 +106,7 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = this.#build(request, onProgress, signal, calibration)
     void this.#running.add(ended)
     const { plan, ...facts } = await awaitRestacked(calibration ? calibration.over(result) : result)
-    return planOf(new Uint8Array(plan), buildInfo(facts, profiles), source)
+    return planOf(new Uint8Array(plan), buildInfo(reportTimingCache(facts), profiles), source)
   }
 
   /**

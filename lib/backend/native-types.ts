@@ -108,6 +108,8 @@ export interface NativeNetworkInfo {
 
 export interface NativeBuildResult extends NativeParseResult, BuiltFacts {
   readonly plan: ArrayBuffer
+  /** `notKept`: why the file could not be written, if so. */
+  readonly timingCache?: (NonNullable<BuiltFacts['timingCache']> & { readonly notKept?: string }) | undefined
   /** As the library itself reported them; lib/building/info.ts gives them to users. */
   readonly settings: NativeOptions
   /** The text for a later calibration, where TensorRT gave any. */

@@ -1,6 +1,7 @@
-import type { NativeBuildOptions } from '../backend/native-types.js'
+import type { NativeBuildOptions, NativeBuildResult } from '../backend/native-types.js'
 import { checkedBoolean, checkedChoice } from '../base/checks.js'
 import { checkedPath } from '../base/source.js'
+import { warnNotKept } from '../base/warnings.js'
 import { TensorRTError } from '../errors.js'
 
 export interface TimingCacheOptions {
@@ -8,8 +9,8 @@ export interface TimingCacheOptions {
    * The file in which TensorRT keeps what it measured, so that later builds need not measure it again; made where there
    * is none, in a folder that exists. Builds in several processes may share it, and trtexec's `--timingCacheFile` too:
    * it is read and merged under the lock of `<file>.lock`, and replaced whole. It belongs to one version of TensorRT
-   * and one model of GPU; for another the build fails with ERR_TRT_TIMING_CACHE. TensorRT 10 and 11; TensorRT-RTX
-   * measures nothing.
+   * and one model of GPU; for another the build fails with ERR_TRT_TIMING_CACHE. If the disk is full after the build,
+   * a process warning (code TRT_CACHE_NOT_KEPT) says so. TensorRT 10 and 11; TensorRT-RTX measures nothing.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_timing_cache.html
    */
   readonly timingCache?: string | URL | undefined
@@ -29,6 +30,14 @@ export interface TimingCacheOptions {
 }
 
 export const timingCacheOptions = ['timingCache', 'timingCacheMiss', 'editableTimingCache'] as const
+
+/** Warns if the timing cache could not be written; the plan's info does not record that. */
+export function reportTimingCache<T extends Pick<NativeBuildResult, 'timingCache'>>(result: T): T {
+  if (result.timingCache?.notKept === undefined) return result
+  const { notKept, ...timingCache } = result.timingCache
+  warnNotKept('The timing cache of a build', notKept)
+  return { ...result, timingCache }
+}
 
 /** The options as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedTimingCache(

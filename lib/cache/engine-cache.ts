@@ -13,7 +13,8 @@ import { checkedListener } from '../base/checks.js'
 import { awaitRestacked } from '../base/stacks.js'
 import { Work } from '../base/work.js'
 import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
-import { isError } from '../base/kinds.js'
+import { messageOf } from '../base/kinds.js'
+import { isFileFailure, warn, warnNotKept } from '../base/warnings.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -35,7 +36,7 @@ export interface CachedPlan {
   readonly plan: Plan
   /** Whether the plan was there; false for the one call that it was built for. */
   readonly hit: boolean
-  /** The plan's file; absent where the plan is too large to be kept. */
+  /** The plan's file; absent if the plan could not be kept. */
   readonly path?: string | undefined
 }
 
@@ -47,7 +48,7 @@ export interface CacheMessage {
   readonly key: string
   /** Whether the plan was there. */
   readonly hit: boolean
-  /** The plan's file; absent where the plan is too large to be kept. */
+  /** The plan's file; absent if the plan could not be kept. */
   readonly path?: string | undefined
   /** How long the call took, in milliseconds. */
   readonly ms: number
@@ -88,7 +89,8 @@ interface ResolvedRequest extends Request {
  * The key of a plan is made of the model's bytes (with those of the files that it keeps tensors in), the options and
  * shapes, the TensorRT that builds, the GPU (not with TensorRT-RTX, whose plans belong to no GPU) and the system; not
  * of the model's path. A plan that was damaged since is built again, with a process warning (code TRT_CACHE_DAMAGED). A
- * plan that has more than `maxBytes` alone is given to the caller, and not kept (TRT_CACHE_TOO_SMALL).
+ * plan that has more than `maxBytes` alone is given to the caller, and not kept (TRT_CACHE_TOO_SMALL); the
+ * same holds for a plan that cannot be written after its build, because the disk is full (TRT_CACHE_NOT_KEPT).
  * @example
  * ```ts
  * import { EngineCache } from 'node-tensorrt'
@@ -238,9 +240,20 @@ async function planFor(
       )
       return { plan, isBuilt: true }
     }
-    await inFolder(place.folder, () => store(place, path, plan, signal))
-    return { plan, isBuilt: true, path }
+    return { plan, isBuilt: true, ...((await isKept(place, path, plan, signal)) && { path }) }
   })
+}
+
+/** Stores a plan. Returns false and warns if the disk is full, because the engine may have taken minutes to build. */
+async function isKept(place: CachePlace, path: string, plan: Plan, signal: AbortSignal): Promise<boolean> {
+  try {
+    await store(place, path, plan, signal)
+    return true
+  } catch (error) {
+    if (signal.aborted || !isFileFailure(error)) throw error
+    warnNotKept(`The engine that was built for the cache ${place.folder}`, error)
+    return false
+  }
 }
 
 async function found(path: string, plan: Plan): Promise<CachedOrBuilt> {
@@ -271,20 +284,15 @@ async function discard(path: string, damage: TensorRTError): Promise<void> {
   await removeEntry(path)
 }
 
-function warn(code: string, message: string): void {
-  process.emitWarning(message, { type: 'TensorRTWarning', code })
-}
-
 /** Runs what needs the cache's folder; where that cannot be used, the error says how to name another. */
 async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
   } catch (error) {
-    if (!isError(error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error))
-      throw error
+    if (!isFileFailure(error)) throw error
     throw new TensorRTError(
       'ERR_TRT_FILE',
-      `The engine cache ${folder} cannot be used: ${error.message}. ${otherFolder}`,
+      `The engine cache ${folder} cannot be used: ${messageOf(error)}. ${otherFolder}`,
       {
         cause: error,
         details: { folder },

@@ -3,7 +3,8 @@ import { loadAddon, native, tensorrtPath } from '../backend/native.js'
 import { withFileLock } from '../backend/file-lock.js'
 import type { NativeBuilderChoice } from '../backend/native-types.js'
 import { isMissing, onFile, readOrdinary } from '../base/files.js'
-import { messageOf } from '../base/kinds.js'
+import { isSystemError, messageOf } from '../base/kinds.js'
+import { warnNotKept } from '../base/warnings.js'
 import { TensorRTError } from '../errors.js'
 import { runtimeCachePath } from './entries.js'
 import { storeBeside } from './eviction.js'
@@ -12,7 +13,7 @@ import type { CachePlace } from './options.js'
 
 /**
  * What TensorRT-RTX compiled for an engine on this GPU: it is kept beside the engine's plan. Nothing here is ever an
- * error of the engine; the log tells of it.
+ * error of the engine: the log reports it, and a process warning (TRT_CACHE_NOT_KEPT) if the disk is full.
  */
 export interface RuntimeCache {
   /** What was compiled another time; absent where there is nothing that is whole. */
@@ -88,6 +89,9 @@ async function unlessItFails<T>(what: 'read' | 'kept', body: () => Promise<T>): 
     return await body()
   } catch (error) {
     tell(`what TensorRT-RTX compiled cannot be ${what}: ${messageOf(error)}`)
+    // a change of the entry by another process is normal: only the log reports it
+    if (what === 'kept' && error instanceof TensorRTError && isSystemError(error.cause))
+      warnNotKept('The code that TensorRT-RTX compiled', error)
     return undefined
   }
 }

@@ -2,10 +2,15 @@
 import { basename } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
 import { exitCodes } from './exit-codes.js'
+import { wholeFile } from './output/whole.js'
 import { runTrt } from './program.js'
 import { Session } from './session.js'
 
-const session = new Session({ name: basename(argv[1] ?? 'trt', '.js'), stdout, stderr })
+const session = new Session({
+  name: basename(argv[1] ?? 'trt', '.js'),
+  stdout: wholeFile(stdout, endWithoutResults),
+  stderr,
+})
 
 // The first asks the command to end, which leaves no half file; who asks twice does not want to wait.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -16,13 +21,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 // Whatever ends it: a bar hides the cursor.
 process.on('exit', () => session.end())
-// The reader of a pipe went away, as `| head` does; or results cannot be written, as on a full disk.
-stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit()
-  session.warn(`error: Cannot write the results: ${error.message}`)
-  process.exit(exitCodes.failed)
-})
+stdout.on('error', endWithoutResults)
 // Messages that nobody reads end no work.
 stderr.on('error', () => {})
 
 process.exitCode = await runTrt(argv.slice(2), session)
+
+/** The reader of a pipe went away, as `| head` does; or results cannot be written, as on a full disk. */
+function endWithoutResults({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit()
+  session.warn(`error: Cannot write the results: ${message}`)
+  process.exit(exitCodes.failed)
+}

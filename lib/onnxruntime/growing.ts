@@ -1,6 +1,6 @@
 /** Opens a model for whatever shapes come: an engine as it is, or one that grows where TensorRT wants ranges. */
 import type { ModelTensor } from '../backend/backend.js'
-import { messageOf } from '../base/kinds.js'
+import { warnNotKept } from '../base/warnings.js'
 import type { NetworkTensor } from '../backend/facts.js'
 import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
@@ -15,7 +15,7 @@ import {
   type SessionEngine,
   type Stage,
 } from './growing-engine.js'
-import { say, type Speaker, warnOnce } from './lines.js'
+import { say, type Speaker } from './lines.js'
 import { RangeFile } from './range-file.js'
 import { type Range, rangeText } from './ranges.js'
 
@@ -55,7 +55,7 @@ function hooksOf(
   return {
     grown: async (range, seconds) => {
       if (seconds !== undefined) say(speaker, 'warning', builtText(range, seconds))
-      await file?.write(range).catch((error: unknown) => warnOnce(notKept(error)))
+      await file?.write(range).catch((error: unknown) => warnNotKept('The range of shapes of a model', error))
     },
     fallBack:
       onCpu &&
@@ -69,10 +69,6 @@ function hooksOf(
 
 function builtText(range: Range, seconds: number): string {
   return `built an engine in ${seconds.toFixed(1)} s for ${rangeText(range)}; trt_profile_min_shapes, …_opt_shapes and …_max_shapes say a range at once`
-}
-
-function notKept(error: unknown): string {
-  return `the range of shapes of a model cannot be kept: ${messageOf(error)}`
 }
 
 /** Nothing where it does not open: the file may be of another machine, or of nobody. */

@@ -1,6 +1,6 @@
 /** A session of onnxruntime-common on an {@link Engine}. */
-import { mkdirSync } from 'node:fs'
 import type { InferenceSession, InferenceSessionHandler, SessionHandler } from 'onnxruntime-common'
+import { makeFolder, onFile } from '../base/files.js'
 import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
 import { TensorRTError } from '../errors.js'
@@ -89,7 +89,8 @@ interface Opened {
 async function openEngine(model: string | Uint8Array, settings: SessionSettings): Promise<Opened> {
   const attempts = attemptsOf(settings)
   const { timingCacheFolder } = settings.tensorrt
-  if (timingCacheFolder !== undefined && attempts[0] !== 'cpu') mkdirSync(timingCacheFolder, { recursive: true })
+  if (timingCacheFolder !== undefined && attempts[0] !== 'cpu')
+    await onFile('make', timingCacheFolder, () => makeFolder(timingCacheFolder))
   let passed: string | undefined
   for (const [i, attempt] of attempts.entries()) {
     try {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { checkedText } from '../base/checks.js'
 import { isMissing, onFile, readText, saveText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
+import { isFileFailure, warnNotKept } from '../base/warnings.js'
 import { checkedOptions, is, option, type OptionTable, signalOption } from '../base/option-table.js'
 import { type CpuEngineOptions, cpuRows } from '../engine/cpu-options.js'
 import { isTensor } from '../engine/arguments.js'
@@ -28,7 +29,7 @@ export interface CalibratorOptions {
   /**
    * The path of a file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are
    * the same, and replaced otherwise. Whether the data is the same is found by its hash, for which it is read once
-   * more, unless `id` names it.
+   * more, unless `id` names it. If the file cannot be written, a process warning (code TRT_CACHE_NOT_KEPT) says so.
    */
   readonly cache?: string | URL | undefined
   /**
@@ -211,7 +212,10 @@ class DataCalibrator<A extends Algorithm | undefined> {
   }
 
   async #kept(path: string, calibration: Calibration): Promise<Calibration> {
-    await saveText(path, formatCalibration(calibration))
+    await saveText(path, formatCalibration(calibration)).catch((error: unknown) => {
+      if (!isFileFailure(error)) throw error
+      warnNotKept(`The calibration for ${path}`, error)
+    })
     return calibration
   }
 }

@@ -6,13 +6,13 @@ import type { Image, RawImage } from '../vision/index.js'
 import { keepFrame, VideoFrame } from './frame.js'
 import type { VideoInfo } from './info.js'
 import { NutWriter } from './nut/writer.js'
-import { failureOf } from './programs/failure.js'
 import { demandEncoder, findPrograms } from './programs/find.js'
 import { probeVideo } from './probe.js'
 import { checkedInput, type Input } from './programs/inputs.js'
-import { type Program, startProgram } from './programs/start.js'
+import { type Exit, type Program, startProgram } from './programs/start.js'
 import { codecs } from './writing/codecs.js'
 import { writingArguments } from './writing/arguments.js'
+import { assertWritten, type Written, writingError } from './writing/failure.js'
 import { Layout, type WritablePixels, writablePixels } from './writing/layout.js'
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
@@ -216,6 +216,7 @@ export class VideoWriter implements AsyncDisposable {
       program.stdin?.end()
       const [exit] = await Promise.all([program.exited, this.#taken])
       if (exit.code !== 0 || this.#failure !== undefined) throw await this.#whyGone(program)
+      await assertWritten(this.#written(program, exit), target, this.#writing.container)
       if (trims) await this.#trim(this.#begun.times.shown)
       this.#forget()
       await target.finish()
@@ -228,7 +229,11 @@ export class VideoWriter implements AsyncDisposable {
 
   async #trim(shown: number): Promise<void> {
     const { ffmpeg, sounds, target } = this.#parts
-    if (sounds !== undefined) await trimSounds(target, shown, this.#writing, ffmpeg)
+    if (sounds !== undefined) await trimSounds({ ...target, frames: this.#frames }, shown, this.#writing, ffmpeg)
+  }
+
+  #written({ lines }: Program, exit: Exit): Written {
+    return { name: this.#parts.target.name, frames: this.#frames, exit, lines }
   }
 
   #exited(program: Program): void {
@@ -239,9 +244,7 @@ export class VideoWriter implements AsyncDisposable {
   /** What all that is under way fails with, now that ffmpeg is gone, or about to be. */
   async #whyGone(program: Program): Promise<unknown> {
     const exit = await program.exited
-    const { name } = this.#parts.target
-    const failure = failureOf(`Cannot write ${name}`, exit, program.lines)
-    await this.#fail(this.#failure?.error ?? writingFailure(name, failure))
+    await this.#fail(this.#failure?.error ?? writingError(this.#written(program, exit)))
     return this.#failure?.error
   }
 
@@ -278,17 +281,6 @@ export class VideoWriter implements AsyncDisposable {
 
 function padding(writing: Writing, { width, height }: Size): Size | undefined {
   return writing.odd === 'pad' ? evenSize(writing, width, height) : undefined
-}
-
-/** What the disk refuses, as such. */
-function writingFailure(name: string, failure: TensorRTError): TensorRTError {
-  const lines = (failure.details['stderr'] as readonly string[] | undefined) ?? []
-  const refusal = /No space left on device|File too large|Disk quota exceeded/.exec(lines.join('\n'))?.[0]
-  if (refusal === undefined) return failure
-  return new TensorRTError('ERR_TRT_FILE', `Cannot write ${name}: ${refusal}`, {
-    cause: failure,
-    details: { ...failure.details, path: name },
-  })
 }
 
 /**

@@ -38,6 +38,17 @@ void TimingCacheFile::attach(BuilderConfig& config) {
 }
 
 TimingCacheFacts TimingCacheFile::save(BuilderConfig& config) {
+  try {
+    merge(config);
+  } catch (const Error& error) {
+    if (error.code() != "ERR_TRT_FILE") throw;
+    facts_.bytesAfter = facts_.bytesBefore;
+    facts_.notKept = error.what();
+  }
+  return facts_;
+}
+
+void TimingCacheFile::merge(BuilderConfig& config) {
   const FileLock lock(request_.path, cancelled_);
   const std::vector<uint8_t> there = readFileIfThere(request_.path);
   const auto merged = parse(config, there);
@@ -50,7 +61,6 @@ TimingCacheFacts TimingCacheFile::save(BuilderConfig& config) {
   const std::span bytes(static_cast<const uint8_t*>(memory->data()), memory->size());
   if (!std::ranges::equal(bytes, there)) replaceFile(request_.path, bytes.data(), bytes.size());
   facts_.bytesAfter = bytes.size();
-  return facts_;
 }
 
 std::unique_ptr<tensorrt::TimingCache> TimingCacheFile::parse(BuilderConfig& config,

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct TimingCacheFacts {
   // of the file; 0 where there was none
   std::size_t bytesBefore = 0;
   std::size_t bytesAfter = 0;
+  std::optional<std::string> notKept;  // why the file could not be written, if so
 };
 
 // The timing cache of one build. It must outlive the builder. The file is locked while it is read and while it is
@@ -35,10 +37,12 @@ class TimingCacheFile {
   // ABORTED.
   void attach(tensorrt::BuilderConfig& config);
 
-  // After it: adds what was measured to what the file has by now. Throws as attach() does.
+  // After the build: merges the new measurements into the file. Throws as attach() does, except ERR_TRT_FILE, because a
+  // full disk must not discard the plan.
   TimingCacheFacts save(tensorrt::BuilderConfig& config);
 
  private:
+  void merge(tensorrt::BuilderConfig& config);
   std::unique_ptr<tensorrt::TimingCache> parse(tensorrt::BuilderConfig& config,
                                                const std::vector<uint8_t>& bytes) const;
   [[noreturn]] void throwUnusable(const std::string& reason) const;

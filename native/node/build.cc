@@ -52,8 +52,9 @@ inline constexpr auto fieldsOf<building::Request> =
                Field("parseOnly", &building::Request::parseOnly), Field("profiles", &building::Request::profiles));
 
 template <>
-inline constexpr auto fieldsOf<TimingCacheFacts> = std::tuple(Field("bytesBefore", &TimingCacheFacts::bytesBefore),
-                                                              Field("bytesAfter", &TimingCacheFacts::bytesAfter));
+inline constexpr auto fieldsOf<TimingCacheFacts> =
+    std::tuple(Field("bytesBefore", &TimingCacheFacts::bytesBefore), Field("bytesAfter", &TimingCacheFacts::bytesAfter),
+               Field("notKept", &TimingCacheFacts::notKept));
 template <>
 inline constexpr auto fieldsOf<TensorFacts> =
     std::tuple(Field("name", &TensorFacts::name), Field("dtype", &TensorFacts::dtype),

@@ -46,23 +46,25 @@ export interface ServeChild {
   readonly served: Served
   /** Fulfilled when a line of its log has this text. */
   readonly told: (text: string) => Promise<void>
-  readonly kill: (signal: 'SIGTERM' | 'SIGINT') => void
+  readonly kill: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null; readonly stderr: string }>
 }
 
+export interface ServeChildOptions {
+  /** The words before the flags. Default: `trt serve` of the checkout. */
+  readonly command?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+  /** Returns the process that gets the signals. Default: the process that was started. */
+  readonly pidOf?: (pid: number) => number
+}
+
 /** The command as a process of its own, which has begun to serve. */
-export async function serveChild(args: readonly string[]): Promise<ServeChild> {
+export async function serveChild(args: readonly string[], options: ServeChildOptions = {}): Promise<ServeChild> {
+  const { command = [process.execPath, join(packageRoot(), 'dist/lib/cli/trt.js'), 'serve'], env } = options
+  const { pidOf = (pid) => pid } = options
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
-  const command = [
-    '-u',
-    'NODE_OPTIONS',
-    process.execPath,
-    join(packageRoot(), 'dist/lib/cli/trt.js'),
-    'serve',
-    ...args,
-    ...anyPorts,
-  ]
-  const child = spawn('env', command, { env: childEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] })
+  const words = ['-u', 'NODE_OPTIONS', ...command, ...args, ...anyPorts]
+  const child = spawn('env', words, { env: childEnvironment(env), stdio: ['ignore', 'pipe', 'pipe'] })
   const texts = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
   for (const name of ['stdout', 'stderr'] as const)
@@ -89,10 +91,13 @@ export async function serveChild(args: readonly string[]): Promise<ServeChild> {
     await Promise.race([seen, early])
   }
   await until(() => texts.stdout.endsWith('}\n'))
+  if (texts.stdout.includes('"error"')) throw new Error(`it does not serve: ${texts.stdout}${texts.stderr}`)
   return {
     served: JSON.parse(texts.stdout) as Served,
     told: (text) => until(() => texts.stderr.includes(text)),
-    kill: (signal) => void child.kill(signal),
+    kill: (signal) => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(pidOf(child.pid!), signal)
+    },
     ended,
   }
 }

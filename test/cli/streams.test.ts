@@ -1,10 +1,12 @@
 // The process itself: what becomes of it when nobody reads what it writes, or what it writes to is full.
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
+import { Tensor, writeTensor } from '../../lib/index.js'
+import { temporaryFolder } from '../support/folders.js'
 import { oneNode } from '../support/models.js'
 
 const folder = t.testdir({})
@@ -25,8 +27,16 @@ const bench = [
   '5',
 ]
 
-const trt = (args: readonly string[], stdout: 'pipe' | number = 'pipe') =>
-  spawn(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { stdio: ['ignore', stdout, 'pipe'] })
+const trt = (
+  args: readonly string[],
+  stdout: 'pipe' | number = 'pipe',
+  stdin: 'ignore' | number = 'ignore',
+  env: NodeJS.ProcessEnv = {},
+) =>
+  spawn(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], {
+    stdio: [stdin, stdout, 'pipe'],
+    env: { ...process.env, ...env },
+  })
 const ended = (child: ReturnType<typeof trt>): Promise<number | null> =>
   new Promise((resolve) => child.once('close', resolve))
 
@@ -43,6 +53,18 @@ t.test('nobody reads the results, as behind `| head`: an end without a word', as
   child.stdout!.destroy()
   const [code, stderr] = await Promise.all([ended(child), text(child.stderr!)])
   t.same([code, stderr], [0, ''])
+})
+
+t.test('what stdin gave is removed though the results cannot be written', async (t) => {
+  const data = join(temporaryFolder(t), 'data.npy')
+  await writeTensor(data, Tensor.zeros('float32', [1, 4]))
+  const spool = temporaryFolder(t)
+  const stdin = openSync(data, 'r')
+  const child = trt(['run', model, '-', '--backend', 'cpu', '--json'], 'pipe', stdin, { TMPDIR: spool })
+  closeSync(stdin)
+  child.stdout!.destroy()
+  t.equal(await ended(child), 0)
+  t.same(readdirSync(spool), [])
 })
 
 t.test(

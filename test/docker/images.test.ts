@@ -10,7 +10,8 @@ import { packageRoot } from '../../lib/base/package.js'
 const root = packageRoot()
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const names = readdirSync(join(root, 'docker')).filter((name) => name.startsWith('Dockerfile'))
-const apps = names.filter((name) => name !== 'Dockerfile.dev')
+const installing = names.filter((name) => name !== 'Dockerfile.dev')
+const apps = installing.filter((name) => name !== 'Dockerfile.serve')
 const { version } = JSON.parse(read('package.json')) as { version: string }
 
 interface Instruction {
@@ -29,11 +30,13 @@ const textsOf = (list: readonly Instruction[], wanted: string): string[] =>
   list.filter(({ keyword }) => keyword === wanted).map(({ text }) => text)
 
 /** The command of a health check, in a Dockerfile or in compose.yaml. */
-const isHealthCheck = (command: readonly string[]): boolean =>
-  command.slice(0, 3).join(' ') === 'node-tensorrt doctor --require' && command.includes('run')
+const isHealthCheck = (command: readonly string[], image: string): boolean =>
+  image === 'Dockerfile.serve'
+    ? command.slice(0, 2).join(' ') === 'node -e' && command[2]?.includes('127.0.0.1:8000/v2/health/ready') === true
+    : command.slice(0, 3).join(' ') === 'node-tensorrt doctor --require' && command.includes('run')
 
 t.test('each image: not root, bases by exact tags that are arguments', (t) => {
-  t.same(names.sort(), ['Dockerfile', 'Dockerfile.cpu', 'Dockerfile.cuda', 'Dockerfile.dev'])
+  t.same(names.sort(), ['Dockerfile', 'Dockerfile.cpu', 'Dockerfile.cuda', 'Dockerfile.dev', 'Dockerfile.serve'])
   for (const name of names) {
     const { all, last } = instructions(name)
     t.match(read(`docker/${name}`), /^# never built/, `${name} says on its first line whether it was built`)
@@ -47,8 +50,8 @@ t.test('each image: not root, bases by exact tags that are arguments', (t) => {
   t.end()
 })
 
-t.test('each image of the app: npm ci without scripts, the package by name or tarball, caches, a health check', (t) => {
-  const stages = apps.map((name) => {
+t.test('each image: npm ci without scripts, the package by name or tarball, volumes, a health check', (t) => {
+  const stages = installing.map((name) => {
     const { all, last } = instructions(name)
     const runs = textsOf(all, 'RUN').filter((text) => /^npm /.test(text))
     t.equal(runs.length, 2, name)
@@ -58,9 +61,12 @@ t.test('each image of the app: npm ci without scripts, the package by name or ta
       textsOf(all, 'ARG').filter((text) => text.startsWith('NODE_TENSORRT=')),
       [`NODE_TENSORRT=node-tensorrt@${version}`],
     )
-    t.same(JSON.parse(textsOf(last, 'VOLUME')[0] ?? '[]'), ['/cache/engines', '/cache/timing'])
+    const volumes = name === 'Dockerfile.serve' ? ['/models'] : ['/cache/engines', '/cache/timing']
+    t.same(JSON.parse(textsOf(last, 'VOLUME')[0] ?? '[]'), volumes)
     const [health = ''] = textsOf(last, 'HEALTHCHECK')
-    t.ok(isHealthCheck(JSON.parse(health.replace(/^CMD /, '')) as string[]), `${name}: ${health}`)
+    t.ok(isHealthCheck(JSON.parse(health.replace(/^CMD /, '')) as string[], name), `${name}: ${health}`)
+    const [command = ''] = textsOf(last, 'CMD')
+    t.equal(typeof (JSON.parse(command) as string[])[0], 'string', `${name}: no shell is between it and its signals`)
     t.same(
       textsOf(last, 'RUN').filter((text) => !text.startsWith('apt-get ')),
       [],
@@ -70,7 +76,33 @@ t.test('each image of the app: npm ci without scripts, the package by name or ta
       .slice(0, all.length - last.length)
       .filter(({ keyword, text }) => keyword !== 'ARG' || text.startsWith('NODE_'))
   })
-  for (const stage of stages) t.same(stage, stages[0], 'the app is made in the same way for each')
+  for (const [index, stage] of stages.entries())
+    if (apps.includes(installing[index] ?? '')) t.same(stage, stages[0], 'the app is made in the same way for each')
+  t.end()
+})
+
+t.test('the image of the server: its ports, its peers as CI tests them, and a command without npx', (t) => {
+  const { last } = instructions('Dockerfile.serve')
+  t.same(textsOf(last, 'EXPOSE'), ['8000 8001 8002'])
+  t.same(JSON.parse(textsOf(last, 'CMD')[0] ?? ''), ['node-tensorrt', 'serve', '--model-repository', '/models'])
+  const { dependencies, optionalDependencies } = JSON.parse(read('docker/serve/package.json')) as Record<
+    'dependencies' | 'optionalDependencies',
+    Record<string, string>
+  >
+  const { peerDependencies } = JSON.parse(read('package.json')) as { peerDependencies: Record<string, string> }
+  for (const [name, wanted] of Object.entries({ ...dependencies, ...optionalDependencies })) {
+    t.ok(name in peerDependencies, `${name} is a peer`)
+    const { version } = JSON.parse(read(`node_modules/${name}/package.json`)) as { version: string }
+    t.equal(wanted, version, name)
+  }
+  t.end()
+})
+
+t.test('docs/serving.md starts the server without npx in units and images', (t) => {
+  const page = read('docs/serving.md')
+  const section = page.slice(page.indexOf('## Under systemd, Docker and Kubernetes'))
+  t.match(section, /^exec node_modules\/\.bin\/node-tensorrt serve /m)
+  t.match(section, /^ExecStart=\S+\/node_modules\/\.bin\/node-tensorrt serve /m)
   t.end()
 })
 
@@ -101,31 +133,40 @@ interface Service {
   readonly deploy?: { readonly resources: { readonly reservations: { readonly devices: readonly object[] } } }
 }
 
-t.test('compose.yaml: the app on the CPU and on a GPU', (t) => {
+t.test('compose.yaml: the app on the CPU and on a GPU, and the server', (t) => {
   const { services, volumes } = parse(read('docker/compose.yaml'), { merge: true }) as {
     services: Record<string, Service>
     volumes: Record<string, unknown>
   }
-  t.same(Object.keys(services), ['cpu', 'gpu'])
+  t.same(Object.keys(services), ['cpu', 'gpu', 'serve'])
   for (const [name, service] of Object.entries(services)) {
     t.match(
       service,
-      { init: true, read_only: true, tmpfs: ['/tmp'], user: '1000:1000', cap_drop: ['ALL'], profiles: [name] },
+      {
+        init: name !== 'serve',
+        read_only: true,
+        tmpfs: ['/tmp'],
+        user: '1000:1000',
+        cap_drop: ['ALL'],
+        profiles: [name],
+      },
       name,
     )
     const [kind, ...command] = service.healthcheck.test
     t.equal(kind, 'CMD')
-    t.ok(isHealthCheck(command), name)
     const { dockerfile, args } = service.build
+    t.ok(isHealthCheck(command, dockerfile), name)
     const { all, last } = instructions(dockerfile)
     const [health = ''] = textsOf(last, 'HEALTHCHECK')
     t.same(command, JSON.parse(health.replace(/^CMD /, '')), `${name}: the same as ${dockerfile}'s`)
-    const mounted = service.volumes.map((volume) => volume.split(':') as [string, string])
+    const mounted = service.volumes.map(
+      (volume) => volume.replace(/\$\{.*?\}/, 'models').split(':') as [string, string],
+    )
     t.same(
       mounted.map(([, place]) => place),
       JSON.parse(textsOf(last, 'VOLUME')[0] ?? '[]'),
     )
-    for (const [volume] of mounted) t.ok(volume in volumes, volume)
+    if (name !== 'serve') for (const [volume] of mounted) t.ok(volume in volumes, volume)
     for (const [argument, value] of Object.entries(args)) {
       const fallback = /^\$\{\w+:-(.*)\}$/.exec(value)?.[1] ?? ''
       t.ok(
@@ -136,12 +177,13 @@ t.test('compose.yaml: the app on the CPU and on a GPU', (t) => {
   }
   t.match(services['gpu']?.deploy?.resources.reservations.devices, [{ driver: 'nvidia', capabilities: ['gpu'] }])
   t.notOk(services['cpu']?.deploy)
+  t.notOk(services['serve']?.deploy)
   t.end()
 })
 
 t.test('docker/README.md has the versions that the images take', (t) => {
   const page = read('docker/README.md')
-  const values = apps
+  const values = installing
     .flatMap((name) => textsOf(instructions(name).all, 'ARG'))
     .map((text) => text.split('=').slice(1).join('='))
   for (const value of new Set(values)) t.ok(page.includes(value), value)

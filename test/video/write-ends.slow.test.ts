@@ -113,7 +113,7 @@ t.test('a disk that is full, an encoder that fails, one that is missing', { skip
     for (let i = 0; i < 20; i++) await out.write(noisy(i))
     await out.close()
   })
-  t.match(error, { code: 'ERR_TRT_FILE', message: /^Cannot write .*a\.mp4: File too large$/ })
+  t.match(error, { code: 'ERR_TRT_FILE', message: /^Cannot write .*a\.mp4: File too large \(after \d+ frames\)$/ })
   t.same(readdirSync(folder), ['ffmpeg'])
   await noChildren()
 
@@ -138,6 +138,20 @@ t.test('a disk that is full, an encoder that fails, one that is missing', { skip
     message: /ffmpeg ended with exit code 7; it said: \[libx264\] \[error\] no such thing/,
   })
   t.same(readdirSync(folder), ['ffmpeg'])
+})
+
+t.test('a file that is cut off is no video, whatever ffmpeg says of it', { skip: linux }, async (t) => {
+  const folder = temporaryFolder(t)
+  const encode = `${programs?.ffmpeg} "$@" || exit; for file; do :; done; truncate -s -100 "\${file#file:}"; exit 0`
+  const ffmpeg = wrapped(folder, `[ "$1" = -version ] || [ "$2" = -encoders ] || { ${encode}; }`)
+  for (const name of ['a.mp4', 'a.mov', 'a.mkv', 'a.webm']) {
+    const out = await writeVideo(join(folder, name), { ffmpeg })
+    await out.write(noisy(0))
+    const error = await failureOf(() => out.close())
+    t.match(error, { code: 'ERR_TRT_FILE', message: /: the file is cut off \(after 1 frame\)$/ }, name)
+    t.match(error.details, { path: join(folder, name), frames: 1, exitCode: 0 })
+    t.same(readdirSync(folder), ['ffmpeg'])
+  }
 })
 
 t.test('a Writable that fails, or whose reader is slow, or gone', { skip: linux }, async (t) => {

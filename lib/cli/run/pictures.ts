@@ -179,15 +179,22 @@ async function writePicture(picture: EncodableImage, path: string, signal: Abort
 class AnswerLines implements AsyncDisposable {
   readonly #path: string
   #file: FileHandle | undefined
+  #bytes = 0
 
   constructor(path: string) {
     this.#path = path
   }
 
   async add(answer: unknown): Promise<void> {
-    await onFile('write', this.#path, async () =>
-      writeFully(await this.#opened(), Buffer.from(`${jsonText(answer)}\n`)),
-    )
+    await onFile('write', this.#path, async () => {
+      const file = await this.#opened()
+      const line = Buffer.from(`${jsonText(answer)}\n`)
+      await writeFully(file, line).catch(async (error: unknown) => {
+        await file.truncate(this.#bytes) // whole lines only
+        throw error
+      })
+      this.#bytes += line.length
+    })
   }
 
   /** Where nothing came, no answers of an earlier run stay. */

@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
+import { onFile } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { Refuse } from '../flags.js'
 import { early } from '../refusal.js'
@@ -44,6 +46,8 @@ export class StdinFile {
   readonly #signal: AbortSignal
   #found: Promise<string> | undefined
   #path: string | undefined
+  /** For a process that exits before `remove()`, because its results cannot be written or have no reader. */
+  readonly #removeAtExit = (): void => rmSync(dirname(this.#path!), { recursive: true, force: true })
 
   constructor(source: Source, signal: AbortSignal) {
     this.#source = source
@@ -61,7 +65,9 @@ export class StdinFile {
   }
 
   async remove(): Promise<void> {
-    if (this.#path !== undefined) await rm(dirname(this.#path), { recursive: true, force: true })
+    if (this.#path === undefined) return
+    process.off('exit', this.#removeAtExit)
+    await rm(dirname(this.#path), { recursive: true, force: true })
   }
 
   async #spooled(): Promise<string> {
@@ -69,10 +75,13 @@ export class StdinFile {
       throw new TensorRTError('ERR_TRT_FILE', 'Cannot read -: stdin is a terminal. Give it a file, as in < photo.jpg')
     const bytes = await bytesOf(this.#source, this.#signal)
     if (bytes.length === 0) throw new TensorRTError('ERR_TRT_FILE', 'Cannot read -: stdin gave nothing')
-    const folder = await mkdtemp(join(tmpdir(), 'node-tensorrt-stdin-'))
-    this.#path = join(folder, `stdin${endingOf(bytes)}`)
-    await writeFile(this.#path, bytes, { signal: this.#signal })
-    return this.#path
+    return onFile('write stdin to', tmpdir(), async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'node-tensorrt-stdin-'))
+      this.#path = join(folder, `stdin${endingOf(bytes)}`)
+      process.once('exit', this.#removeAtExit)
+      await writeFile(this.#path, bytes, { signal: this.#signal })
+      return this.#path
+    })
   }
 }
 

@@ -93,10 +93,11 @@ async function outcomeOf(
 ): Promise<VideoSummary | FailedVideo> {
   const { throughTask } = await import('../../tasks/video/through.js')
   const tally = new Tally(item)
+  let isKept = false
   try {
     const { reading, writing, report } = options
     // what was done until an error or an interruption stays, as a whole file
-    const lasting = { output: item.path, isOpen: false, keepPartial: true }
+    const lasting = { output: item.path, isOpen: false, keepPartial: true, kept: () => void (isKept = true) }
     const call = { reading, writing, ...lasting, tell: report, signal: session.signal }
     const through = throughTask<FrameAnswer>(item.source, call, work)
     for (let next = await through.next(); ; next = await through.next()) {
@@ -115,7 +116,7 @@ async function outcomeOf(
   } catch (error) {
     const isInterrupted = session.signal.aborted && session.signal.reason instanceof Interrupted
     if (!isInterrupted && !(error instanceof TensorRTError)) throw error
-    const failed = failedOf(error, item, tally)
+    const failed = failedOf(error, item, tally, isKept)
     if (!isInterrupted) session.fail(failed)
     if (failed.written !== undefined)
       session.warn(`${failed.written} is a part: the first ${plural(tally.frames, 'frame')} of ${item.name}`)
@@ -123,9 +124,9 @@ async function outcomeOf(
   }
 }
 
-function failedOf(error: unknown, { name: source, path }: Item, { frames }: Tally): FailedVideo {
+function failedOf(error: unknown, { name: source, path }: Item, { frames }: Tally, isKept: boolean): FailedVideo {
   const { code = 'Error', message = String(error) } = error as Partial<TensorRTError>
-  return { source, code, message, frames, written: frames > 0 ? path : undefined }
+  return { source, code, message, frames, written: isKept ? path : undefined }
 }
 
 /** Counts what is found in a video. */

@@ -52,7 +52,10 @@ async function isNamed(temporary: string, path: string): Promise<boolean> {
     throw error
   }
   await taken.close()
-  await rename(temporary, path)
+  await rename(temporary, path).catch(async (error: unknown) => {
+    await rm(path, { force: true })
+    throw error
+  })
   return true
 }
 

@@ -112,6 +112,8 @@ export interface VideoCall {
   readonly output: VideoOutput | undefined
   readonly writing: WriteVideoOptions
   readonly keepPartial: boolean
+  /** Called when the output is complete. If the call fails, `keepPartial` completes it with the frames before that. */
+  readonly kept?: (() => void) | undefined
   readonly tell: ((progress: VideoProgress) => void) | undefined
   readonly signal: AbortSignal | undefined
   /** What goes before the task's own options. */

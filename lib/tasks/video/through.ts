@@ -50,10 +50,14 @@ export async function* throughTask<R>(
   } finally {
     await video.close()
     frames.close()
-    // what was closed above has its name, and what was not is a part
-    if (writer !== undefined)
-      await (call.keepPartial && writer.frames > 0 ? writer.close({ trimAudio: true }).catch(() => {}) : writer.abort())
+    if (writer !== undefined) await keepOrAbort(writer, call)
   }
+}
+
+/** Keeps the frames that were written if the call asks for that. Does nothing if the writer is closed. */
+async function keepOrAbort(writer: VideoWriter, { keepPartial, kept }: VideoCall): Promise<void> {
+  if (keepPartial && writer.frames > 0) await writer.close({ trimAudio: true }).then(kept, () => {})
+  else await writer.abort()
 }
 
 async function* answered<R>(

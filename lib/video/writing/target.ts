@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import { onFile } from '../../base/files.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from '../../base/temporary.js'
 import { isError } from '../../base/kinds.js'
@@ -76,24 +75,28 @@ export function streamTarget(stream: Writable): Target {
   return {
     name: 'the stream',
     output: undefined,
-    take: async (stdout) => {
-      try {
-        await pipeline(stdout, stream, { end: false })
-      } catch (cause) {
-        throw new TensorRTError('ERR_TRT_FILE', `Cannot write to the stream: ${(cause as Error).message}`, { cause })
-      }
-    },
-    finish: async () => {
-      isOver = true
-      const finished = once(stream, 'finish')
-      stream.end()
-      await finished
-    },
+    take: (stdout) => toStream(() => pipeline(stdout, stream, { end: false })),
+    finish: () =>
+      toStream(() => {
+        isOver = true
+        stream.end()
+        // a file is written by then, and closed; of a duplex only the writing side ends
+        return finished(stream, { readable: false })
+      }),
     discard: async (error) => {
       if (isOver || stream.destroyed) return
       isOver = true
       stream.once('error', () => {}) // whoever listens is told, and nobody has to
       stream.destroy(isError(error) ? error : new Error(String(error)))
     },
+  }
+}
+
+/** @throws TensorRTError ERR_TRT_FILE, for what the stream fails with */
+async function toStream(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (cause) {
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot write to the stream: ${(cause as Error).message}`, { cause })
   }
 }

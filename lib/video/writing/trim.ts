@@ -2,11 +2,11 @@ import { rename } from 'node:fs/promises'
 import { onFile } from '../../base/files.js'
 import { temporaryOf, withTemporary } from '../../base/temporary.js'
 import { probeVideo } from '../probe.js'
-import { failureOf } from '../programs/failure.js'
 import { fileUrl } from '../programs/inputs.js'
 import { runProgram } from '../programs/run.js'
 import { quietly } from '../programs/start.js'
 import { tagOf } from './codecs.js'
+import { assertWritten, writingError } from './failure.js'
 import type { Writing } from './options.js'
 import type { Target } from './target.js'
 
@@ -16,7 +16,7 @@ import type { Target } from './target.js'
  * @throws TensorRTError ERR_TRT_VIDEO_DATA, ERR_TRT_FILE; the signal's reason
  */
 export async function trimSounds(
-  { name, output }: Pick<Target, 'name' | 'output'>,
+  { name, output, frames }: Pick<Target, 'name' | 'output'> & { readonly frames: number },
   shown: number,
   { codec, container, ffmpeg: program, signal }: Writing,
   ffmpeg: string,
@@ -32,7 +32,9 @@ export async function trimSounds(
       ...['-f', container, fileUrl(temporary)],
     ]
     const { exit, lines } = await runProgram(ffmpeg, args, { signal, mostBytes: 2 ** 20 })
-    if (exit.code !== 0) throw failureOf(`Cannot end the sounds of ${name} with its frames`, exit, lines)
+    const written = { name, frames, exit, lines }
+    if (exit.code !== 0) throw writingError(written, `Cannot end the sounds of ${name} with its frames`)
+    await assertWritten(written, { output: temporary }, container)
     await onFile('write', name, () => rename(temporary, output))
   })
 }
