@@ -20,6 +20,8 @@ import { machine, note, row, type Row } from './support/report.js'
 
 const model = realModels.detector
 const [few, many] = isQuick ? [2, 10] : [20, 500]
+/** The peer takes minutes with 2048 bins. */
+const bins = isQuick ? 256 : 2048
 
 async function told<T>(file: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<T> {
   const { stdout } = await promisify(execFile)(file, args, { env })
@@ -32,7 +34,7 @@ const ours = (inputs: string): Promise<Calibrated> => told(process.execPath, [pr
 
 const script = fileURLToPath(new URL('../../bench/support/calibrate.py', import.meta.url))
 const peer = (folder: string): Promise<Calibrated & { readonly about: string }> =>
-  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder], {
+  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder, String(bins)], {
     ...process.env,
     PYTHONPATH: required('TRT_BENCH_PYTHONPATH'),
   })
@@ -50,7 +52,7 @@ async function besideThePeer(rounds: number, folder: string): Promise<Row[]> {
     theirs.push(await peer(folder))
   }
   const [here, there, about] = [mine[0]?.ranges ?? 0, theirs[0]?.ranges ?? 0, theirs[0]?.about ?? '']
-  const how = `peer: ${about}, entropy calibrator, 2048 bins; ${few} pictures of 320x320; ranges: ${here} here, ${there} there; median of ${rounds} rounds, each in a process of its own`
+  const how = `peer: ${about}, entropy calibrator, ${bins} bins; ${few} pictures of 320x320; ranges: ${here} here, ${there} there; median of ${rounds} rounds, each in a process of its own`
   const of = (figure: (each: Calibrated) => number): [number, number] => [
     median(mine.map(figure)),
     median(theirs.map(figure)),
