@@ -93,6 +93,37 @@ const downwards = [
   ...rooms.flatMap((floor, height) => floor.map((room) => rulesOf(room, height))),
 ]
 
+/** @typedef {import('@typescript-eslint/types').TSESTree.VariableDeclarator} Declarator */
+
+/** Calls of the library that take options. */
+const takesOptions =
+  /^(load|open|attach|build|infer|inferSync|stream|benchmark|serve|toTensor|readImage|writeImage|openVideo)$/
+
+/**
+ * TypeScript checks the names of options where they are written, if a type is named there. It does not check a constant
+ * without a type that is spread or passed on: an option that moved would be found only when the bench runs.
+ *
+ * @type {import('eslint').Rule.RuleModule}
+ */
+const typedOptions = {
+  create(context) {
+    const check = (/** @type {import('estree').Node} */ node) => {
+      const { references } = context.sourceCode.getScope(node)
+      const definition = references.find(({ identifier }) => identifier === node)?.resolved?.defs[0]
+      if (definition?.type !== 'Variable') return
+      const { id, init } = /** @type {Declarator} */ (definition.node)
+      const value = init?.type === 'TSAsExpression' ? init.expression : init
+      if (id.typeAnnotation === undefined && value?.type === 'ObjectExpression')
+        context.report({ node, message: 'Write `satisfies` and a type where this constant is defined.' })
+    }
+    return {
+      'ObjectExpression > SpreadElement > Identifier': check,
+      [`CallExpression[callee.name=${takesOptions}] > Identifier.arguments`]: check,
+      [`CallExpression[callee.property.name=${takesOptions}] > Identifier.arguments`]: check,
+    }
+  },
+}
+
 export default defineConfig(
   globalIgnores([
     'dist/',
@@ -169,6 +200,11 @@ export default defineConfig(
         })),
       ],
     },
+  },
+  {
+    files: ['bench/**/*.ts'],
+    plugins: { bench: { rules: { 'typed-options': typedOptions } } },
+    rules: { 'bench/typed-options': 'error' },
   },
   {
     // Tests hand over what the types forbid, and tap's t.test() is awaited by its parent.

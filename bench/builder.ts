@@ -9,10 +9,12 @@ import { parseArgs } from 'node:util'
 import { Builder, type BuildInfo, type ProfileShapes } from '../lib/index.js'
 import { centerFace, modelsToBuild, type RealModel } from '../test/support/real-models.js'
 import { interleaved } from './support/measure.js'
+import { type Part, runParts } from './support/parts.js'
 import { type PythonBuild, PythonBuilder, required } from './support/python.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { flags, roundsOf } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
-const rounds = 11
+const rounds = roundsOf(11)
 const goal = { of: 'ratio', sign: '<=', value: 1.1 } as const
 
 /** Both sides read a file. */
@@ -50,13 +52,8 @@ function settings({ settings }: BuildInfo): string {
 
 const builder = new Builder()
 
-interface Measured {
-  readonly row: Row
-  readonly info: BuildInfo
-}
-
 /** Milliseconds of one build each. */
-async function timeOf(model: RealModel, python: PythonBuilder, folder: string): Promise<Measured> {
+async function timeOf(model: RealModel, python: PythonBuilder, folder: string): Promise<Row> {
   note(`${model.name} …`)
   const path = await fileOf(model, folder)
   const shapes = asRanges(model.shapes)
@@ -71,11 +68,10 @@ async function timeOf(model: RealModel, python: PythonBuilder, folder: string): 
     },
     peer: async () => (await python.build(path, shapes)).ms,
   })
+  const { layers, library } = plan.info
   const sizes = `plan ${String(plan.bytes.length)} bytes, Python's ${String(theirs.bytes)}`
-  return {
-    row: row(model.name, 'ms', time.ours, time.peer, goal, `${String(plan.info.layers)} layers; ${sizes}`),
-    info: plan.info,
-  }
+  const about = `${library}; defaults on both sides, read back: ${settings(plan.info)}`
+  return row(model.name, 'ms', time.ours, time.peer, goal, `${String(layers)} layers; ${sizes}; ${about}`)
 }
 
 function geometricMean(rows: readonly Row[]): Row {
@@ -88,10 +84,7 @@ function geometricMean(rows: readonly Row[]): Row {
   return row('geometric mean', 'ms', ours, peer, goal, how)
 }
 
-const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
-  allowPositionals: true,
-})
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
 const all = [...modelsToBuild, centerFace]
 const models =
   positionals.length === 0 ? all : all.filter(({ name }) => positionals.some((part) => name.includes(part)))
@@ -100,22 +93,18 @@ if (models.length === 0) throw new Error(`no such model; there are ${all.map(({ 
 const folder = await mkdtemp(join(tmpdir(), 'trt-bench-'))
 const python = await PythonBuilder.start(required('TENSORRT_PATH'))
 const on = machine({ peers: python.about })
+const measured: Row[] = []
+const parts = models.map((model): [string, Part] => [
+  model.name,
+  async function* () {
+    const found = await timeOf(model, python, folder)
+    measured.push(found)
+    yield found
+  },
+])
+const mean: Part = async () => (measured.length > 0 ? [geometricMean(measured)] : [])
 try {
-  const measured: Measured[] = []
-  for (const model of models) measured.push(await timeOf(model, python, folder))
-  const rows = measured.map(({ row }) => row)
-  const [about = ''] = measured.map(
-    ({ info }) => `${info.library}; defaults on both sides, read back: ${settings(info)}`,
-  )
-  print(
-    {
-      bench: 'builder',
-      date: new Date().toISOString(),
-      machine: { ...on, ours: about },
-      rows: [...rows, geometricMean(rows)],
-    },
-    values.json,
-  )
+  await runParts({ ...Object.fromEntries(parts), mean }, [], { bench: 'builder', machine: on, json: values.json })
 } finally {
   python.end()
   await builder.close()

@@ -2,26 +2,21 @@
  * Two builds of the addon, other benches with both in turns: by rooms beside file by file; `--older`: as it is shipped
  * beside all at -O3, linked for this machine. core, cpu, vision, or core:calls for a part; `--rounds N`.
  */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { median } from './support/measure.js'
-import { machine, note, print, type Report, row, type Row } from './support/report.js'
+import { type Part, rowsOfBench, runParts } from './support/parts.js'
+import { flags, roundsOf } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 const times = ['ns', 'µs', 'ms', 's']
 /** More of them is better. */
 const rates = ['/s', 'x']
 
 const { values, positionals } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    older: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '5' },
-  },
+  options: { ...flags, older: { type: 'boolean', default: false }, rounds: { type: 'string' } },
   allowPositionals: true,
 })
-const rounds = Number(values.rounds)
-if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
+const rounds = roundsOf(5, values.rounds)
 const { TRT_BENCH_OURS: ourBuild = '', TRT_BENCH_PEER: peerBuild = '' } = process.env
 const what = values.older ? 'all of it at -O3, linked for the glibc of this machine' : 'each file compiled by itself'
 
@@ -31,17 +26,13 @@ const what = values.older ? 'all of it at -O3, linked for the glibc of this mach
  */
 async function speeds(wanted: string, addon: string): Promise<readonly Row[]> {
   const [name = '', ...parts] = wanted.split(':')
-  const program = fileURLToPath(new URL(`${name}.js`, import.meta.url))
-  const env = { ...process.env, NODE_TENSORRT_PREBUILD: addon }
-  const { stdout } = await promisify(execFile)(process.execPath, [program, '--json', ...parts], {
-    env,
-    maxBuffer: 2 ** 26,
-  })
-  return (JSON.parse(stdout) as Report).rows.filter(({ unit }) => [...times, ...rates].includes(unit))
+  const rows = await rowsOfBench(name, parts, { ...process.env, NODE_TENSORRT_PREBUILD: addon })
+  const failed = rows.find((row) => row.failed !== undefined)
+  if (failed !== undefined) throw new Error(`${wanted}, part ${failed.what}: ${failed.failed}`)
+  return rows.filter(({ unit }) => [...times, ...rates].includes(unit))
 }
 
-const rows: Row[] = []
-for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vision']) {
+async function* compared(wanted: string): AsyncGenerator<Row> {
   const both: (readonly [readonly Row[], readonly Row[]])[] = []
   for (let round = 0; round < rounds; round++) {
     note(`${wanted}: round ${round + 1} of ${rounds} …`)
@@ -54,9 +45,10 @@ for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vis
     const goal = rates.includes(unit)
       ? ({ of: 'ratio', sign: '>=', value: 0.97 } as const)
       : ({ of: 'ratio', sign: '<=', value: 1.03 } as const)
-    rows.push(
-      row(`${wanted}: ${measured}`, unit, ours, peer, goal, `peer: ${what}; medians of ${rounds} runs in turns`),
-    )
+    yield row(`${wanted}: ${measured}`, unit, ours, peer, goal, `peer: ${what}; medians of ${rounds} runs in turns`)
   }
 }
-print({ bench: 'builds', date: new Date().toISOString(), machine: machine({}), rows }, values.json)
+
+const benches = positionals.length > 0 ? positionals : ['core', 'cpu', 'vision']
+const parts = Object.fromEntries(benches.map((wanted): [string, Part] => [wanted, () => compared(wanted)]))
+await runParts(parts, [], { bench: 'builds', machine: machine({}), json: values.json })

@@ -1,6 +1,6 @@
 /**
  * The clients of node-tensorrt/client against our server (an ONNX Identity), beside undici and grpc-js with
- * proto-loader. Names of parts: those alone; `--rounds N`, `--quick`.
+ * proto-loader. `--rounds N`.
  */
 import { parseArgs } from 'node:util'
 import { GrpcClient, HttpClient, type InferenceClient } from '../lib/client/index.js'
@@ -8,20 +8,15 @@ import { Tensor } from '../lib/index.js'
 import { type Asker, protoLoader, undici } from './support/client/peers.js'
 import { type Asked, startAsked } from './support/client/server.js'
 import { interleaved } from './support/measure.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { runParts, withContext } from './support/parts.js'
+import { flags, roundsOf, scaledMs } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 import { identityRepository } from './support/serve/repositories.js'
 
-const { values, positionals } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    quick: { type: 'boolean', default: false },
-    rounds: { type: 'string' },
-  },
-  allowPositionals: true,
-})
-const rounds = Number(values.rounds ?? (values.quick ? 2 : 6))
-const milliseconds = values.quick ? 200 : 1000
-if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
+const options = { ...flags, rounds: { type: 'string' } } as const
+const { values, positionals } = parseArgs({ options, allowPositionals: true })
+const rounds = roundsOf(6, values.rounds)
+const milliseconds = scaledMs(1000)
 
 interface Size {
   readonly what: string
@@ -31,7 +26,7 @@ interface Size {
 const small: Size = { what: '64 B', elements: 16 }
 const large: Size = { what: '602 KB', elements: 150_528 }
 
-interface Part {
+interface Protocol {
   readonly peer: string
   readonly ours: (server: Asked) => InferenceClient
   readonly theirs: (server: Asked, elements: number) => Asker
@@ -39,7 +34,7 @@ interface Part {
   readonly goals: readonly (readonly [size: Size, goal: number])[]
 }
 
-const parts: Readonly<Record<string, Part>> = {
+const protocols: Readonly<Record<string, Protocol>> = {
   http: {
     peer: 'undici.request with a body made beforehand',
     ours: ({ http }) => new HttpClient(http),
@@ -59,8 +54,6 @@ const parts: Readonly<Record<string, Part>> = {
     ],
   },
 }
-const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined) throw new Error(`client has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
 function oursOf(client: InferenceClient, elements: number): Asker {
   const tensor = Tensor.from(Float32Array.from({ length: elements }, (_, i) => i / 8))
@@ -93,12 +86,11 @@ async function checkSame(ours: Asker, theirs: Asker): Promise<void> {
   if (one.length !== other.length || one.some((value, i) => value !== other[i])) throw new Error('the answers differ')
 }
 
-async function rowsOf(
+async function* rowsOf(
   name: string,
-  { peer, ours: open, theirs: openPeer, goals }: Part,
+  { peer, ours: open, theirs: openPeer, goals }: Protocol,
   server: Asked,
-): Promise<Row[]> {
-  const rows: Row[] = []
+): AsyncGenerator<Row> {
   for (const [{ what, elements }, value] of goals) {
     const [ours, theirs] = [oursOf(open(server), elements), openPeer(server, elements)]
     await checkSame(ours, theirs)
@@ -107,21 +99,20 @@ async function rowsOf(
       note(`${text} …`)
       const rates = await interleaved(rounds, { ours: rate(ours, inFlight), peer: rate(theirs, inFlight) })
       const about = `peer: ${peer}; medians of ${rounds} rounds of ${milliseconds} ms in turns`
-      rows.push(row(text, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value }, about))
+      yield row(text, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value }, about)
     }
     await ours.close()
     await theirs.close()
   }
-  return rows
 }
 
 const on = machine({ peers: 'one process asks, another one answers' })
 const server = await startAsked(identityRepository())
-const rows: Row[] = []
+const parts = Object.fromEntries(
+  Object.entries(protocols).map(([name, protocol]) => [name, (server: Asked) => rowsOf(name, protocol, server)]),
+)
 try {
-  for (const [name, part] of Object.entries(parts))
-    if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await rowsOf(name, part, server)))
+  await runParts(withContext(parts, server), positionals, { bench: 'client', machine: on, json: values.json })
 } finally {
   await server.stop()
 }
-print({ bench: 'client', date: new Date().toISOString(), machine: on, rows }, values.json)

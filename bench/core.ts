@@ -1,12 +1,10 @@
 /**
  * The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is
- * copied, what leaks. Names of parts: those alone; `--quick`: a shorter soak.
+ * copied, what leaks.
  */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import type { Results } from '../lib/backend/backend.js'
 import { Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
@@ -20,11 +18,15 @@ import {
   oneAfterAnother,
   throughput,
 } from './support/measure.js'
+import { runParts, rowsOfBench, withContext } from './support/parts.js'
 import { driverLoop, onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
 import { merged as withGroups } from '../test/support/groups.js'
-import { machine, note, print, type Report, row, type Row } from './support/report.js'
+import { flags, isQuick, roundsOf } from './support/quick.js'
+import { type Goal, machine, note, row, type Row } from './support/report.js'
 
-const rounds = 9
+const rounds = roundsOf(9)
+/** Of measurements that take longer. */
+const fewRounds = roundsOf(7)
 const picture = [1, 3, 224, 224]
 
 /** Microseconds of one call of 16 floats, on a device that takes no time. */
@@ -124,7 +126,7 @@ async function eventLoop(device: FakeDevice): Promise<Row[]> {
     await engine.infer(x, { into: { y } })
     free.push(y)
   }
-  const late = await interleaved(7, {
+  const late = await interleaved(fewRounds, {
     idle: () => loopDelay(400, () => sleep(100)),
     ours: () => eight(() => engine.infer(x)),
     again: () => eight(again),
@@ -139,15 +141,15 @@ async function eventLoop(device: FakeDevice): Promise<Row[]> {
       'ms',
       late.ours - late.idle,
       late.peer - late.idle,
-      { of: 'ours', sign: '<', value: 2 },
-      `peer: onnxruntime-node, PP-OCR's detector, ${peer.size}x${peer.size} (${peer.ms.toFixed(0)} ms); idle p99 ${late.idle.toFixed(2)} ms; 7 rounds; new results of 602 KB each, which V8 collects`,
+      { of: 'ours', sign: '<', value: 2, isRemainder: true },
+      `peer: onnxruntime-node, PP-OCR's detector, ${peer.size}x${peer.size} (${peer.ms.toFixed(0)} ms); idle p99 ${late.idle.toFixed(2)} ms; ${fewRounds} rounds; new results of 602 KB each, which V8 collects`,
     ),
     row(
       'the same with results in tensors that are used again',
       'ms',
       late.again - late.idle,
       late.peer - late.idle,
-      { of: 'ours', sign: '<', value: 2 },
+      { of: 'ours', sign: '<', value: 2, isRemainder: true },
       'into, tensors of allocate()',
     ),
   ]
@@ -161,7 +163,7 @@ async function lanes(device: FakeDevice): Promise<Row[]> {
   // a graph's launch would not block
   const one = await device.load(identityPlan([16]), { lanes: 1, tensorrt: { cudaGraph: false } })
   const four = await device.load(identityPlan([16]), { lanes: 4, tensorrt: { cudaGraph: false } })
-  const rate = await interleaved(7, {
+  const rate = await interleaved(fewRounds, {
     four: () => throughput(16, 80, () => four.infer(x)),
     one: () => throughput(16, 20, () => one.infer(x)),
   })
@@ -169,7 +171,14 @@ async function lanes(device: FakeDevice): Promise<Row[]> {
   device.driver.set({ blockMs: 0 })
   const goal = { of: 'ratio', sign: '>=', value: 3.8 } as const
   return [
-    row('four lanes, 10 ms device time, enqueue blocks', '/s', rate.four, rate.one, goal, 'peer: one lane; 7 rounds'),
+    row(
+      'four lanes, 10 ms device time, enqueue blocks',
+      '/s',
+      rate.four,
+      rate.one,
+      goal,
+      `peer: one lane; ${fewRounds} rounds`,
+    ),
   ]
 }
 
@@ -183,7 +192,7 @@ async function slots(device: FakeDevice): Promise<Row[]> {
     await device.open(identityPlan(picture), { slots: 2 }),
   ]
   const all = (results: Results): Results => results
-  const rate = await interleaved(7, {
+  const rate = await interleaved(fewRounds, {
     two: () => throughput(8, 32, () => two.run([x], undefined, all)),
     one: () => throughput(8, 16, () => one.run([x], undefined, all)),
   })
@@ -197,7 +206,7 @@ async function slots(device: FakeDevice): Promise<Row[]> {
       rate.two,
       rate.one,
       goal,
-      'peer: one slot; 7 rounds',
+      `peer: one slot; ${fewRounds} rounds`,
     ),
   ]
 }
@@ -241,7 +250,7 @@ async function copies(device: FakeDevice): Promise<Row[]> {
 /** The most pinned memory at once, while a thousand requests wait and all their results are kept. */
 async function pinned(device: FakeDevice): Promise<Row[]> {
   note('pinned memory …')
-  const many = 1000
+  const many = isQuick ? 250 : 1000
   device.driver.reset()
   const before = device.driver.stats().pinnedBytes
   const engine = await device.load(identityPlan(picture), { maxQueueBytes: 2 ** 30 })
@@ -249,7 +258,7 @@ async function pinned(device: FakeDevice): Promise<Row[]> {
   const results = await Promise.all(Array.from({ length: many }, () => engine.infer(x)))
   const { peakPinnedBytes, pageableCopies } = device.driver.stats()
   await engine.close()
-  const goal = { of: 'ours', sign: '<=', value: 64 } as const
+  const goal: Goal = { of: 'ours', sign: '<=', value: 64, isCount: true }
   const told = `${results.length} results are kept; ${(before / 2 ** 20).toFixed(0)} MiB were kept from before; of pageable memory ${pageableCopies}`
   const peak = row(
     `peak pinned memory, ${many} requests of 602 KB at once`,
@@ -275,7 +284,7 @@ async function batching(device: FakeDevice): Promise<Row[]> {
     await engine.close()
     return device.driver.stats().enqueues - before
   }
-  const [merged, single] = [await enqueues({ batching: { maxBatch: 16, maxDelayMs: 100 } }), await enqueues({})]
+  const [merged, single] = [await enqueues({ batching: { maxBatch: 16, maxDelayMs: 60_000 } }), await enqueues({})]
   const goal = { of: 'ours', sign: '=', value: 4 } as const
   return [row('64 single requests, maxBatch 16', 'enqueues', merged, single, goal, 'peer: without batching')]
 }
@@ -285,8 +294,7 @@ async function streams(device: FakeDevice): Promise<Row[]> {
   note('streams …')
   const engine = await device.load(identityPlan([16]))
   const x = new Tensor('float32', new Float32Array(16), [16])
-  const count = 100
-  const waiting = async (): Promise<void> => {
+  const waiting = async (count: number): Promise<void> => {
     let arrived = (): void => {}
     const source = async function* () {
       for (let i = 0; i < count; i++) {
@@ -333,12 +341,13 @@ async function streams(device: FakeDevice): Promise<Row[]> {
     return performance.now() - begun
   }
   device.driver.set({ computeMs: 1 })
-  const per = await interleaved(7, {
-    ours: () => microsecondsPerCall(count, waiting),
-    peer: () => microsecondsPerCall(count, () => oneAfterAnother(count, () => engine.infer(x))),
+  const per = await interleaved(fewRounds, {
+    ours: () => microsecondsPerCall(100, waiting),
+    peer: () => microsecondsPerCall(100, (count) => oneAfterAnother(count, () => engine.infer(x))),
   })
   device.driver.set({ computeMs: 50 })
-  const end = await interleaved(21, { ours: aborted, peer: bare })
+  const aborts = roundsOf(21)
+  const end = await interleaved(aborts, { ours: aborted, peer: bare })
   device.driver.set({ computeMs: 0 })
   await engine.close()
   return [
@@ -348,31 +357,26 @@ async function streams(device: FakeDevice): Promise<Row[]> {
       per.ours,
       per.peer,
       { of: 'ratio', sign: '<=', value: 1.2 },
-      'peer: infer, one after another; 7 rounds',
+      `peer: infer, one after another; ${fewRounds} rounds`,
     ),
     row(
       'an abort ends a stream, two inferences of 50 ms under way, source silent',
       'ms',
       end.ours,
       end.peer,
-      { of: 'difference', sign: '<', value: 1 },
-      'peer: events.once of the same signal; 21 rounds',
+      { of: 'difference', sign: '<', value: 1, isRemainder: true },
+      `peer: events.once of the same signal; ${aborts} rounds`,
     ),
   ]
 }
 
 /** The soak, in a process of its own: nothing else moves its memory. */
-async function soak(quick: boolean): Promise<readonly Row[]> {
+function soak(): Promise<readonly Row[]> {
   note('soak …')
-  const args = [fileURLToPath(new URL('soak.js', import.meta.url)), '--json', ...(quick ? ['--quick'] : [])]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
-  return (JSON.parse(stdout) as Report).rows
+  return rowsOfBench('soak', [])
 }
 
-const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
-  allowPositionals: true,
-})
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
 const parts = {
   calls,
   lone,
@@ -388,18 +392,14 @@ const parts = {
   counters,
   cancels,
   streams,
-  soak: () => soak(values.quick),
+  soak,
 }
-const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined) throw new Error(`core has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
 const device = await fakeDevice()
 const identityEngine = await device.load(identityPlan([16]))
 const on = machine({ peers: onnxruntimeVersion(), device: `the fakes of test/fake: ${identityEngine.description}` })
 await identityEngine.close()
-const rows: Row[] = []
-for (const [name, part] of Object.entries(parts)) {
-  if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part(device)))
-}
-RoundTrip.shared.end()
-print({ bench: 'core', date: new Date().toISOString(), machine: on, rows }, values.json)
+// a part that failed may have left the device slow, or blocked
+const onDevice = withContext(parts, device, () => device.driver.reset())
+await runParts(onDevice, positionals, { bench: 'core', machine: on, json: values.json })
+RoundTrip.end()

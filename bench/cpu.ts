@@ -1,7 +1,4 @@
-/**
- * The execution core on onnxruntime, beside onnxruntime-node with the same session options. Names of parts: those
- * alone; `--quick`: a shorter soak.
- */
+/** The execution core on onnxruntime, beside onnxruntime-node with the same session options. */
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -18,9 +15,11 @@ import {
   oneAfterAnother,
   throughput,
 } from './support/measure.js'
+import { rowsOfBench, runParts } from './support/parts.js'
 import { onnxruntimeIdentity, onnxruntimeModel, onnxruntimeVersion, wave } from './support/peers.js'
 import { merged } from '../test/support/groups.js'
-import { machine, note, print, type Report, row, type Row } from './support/report.js'
+import { flags, isQuick, roundsOf } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 /** One thread for each inference, as all peers have. */
 const load = (model: Uint8Array | string, options: EngineOptions = {}): Promise<Engine> =>
@@ -32,23 +31,21 @@ const tensor = (shape: readonly number[]): Tensor => new Tensor('float32', wave(
  * Microseconds of one call after another, beside the same on the fake device of bench core, each in processes of its
  * own.
  */
-async function alone(): Promise<Row[]> {
+async function* alone(): AsyncGenerator<Row> {
   note('calls one after another …')
-  const pairs = 9
+  const pairs = roundsOf(9)
   const program = fileURLToPath(new URL('support/alone.js', import.meta.url))
-  const rows: Row[] = []
   // two threads that wake each other: whether they share a core decides more than what they do
   for (const [where, ...command] of [['on any core'], ['on one core', 'taskset', '-c', '0']]) {
     const on = async (runtime: string): Promise<number> => {
-      const [file, ...args] = [...command, process.execPath, program, runtime]
+      const [file = '', ...args] = [...command, process.execPath, program, runtime, ...(isQuick ? ['--quick'] : [])]
       return Number((await promisify(execFile)(file, args)).stdout)
     }
     const time = await interleaved(pairs, { ours: () => on('cpu'), peer: () => on('fake') })
     const what = `infer, one after another, ${where ?? ''}`
     const peer = `peer: the same on the fake device of bench core, which takes no time; ${pairs} pairs of processes`
-    rows.push(row(what, 'µs', time.ours, time.peer, { of: 'difference', sign: '<=', value: 3 }, peer))
+    yield row(what, 'µs', time.ours, time.peer, { of: 'difference', sign: '<=', value: 3 }, peer)
   }
-  return rows
 }
 
 interface RealModel {
@@ -67,7 +64,7 @@ const reader: RealModel = { name: "PP-OCR's recognizer", model: realModels.reade
 /** Microseconds of one call of 16 floats. */
 async function calls(): Promise<Row[]> {
   note('calls of 16 floats …')
-  const rounds = 9
+  const rounds = roundsOf(9)
   const engine = await load(identity('float32', [16]))
   const x = new Tensor('float32', new Float32Array(16), [16])
   const peer = await onnxruntimeIdentity(16)
@@ -90,11 +87,10 @@ async function calls(): Promise<Row[]> {
 }
 
 /** Milliseconds of an inference of a real model, in alternating pairs. */
-async function models(): Promise<Row[]> {
-  const rows: Row[] = []
+async function* models(): AsyncGenerator<Row> {
   for (const { name, model, shape } of [detector, await faces(1)]) {
     note(`${name} …`)
-    const rounds = 30
+    const rounds = roundsOf(30)
     const engine = await load(model)
     const peer = await onnxruntimeModel(model, shape)
     const x = tensor(shape)
@@ -103,78 +99,69 @@ async function models(): Promise<Row[]> {
       peer: () => microsecondsPerCall(1, peer.run),
     })
     await Promise.all([peer.release(), engine.close()])
-    rows.push(
-      row(
-        `infer, ${name}, ${shape.join('x')}`,
-        'ms',
-        time.ours / 1000,
-        time.peer / 1000,
-        { of: 'ratio', sign: '<=', value: 1.05 },
-        `peer: onnxruntime-node, one thread each; median of ${rounds} alternating pairs`,
-      ),
+    yield row(
+      `infer, ${name}, ${shape.join('x')}`,
+      'ms',
+      time.ours / 1000,
+      time.peer / 1000,
+      { of: 'ratio', sign: '<=', value: 1.05 },
+      `peer: onnxruntime-node, one thread each; median of ${rounds} alternating pairs`,
     )
   }
-  return rows
 }
 
 /** Milliseconds that the event loop is late while a real model runs, beyond what it is when idle. */
-async function eventLoop(): Promise<Row[]> {
+async function* eventLoop(): AsyncGenerator<Row> {
   note('event-loop delay …')
-  const rows: Row[] = []
+  const rounds = roundsOf(7)
   for (const { name, model, shape } of [detector, await faces(1)]) {
     const engine = await load(model)
     const peer = await onnxruntimeModel(model, shape)
     const x = tensor(shape)
-    const late = await interleaved(7, {
+    const late = await interleaved(rounds, {
       idle: () => loopDelay(400, () => sleep(100)),
       ours: () => loopDelay(400, () => keepInFlight(2, 8, () => engine.infer(x))),
       peer: () => loopDelay(100, () => keepInFlight(2, 4, peer.run)),
     })
     await Promise.all([peer.release(), engine.close()])
-    rows.push(
-      row(
-        `event-loop delay, p99 above idle, ${name}`,
-        'ms',
-        late.ours - late.idle,
-        late.peer - late.idle,
-        { of: 'ours', sign: '<', value: 2 },
-        `peer: onnxruntime-node; two in flight; idle p99 ${late.idle.toFixed(2)} ms; 7 rounds`,
-      ),
+    yield row(
+      `event-loop delay, p99 above idle, ${name}`,
+      'ms',
+      late.ours - late.idle,
+      late.peer - late.idle,
+      { of: 'ours', sign: '<', value: 2, isRemainder: true },
+      `peer: onnxruntime-node; two in flight; idle p99 ${late.idle.toFixed(2)} ms; ${rounds} rounds`,
     )
   }
-  return rows
 }
 
 /** Throughput of two lanes against one, one thread each. */
-async function lanes(): Promise<Row[]> {
+async function* lanes(): AsyncGenerator<Row> {
   note('lanes …')
-  const rows: Row[] = []
+  const rounds = roundsOf(7)
   for (const { name, model, shape } of [detector, await faces(1)]) {
     const [one, two] = [await load(model), await load(model, { lanes: 2 })]
     const x = tensor(shape)
-    const rate = await interleaved(7, {
+    const rate = await interleaved(rounds, {
       two: () => throughput(4, 12, () => two.infer(x)),
       one: () => throughput(4, 12, () => one.infer(x)),
     })
     await Promise.all([one.close(), two.close()])
-    rows.push(
-      row(
-        `two lanes, ${name}`,
-        '/s',
-        rate.two,
-        rate.one,
-        { of: 'ratio', sign: '>=', value: 1.8 },
-        'peer: one lane, one thread each; 7 rounds',
-      ),
+    yield row(
+      `two lanes, ${name}`,
+      '/s',
+      rate.two,
+      rate.one,
+      { of: 'ratio', sign: '>=', value: 1.8 },
+      `peer: one lane, one thread each; ${rounds} rounds`,
     )
   }
-  return rows
 }
 
 /** What merging 16 requests gains, against what onnxruntime-node itself gains from a batch of 16. */
-async function batching(): Promise<Row[]> {
+async function* batching(): AsyncGenerator<Row> {
   note('batching …')
-  const rows: Row[] = []
+  const rounds = roundsOf(5)
   for (const { name, model, shape } of [reader, await faces('N')]) {
     const most = 16
     const [single, merging] = [await load(model), await load(model, { batching: { maxBatch: most, maxDelayMs: 1000 } })]
@@ -183,46 +170,34 @@ async function batching(): Promise<Row[]> {
       await onnxruntimeModel(model, [most, ...shape.slice(1)]),
     ]
     const x = tensor(shape)
-    const time = await interleaved(5, {
+    const time = await interleaved(rounds, {
       merged: () => microsecondsPerCall(most, (count) => keepInFlight(most, count, () => merging.infer(x))),
       single: () => microsecondsPerCall(most, (count) => keepInFlight(most, count, () => single.infer(x))),
       peerBatch: () => microsecondsPerCall(most, () => peerBatch.run()),
       peer: () => microsecondsPerCall(most, (count) => oneAfterAnother(count, peer.run)),
     })
     await Promise.all([single.close(), merging.close(), peer.release(), peerBatch.release()])
-    rows.push(
-      row(
-        `gain of merging ${most} requests, ${name}`,
-        'x',
-        time.single / time.merged,
-        time.peer / time.peerBatch,
-        { of: 'ratio', sign: '>=', value: 0.9 },
-        `peer: what onnxruntime-node gains from a batch of ${most}; one thread each; 5 rounds`,
-      ),
+    yield row(
+      `gain of merging ${most} requests, ${name}`,
+      'x',
+      time.single / time.merged,
+      time.peer / time.peerBatch,
+      { of: 'ratio', sign: '>=', value: 0.9 },
+      `peer: what onnxruntime-node gains from a batch of ${most}; one thread each; ${rounds} rounds`,
     )
   }
-  return rows
 }
 
 /** The soak, in a process of its own: nothing else moves its memory. */
-async function soak(quick: boolean): Promise<readonly Row[]> {
+function soak(): Promise<readonly Row[]> {
   note('soak …')
-  const args = [fileURLToPath(new URL('soak.js', import.meta.url)), '--cpu', '--json', ...(quick ? ['--quick'] : [])]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
-  return (JSON.parse(stdout) as Report).rows
+  return rowsOfBench('soak', ['--cpu'])
 }
 
-const flag = { type: 'boolean', default: false } as const
-const { values, positionals } = parseArgs({ options: { json: flag, quick: flag }, allowPositionals: true })
-const parts = { calls, alone, models, eventLoop, lanes, batching, soak: () => soak(values.quick) }
-const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined) throw new Error(`cpu has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
+const parts = { calls, alone, models, eventLoop, lanes, batching, soak }
 
 const probe = await load(identity('float32', [16]))
 const on = machine({ peers: onnxruntimeVersion(), runtime: probe.description })
 await probe.close()
-const rows: Row[] = []
-for (const [name, part] of Object.entries(parts)) {
-  if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
-}
-print({ bench: 'cpu', date: new Date().toISOString(), machine: on, rows }, values.json)
+await runParts(parts, positionals, { bench: 'cpu', machine: on, json: values.json })

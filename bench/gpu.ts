@@ -8,25 +8,28 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { packageRoot } from '../lib/base/package.js'
-import type { Benchmark } from '../lib/benchmark/index.js'
+import type { Benchmark, BenchmarkOptions } from '../lib/benchmark/index.js'
 import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
 import { realModels } from '../test/support/real-models.js'
 import { interleaved, keepInFlight, median } from './support/measure.js'
-import { machine, note, print, type Report, row, type Row } from './support/report.js'
+import { type Part, runParts } from './support/parts.js'
+import { flags, isQuick, roundsOf, scaledMs } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 const run = promisify(execFile)
-const rounds = 7
+const rounds = roundsOf(7)
 /** Of one measurement. */
-const seconds = 1
+const seconds = scaledMs(1000) / 1000
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
   options: {
-    json: { type: 'boolean', default: false },
+    ...flags,
     /** Folders with NvInfer.h, and with cuda.h and cuda_runtime_api.h. */
     headers: { type: 'string', multiple: true, default: [] },
     /** A plan with a dynamic dimension 0 from 1 to 64; else PP-OCR's classifier of directions is built. */
     plan: { type: 'string' },
   },
+  allowPositionals: true,
 })
 
 interface Machine {
@@ -125,7 +128,13 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
   const syncP50: number[] = []
   const inferP50: number[] = []
   const benchmarks: Benchmark[] = []
-  const benchmark = { inputs, warmUpMs: 200, durationMs: seconds * 1000, cudaGraph: true, javascript: false } as const
+  const benchmark: BenchmarkOptions = {
+    inputs,
+    warmUpMs: 200,
+    durationMs: seconds * 1000,
+    cudaGraph: true,
+    javascript: false,
+  }
   const rate = await interleaved(rounds, {
     ours: () => throughput(engine, inputs),
     native: async () => {
@@ -178,22 +187,30 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
   ]
 }
 
-async function measure(on: Machine): Promise<Report> {
+async function measure(on: Machine): Promise<void> {
   const [loop, plan] = [await compileLoop(on), await planFile()]
   await using engine = await Engine.load(readFileSync(plan), { tensorrt: { library: on.library } })
-  const rows: Row[] = []
-  for (const batch of [1, 8, 64]) {
+  const part = (batch: number): [string, Part] => {
     const native = async (): Promise<Figures> =>
       JSON.parse((await run(loop, [plan, String(batch), String(seconds)])).stdout) as Figures
-    rows.push(...(await rowsAt(engine, native, batch)))
+    return [`batch${batch}`, () => rowsAt(engine, native, batch)]
   }
-  const versions = {
+  const about = machine({
     gpu: on.gpu,
     driver: `CUDA ${on.cuda}`,
     tensorrt: engine.description,
     plan: values.plan ?? "PP-OCR's classifier, 3x48x192",
-  }
-  return { bench: 'gpu', date: new Date().toISOString(), machine: machine(versions), rows }
+  })
+  const parts = Object.fromEntries([1, 8, 64].map(part))
+  const rows = await runParts(parts, positionals, { bench: 'gpu', machine: about, json: values.json })
+  if (!isQuick) save({ bench: 'gpu', date: new Date().toISOString(), machine: about, rows }, on.gpu)
+}
+
+function save(report: { readonly date: string; readonly [key: string]: unknown }, gpu: string): void {
+  const folder = join(packageRoot(), 'bench', 'results')
+  mkdirSync(folder, { recursive: true })
+  const name = `gpu-${gpu.replaceAll(/\W+/g, '-')}-${report.date.slice(0, 10)}.json`
+  writeFileSync(join(folder, name), `${JSON.stringify(report, null, 2)}\n`)
 }
 
 const found = await findMachine()
@@ -201,10 +218,5 @@ if (typeof found === 'string') {
   note(found)
   process.exitCode = 1
 } else {
-  const report = await measure(found)
-  const folder = join(packageRoot(), 'bench', 'results')
-  mkdirSync(folder, { recursive: true })
-  const name = `gpu-${found.gpu.replaceAll(/\W+/g, '-')}-${report.date.slice(0, 10)}.json`
-  writeFileSync(join(folder, name), `${JSON.stringify(report, null, 2)}\n`)
-  print(report, values.json)
+  await measure(found)
 }

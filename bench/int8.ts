@@ -5,16 +5,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { argv } from 'node:process'
+import { parseArgs } from 'node:util'
 import { type Capabilities, capabilities, Engine, type Tensor } from '../lib/index.js'
 import { type Model, type Models, modelsOfTorch, outputsOfCpu } from '../test/gpu/rig.js'
 import { int8Layers, parts, type Way, waysTo, worstCosine } from '../test/gpu/ways.js'
 import { interleaved, median } from './support/measure.js'
 import { PythonPeer } from './support/python.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { runParts } from './support/parts.js'
+import { flags, roundsOf, scaled } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
-const rounds = 7
-const calls = 50
+const rounds = roundsOf(7)
+const calls = scaled(50)
 const peers = ['torchscript', 'torchscript-fp16', 'eager', 'eager-fp16'] as const
 
 /** Milliseconds, the median of calls one after another. */
@@ -84,6 +86,7 @@ async function prepare({ gpus, tensorrt }: Capabilities, folder: string): Promis
   return modelsOfTorch(folder)
 }
 
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
 const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
 try {
   const has = await capabilities()
@@ -94,17 +97,17 @@ try {
   } else {
     const torch = await PythonPeer.start('python3', 'torch_peer.py')
     try {
-      const rows = [
-        ...(await rowsOf(models.resnet50, 'resnet50', torch)),
-        ...(await rowsOf(models.unet, 'unet', torch)),
-      ]
+      const parts = {
+        resnet50: () => rowsOf(models.resnet50, 'resnet50', torch),
+        unet: () => rowsOf(models.unet, 'unet', torch),
+      }
       const library = has.tensorrt.find(({ canBuild }) => canBuild)
       const on = machine({
         gpu: has.gpus[0]?.name ?? '?',
         tensorrt: `${library?.kind ?? '?'} ${library?.version ?? '?'}`,
         torch: torch.about,
       })
-      print({ bench: 'int8', date: new Date().toISOString(), machine: on, rows }, argv.includes('--json'))
+      await runParts(parts, positionals, { bench: 'int8', machine: on, json: values.json })
     } finally {
       torch.end() // else this process would wait for it
     }

@@ -1,6 +1,4 @@
-/**
- * `node-tensorrt/onnxruntime` beside onnxruntime-node, the same programs on both. Names of parts: those alone.
- */
+/** `node-tensorrt/onnxruntime` beside onnxruntime-node, the same programs on both. */
 import { parseArgs } from 'node:util'
 import type { InferenceSession, Tensor as OrtTensor, TensorConstructor } from 'onnxruntime-common'
 import * as theirs from 'onnxruntime-node'
@@ -9,9 +7,11 @@ import * as ours from '../lib/onnxruntime/entry.js'
 import { identity } from '../test/support/models.js'
 import { caches, emptyShape, size, tinyDecoder } from './support/decoder.js'
 import { interleaved, keepInFlight, microsecondsPerCall, oneAfterAnother } from './support/measure.js'
+import { runParts } from './support/parts.js'
 import { onnxruntimeVersion, type Peer } from './support/peers.js'
+import { flags, roundsOf, scaled } from './support/quick.js'
 import { reading } from './support/reading.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 /** What both modules have. */
 interface Module {
@@ -29,7 +29,7 @@ const open = ({ InferenceSession }: Module, model: Uint8Array): Promise<Inferenc
 /** Microseconds of a call of 16 floats. */
 async function calls(): Promise<Row[]> {
   note('Identity of 16 floats …')
-  const rounds = 15
+  const rounds = roundsOf(15)
   const model = identity('float32', [16])
   const session = async (module: Module): Promise<Peer> => {
     const opened = await open(module, model)
@@ -82,8 +82,8 @@ async function generate(session: InferenceSession, { Tensor }: Module, count: nu
 
 /** Milliseconds of 200 tokens. */
 async function generating(): Promise<Row[]> {
-  note('200 tokens of a tiny decoder …')
-  const [rounds, count] = [25, 200]
+  const [rounds, count] = [roundsOf(25), scaled(200)]
+  note(`${count} tokens of a tiny decoder …`)
   const model = tinyDecoder()
   const [our, their] = [await open(ours, model), await open(theirs, model)]
   const [got, wanted] = [await generate(our, ours, count), await generate(their, theirs, count)]
@@ -98,17 +98,9 @@ async function generating(): Promise<Row[]> {
   return [row(what, 'ms', time.ours, time.peer, { of: 'ratio', sign: '<=', value: 1 }, told)]
 }
 
-const flag = { type: 'boolean', default: false } as const
-const { values, positionals } = parseArgs({ options: { json: flag }, allowPositionals: true })
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
 const parts = { calls, reading, generating }
-const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined) throw new Error(`ort has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
-
 const probe = await Engine.load(identity('float32', [16]), { backend: 'cpu' })
 const on = machine({ peers: onnxruntimeVersion(), runtime: probe.description })
 await probe.close()
-const rows: Row[] = []
-for (const [name, part] of Object.entries(parts)) {
-  if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
-}
-print({ bench: 'ort', date: new Date().toISOString(), machine: on, rows }, values.json)
+await runParts(parts, positionals, { bench: 'ort', machine: on, json: values.json })

@@ -1,6 +1,6 @@
 /**
- * Calibrating PP-OCR's detector for INT8, against onnxruntime's own Python tools: time and memory. Parts: peer,
- * scaling. Needs Python 3 with pip; fetches the rest once. Linux only.
+ * Calibrating PP-OCR's detector for INT8, against onnxruntime's own Python tools: time and memory. `--rounds N`. Needs
+ * Python 3 with pip; fetches the rest once. Linux only.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,13 +11,17 @@ import { parseArgs, promisify } from 'node:util'
 import { realModels } from '../test/support/real-models.js'
 import type { Calibrated } from './support/calibrate.js'
 import { median } from './support/measure.js'
+import { runParts } from './support/parts.js'
 import { onnxruntimeVersion } from './support/peers.js'
 import { pictures } from './support/pictures.js'
 import { required } from './support/python.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { flags, isQuick, roundsOf } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 const model = realModels.detector
-const [few, many] = [20, 500]
+const [few, many] = isQuick ? [2, 10] : [20, 500]
+/** The peer takes minutes with 2048 bins. */
+const bins = isQuick ? 256 : 2048
 
 async function told<T>(file: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<T> {
   const { stdout } = await promisify(execFile)(file, args, { env })
@@ -30,7 +34,7 @@ const ours = (inputs: string): Promise<Calibrated> => told(process.execPath, [pr
 
 const script = fileURLToPath(new URL('../../bench/support/calibrate.py', import.meta.url))
 const peer = (folder: string): Promise<Calibrated & { readonly about: string }> =>
-  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder], {
+  told(required('TRT_BENCH_PYTHON'), ['-B', script, model, folder, String(bins)], {
     ...process.env,
     PYTHONPATH: required('TRT_BENCH_PYTHONPATH'),
   })
@@ -48,7 +52,7 @@ async function besideThePeer(rounds: number, folder: string): Promise<Row[]> {
     theirs.push(await peer(folder))
   }
   const [here, there, about] = [mine[0]?.ranges ?? 0, theirs[0]?.ranges ?? 0, theirs[0]?.about ?? '']
-  const how = `peer: ${about}, entropy calibrator, 2048 bins; ${few} pictures of 320x320; ranges: ${here} here, ${there} there; median of ${rounds} rounds, each in a process of its own`
+  const how = `peer: ${about}, entropy calibrator, ${bins} bins; ${few} pictures of 320x320; ranges: ${here} here, ${there} there; median of ${rounds} rounds, each in a process of its own`
   const of = (figure: (each: Calibrated) => number): [number, number] => [
     median(mine.map(figure)),
     median(theirs.map(figure)),
@@ -76,19 +80,14 @@ async function scaling(): Promise<Row[]> {
   return [row('peak memory of more pictures', 'MiB', all.peakKiB / 1024, some.peakKiB / 1024, goal, how)]
 }
 
-const options = { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: '1' } } as const
+const options = { ...flags, rounds: { type: 'string' } } as const
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const folder = await mkdtemp(join(tmpdir(), 'trt-bench-'))
-const parts = { peer: () => besideThePeer(Number(values.rounds), folder), scaling }
-const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
-if (unknown !== undefined)
-  throw new Error(`quantize has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
+const rounds = roundsOf(1, values.rounds)
+const parts = { peer: () => besideThePeer(rounds, folder), scaling }
 const on = machine({ ours: onnxruntimeVersion(), model: "PP-OCR's detector" })
-const rows: Row[] = []
 try {
-  for (const [name, part] of Object.entries(parts))
-    if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
+  await runParts(parts, positionals, { bench: 'quantize', machine: on, json: values.json })
 } finally {
   await rm(folder, { recursive: true })
 }
-print({ bench: 'quantize', date: new Date().toISOString(), machine: on, rows }, values.json)

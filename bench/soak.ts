@@ -1,6 +1,6 @@
 /**
  * A million inferences and 200 load/close cycles, on the fake device or with `--cpu` on onnxruntime: does memory grow,
- * is anything left? `--quick`: a tenth of both.
+ * is anything left?
  */
 import { setFlagsFromString } from 'node:v8'
 import { parseArgs } from 'node:util'
@@ -8,10 +8,13 @@ import { runInNewContext } from 'node:vm'
 import { loadAddon } from '../lib/backend/native.js'
 import { Engine, type EngineOptions, Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
+import { merged } from '../test/support/groups.js'
 import { identity } from '../test/support/models.js'
 import { fakeDevice, liveObjects } from './support/fake.js'
 import { growth, keepInFlight } from './support/measure.js'
-import { machine, note, print, row, type Row } from './support/report.js'
+import { runParts } from './support/parts.js'
+import { flags, scaled } from './support/quick.js'
+import { machine, note, row, type Row } from './support/report.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -22,8 +25,8 @@ function residentMiB(): number {
   return process.memoryUsage.rss() / 2 ** 20
 }
 
-const warmups = 6
-const below5 = { of: 'ours', sign: '<', value: 5 } as const
+const [warmups, warmupCalls] = [6, scaled(50_000)]
+const below5 = { of: 'ours', sign: '<', value: 5, isRemainder: true } as const
 
 /**
  * MiB that the process grows by while it infers so often. V8 first gives its young generation the size that it keeps:
@@ -37,11 +40,11 @@ async function inferences({ load }: Runtime, count: number): Promise<Row> {
     await keepInFlight(64, calls, () => engine.infer(x))
     return residentMiB()
   }
-  for (let i = 0; i < warmups; i++) await sizeAfter(50_000)
+  for (let i = 0; i < warmups; i++) await sizeAfter(warmupCalls)
   const sizes: number[] = []
   for (let i = 0; i < steps; i++) sizes.push(await sizeAfter(count / steps))
   await engine.close()
-  const note = `RSS, line through ${steps} sizes after ${(warmups * 50_000).toLocaleString('en')} more to warm up; at the end ${sizes.at(-1)?.toFixed(0) ?? ''} MiB`
+  const note = `RSS, line through ${steps} sizes after ${(warmups * warmupCalls).toLocaleString('en')} more to warm up; at the end ${sizes.at(-1)?.toFixed(0) ?? ''} MiB`
   return row(
     `growth over ${count.toLocaleString('en')} inferences, 64 in flight`,
     'MiB',
@@ -90,19 +93,26 @@ function onCpu(): Runtime {
   const model = identity('float32', [16])
   return {
     name: 'onnxruntime on the CPU',
-    load: (options) => Engine.load(model, { backend: 'cpu', cpu: { threads: 1 }, ...options }),
+    load: (options) => Engine.load(model, merged({ backend: 'cpu', cpu: { threads: 1 } }, options)),
     live: () => Object.values(loadAddon().cpuLive()).reduce((sum, count) => sum + count, 0),
     counted: 'live engines, lanes and results of onnxruntime',
   }
 }
 
-const flag = { type: 'boolean', default: false } as const
-const { values } = parseArgs({ options: { json: flag, quick: flag, cpu: flag } })
+const options = { ...flags, cpu: { type: 'boolean', default: false } } as const
+const { values, positionals } = parseArgs({ options, allowPositionals: true })
 const runtime = values.cpu ? onCpu() : await onFakes()
-note(`${values.quick ? 'quick: 100,000 inferences and 20' : 'one million inferences and 200'} load/close cycles …`)
-const rows = [
-  await inferences(runtime, values.quick ? 100_000 : 1_000_000),
-  await engines(runtime, values.quick ? 20 : 200),
-  row('live objects', 'objects', runtime.live(), null, { of: 'ours', sign: '=', value: 0 }, runtime.counted),
-]
-print({ bench: 'soak', date: new Date().toISOString(), machine: machine({ runtime: runtime.name }), rows }, values.json)
+const [calls, cycles] = [scaled(1_000_000), scaled(200)]
+note(`${calls.toLocaleString('en')} inferences and ${cycles} load/close cycles …`)
+/** What is still alive after the parts before it. */
+async function live(): Promise<Row[]> {
+  const none = { of: 'ours', sign: '=', value: 0 } as const
+  return [row('live objects', 'objects', runtime.live(), null, none, runtime.counted)]
+}
+const parts = {
+  inferences: async () => [await inferences(runtime, calls)],
+  engines: async () => [await engines(runtime, cycles)],
+  live,
+}
+const on = machine({ runtime: runtime.name })
+await runParts(parts, positionals, { bench: 'soak', machine: on, json: values.json })

@@ -6,29 +6,15 @@ import { parseArgs } from 'node:util'
 import { answersRows } from './support/vision-answers.js'
 import { strokesRows } from './support/vision-strokes.js'
 import { tensorRows } from './support/vision-tensor.js'
-import { machine, note, print, type Row } from './support/report.js'
+import { type Parts, runParts } from './support/parts.js'
+import { flags } from './support/quick.js'
+import { machine } from './support/report.js'
 
-const parts: Readonly<Record<string, () => Promise<Row[]>>> = {
+const parts: Parts = {
   tensor: tensorRows,
   answers: answersRows,
   strokes: strokesRows,
 }
 
-const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
-  allowPositionals: true,
-})
-const wanted = positionals.length > 0 ? positionals : Object.keys(parts)
-const unknown = wanted.find((name) => parts[name] === undefined)
-if (unknown !== undefined) {
-  note(`There is no part ${unknown} of this bench: ${Object.keys(parts).join(', ')}`)
-  process.exitCode = 1
-} else {
-  const on = machine({})
-  const rows: Row[] = []
-  for (const name of wanted) {
-    note(`${name} …`)
-    rows.push(...((await parts[name]?.()) ?? []))
-  }
-  print({ bench: 'vision', date: new Date().toISOString(), machine: on, rows }, values.json)
-}
+const { values, positionals } = parseArgs({ options: flags, allowPositionals: true })
+await runParts(parts, positionals, { bench: 'vision', machine: machine({}), json: values.json })

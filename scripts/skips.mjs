@@ -13,6 +13,7 @@ const allowed = [
     /^ffmpeg is not installed here$/,
     '.ci/run installs it, and fails where it cannot: this is for machines where CI has no right to',
   ],
+  [/^the bench needs \S/, 'gigabytes of Python, a load generator or a GPU: test/bench/quick.long'],
   [/^there is a GPU: /, 'what is said where there is none'],
 ]
 

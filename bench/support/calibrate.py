@@ -1,6 +1,6 @@
 """Calibrates an ONNX model with onnxruntime's own Python tools: the peer of bench/quantize.ts.
 
-calibrate.py MODEL FOLDER: the ranges of all float tensors, by entropy with 2048 bins, as `quantize_static` has them measured (it passes no number of bins on, so
+calibrate.py MODEL FOLDER BINS: the ranges of all float tensors, by entropy, as `quantize_static` has them measured (it passes no number of bins on, so
 its calibrator is called here). FOLDER has the inputs, each a file `*.f32` of [1, 3, 320, 320].
 A line of JSON: what it took without the start of Python, the largest memory that the process ever had, and how many ranges there are.
 """
@@ -31,14 +31,14 @@ class Files(CalibrationDataReader):
         return None if file is None else {self.name: np.fromfile(file, dtype=np.float32).reshape(1, 3, 320, 320)}
 
 
-def calibrate(model, folder):
+def calibrate(model, folder, bins):
     [name] = [each.name for each in onnx.load(model).graph.input]
     with tempfile.TemporaryDirectory() as temporary:
         calibrator = create_calibrator(
             model,
             augmented_model_path=str(Path(temporary) / "augmented.onnx"),
             calibrate_method=CalibrationMethod.Entropy,
-            extra_options={"num_bins": 2048, "num_quantized_bins": 128, "symmetric": True},
+            extra_options={"num_bins": int(bins), "num_quantized_bins": 128, "symmetric": True},
         )
         calibrator.collect_data(Files(folder, name))
         return calibrator.compute_data()

@@ -1,6 +1,7 @@
 /** Ways to measure: interleaved rounds, medians, growth over time. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { scaled, scaledMs } from './quick.js'
 
 /** Gives a figure; each call is one round. */
 export type Measurement = () => Promise<number> | number
@@ -30,8 +31,9 @@ export async function interleaved<K extends string>(
   return Object.fromEntries(entries.map(([name]) => [name, median(values.get(name) ?? [])])) as Record<K, number>
 }
 
-/** Microseconds that each of `count` calls took, made by `work`. */
-export async function microsecondsPerCall(count: number, work: (count: number) => Promise<unknown>): Promise<number> {
+/** Microseconds that each of `calls` calls took, made by `work`; fewer calls with `--quick`. */
+export async function microsecondsPerCall(calls: number, work: (count: number) => Promise<unknown>): Promise<number> {
+  const count = scaled(calls)
   const begun = process.hrtime.bigint()
   await work(count)
   return Number(process.hrtime.bigint() - begun) / 1000 / count
@@ -51,12 +53,12 @@ export async function keepInFlight(inFlight: number, count: number, call: () => 
   await Promise.all(Array.from({ length: inFlight }, worker))
 }
 
-/** Milliseconds of event-loop delay (p99) while `work` is done again and again for so long. */
+/** Milliseconds of event-loop delay (p99) while `work` is done again and again for so long (a tenth with `--quick`). */
 export async function loopDelay(ms: number, work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
   await sleep(10) // its first reading only starts its clock
-  const end = performance.now() + ms
+  const end = performance.now() + scaledMs(ms)
   while (performance.now() < end) await work()
   await sleep(10) // a loop that was blocked to the end has not told yet
   delay.disable()

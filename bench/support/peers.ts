@@ -101,7 +101,7 @@ export class RoundTrip {
     this.#addon.start(() => this.#then())
   }
 
-  /** The one of this process; end() lets the process end, and it can be used all the same. */
+  /** The only one of this process. */
   static get shared(): RoundTrip {
     return (this.#shared ??= new RoundTrip())
   }
@@ -126,7 +126,8 @@ export class RoundTrip {
     await answered
   }
 
-  end(): void {
-    this.#addon.end()
+  /** Lets the process end. */
+  static end(): void {
+    if (this.#shared !== undefined) this.#shared.#addon.end()
   }
 }

@@ -101,6 +101,6 @@ export class PythonBuilder {
 
 export function required(name: string): string {
   const value = process.env[name]
-  if (value === undefined) throw new Error(`${name} is not set: start this as npm run bench -- builder`)
+  if (value === undefined) throw new Error(`${name} is not set: npm run bench sets it if the peer can be installed`)
   return value
 }

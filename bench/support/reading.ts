@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import { interleaved, median } from './measure.js'
+import { roundsOf } from './quick.js'
 import { note, row, type Row } from './report.js'
 import type { ReadRound } from './read-pictures.js'
 
@@ -56,7 +57,7 @@ async function round(child: ChildProcess): Promise<ReadRound> {
 /** Two rows: the time of six pictures, and how late the event loop is meanwhile. */
 export async function reading(): Promise<Row[]> {
   note('@gutenye/ocr-node on six pictures …')
-  const rounds = 9
+  const rounds = roundsOf(9)
   const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
   const pictures = await draw(folder)
   const ours = await reader(needed('TRT_BENCH_OCR_OURS'), pictures)

@@ -1,4 +1,4 @@
-"""Tasks from files to answers as Python does them: torchvision's preset with onnxruntime, and deface. The peer of bench/tasks.ts.
+"""Tasks from files to answers as Python does them: Pillow and NumPy with onnxruntime, and deface. The peer of bench/tasks.ts.
 
 Says first what it is, a line of JSON; then, for each line { what, paths, out? }, the milliseconds of all pictures, one after another, and what came out.
 """
@@ -15,11 +15,10 @@ import imageio.v2
 import numpy
 import onnxruntime
 import PIL.Image
-import torch
-import torchvision
 from deface.centerface import CenterFace
 
-preset = torchvision.models.MobileNet_V2_Weights.IMAGENET1K_V1.transforms()
+MEAN = numpy.array([0.485, 0.456, 0.406], numpy.float32)
+STD = numpy.array([0.229, 0.224, 0.225], numpy.float32)
 state = {}
 
 
@@ -30,15 +29,26 @@ def open_classifier(model):
     state["classifier"] = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
+def preprocess(path):
+    """The input as MobileNet_V2_Weights.IMAGENET1K_V1.transforms() of torchvision makes it: the bench compares the probabilities with recorded ones."""
+    image = PIL.Image.open(path).convert("RGB")
+    width, height = image.size
+    size = (256, int(256 * height / width)) if width <= height else (int(256 * width / height), 256)
+    left, top = (round((side - 224) / 2) for side in size)
+    cropped = image.resize(size, PIL.Image.Resampling.BILINEAR).crop((left, top, left + 224, top + 224))
+    pixels = numpy.asarray(cropped, numpy.float32) / 255
+    return numpy.ascontiguousarray(((pixels - MEAN) / STD).transpose(2, 0, 1)[None])
+
+
 def classify(paths, **_):
     session = state["classifier"]
     name = session.get_inputs()[0].name
     best = []
     for path in paths:
-        tensor = preset(PIL.Image.open(path).convert("RGB")).unsqueeze(0).numpy()
-        logits = torch.from_numpy(session.run(None, {name: tensor})[0])
-        scores, classes = torch.softmax(logits, 1).topk(5)
-        best.append([[int(c), float(s)] for c, s in zip(classes[0], scores[0])])
+        (logits,) = session.run(None, {name: preprocess(path)})[0]
+        scores = numpy.exp(logits - logits.max())
+        scores /= scores.sum()
+        best.append([[int(c), float(scores[c])] for c in numpy.argsort(-scores)[:5]])
     return best
 
 
@@ -65,10 +75,8 @@ def say(answer):
     print(json.dumps(answer), flush=True)
 
 
-torch.set_grad_enabled(False)
-torch.set_num_threads(1)
-versions = f"Pillow {PIL.__version__}, torchvision {torchvision.__version__}, onnxruntime {onnxruntime.__version__}, OpenCV {cv2.__version__}"
-say({"about": f"{versions}, NumPy {numpy.__version__}"})
+versions = f"Pillow {PIL.__version__}, NumPy {numpy.__version__}, onnxruntime {onnxruntime.__version__}, OpenCV {cv2.__version__}"
+say({"about": versions})
 for line in sys.stdin:
     try:
         asked = json.loads(line)

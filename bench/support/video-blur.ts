@@ -13,17 +13,18 @@ import { packageRoot } from '../../lib/base/package.js'
 import { type Box, intersectionOverUnion } from '../../lib/vision/index.js'
 import { interleaved, median } from './measure.js'
 import { PythonPeer, required } from './python.js'
+import { isQuick, roundsOf } from './quick.js'
 import { note, row, type Row } from './report.js'
 
-const frames = 90
-const rounds = 3
+const frames = isQuick ? 6 : 90
+const rounds = roundsOf(3)
 /** What the model sees. */
 const [width, height] = [640, 360]
 
 /** A photograph that is moved as by a camera, with a tone; made once. */
 async function clip(): Promise<string> {
   const folder = join(packageRoot(), '.cache', 'video-clips')
-  const path = join(folder, 'bench-faces-1080p.mp4')
+  const path = join(folder, `bench-faces-1080p-${frames}.mp4`)
   if (await access(path).then(() => true, () => false)) return path // prettier-ignore
   await mkdir(folder, { recursive: true })
   const temporary = join(folder, `${process.pid}-bench-faces-1080p.mp4`)

@@ -1,10 +1,11 @@
 /** Painting a frame where it lies, beside the way over RGB: rows of the bench video. */
 import { blurRegions, type Box, drawBoxes, type RawImage } from '../../lib/vision/index.js'
 import { interleaved } from './measure.js'
+import { roundsOf } from './quick.js'
 import { note, row, type Row } from './report.js'
 
 const [width, height] = [1920, 1080]
-const rounds = 25
+const rounds = roundsOf(25)
 
 const faces: readonly Box[] = [
   [300, 200, 180, 220],
@@ -30,8 +31,7 @@ async function processorMilliseconds(work: () => Promise<unknown>): Promise<numb
  * Three faces hidden and boxes with labels around them. The peer stops at RGB: the way back to Y, U and V would be
  * added to it.
  */
-export async function paintingRows(): Promise<Row[]> {
-  const rows: Row[] = []
+export async function* paintingRows(): AsyncGenerator<Row, void> {
   for (const format of ['i420', 'nv12'] as const) {
     note(`painting ${format} …`)
     const picture = frame(format)
@@ -45,7 +45,6 @@ export async function paintingRows(): Promise<Row[]> {
     })
     const about = `peer: the same functions on a copy as RGB, without the way back; processor time, median of ${rounds} rounds`
     const goal = { of: 'ratio', sign: '<=', value: 0.3 } as const
-    rows.push(row(`three faces hidden, boxes drawn, 1080p ${format}`, 'ms', time.inPlace, time.overRgb, goal, about))
+    yield row(`three faces hidden, boxes drawn, 1080p ${format}`, 'ms', time.inPlace, time.overRgb, goal, about)
   }
-  return rows
 }

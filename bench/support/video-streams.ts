@@ -5,13 +5,14 @@ import { type GivenFrame, streams } from '../../lib/video/index.js'
 import { identityPlan } from '../../test/fake/plan.js'
 import { Random } from '../../test/support/random.js'
 import { fakeDevice, type FakeDevice } from './fake.js'
+import { roundsOf } from './quick.js'
 import { note, row, type Row } from './report.js'
 
 const cameras = 4
 const fps = 30
 const seconds = 2
 /** How often phases are drawn. */
-const draws = 6
+const draws = roundsOf(6)
 const maxBatch = 4
 /** Of a small detector on a small GPU. */
 const computeMs = 8
@@ -32,10 +33,9 @@ async function* camera(phase: number): AsyncGenerator<GivenFrame> {
 }
 
 /** Phases that real cameras have, by chance, drawn again and again: whether a batch is full depends on them. */
-export async function streamsRows(): Promise<Row[]> {
+export async function* streamsRows(): AsyncGenerator<Row, void> {
   const device = await fakeDevice()
   device.driver.set({ computeMs })
-  const rows: Row[] = []
   for (const maxDelayMs of [33, 20]) {
     note(`${cameras} streams of ${fps} frames a second, at most ${maxDelayMs} ms for a batch …`)
     const random = new Random(maxDelayMs)
@@ -48,20 +48,18 @@ export async function streamsRows(): Promise<Row[]> {
     const mean = { of: 'ours', sign: '>=', value: 3.5 } as const
     const share = { of: 'ours', sign: '>=', value: 0.9 } as const
     const ofAge = `age of frames when given, p99 of the slowest stream: ${p99.toFixed(0)} ms`
-    rows.push(row('mean batch across streams', 'rows', inferred / batches, null, mean, `${about}; by draw ${means}`))
-    rows.push(
-      row(
-        'least share of its frames that a stream got',
-        '',
-        Math.min(...drawn.map((one) => one.share)),
-        null,
-        share,
-        ofAge,
-      ),
+    yield row(
+      `mean batch across streams, maxDelayMs ${maxDelayMs}`,
+      'rows',
+      inferred / batches,
+      null,
+      mean,
+      `${about}; by draw ${means}`,
     )
+    const least = Math.min(...drawn.map((one) => one.share))
+    yield row(`least share of its frames that a stream got, maxDelayMs ${maxDelayMs}`, '', least, null, share, ofAge)
   }
   device.driver.set({ computeMs: 0 })
-  return rows
 }
 
 interface Drawn {

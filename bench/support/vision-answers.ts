@@ -3,10 +3,11 @@ import { type Candidates, nonMaxSuppression, suppress } from '../../lib/vision/i
 import { Random } from '../../test/support/random.js'
 import { interleaved, median } from './measure.js'
 import { PythonPeer, required } from './python.js'
+import { roundsOf } from './quick.js'
 import { row, type Row } from './report.js'
 
 const boxCount = 3000
-const rounds = 15
+const rounds = roundsOf(15)
 const calls = 20
 
 /** Boxes by chance in a picture of 640 x 640. */
@@ -61,10 +62,11 @@ async function rowsOf(torchvision: PythonPeer, classes: number): Promise<Row[]> 
 }
 
 /** Needs Python with torchvision: `TRT_BENCH_PYTHON`. */
-export async function answersRows(): Promise<Row[]> {
+export async function* answersRows(): AsyncGenerator<Row, void> {
   const torchvision = await PythonPeer.start(required('TRT_BENCH_PYTHON'), 'vision_answers.py')
   try {
-    return [...(await rowsOf(torchvision, 80)), ...(await rowsOf(torchvision, 1))]
+    yield* await rowsOf(torchvision, 80)
+    yield* await rowsOf(torchvision, 1)
   } finally {
     torchvision.end()
   }

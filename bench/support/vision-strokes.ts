@@ -2,10 +2,11 @@
 import { blurRegions, type Box, drawBoxes, type Image } from '../../lib/vision/index.js'
 import { interleaved } from './measure.js'
 import { PythonPeer, required } from './python.js'
+import { roundsOf } from './quick.js'
 import { note, row, type Row } from './report.js'
 
 const [width, height] = [4000, 3000]
-const rounds = 25
+const rounds = roundsOf(25)
 
 /** Squares of a sixth of the width. */
 const side = Math.round(width / 6)

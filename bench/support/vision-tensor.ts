@@ -10,10 +10,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import sharp from 'sharp'
 import { Engine, type Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { centerCrop, type Image, letterbox, readImage, toTensor } from '../../lib/vision/index.js'
+import { centerCrop, type Image, letterbox, readImage, toTensor, type ToTensorOptions } from '../../lib/vision/index.js'
 import { Random } from '../../test/support/random.js'
 import { interleaved, loopDelay, median } from './measure.js'
 import { PythonPeer, required } from './python.js'
+import { roundsOf, scaled } from './quick.js'
 import { note, row, type Row } from './report.js'
 
 const imagenet = {
@@ -22,7 +23,7 @@ const imagenet = {
   range: '0-1',
   mean: [0.485, 0.456, 0.406],
   std: [0.229, 0.224, 0.225],
-} as const
+} as const satisfies ToTensorOptions
 
 interface Answer {
   readonly ms: number
@@ -56,13 +57,13 @@ async function letterboxRows(peer: PythonPeer): Promise<Row[]> {
   await using engine = await engineOf(640)
   const into = engine.allocate('x', [1, 3, 640, 640]) as Tensor<'float32'>
   const image = noise(640, 480)
-  const count = 30
-  const ms = await interleaved(9, {
+  const [count, rounds] = [scaled(30), roundsOf(9)]
+  const ms = await interleaved(rounds, {
     ours: () =>
       milliseconds(count, () => toTensor(image, letterbox(image, 640, { fill: 114 }), { range: '0-1', into })),
     peer: async () => ((await peer.ask({ what: 'letterbox', count })) as Answer).ms,
   })
-  const about = `peer: ${peer.about}: copyMakeBorder, blobFromImage; 9 rounds of ${count}`
+  const about = `peer: ${peer.about}: copyMakeBorder, blobFromImage; ${rounds} rounds of ${count}`
   return [
     row(
       'VGA letterbox 640 into memory of allocate()',
@@ -134,13 +135,14 @@ async function classificationRows(peer: PythonPeer, folder: string): Promise<Row
   )
   if (theirs.most > 0.036) throw new Error(`not what torchvision makes of it: ${theirs.most}`)
   const quick = differences((await fast(path)).data, here)
-  const ms = await interleaved(7, {
+  const times = roundsOf(7)
+  const ms = await interleaved(times, {
     exact: () => milliseconds(count, () => exact(path)),
     peer: async () => ((await peer.ask({ what: 'classification', path, count })) as Answer).ms,
     fast: () => milliseconds(count, () => fast(path)),
     sharp: () => milliseconds(count, bySharp),
   })
-  const rounds = `7 rounds of ${count}`
+  const rounds = `${times} rounds of ${count}`
   return [
     row(
       '12 MP JPEG to a 224 ImageNet tensor, exact',
@@ -162,7 +164,7 @@ async function classificationRows(peer: PythonPeer, folder: string): Promise<Row
 }
 
 /** Fifty at once, as from as many connections. */
-async function loopRows(folder: string): Promise<Row[]> {
+async function* loopRows(folder: string): AsyncGenerator<Row, void> {
   const jpeg = join(folder, 'vga.jpg')
   writeFileSync(jpeg, await sharp(join(folder, 'photograph.jpg')).resize(640, 480).jpeg({ quality: 85 }).toBuffer())
   const image = noise(640, 480)
@@ -179,22 +181,18 @@ async function loopRows(folder: string): Promise<Row[]> {
     ['50 pictures to tensors at once', () => fifty(() => toTensor(image, frame))],
     ['50 JPEGs decoded and to tensors at once', () => fifty(() => toTensor(jpeg, (size) => letterbox(size, 640)))],
   ]
-  const rows: Row[] = []
   for (const [what, work] of works) {
     const idle = median([await idleDelay(), await idleDelay(), await idleDelay()])
     const busy = median([await loopDelay(3000, work), await loopDelay(3000, work), await loopDelay(3000, work)])
-    rows.push(
-      row(
-        `${what}: event loop p99`,
-        'ms',
-        busy,
-        idle,
-        { of: 'difference', sign: '<', value: 5 },
-        'peer: the idle loop; VGA, letterbox 640; median of 3 times 3 s',
-      ),
+    yield row(
+      `${what}: event loop p99`,
+      'ms',
+      busy,
+      idle,
+      { of: 'difference', sign: '<', value: 5, isRemainder: true },
+      'peer: the idle loop; VGA, letterbox 640; median of 3 times 3 s',
     )
   }
-  return rows
 }
 
 function idleDelay(): Promise<number> {
@@ -202,11 +200,13 @@ function idleDelay(): Promise<number> {
 }
 
 /** Needs Python with OpenCV, Pillow and torchvision: `TRT_BENCH_PYTHON`. */
-export async function tensorRows(): Promise<Row[]> {
+export async function* tensorRows(): AsyncGenerator<Row, void> {
   const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
   const peer = await PythonPeer.start(required('TRT_BENCH_PYTHON'), 'vision_tensor.py')
   try {
-    return [...(await letterboxRows(peer)), ...(await classificationRows(peer, folder)), ...(await loopRows(folder))]
+    yield* await letterboxRows(peer)
+    yield* await classificationRows(peer, folder)
+    yield* loopRows(folder)
   } finally {
     peer.end()
     rmSync(folder, { recursive: true, force: true })

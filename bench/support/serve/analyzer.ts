@@ -46,10 +46,9 @@ async function analyzed(program: string, { url }: Running, format: keyof typeof 
  * It asks for metadata, configuration and statistics first: that it ends well is what counts. It takes a processor
  * itself, so its figures are lower than wrk's.
  */
-export function analyzer(context: Context): Promise<Row[]> {
-  return withTriton(context, 'perf_analyzer', async (triton, folder) => {
+export function analyzer(context: Context): AsyncGenerator<Row, void> {
+  return withTriton(context, 'perf_analyzer', async function* (triton, folder) {
     const program = join(folder, 'perf_analyzer')
-    const rows: Row[] = []
     for (const format of ['binary', 'json'] as const) {
       const count = formats[format]
       note(`perf_analyzer, ${format} …`)
@@ -58,16 +57,8 @@ export function analyzer(context: Context): Promise<Row[]> {
         peer: () => analyzed(program, triton, format),
       })
       const told = `peer: Triton 2.51; ${clients} clients, windows of ${windowMs / 1000} s; medians of 2 rounds`
-      rows.push(
-        shown(
-          `perf_analyzer 2.51, ${format}, ${count === 1 ? '1 number' : `${count} numbers`}`,
-          '/s',
-          rates.ours,
-          rates.peer,
-          told,
-        ),
-      )
+      const what = `perf_analyzer 2.51, ${format}, ${count === 1 ? '1 number' : `${count} numbers`}`
+      yield shown(what, '/s', rates.ours, rates.peer, told)
     }
-    return rows
   })
 }

@@ -13,9 +13,9 @@ const batching64 = (model: string): Post =>
   binaryPost(width, { model: { name: model, input: 'x', output: 'y' }, shape: [1, width] })
 
 /** What a batch of several requests gains, over HTTP and in process, on a model that takes 5 ms whatever the batch. */
-export function batching(context: Context): Promise<Row[]> {
+export function batching(context: Context): AsyncGenerator<Row, void> {
   note('batches of 5 ms, 64 clients …')
-  return withChild('batching', [], async (child) => {
+  return withChild('batching', [], async function* (child) {
     const rates = await interleaved(context.rounds, {
       merged: rate(child, batching64('merged'), 64, context.seconds),
       mergedInProcess: () => child.ask<number>('merged in process'),
@@ -26,16 +26,8 @@ export function batching(context: Context): Promise<Row[]> {
     const told = `${Math.round(rates.merged)} against ${Math.round(rates.single)} requests a second, in process ${Math.round(rates.mergedInProcess)} against ${Math.round(rates.singleInProcess)}; mean batch ${mean.toFixed(2)} of 16; ${about(context)}`
     const [ours, peer] = [rates.merged / rates.single, rates.mergedInProcess / rates.singleInProcess]
     const goal = { of: 'ratio', sign: '>=', value: 0.9 } as const
-    return [
-      row(
-        'what batches gain, 5 ms each, 64 clients',
-        'x',
-        ours,
-        peer,
-        goal,
-        `peer: the same plan, 64 callers of infer in process; ${told}`,
-      ),
-    ]
+    const how = `peer: the same plan, 64 callers of infer in process; ${told}`
+    yield row('what batches gain, 5 ms each, 64 clients', 'x', ours, peer, goal, how)
   })
 }
 
@@ -58,7 +50,7 @@ export async function eventLoop(context: Context): Promise<Row[]> {
   const load = rate(ours, binaryPost(large), 8, seconds)
   const p99 = async (work: () => Promise<unknown>): Promise<number> => (await delay(ours, work)).p99
   const time = await interleaved(rounds, { busy: () => p99(load), idle: () => p99(() => sleep(1000 * seconds)) })
-  const goal = { of: 'difference', sign: '<=', value: 5 } as const
+  const goal = { of: 'difference', sign: '<=', value: 5, isRemainder: true } as const
   return [
     row(
       'delay of the event loop, p99, 602 KB, 8 clients',
@@ -79,9 +71,8 @@ const jsonSizes = [
 ] as const
 
 /** The longest time that one request with much JSON, and an answer of as much, holds the event loop. */
-export async function json(context: Context): Promise<Row[]> {
+export async function* json(context: Context): AsyncGenerator<Row, void> {
   const { ours, rounds } = context
-  const rows: Row[] = []
   for (const [name, bytes] of jsonSizes) {
     note(`the event loop, JSON of ${name} …`)
     const post = jsonPostOf(bytes)
@@ -90,11 +81,10 @@ export async function json(context: Context): Promise<Row[]> {
       busy: () => longest(() => ask(ours, post)),
       idle: () => longest(() => sleep(200)),
     })
-    const goal = { of: 'ours', sign: '<=', value: 20 } as const
+    const goal = { of: 'ours', sign: '<=', value: 20, isRemainder: true } as const
     const told = `peer: with no requests; one request at a time, medians of ${rounds} rounds`
-    rows.push(row(`longest delay of the event loop, JSON of ${name}`, 'ms', time.busy, time.idle, goal, told))
+    yield row(`longest delay of the event loop, JSON of ${name}`, 'ms', time.busy, time.idle, goal, told)
   }
-  return rows
 }
 
 /** Asks for an answer that is not compressed, which fetch would like. */
@@ -107,12 +97,12 @@ async function ask({ url }: RunningChild, { path, headers, body }: Post): Promis
 }
 
 /** Resident memory of a server of its own after many requests, above that after some. */
-export async function memory(context: Context): Promise<Row[]> {
+export function memory(context: Context): AsyncGenerator<Row, void> {
   note('resident memory …')
   const [some, many] = context.quick ? [2_000, 20_000] : [10_000, 100_000]
   const post = binaryPost(small)
   const script = scriptOf(post)
-  return withChild('ours', [context.repository], async (server) => {
+  return withChild('ours', [context.repository], async function* (server) {
     let done = 0
     const after = async (count: number): Promise<number> => {
       while (done < count) done += (await asked(`${server.url}${post.path}`, script, 8, 1)).count
@@ -123,6 +113,6 @@ export async function memory(context: Context): Promise<Row[]> {
     const last = await after(many)
     const goal = { of: 'difference', sign: '<=', value: 32 } as const
     const told = `peer: after ${between}; ${done} requests of 64 B in all, 8 clients`
-    return [row(`resident memory after ${many} requests`, 'MiB', last, first, goal, told)]
+    yield row(`resident memory after ${many} requests`, 'MiB', last, first, goal, told)
   })
 }

@@ -1,7 +1,7 @@
 /** Part of bench serve: processor time of a request by what it is spent on, so that the next gain is known. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../measure.js'
-import { note, type Row } from '../report.js'
+import { note, type Row, shown } from '../report.js'
 import { about, type Context, withTriton } from './context.js'
 import { type Part, parts } from './profile.js'
 import { large, small } from './rates.js'
@@ -63,8 +63,7 @@ async function profiled({ ours, seconds }: Context, post: Post): Promise<Record<
 }
 
 function figure(what: string, ours: number, peer: number | undefined, told: string): Row {
-  const ratio = peer === undefined ? null : ours / peer
-  return { what, unit: 'µs', ours, peer: peer ?? null, ratio, goal: '-', ok: true, note: told }
+  return shown(what, 'µs', ours, peer ?? null, told)
 }
 
 async function ofLoad(context: Context, name: string, post: Post, triton: Running | undefined): Promise<Row[]> {
@@ -94,13 +93,11 @@ async function ofLoad(context: Context, name: string, post: Post, triton: Runnin
   ]
 }
 
-async function all(context: Context, triton: Running | undefined): Promise<Row[]> {
-  const rows: Row[] = []
-  for (const [name, post] of loads) rows.push(...(await ofLoad(context, name, post, triton)))
-  return rows
+async function* all(context: Context, triton: Running | undefined): AsyncGenerator<Row, void> {
+  for (const [name, post] of loads) yield* await ofLoad(context, name, post, triton)
 }
 
-export function budget(context: Context): Promise<Row[]> {
+export function budget(context: Context): AsyncGenerator<Row, void> {
   if (context.triton === undefined) {
     note('TRITON names no folder of a real Triton (../shared/triton): its part of the budget is left out')
     return all(context, undefined)

@@ -21,34 +21,40 @@ export function about({ rounds, seconds }: Context): string {
   return `${rounds === 1 ? '1 round' : `medians of ${rounds} rounds`} of ${seconds} s in turns`
 }
 
-/** Rows that need a Triton; none, said so, where there is none. `repository`: models that it has beside its own. */
-export async function withTriton(
+type Rows = AsyncGenerator<Row, void>
+
+/**
+ * Rows that need a Triton. If there is none, a note says so, and there are no rows.
+ *
+ * @param repository - Models that it serves beside its own.
+ */
+export async function* withTriton(
   context: Context,
   what: string,
-  body: (triton: Running, folder: string) => Promise<Row[]>,
+  body: (triton: Running, folder: string) => Rows,
   repository?: string,
-): Promise<Row[]> {
+): Rows {
   if (context.triton === undefined) {
     note(`TRITON names no folder of a real Triton (../shared/triton): ${what} is left out`)
-    return []
+    return
   }
   const triton = await startTriton(context.triton, repository)
   try {
-    return await body(triton, context.triton)
+    yield* body(triton, context.triton)
   } finally {
     await triton.stop()
   }
 }
 
-/** Another server of the bench for as long as something is measured. */
-export async function withChild<T>(
+/** Starts another server of the bench, which is stopped after the last row. */
+export async function* withChild(
   program: Parameters<typeof startChild>[0],
   args: readonly string[],
-  body: (child: RunningChild) => Promise<T>,
-): Promise<T> {
+  body: (child: RunningChild) => Rows,
+): Rows {
   const child = await startChild(program, args)
   try {
-    return await body(child)
+    yield* body(child)
   } finally {
     await child.stop()
   }

@@ -1,7 +1,7 @@
 /** Our server over an ensemble whose model takes no time, on the fakes, and the same three calls in process. */
 import { Engine } from '../../../lib/index.js'
 import { serve } from '../../../lib/serve/index.js'
-import { stretch, toTensor } from '../../../lib/vision/index.js'
+import { stretch, toTensor, type ToTensorOptions } from '../../../lib/vision/index.js'
 import { identityPlan } from '../../../test/fake/plan.js'
 import { useFakes } from '../../../test/native/fakes.js'
 import { keepInFlight, throughput } from '../measure.js'
@@ -19,9 +19,9 @@ const server = await serve({
 const shape = [3, side, side]
 const profile = { min: [1, ...shape], opt: [8, ...shape], max: [8, ...shape] }
 const plan = identityPlan([-1, ...shape], { profiles: [{ dims: { x: profile } }] })
-const types = { inputs: { x: 'float32' }, outputs: { y: 'float32' } } as const
 const engine = await Engine.load(plan, {
-  ...types,
+  inputs: { x: 'float32' },
+  outputs: { y: 'float32' },
   tensorrt: { library: fakes.trt10 },
   lanes: 1,
   batching: { maxBatch: 8 },
@@ -32,7 +32,7 @@ const options = {
   range: '0-1',
   mean: [0.485, 0.456, 0.406],
   std: [0.229, 0.224, 0.225],
-} as const
+} as const satisfies ToTensorOptions
 
 async function label(jpeg: Uint8Array): Promise<string> {
   const into = engine.allocate('x', [1, ...shape])

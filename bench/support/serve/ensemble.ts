@@ -85,25 +85,21 @@ async function besideTriton(
   )
 }
 
-export function ensemble(context: Context): Promise<Row[]> {
-  return withChild('ensemble', [], async (ours) => {
+export function ensemble(context: Context): AsyncGenerator<Row, void> {
+  return withChild('ensemble', [], async function* (ours) {
     const { vga, twelve } = await pictures()
     const jpegs = [
       ['VGA', vga],
       ['12 MP', twelve],
     ] as const
-    const rows: Row[] = []
-    for (const [what, jpeg] of jpegs) rows.push(await inProcess(context, ours, what, picturePost(jpeg, true)))
-    const beside = await withTriton(
+    for (const [what, jpeg] of jpegs) yield await inProcess(context, ours, what, picturePost(jpeg, true))
+    yield* withTriton(
       context,
       'the same ensemble in Python',
-      async (triton) => {
-        const found: Row[] = []
-        for (const [what, jpeg] of jpegs) found.push(await besideTriton(context, ours, triton, what, jpeg))
-        return found
+      async function* (triton) {
+        for (const [what, jpeg] of jpegs) yield await besideTriton(context, ours, triton, what, jpeg)
       },
       tritonEnsembleRepository(),
     )
-    return [...rows, ...beside]
   })
 }

@@ -1,10 +1,11 @@
 /** Part of bench serve: requests a second over gRPC, on one connection. */
 import { interleaved } from '../measure.js'
-import { note, row, type Row } from '../report.js'
+import { failedRow, note, row, type Row } from '../report.js'
 import { about, type Context, withTriton } from './context.js'
 import { type Call, callRate, checkCall, hasH2load } from './h2load.js'
 import { large, small } from './rates.js'
 import { inferCall } from './requests.js'
+import type { Running } from './servers.js'
 
 interface Load {
   readonly what: string
@@ -21,26 +22,29 @@ const loads: readonly Load[] = [
   { what: 'gRPC, 602 KB, 8 on one connection', call: inferCall(large), streams: 8, goal: 0.3 },
 ]
 
-export async function grpc(context: Context): Promise<Row[]> {
+async function measured(context: Context, triton: Running, { what, call, streams, goal }: Load): Promise<Row> {
+  note(`${what}, ours and Triton …`)
+  const of = async (url: string): Promise<() => Promise<number>> => {
+    await checkCall(url, call)
+    return callRate(url, call, streams, context.seconds)
+  }
+  const rates = await interleaved(context.rounds, {
+    ours: await of(context.ours.grpcUrl),
+    peer: await of(triton.grpcUrl),
+  })
+  const told = `peer: Triton 2.51, an identity model in C++; h2load asks; ${about(context)}`
+  return row(what, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value: goal }, told)
+}
+
+export async function* grpc(context: Context): AsyncGenerator<Row, void> {
   if (!(await hasH2load())) {
     note('h2load is not installed (the package nghttp2-client of Debian has it): gRPC is left out')
-    return []
+    return
   }
-  return withTriton(context, 'gRPC', async (triton) => {
-    const rows: Row[] = []
-    for (const { what, call, streams, goal } of loads) {
-      note(`${what}, ours and Triton …`)
-      const of = async (url: string): Promise<() => Promise<number>> => {
-        await checkCall(url, call)
-        return callRate(url, call, streams, context.seconds)
-      }
-      const rates = await interleaved(context.rounds, {
-        ours: await of(context.ours.grpcUrl),
-        peer: await of(triton.grpcUrl),
-      })
-      const told = `peer: Triton 2.51, an identity model in C++; h2load asks; ${about(context)}`
-      rows.push(row(what, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value: goal }, told))
+  yield* withTriton(context, 'gRPC', async function* (triton) {
+    for (const load of loads) {
+      const found = measured(context, triton, load)
+      yield await found.catch((error: unknown) => failedRow(load.what, error))
     }
-    return rows
   })
 }

@@ -33,40 +33,30 @@ export function rate({ url }: Running, post: Post, connections: number, seconds:
   return () => requestsPerSecond(`${url}${post.path}`, script, connections, seconds)
 }
 
-async function beside(
+async function* beside(
   context: Context,
   peer: Running,
   goal: (load: Load) => number | undefined,
   name: string,
-): Promise<Row[]> {
-  const rows: Row[] = []
+): AsyncGenerator<Row, void> {
   for (const load of loads) {
     const value = goal(load)
     if (value === undefined) continue
     note(`${load.what}, ours and ${name} …`)
     const of = (server: Running): (() => Promise<number>) => rate(server, load.post, load.connections, context.seconds)
     const rates = await interleaved(context.rounds, { ours: of(context.ours), peer: of(peer) })
-    rows.push(
-      row(
-        load.what,
-        '/s',
-        rates.ours,
-        rates.peer,
-        { of: 'ratio', sign: '>=', value },
-        `peer: ${name}; ${about(context)}`,
-      ),
-    )
+    const told = `peer: ${name}; ${about(context)}`
+    yield row(load.what, '/s', rates.ours, rates.peer, { of: 'ratio', sign: '>=', value }, told)
   }
-  return rows
 }
 
-export function triton(context: Context): Promise<Row[]> {
+export function triton(context: Context): AsyncGenerator<Row, void> {
   return withTriton(context, 'what is beside it', (peer) =>
     beside(context, peer, (load) => load.triton, 'Triton 2.51, an identity model in C++'),
   )
 }
 
-export function fastify(context: Context): Promise<Row[]> {
+export function fastify(context: Context): AsyncGenerator<Row, void> {
   return withChild('fastify', [], (peer) =>
     beside(context, peer, (load) => load.fastify, 'a bare fastify that copies the body'),
   )
@@ -76,35 +66,33 @@ export function fastify(context: Context): Promise<Row[]> {
  * What it costs that requests can be cancelled: beside the same server that hears of no client that leaves, and
  * requests with a timeout, which no request reaches, beside those without.
  */
-export async function cancelling(context: Context): Promise<Row[]> {
+export function cancelling(context: Context): AsyncGenerator<Row, void> {
   note('cancelling …')
   const { ours, repository, rounds, seconds } = context
   const plain = binaryPost(small)
   const timed = binaryPost(small, { parameters: { timeout: 10_000_000 } })
-  return withChild('ours', [repository, '--unwatched'], async (unwatched) => {
+  return withChild('ours', [repository, '--unwatched'], async function* (unwatched) {
     const rates = await interleaved(rounds, {
       ours: rate(ours, plain, 8, seconds),
       unwatched: rate(unwatched, plain, 8, seconds),
       timed: rate(ours, timed, 8, seconds),
     })
     const goal = { of: 'ratio', sign: '>=', value: 0.9 } as const
-    return [
-      row(
-        '64 B, 8 clients, requests that end with their client',
-        '/s',
-        rates.ours,
-        rates.unwatched,
-        goal,
-        `peer: the same server, which tells nobody that a client left; ${about(context)}`,
-      ),
-      row(
-        '64 B, 8 clients, each with a timeout',
-        '/s',
-        rates.timed,
-        rates.ours,
-        goal,
-        `peer: without; none is reached; a timer each; ${about(context)}`,
-      ),
-    ]
+    yield row(
+      '64 B, 8 clients, requests that end with their client',
+      '/s',
+      rates.ours,
+      rates.unwatched,
+      goal,
+      `peer: the same server, which tells nobody that a client left; ${about(context)}`,
+    )
+    yield row(
+      '64 B, 8 clients, each with a timeout',
+      '/s',
+      rates.timed,
+      rates.ours,
+      goal,
+      `peer: without; none is reached; a timer each; ${about(context)}`,
+    )
   })
 }
