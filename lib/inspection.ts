@@ -77,7 +77,7 @@ export interface ModelInspection extends ModelInfo {
   readonly size: ModelSize
   /** Whether the TensorRT of this machine takes the model. */
   readonly tensorrt: ParserVerdict
-  /** What would fail on TensorRT; present with the option `for`. */
+  /** The check for TensorRT; present with the option `for`. */
   readonly deployment?: DeploymentCheck | undefined
 }
 
@@ -193,7 +193,7 @@ async function modelInspection(
   }
 }
 
-/** What the parser said; it is not asked where there is none, and of a model that no parser takes. */
+/** Returns the error of the parser; `none` if no parser was asked. */
 function errorOf(verdict: ParserVerdict): DeploymentContext['parser'] {
   if (verdict.takes === true) return undefined
   if (verdict.takes === undefined || beforeParser.has(verdict.code)) return 'none'

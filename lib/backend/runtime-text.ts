@@ -10,7 +10,7 @@ export function withoutPosition(text: string): string {
   return text.includes('onnxruntime') ? text.replace(position, '') : text
 }
 
-/** What onnxruntime says of a model that it cannot load, and what is said instead. */
+/** Patterns of onnxruntime's load errors, with the messages that replace them. */
 const explanations: readonly (readonly [pattern: RegExp, text: (...found: string[]) => string])[] = [
   [
     /Unsupported model IR version: (\d+), max supported IR version: (\d+)/,

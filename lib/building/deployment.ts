@@ -1,4 +1,4 @@
-/** What of a model TensorRT does not take, as far as it is known without TensorRT and without a GPU. */
+/** Checks a model for TensorRT, as far as that works without TensorRT and without a GPU. */
 import type { ErrorCode } from '../errors.js'
 import { externalDataErrors } from '../onnx/external.js'
 import type { ModelInfo, ValueInfo } from '../onnx/info.js'
@@ -14,7 +14,7 @@ export interface DeploymentFinding {
   readonly code: ErrorCode
   /** The input, output, operator or file. */
   readonly name: string
-  /** What was found, and how to fix it. */
+  /** The problem, and how to fix it. */
   readonly message: string
 }
 
@@ -27,11 +27,11 @@ export interface DeploymentCheck {
    * documents.
    */
   readonly operators: 'parser' | 'list'
-  /** What was found; errors first. */
+  /** The findings; errors first. */
   readonly findings: readonly DeploymentFinding[]
 }
 
-/** What is known beside the model. */
+/** Facts that the model itself does not have. */
 export interface DeploymentContext {
   /** The inputs for which shapes will be given. */
   readonly shaped: ReadonlySet<string>

@@ -1,6 +1,6 @@
 /**
- * Shapes that TensorRT needs and the CPU does not: those that a caller within this package knows, and what an engine on
- * the CPU says of a model for which nobody gave any.
+ * Shapes that TensorRT needs and the CPU does not: those that a caller within this package knows, and the warning of an
+ * engine on the CPU if a model has none.
  */
 import type { Backend, ModelTensor } from '../backend/backend.js'
 import { type DynamicInput, type Shapes, shapesLine } from '../building/shapes.js'

@@ -147,7 +147,7 @@ export async function externalDataErrors(
   return [...errors]
 }
 
-/** Returns the size of the file in bytes. @throws TensorRTError ERR_TRT_FILE where it does not have the range */
+/** Returns the size of the file in bytes. @throws TensorRTError ERR_TRT_FILE if it does not have the range */
 async function checkRange(file: FileHandle, { path, offset, length }: Range, tensor: TensorProto): Promise<number> {
   const { size } = await file.stat()
   const head = new Uint8Array(Math.min(size, 64))

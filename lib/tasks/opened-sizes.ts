@@ -34,7 +34,7 @@ export interface SourceToLoad {
   readonly source: EngineSource
   /** Nothing where the model is loaded as it is. */
   readonly opened?: OpenedSizes | undefined
-  /** Of an input of pictures with dynamic sizes: a range that fits the steps, for which TensorRT builds. */
+  /** A range that fits the steps, for which TensorRT builds; only for an input with dynamic sizes. */
   readonly shapes?: Shapes | undefined
 }
 

@@ -80,7 +80,7 @@ export function splitOptions<P extends Preset, T extends Rows>(
   return { ...ours, given: checkedRows(all, table), presetName: name, own, engine }
 }
 
-/** Where options of a group are, for who gives one beside it. */
+/** Returns the places of a group's options, for messages about one that was given outside of the group. */
 function membersOf(group: string, names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, `${group}.${name}`]))
 }

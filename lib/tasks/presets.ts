@@ -74,7 +74,7 @@ export function presetNames(task?: Preset['task']): string {
   return [...fitting, ...aliases.map(([alias]) => alias)].join(', ')
 }
 
-/** What was meant by a wrong name, or the names. */
+/** Returns the preset that a wrong name meant, or all names. */
 export function presetWanted(name: string, task?: Preset['task'], owner = 'the'): string {
   const now = renamed(name)
   if (named.has(now)) return `'${now}', as '${name}' is called here,`

@@ -115,7 +115,7 @@ t.test('sizes that a task opens carry their range to TensorRT; shapes of the use
   t.same(
     await ranges(model('batch', 3, 64, 64), { input: { size: 64 } }),
     [{ min: square(1, 64), opt: square(1, 64), max: square(1, 64) }],
-    'of a model whose batch alone is open',
+    'only the batch is dynamic',
   )
 })
 

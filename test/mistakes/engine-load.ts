@@ -11,7 +11,7 @@ import { argument, type Room, wrongly } from './table.js'
 const Engine = wrongly(TypedEngine)
 const cpu = { backend: 'cpu' } as const
 
-/** A model of a newer ONNX, or with an operator of somebody's own. */
+/** A model of a newer ONNX, or with a custom operator. */
 function odd(kind: 'newer' | 'custom'): Uint8Array {
   const g = new GraphBuilder({ name: kind, domains: { my: 1 } })
   const [name, domain] = kind === 'newer' ? ['Relu', ''] : ['MyOp', 'my']

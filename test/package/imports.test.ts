@@ -35,7 +35,7 @@ t.test('what opens engines is imported when one is opened: its memory is not tak
   t.end()
 })
 
-t.test('a Node that is too old is told so by import and by require alike', (t) => {
+t.test('import and require reject a Node that is too old', (t) => {
   const root = join(lib, '../..')
   const [, ofImport = ''] = /^([^]*?throw new Error[^]*?;)/m.exec(readFileSync(join(lib, 'disposal.js'), 'utf8')) ?? []
   const ofRequire = readFileSync(join(root, 'commonjs/node-version.cjs'), 'utf8')
