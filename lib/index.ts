@@ -97,6 +97,7 @@ export {
   type ParserVerdict,
   type PlanInspection,
 } from './inspection.js'
+export type { DeploymentCheck, DeploymentFinding } from './building/deployment.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
 export type { BlobLike, Bytes } from './base/bytes.js'
 export type { ModelSource } from './base/source.js'

@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import { Builder } from './builder.js'
+import type { DeploymentCheck, DeploymentContext } from './building/deployment.js'
 import {
   checkedCall,
   is,
@@ -26,6 +28,11 @@ export interface InspectOptions {
   readonly tensorrt?: TensorRTPlace | undefined
   /** The shapes of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
   readonly shapes?: InferenceOptions['shapes'] | undefined
+  /**
+   * The runtime that a model is checked for: {@link ModelInspection.deployment}. Inputs in `shapes` count as given.
+   * Refused for a plan.
+   */
+  readonly for?: 'tensorrt' | undefined
   /**
    * Whether a plan is opened and run, to tell its layers and their times; default false. That needs a GPU. Refused for
    * a model.
@@ -70,6 +77,8 @@ export interface ModelInspection extends ModelInfo {
   readonly size: ModelSize
   /** Whether the TensorRT of this machine takes the model. */
   readonly tensorrt: ParserVerdict
+  /** The check for TensorRT; present with the option `for`. */
+  readonly deployment?: DeploymentCheck | undefined
 }
 
 /** What a plan is. */
@@ -106,6 +115,7 @@ export interface OpenedPlan {
 const table = {
   ...placeRows,
   shapes: option((shapes) => shapes),
+  for: option(is.choice('tensorrt')),
   layers: option(is.boolean, false),
   signal: signalOption,
 } satisfies OptionTable<InspectOptions>
@@ -129,7 +139,7 @@ export async function inspect(
   source: ModelSource,
   options?: InspectOptions,
 ): Promise<ModelInspection | PlanInspection> {
-  const { shapes, layers, ...place } = checkedCall(options, table, 'inspect')
+  const { shapes, layers, for: target, ...place } = checkedCall(options, table, 'inspect')
   const { signal } = place
   const from = checkedSource(source)
   const opened = await openModel(from, signal)
@@ -137,11 +147,12 @@ export async function inspect(
   if (opened.kind === 'plan') {
     if (shapes !== undefined)
       throw withoutEffect('shapes', `${opened.label} is a TensorRT plan: its shapes were decided when it was built`)
+    if (target !== undefined) throw withoutEffect('for', `${opened.label} is a TensorRT plan: it is built already`)
     return inspectPlan(from, { ...place, layers })
   }
   if (layers)
     throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
-  return modelInspection(from, { ...place, shapes: shapes as InferenceOptions['shapes'] })
+  return modelInspection(from, { ...place, target, shapes: shapes as InferenceOptions['shapes'] })
 }
 
 function withoutEffect(option: string, why: string): TensorRTError {
@@ -155,13 +166,38 @@ interface Place {
 
 async function modelInspection(
   source: string | Uint8Array,
-  { shapes, signal, ...place }: Place & { readonly shapes: InferenceOptions['shapes'] },
+  {
+    shapes,
+    signal,
+    target,
+    ...place
+  }: Place & {
+    readonly shapes: InferenceOptions['shapes']
+    readonly target: InspectOptions['for']
+  },
 ): Promise<ModelInspection> {
   // here, since who opens a plan is to load no schema
   const { inspectModel, modelSize, readModel } = await import('./onnx/index.js')
   const model = await readModel(source)
   const size = modelSize(model, { shapes })
-  return { kind: 'model', ...inspectModel(model), size, tensorrt: await parserVerdict(source, place, signal) }
+  const info = inspectModel(model)
+  const tensorrt = await parserVerdict(source, place, signal)
+  const inspection = { kind: 'model', ...info, size, tensorrt } as const
+  if (target === undefined) return inspection
+  const { checkDeployment } = await import('./building/deployment.js')
+  const folder = typeof source === 'string' ? dirname(source) : undefined
+  const shaped = new Set(Object.keys(shapes ?? {}))
+  return {
+    ...inspection,
+    deployment: await checkDeployment(model, info, { shaped, folder, parser: errorOf(tensorrt) }),
+  }
+}
+
+/** Returns the error of the parser; `none` if no parser was asked. */
+function errorOf(verdict: ParserVerdict): DeploymentContext['parser'] {
+  if (verdict.takes === true) return undefined
+  if (verdict.takes === undefined || beforeParser.has(verdict.code)) return 'none'
+  return { code: verdict.code, message: verdict.reason }
 }
 
 /** Errors that say that there is nothing here that could tell. */
@@ -172,6 +208,16 @@ const nothingHere: ReadonlySet<ErrorCode> = new Set([
   'ERR_TRT_NO_GPU',
   'ERR_TRT_PLATFORM',
   'ERR_TRT_UNSUPPORTED',
+])
+
+/** Errors about the model that are found before it is parsed; a file that cannot be read is one with weights. */
+const beforeParser: ReadonlySet<ErrorCode> = new Set(['ERR_TRT_DTYPE', 'ERR_TRT_FILE'])
+
+/** Errors about the model. */
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  ...beforeParser,
+  'ERR_TRT_ONNX_PARSE',
+  'ERR_TRT_UNSUPPORTED_OPERATOR',
 ])
 
 async function parserVerdict(
@@ -185,8 +231,7 @@ async function parserVerdict(
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
     const { code, message: reason, details } = error
-    if (code === 'ERR_TRT_ONNX_PARSE' || code === 'ERR_TRT_UNSUPPORTED_OPERATOR')
-      return { takes: false, code, reason, details }
+    if (refusals.has(code)) return { takes: false, code, reason, details }
     if (nothingHere.has(code)) return { takes: undefined, code, reason }
     throw error
   }

@@ -13,9 +13,14 @@ export const nodes = {
   '26.10.0': { x64: 'sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==' },
 }
 
+/** @type {Record<string, Record<string, string>>} the same of a version on which the package does not run */
+const tooOld = {
+  '18.20.8': { x64: 'sha512-JWUTwZ9vMOjZXMtiBc74OZn12DXb4skKfY4Nlyc17Ss8BTaxjwkXAw6xZb0Ck5afUYU/neBbrHjo9O3baF34ww==' },
+}
+
 /** @returns {Promise<string>} the path of its executable */
 export const ensureNode = async (/** @type {string} */ version) => {
-  const digest = nodes[version]?.[process.arch]
+  const digest = { ...nodes, ...tooOld }[version]?.[process.arch]
   if (!digest) throw new Failure(`no Node ${version} is known for ${process.platform} ${process.arch}`)
   const cache = cacheFolder()
   const folder = join(cache, `node-${version}`)

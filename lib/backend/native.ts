@@ -6,6 +6,7 @@ import { packageRoot } from '../base/package.js'
 import { errorOf, lacking } from '../base/remedies.js'
 import { isError, messageOf } from '../base/kinds.js'
 import type { NativeAddon } from './native-types.js'
+import { withoutPosition } from './runtime-text.js'
 
 let loaded: NativeAddon | undefined
 
@@ -74,7 +75,12 @@ export function fromNative(error: unknown): unknown {
     log?: string[] | undefined
   }
   if (typeof code !== 'string' || !Object.hasOwn(errorCodes, code)) return error
-  return errorOf(code as ErrorCode, error.message, { details: details ?? {}, log: notSaid(log ?? [], error.message) })
+  const message = withoutPosition(error.message)
+  const raw = message === error.message ? {} : { onnxruntime: error.message }
+  return errorOf(code as ErrorCode, message, {
+    details: { ...details, ...raw },
+    log: notSaid(log ?? [], error.message),
+  })
 }
 
 /** The lines ("error: …") that a message does not quote, so that nobody reads one twice. */

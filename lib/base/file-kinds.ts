@@ -195,7 +195,10 @@ export function otherThan(wanted: Wanted, bytes: Uint8Array): string | undefined
 export function foundInstead(wanted: Wanted, bytes: Uint8Array): string {
   if (bytes.length === 0) return 'nothing'
   const first = Buffer.from(bytes.subarray(0, 8)).toString('hex')
-  return otherThan(wanted, bytes) ?? `the bytes ${first} at its beginning`
+  const latin = Buffer.from(bytes.subarray(0, 4)).toString('latin1')
+  const isWord = bytes.length < 4 && /^[\t\n\r -~]+$/.test(latin)
+  if (isWord) return `text that begins with ${JSON.stringify(startOf(latin))}`
+  return otherThan(wanted, bytes) ?? `a file of an unknown kind that begins with the bytes ${first}`
 }
 
 const own = { model: onnx, plan, picture: undefined } as const

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { guideUrl } from './guide-url.js'
 import { isRuntimeReplaced } from './onnxruntime-package.js'
 import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../errors.js'
 
@@ -38,8 +39,7 @@ export type LackCode = keyof typeof remedies
 
 const installAddon = 'install the package again (npm install node-tensorrt), or in a checkout: npm run build'
 
-const leaveExternal =
-  'leave node-tensorrt external, as with esbuild --external:node-tensorrt; for other bundlers see docs/guides/bundlers.md'
+const leaveExternal = `leave node-tensorrt external, as with esbuild --external:node-tensorrt; for other bundlers see ${guideUrl('guides/bundlers.md')}`
 
 const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
 const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'

@@ -1,5 +1,4 @@
 /** What `console.log` shows of an object of this package: its name and what it is, and no internals. */
-import type { InspectOptionsStylized } from 'node:util'
 
 /** What Node's `util.inspect` calls, by its registered symbol, which other runtimes have, too. */
 export const shownAs: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
@@ -18,6 +17,7 @@ export function shown(
 /** The arguments of such a call. */
 export type Shown = [
   depth: number | null,
-  options: InspectOptionsStylized,
+  // not Node's own type: @types/node 26 no longer has the one of 20 to 25
+  options: object,
   inspect: (value: unknown, options: object) => string,
 ]

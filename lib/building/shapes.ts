@@ -32,6 +32,33 @@ export function checkedProfiles(shapes: unknown): NativeProfile[] {
   })
 }
 
+/** An input as {@link shapesLine} shows it: names or -1 are dynamic. */
+export interface DynamicInput {
+  readonly name: string
+  readonly shape: readonly (number | string)[]
+}
+
+/** The batch that the example line ends at. */
+const exampleBatch = 8
+
+/** A size for that line: exporters also write names that are no identifiers. */
+function sizeText(dim: number | string, axis: number, batch: number): number | string {
+  if (typeof dim === 'number' && dim >= 0) return dim
+  if (axis === 0) return batch
+  return typeof dim === 'string' && /^[a-zA-Z_]\w*$/.test(dim) ? dim : `size${axis}`
+}
+
+/** Returns the option `shapes` as code, for messages. A size that only the user knows has the model's name for it. */
+export function shapesLine(inputs: readonly DynamicInput[]): string {
+  const shapeOf = ({ shape }: DynamicInput, batch: number): string =>
+    shape.map((dim, axis) => sizeText(dim, axis, batch)).join(', ')
+  const ranges = inputs.map((input) => {
+    const [least, most] = [shapeOf(input, 1), shapeOf(input, exampleBatch)]
+    return `${JSON.stringify(input.name)}: { min: [${least}], opt: [${least}], max: [${most}] }`
+  })
+  return `shapes: { ${ranges.join(', ')} }`
+}
+
 function checkedRange(value: unknown, input: string): ProfileShapes {
   if (Array.isArray(value)) {
     const shape = checkedShape(value, `the shape of '${input}'`)

@@ -3,6 +3,7 @@ import { TensorRTError } from '../errors.js'
 import { type Flags, type FlagValues, optionOf, type Refuse } from './flags.js'
 import { Refusal } from './refusal.js'
 import type { Session } from './session.js'
+import { flagSpelling } from './spelling.js'
 import { commandHint, flagHint } from './strangers.js'
 
 /** The file of a command. Only what is about all commands takes the others. */
@@ -135,6 +136,7 @@ export function action(
 ): Command {
   return command.action(async () => {
     session.begin(command.opts())
+    session.spelling = flagSpelling(command.options.flatMap(({ long }) => long ?? []))
     const unlisten = session.verbose ? await listen(session) : undefined
     try {
       const code = await body(command.opts(), ...(command.processedArgs as readonly unknown[]))

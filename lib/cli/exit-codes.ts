@@ -5,7 +5,10 @@ export const exitCodes = {
   failed: 1,
   /** The command line is wrong, or a file that it names is: nothing was begun. */
   usage: 2,
-  /** What was demanded does not hold: `doctor --require`, `compare` beyond its tolerance, `audit --expect`. */
+  /**
+   * What was demanded does not hold: `doctor --require`, `compare` beyond its tolerance, `audit --expect`,
+   * `inspect --for`.
+   */
   unmet: 3,
   /** Ctrl-C, as a shell has it: 128 and the signal's number. */
   interrupted: 130,

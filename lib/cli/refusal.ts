@@ -17,16 +17,13 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses what a check before the work throws; `reworded` has the flag's words for the option's. */
-export async function early<T>(
-  check: () => T | Promise<T>,
-  reworded = (message: string): string => message,
-): Promise<T> {
+/** Refuses what a check before the work throws. */
+export async function early<T>(check: () => T | Promise<T>): Promise<T> {
   try {
     return await check()
   } catch (error) {
     if (!(error instanceof TensorRTError)) throw error
-    const { code, details } = error
-    throw new Refusal(new TensorRTError(code, reworded(error.message), { cause: error, details }))
+    const { code, message, details } = error
+    throw new Refusal(new TensorRTError(code, message, { cause: error, details }))
   }
 }

@@ -46,6 +46,8 @@ export class Session {
   readonly stdout: Sink
   readonly stderr: Sink
   exitCode: number = exitCodes.done
+  /** Replaces options of the API in messages by the flags of the command. */
+  spelling = (message: string): string => message
   #json = false
   #quiet = false
   #verbose = false
@@ -132,7 +134,7 @@ export class Session {
    * people are beside it.
    */
   failure(error: unknown): void {
-    if (this.#json && !this.#hasResult) this.result(failureRecord(error), () => '')
+    if (this.#json && !this.#hasResult) this.result(failureRecord(error, this.spelling), () => '')
   }
 
   /** A line for people, beside the result: never part of it. */
@@ -195,6 +197,6 @@ export class Session {
 
   #beside(text: string): void {
     this.#progress?.pause()
-    this.stderr.write(`${this.#stdin.hidden(text)}\n`)
+    this.stderr.write(`${this.#stdin.hidden(this.spelling(text))}\n`)
   }
 }

@@ -1,35 +1,13 @@
 #!/usr/bin/env node
-import { basename } from 'node:path'
-import { argv, stderr, stdout } from 'node:process'
-import { exitCodes } from './exit-codes.js'
-import { wholeFile } from './output/whole.js'
-import { runTrt } from './program.js'
-import { Session } from './session.js'
+// Only built-ins are imported here: on a Node that is too old, other modules do not even link.
+import { exit, stderr } from 'node:process'
 
-const session = new Session({
-  name: basename(argv[1] ?? 'trt', '.js'),
-  stdout: wholeFile(stdout, endWithoutResults),
-  stderr,
-})
-
-// The first asks the command to end, which leaves no half file; who asks twice does not want to wait.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (session.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
-    session.interrupt(signal)
-  })
+try {
+  await import('../disposal.js')
+} catch (error) {
+  stderr.write(`error: ${(error as Error).message}\n`)
+  exit(1)
 }
-// Whatever ends it: a bar hides the cursor.
-process.on('exit', () => session.end())
-stdout.on('error', endWithoutResults)
-// Messages that nobody reads end no work.
-stderr.on('error', () => {})
+await import('./main.js')
 
-process.exitCode = await runTrt(argv.slice(2), session)
-
-/** The reader of a pipe went away, as `| head` does; or results cannot be written, as on a full disk. */
-function endWithoutResults({ code, message }: NodeJS.ErrnoException): void {
-  if (code === 'EPIPE') process.exit()
-  session.warn(`error: Cannot write the results: ${message}`)
-  process.exit(exitCodes.failed)
-}
+export {}

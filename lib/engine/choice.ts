@@ -29,14 +29,19 @@ export function reasonForCpu(why: TensorRTError, library: string | undefined): s
 }
 
 /**
- * {@link Engine.backendReason}: why `auto` took the CPU, and which options are of a group that does not count with what
- * runs the model.
+ * {@link Engine.backendReason}: why `auto` took the CPU, what the model needs on TensorRT, and which options are of a
+ * group that does not count with what runs the model.
  */
-export function backendReasonOf({ kind, reason }: Backend, given: GivenInGroups): string | undefined {
+export function backendReasonOf(
+  { kind, reason }: Backend,
+  given: GivenInGroups,
+  needed: string | undefined,
+): string | undefined {
   const idle = kind === 'cpu' ? given.tensorrt : given.cpu
-  if (idle.length === 0) return reason
   const ofOptions = `of the options, ${listed(idle)} ${idle.length === 1 ? 'does' : 'do'} not count here`
-  return reason === undefined ? `${ofOptions[0]!.toUpperCase()}${ofOptions.slice(1)}` : `${reason}; ${ofOptions}`
+  const parts = [reason, needed, idle.length === 0 ? undefined : ofOptions].filter((part) => part !== undefined)
+  const text = parts.join('; ')
+  return text === '' ? undefined : reason === undefined ? `${text[0]!.toUpperCase()}${text.slice(1)}` : text
 }
 
 function listed(names: readonly string[]): string {

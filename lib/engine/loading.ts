@@ -9,6 +9,7 @@ import { autoChoiceNote, backendReasonOf } from './choice.js'
 import { checkDeclaration, type TensorInfos } from './declaration.js'
 import { Forms } from './forms.js'
 import type { Opener } from './opener.js'
+import { missingShapes, warnOfShapes } from './tensorrt-shapes.js'
 
 /** A model that is loaded, with what is known of it. */
 export interface Loaded {
@@ -119,7 +120,7 @@ function closed(): TensorRTError {
 }
 
 /** @throws TensorRTError ERR_TRT_DECLARATION, ERR_TRT_DTYPE */
-function loadedOf(backend: Backend, { declaration, inGroups }: Opener): Loaded {
+function loadedOf(backend: Backend, { declaration, inGroups, tensorrtShapes, file }: Opener): Loaded {
   refuseUnrunnable(backend.unsupported ?? [], backend.outputs.length)
   checkDeclaration(declaration, backend)
   const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
@@ -137,7 +138,9 @@ function loadedOf(backend: Backend, { declaration, inGroups }: Opener): Loaded {
   const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
   const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
   const forms = new Forms(outputNames, total, inputNames, declared)
-  const reason = backendReasonOf(backend, inGroups)
+  const needed = missingShapes(backend, tensorrtShapes)
+  if (needed !== undefined) warnOfShapes(needed, file)
+  const reason = backendReasonOf(backend, inGroups, needed)
   const known = { backend, inputs, outputs, inputNames, outputNames, optionalInputs, customMetadata }
   return { ...known, unsupported, checker, forms, reason }
 }

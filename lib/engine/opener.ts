@@ -5,6 +5,7 @@ import { openBackend } from './opening.js'
 import { checkedAttachOptions, checkedEngineOptions, type GivenInGroups } from './options.js'
 import type { EngineOptions } from './options.js'
 import { checkedEngineSource, closeModel, type EngineSource, openModel } from './source.js'
+import { tensorrtShapesIn, type TensorRTShapes } from './tensorrt-shapes.js'
 
 /** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
 export interface EngineToken {
@@ -23,23 +24,28 @@ export class Opener {
   readonly inGroups: GivenInGroups
   /** The path of the model, where it has one. */
   readonly file: string | undefined
+  /** Shapes for TensorRT that the caller knows. */
+  readonly tensorrtShapes: TensorRTShapes
 
   constructor(
     { signal, declaration, inGroups }: Pick<Opener, 'signal' | 'declaration' | 'inGroups'>,
     open: (signal: AbortSignal) => Promise<Backend>,
-    file?: string,
+    { file, tensorrtShapes }: Partial<Pick<Opener, 'file' | 'tensorrtShapes'>> = {},
   ) {
     this.signal = signal
     this.declaration = declaration
     this.inGroups = inGroups
     this.open = open
     this.file = file
+    this.tensorrtShapes = tensorrtShapes
   }
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
-  const { signal, declaration, inGroups, ...open } = checkedEngineOptions(options)
+  const { signal, declaration, inGroups, ...given } = checkedEngineOptions(options)
+  const tensorrtShapes = tensorrtShapesIn(options)
+  const open = { ...given, tensorrtShapes }
   // where the signal is aborted already nothing is opened, and so nothing is copied
   const checked = signal?.aborted ? '' : checkedEngineSource(source)
   const opened = async (loading: AbortSignal): Promise<Backend> => {
@@ -51,7 +57,8 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
       await closeModel(model)
     }
   }
-  return new Opener({ signal, declaration, inGroups }, opened, typeof checked === 'string' ? checked : undefined)
+  const file = typeof checked === 'string' ? checked : undefined
+  return new Opener({ signal, declaration, inGroups }, opened, { file, tensorrtShapes })
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */

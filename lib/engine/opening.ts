@@ -6,10 +6,14 @@ import { autoChoiceNote, isLackOfCpu, isUnableToBuild, reasonForCpu, withOnnxRem
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { FreeDimensions } from '../onnx/free-dimensions.js'
 import type { ModelMetadata } from '../onnx/metadata.js'
-import type { OpenOptions } from './options.js'
+import type { OpenOptions as CheckedOptions } from './options.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
+import { shapesToBuild, type TensorRTShapes } from './tensorrt-shapes.js'
 import type { Plan } from '../plan.js'
 import { checkedOrigin, dimensionNamesOf, hasPlaceholderRanges, isStripped, precisionsOf } from '../plan/origin.js'
+
+/** Checked options, with the shapes that a caller within this package knows. */
+type OpenOptions = CheckedOptions & { readonly tensorrtShapes: TensorRTShapes }
 
 /**
  * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither
@@ -205,7 +209,8 @@ interface Built {
 
 /** Its end is the end of the build too, aborted or not. */
 async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built> {
-  const { device, tensorrt, shapes, onProgress, cache: wish } = options
+  const { device, tensorrt, onProgress, cache: wish } = options
+  const shapes = shapesToBuild(options.shapes, options.tensorrtShapes)
   const given = { ...options.builder, tensorrt: { device, library: tensorrt } }
   const how = { signal, shapes, onProgress }
   if (wish === undefined) {

@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises'
+import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
 import { checkedText } from '../base/checks.js'
@@ -123,13 +123,32 @@ interface Range {
 /** Of a file so many times its size may be read: tensors may overlap, but a small file is not to fill the memory. */
 const mostOverlap = 4
 
-/** @param taken How many bytes of each file were read before. */
-async function readRange(
-  { path, offset, length }: Range,
-  tensor: TensorProto,
-  taken: Map<string, number>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  await using file = await openFile(path).catch((cause: unknown) => unreadable(path, tensor, cause))
+/**
+ * Checks that the files of a model's tensors are there and long enough, without reading them.
+ * @returns The first error of each file, with the file's name in the model
+ */
+export async function externalDataErrors(
+  model: ModelProto,
+  folder: string,
+): Promise<readonly (readonly [file: string, error: TensorRTError])[]> {
+  const errors = new Map<string, TensorRTError>()
+  for (const tensor of tensorsOf(model)) {
+    const location = entry(tensor, 'location') ?? ''
+    if (!isExternal(tensor) || errors.has(location)) continue
+    try {
+      const path = await fileIn(folder, tensor)
+      await using file = await openFile(path).catch((cause: unknown) => unreadable(path, tensor, cause))
+      await checkRange(file, { path, offset: place(tensor, 'offset') ?? 0, length: lengthOf(tensor) }, tensor)
+    } catch (error) {
+      if (!(error instanceof TensorRTError)) throw error
+      errors.set(location, error)
+    }
+  }
+  return [...errors]
+}
+
+/** Returns the size of the file in bytes. @throws TensorRTError ERR_TRT_FILE if it does not have the range */
+async function checkRange(file: FileHandle, { path, offset, length }: Range, tensor: TensorProto): Promise<number> {
   const { size } = await file.stat()
   const head = new Uint8Array(Math.min(size, 64))
   await readFully(file, head)
@@ -137,11 +156,23 @@ async function readRange(
   if (isLfsPointer(head)) throw fileError(`Cannot read ${path} for tensor ${name}: it is ${lfsPointer}`)
   if (offset + length > size)
     throw fileError(`${path} has ${size} bytes, too few for tensor ${name} of ${length} at ${offset}`)
+  return size
+}
+
+/** @param taken How many bytes of each file were read before. */
+async function readRange(
+  range: Range,
+  tensor: TensorProto,
+  taken: Map<string, number>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { path, offset, length } = range
+  await using file = await openFile(path).catch((cause: unknown) => unreadable(path, tensor, cause))
+  const size = await checkRange(file, range, tensor)
   const sum = (taken.get(path) ?? 0) + length
   if (sum > mostOverlap * size)
     throw invalid(tensor, `with it the model takes ${sum} bytes of ${path}, which has ${size}`)
   taken.set(path, sum)
-  const bytes = allocated(length, `tensor ${name} of ${path}`)
+  const bytes = allocated(length, `tensor ${JSON.stringify(tensor.name)} of ${path}`)
   if ((await readFully(file, bytes, offset)) < length) throw fileError(`${path} became shorter while it was read`)
   return bytes
 }

@@ -1,7 +1,5 @@
 /** What onnxruntime-common calls a backend: it makes the sessions. */
 import type { Backend, InferenceSession, InferenceSessionHandler } from 'onnxruntime-common'
-import { TensorRTError } from '../errors.js'
-import { foreignProviders, refusalOf } from './providers.js'
 import { openSession } from './session.js'
 
 /**
@@ -9,10 +7,11 @@ import { openSession } from './session.js'
  * `executionProviders` are run by an {@link Engine}, and the names of others are told to be none of ours.
  */
 export const tensorrtBackend: Backend = {
-  /** @throws TensorRTError (as a rejection) ERR_TRT_UNSUPPORTED for a provider that this package does not have */
-  async init(name: string): Promise<void> {
-    if (foreignProviders.has(name)) throw new TensorRTError('ERR_TRT_UNSUPPORTED', refusalOf(name))
-  },
+  /**
+   * Takes every name: of an error here onnxruntime-common keeps only the text, so the session refuses a provider that
+   * this package does not have.
+   */
+  async init(): Promise<void> {},
 
   async createInferenceSessionHandler(
     model: string | Uint8Array,

@@ -4,6 +4,7 @@ import { warnNotKept } from '../base/warnings.js'
 import type { NetworkTensor } from '../backend/facts.js'
 import { Engine } from '../engine.js'
 import type { EngineOptions } from '../engine/options.js'
+import { withTensorRTShapes } from '../engine/tensorrt-shapes.js'
 import { TensorRTError } from '../errors.js'
 import { withFreeDimensions } from '../onnx/free-dimensions.js'
 import type { NetworkInfo } from '../plan/network.js'
@@ -37,7 +38,7 @@ export async function openForWhatComes(
   const first = range && (await openedFor(range, source, options, hooks))
   if (first !== undefined) return new GrowingEngine(modelOf(source, first), options, hooks, first)
   try {
-    return await Engine.load(source, options)
+    return await Engine.load(source, withTensorRTShapes(options, 'later'))
   } catch (error) {
     if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED') throw error
     const { shapeTensors } = error.details

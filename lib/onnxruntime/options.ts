@@ -181,9 +181,11 @@ export function checkedSeverity(value: unknown, owner: 'sessionOptions' | 'runOp
   return value
 }
 
+/** @throws TensorRTError ERR_TRT_UNSUPPORTED where this package has none of the providers */
 function readProviders(value: unknown, made: Made): undefined {
   if (!Array.isArray(value)) throw wrong('TypeError', `${at('executionProviders')} must be an array`, value)
   const providers = new Set<Provider>()
+  const foreign: string[] = []
   value.forEach((each: unknown, i) => {
     const name = typeof each === 'string' ? each : (each as { readonly name?: unknown } | null)?.name
     if (typeof name !== 'string')
@@ -192,10 +194,12 @@ function readProviders(value: unknown, made: Made): undefined {
         `${at(`executionProviders[${i}]`)} must be either a string or an object with 'name'`,
         each,
       )
-    if (name !== 'cpu' && name !== 'tensorrt') return void made.notes.push(refusalOf(name))
+    if (name !== 'cpu' && name !== 'tensorrt') return void foreign.push(refusalOf(name))
     providers.add(name)
     if (typeof each !== 'string') readProviderOptions(name, each as Readonly<Record<string, unknown>>, made)
   })
+  if (providers.size === 0 && foreign[0] !== undefined) throw refused('ERR_TRT_UNSUPPORTED', foreign[0])
+  made.notes.push(...foreign)
   made.providers = [...providers]
 }
 

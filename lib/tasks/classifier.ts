@@ -68,7 +68,7 @@ export class Classifier extends Task<ClassScore[]> {
     const source = await inMemory(model)
     const { presetName, options: all } = await describedOptions(source, options, 'Classifier')
     const split = splitOptions<ClassifyPreset, typeof table>(all, 'classify', table, 'Classifier', presetName)
-    await checkSaid(source, split, 'activation', activations)
+    await checkSaid(source, split, 'classify', 'activation', activations)
     const output = checkedOutput(split.preset, split.given.output)
     const labels = await checkedLabels(split.given.labels)
     return new Classifier(

@@ -155,7 +155,7 @@ export async function openDetector(
   const { presetName, options: all } = await describedOptions(source, options, owner)
   const rows = owner === 'FaceBlur' ? faceBlurTable : table
   const split = splitOptions<DetectPreset, typeof table>(all, 'detect', rows, owner, presetName)
-  await checkSaid(source, split, 'decoder', decoderNames)
+  await checkSaid(source, split, 'detect', 'decoder', decoderNames)
   const labels = await checkedLabels(split.given.labels)
   // what is wrong with the options is told before anything is loaded
   rulesOf(split.preset, split.given)

@@ -44,3 +44,5 @@ export type {
   VideoWritingOptions,
 } from './video/options.js'
 export type { InputSize, InputSteps, PictureSize } from './steps.js'
+// what the methods of tasks return
+export type { Alpha, Box, ClassScore, Image, InstanceMask, Mask, RawImage } from '../vision/index.js'

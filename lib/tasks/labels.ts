@@ -2,7 +2,7 @@ import { checkedArray } from '../base/checks.js'
 import { onFile, readText } from '../base/files.js'
 import { checkedPath } from '../base/source.js'
 import { isUrl } from '../base/kinds.js'
-import { expected } from '../errors.js'
+import { expected, reworded, TensorRTError } from '../errors.js'
 import { imagenet } from './imagenet.js'
 
 /**
@@ -53,11 +53,21 @@ function withHoles(): string[] {
 export async function checkedLabels(given: unknown): Promise<readonly string[] | undefined> {
   if (given === undefined) return undefined
   if (typeof given === 'string' && Object.hasOwn(labels, given)) return labels[given as keyof typeof labels]
-  if (typeof given === 'string' || isUrl(given)) return linesOf(checkedPath(given, 'labels'))
+  if (typeof given === 'string' || isUrl(given))
+    return linesOf(checkedPath(given, 'labels')).catch((error: unknown) => {
+      throw withList(error, given)
+    })
   const names = checkedArray(given, 'labels', 'an array of names, or the path of a file of them,')
   const wrong = names.findIndex((name) => typeof name !== 'string')
   if (wrong >= 0) throw expected('a string', `labels[${wrong}]`, names[wrong])
   return names as string[]
+}
+
+/** The error of a text with commas that is not a file names the way to give a list. */
+function withList(error: unknown, given: string | URL): unknown {
+  if (typeof given !== 'string' || !given.includes(',') || !(error instanceof TensorRTError)) return error
+  const names = given.split(',').map((name) => `'${name.trim()}'`)
+  return reworded(error, `${error.message}. To fix: give names as an array, labels: [${names.join(', ')}]`)
 }
 
 /** Without the line that a last line break begins. */

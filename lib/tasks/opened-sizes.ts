@@ -1,12 +1,14 @@
 import { dirname } from 'node:path'
+import type { ProfileShapes } from '../backend/backend.js'
 import { loadAddon } from '../backend/native.js'
 import { bytesIn } from '../base/bytes.js'
-import { openFile, readOrdinary } from '../base/files.js'
+import { headOfFile, openFile, readOrdinary } from '../base/files.js'
 import { localPath } from '../base/source.js'
 import { isUrl } from '../base/kinds.js'
+import type { Shapes } from '../building/shapes.js'
 import type { EngineSource } from '../engine/source.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { declaredInputs } from '../onnx/declared-inputs.js'
+import { declaredInputs, declaredValues } from '../onnx/declared-inputs.js'
 import {
   loadExternalData,
   type ModelProto,
@@ -17,6 +19,7 @@ import {
 } from '../onnx/index.js'
 import { parseModel } from '../onnx/model.js'
 import { describeValue } from '../onnx/info.js'
+import type { ValueInfoProto } from '../onnx/onnx_pb.js'
 import { looksLikeOnnx } from '../base/file-kinds.js'
 import { isFixed, type Steps } from './steps.js'
 
@@ -25,14 +28,14 @@ export interface OpenedSizes {
   readonly input: string
   readonly from: readonly (number | string)[]
   readonly to: readonly (number | string)[]
-  /** A range of shapes that fits the steps, to build for TensorRT. */
-  readonly shapes: { readonly min: readonly number[]; readonly opt: readonly number[]; readonly max: readonly number[] }
 }
 
 export interface SourceToLoad {
   readonly source: EngineSource
   /** Nothing where the model is loaded as it is. */
   readonly opened?: OpenedSizes | undefined
+  /** A range that fits the steps, for which TensorRT builds; only for an input with dynamic sizes. */
+  readonly shapes?: Shapes | undefined
 }
 
 /** In a longer file nobody looks before it is loaded; what is wrong with its sizes is then found after that. */
@@ -40,23 +43,28 @@ const mostBytes = 2 ** 29
 
 /**
  * What is to be loaded: the model as it is, or where its file fixes pictures at less than the steps are for, with its
- * sizes opened; told in the log.
+ * sizes opened; told in the log. `maxBatch`: the most pictures of a batch on TensorRT.
  * @throws TensorRTError ERR_TRT_SHAPE where its graph holds the size
  */
-export async function sizesOpened(source: EngineSource, steps: Steps): Promise<SourceToLoad> {
+export async function sizesOpened(source: EngineSource, steps: Steps, maxBatch = 1): Promise<SourceToLoad> {
   const { minSide } = steps
   const path = pathOf(source)
-  if (minSide === undefined) return { source }
-  const bytes = path === undefined ? bytesOf(source) : await bytesAt(path)
-  const info = bytes && smallInput(bytes, steps, minSide)
-  if (bytes === undefined || info === undefined) return { source }
+  const bytes = path === undefined ? bytesOf(source) : minSide === undefined ? undefined : await bytesAt(path)
+  const inputs = bytes === undefined ? await inputsAt(path) : declaredInputs(bytes)
+  const found = pictureInput(inputs.map(describeValue), steps)
+  if (found === undefined) return { source }
+  const { info, layout, sides } = found
+  const isSmall = (side: number | string): boolean => typeof side === 'number' && side >= 0 && side < (minSide ?? 0)
+  const shapesOf = (shape: Dims): Shapes => ({ [info.name]: shapesFor(shape, layout, steps, maxBatch) })
+  if (bytes === undefined || minSide === undefined || !sides.some(isSmall))
+    return found.isDynamic ? { source, shapes: shapesOf(info.shape) } : { source }
   const model = parseModel(bytes, path)
   if (path !== undefined) await loadExternalData(model, dirname(path))
   const changed = openedModel(model, info, minSide)
   const to = inspectModel(changed).inputs.find(({ name }) => name === info.name)?.shape ?? []
-  const opened = { input: info.name, from: info.shape ?? [], to, shapes: shapesFor(to, steps) }
+  const opened = { input: info.name, from: info.shape, to }
   tell(openedText(opened))
-  return { source: writeModel(changed), opened }
+  return { source: writeModel(changed), opened, shapes: shapesOf(to) }
 }
 
 /** For people: which sizes were opened. */
@@ -64,30 +72,30 @@ export function openedText({ input, from, to }: OpenedSizes): string {
   return `Input ${input} is fixed at ${from.join('x')} in the model, where little is found: its sizes are opened, ${to.join('x')}`
 }
 
-/** What an error says about a model whose sizes were opened here, and for which TensorRT then wants shapes. */
-export function withShapes(error: unknown, opened: OpenedSizes | undefined): unknown {
-  if (opened === undefined || !(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED')
-    return error
-  const range = Object.entries(opened.shapes).map(([end, shape]) => `${end}: [${shape.join(', ')}]`)
-  const remedy = `give the sizes to build for, such as shapes: { ${JSON.stringify(opened.input)}: { ${range.join(', ')} } }`
-  return reworded(error, `${error.message}. ${openedText(opened)}: ${remedy}`, { remedy })
-}
-
 /**
  * From the least to the longest side; most pictures are wider than high, or the other way round, and the best shape is
- * in between.
+ * in between. A batch dimension ranges from 1 to `maxBatch`.
  */
-function shapesFor(to: readonly (number | string)[], { size, maxSide, minSide = 1 }: Steps): OpenedSizes['shapes'] {
-  const of = (width: number, height: number): number[] => {
-    const [row, column] = to[1] === 'height' ? [1, 2] : [2, 3]
-    return to.map((dim, axis) => (typeof dim === 'number' ? dim : axis === row ? height : axis === column ? width : 1))
+function shapesFor(
+  dims: Dims,
+  layout: 'NCHW' | 'NHWC',
+  { size, maxSide, minSide = 1 }: Steps,
+  maxBatch: number,
+): ProfileShapes {
+  const of = (batch: number, width: number, height: number): number[] => {
+    const sizes = layout === 'NCHW' ? [batch, 0, height, width] : [batch, height, width, 0]
+    return dims.map((dim, axis) => (isStatic(dim) ? dim : sizes[axis]!))
   }
-  if (size !== undefined && isFixed(size))
-    return { min: of(size.width, size.height), opt: of(size.width, size.height), max: of(size.width, size.height) }
+  if (size !== undefined && isFixed(size)) {
+    const { width, height } = size
+    const most = of(maxBatch, width, height)
+    return { min: of(1, width, height), opt: most, max: most }
+  }
   const unit = size?.multipleOf ?? 1
   const rounded = (side: number): number => Math.ceil(side / unit) * unit
-  const [least, best, most] = [rounded(Math.min(minSide, unit)), rounded(640), rounded(maxSide)]
-  return { min: of(least, least), opt: of(best, best), max: of(most, most) }
+  const most = rounded(Math.min(maxSide, size?.mostLongSide ?? maxSide))
+  const [least, best] = [rounded(Math.min(minSide, unit, most)), Math.min(rounded(640), most)]
+  return { min: of(1, least, least), opt: of(maxBatch, best, best), max: of(maxBatch, most, most) }
 }
 
 /** Every TensorRT's listener hears it; without the addon nobody can listen. */
@@ -129,19 +137,38 @@ async function bytesAt(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** The input of pictures, where it is fixed at less. */
-function smallInput(bytes: Uint8Array, { checked, layout }: Steps, minSide: number): ValueInfo | undefined {
-  const [info, ...others] = declaredInputs(bytes)
-    .map(describeValue)
-    .filter(({ shape }) => shape?.length === 4)
-  if (info?.shape === undefined || others.length > 0) return undefined
+type Dims = readonly (number | string)[]
+
+const isStatic = (dim: number | string): dim is number => typeof dim === 'number' && dim >= 0
+
+/** The inputs of an ONNX file, of which only the heads of its parts are read; none of anything else. */
+async function inputsAt(path: string | undefined): Promise<readonly ValueInfoProto[]> {
+  const head = path === undefined ? undefined : await headOfFile(path).catch(() => undefined)
+  if (path === undefined || head === undefined || !looksLikeOnnx(head)) return []
+  return (await declaredValues(path)).flatMap(({ use, value }) => (use === 'input' ? [value] : []))
+}
+
+interface FoundInput {
+  readonly info: ValueInfo & { readonly shape: Dims }
+  readonly layout: 'NCHW' | 'NHWC'
+  /** Height and width. */
+  readonly sides: Dims
+  readonly isDynamic: boolean
+}
+
+/** The one input of pictures; a dynamic one, where an old file has weights among its inputs. */
+function pictureInput(inputs: readonly ValueInfo[], { checked, layout }: Steps): FoundInput | undefined {
+  const pictures = inputs.flatMap((info) => (info.shape?.length === 4 ? [{ ...info, shape: info.shape }] : []))
+  const dynamic = pictures.filter(({ shape }) => !shape.every(isStatic))
+  const [info, ...others] = dynamic.length > 0 ? dynamic : pictures
+  if (info === undefined || others.length > 0) return undefined
   const channels = checked.order === 'GRAY' ? 1 : 3
-  const [sides] = [
-    { name: 'NCHW', axis: 1, sides: info.shape.slice(2) },
-    { name: 'NHWC', axis: 3, sides: info.shape.slice(1, 3) },
-  ].flatMap(({ name, axis, sides }) => (info.shape?.[axis] === channels && (layout ?? name) === name ? [sides] : []))
-  if (sides === undefined) return undefined
-  return sides.some((side) => typeof side === 'number' && side >= 0 && side < minSide) ? info : undefined
+  const found = (['NCHW', 'NHWC'] as const).find(
+    (each) => (layout ?? each) === each && info.shape[each === 'NCHW' ? 1 : 3] === channels,
+  )
+  if (found === undefined) return undefined
+  const sides = found === 'NCHW' ? info.shape.slice(2) : info.shape.slice(1, 3)
+  return { info, layout: found, sides, isDynamic: dynamic.length > 0 }
 }
 
 /** With the number of pictures, where that can be. @throws TensorRTError ERR_TRT_SHAPE */

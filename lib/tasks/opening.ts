@@ -7,14 +7,16 @@ import { Engine } from '../engine.js'
 import { engineElsewhere, engineOptionNames } from '../engine/options.js'
 import type { EngineOptions } from '../engine/options.js'
 import { type EngineSource, refuseOther } from '../engine/source.js'
+import { withTensorRTShapes } from '../engine/tensorrt-shapes.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
 import { elementCount, Tensor } from '../tensor.js'
+import { regionTable } from '../vision/blur.js'
 import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
-import { sizesOpened, withShapes } from './opened-sizes.js'
+import { sizesOpened } from './opened-sizes.js'
 import { type Answers, Pipeline, remade } from './pipeline.js'
-import { checkedPresetName, type Preset, type PresetName, scaledFor } from './presets.js'
-import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
+import { checkedPresetName, type Preset, type PresetName, presetNames, scaledFor } from './presets.js'
+import { checkedSteps, inputStepNames, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
 /**
  * Options of a task: its preset, and those of the engine, such as `backend`, `lanes`, `tensorrt`, `cpu`. The latter
@@ -64,7 +66,11 @@ export function splitOptions<P extends Preset, T extends Rows>(
     inFlight: option(is.whole(1, 1024), 3),
   }
   const names = [...Object.keys(table), ...Object.keys(common), ...engineOptionNames]
-  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner, engineElsewhere)
+  const all: Readonly<Record<string, unknown>> = readOptions(options, names, owner, {
+    ...engineElsewhere,
+    ...membersOf('input', inputStepNames),
+    ...(Object.hasOwn(table, 'blur') && membersOf('blur', Object.keys(regionTable))),
+  })
   const { input: own, ...ours } = checkedRows(all, common)
   const engine = Object.fromEntries(
     engineOptionNames.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
@@ -74,29 +80,41 @@ export function splitOptions<P extends Preset, T extends Rows>(
   return { ...ours, given: checkedRows(all, table), presetName: name, own, engine }
 }
 
+/** Returns the places of a group's options, for messages about one that was given outside of the group. */
+function membersOf(group: string, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, `${group}.${name}`]))
+}
+
 /**
  * Without a preset a task is told both how pictures become the input and what the outputs are.
  * @param source what is to be loaded: where that is no model at all, a preset is not what is missing
+ * @param task whose presets are named
  * @param needed the option of `output` that has to be given then
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, and as {@link refuseOther}
  */
 export async function checkSaid<P extends Preset>(
   source: TaskSource,
   { preset, own, given }: Pick<Split<P, Rows>, 'preset' | 'own'> & { readonly given: { readonly output: object } },
+  task: P['task'],
   needed: string,
   choices: readonly string[],
 ): Promise<void> {
   const said = (given.output as Readonly<Record<string, unknown>>)[needed]
   if (preset !== undefined || (own !== undefined && said !== undefined)) return
   if (!(source instanceof Engine)) await refuseOther(source)
-  const outputs = `output: { ${needed}: ${choices.map((choice) => `'${choice}'`).join(' | ')} }`
+  const words = choices.length > mostListed ? '' : `: ${choices.map((choice) => `'${choice}'`).join(' | ')}`
+  const outputs = `output: { ${needed}${words} }`
   const missing = own === undefined ? (said === undefined ? 'preset' : 'input') : `output.${needed}`
+  const named = missing === 'preset' ? `presets: ${presetNames(task)}; ` : ''
   throw expected(
-    `a preset, or input and output of your own (input: {} for pixels of 0 to 255, stretched; ${outputs}),`,
+    `a preset, or input and output of your own (${named}input: {} for pixels of 0 to 255, stretched; ${outputs}),`,
     missing,
     undefined,
   )
 }
+
+/** A message lists no more choices than that. */
+const mostListed = 6
 
 /** What gives its bytes once, such as a Response, as bytes: they are looked at several times. */
 export async function inMemory(source: TaskSource): Promise<TaskSource> {
@@ -128,12 +146,8 @@ export async function engineOf(
 
 /** A model that fixes pictures at less than its preset works with is loaded with its sizes opened. */
 async function loaded(source: EngineSource, options: EngineOptions, steps: Steps): Promise<Engine> {
-  const { source: model, opened } = await sizesOpened(source, steps)
-  try {
-    return await Engine.load(model, options)
-  } catch (error) {
-    throw withShapes(error, opened)
-  }
+  const { source: model, shapes } = await sizesOpened(source, steps, options.batching?.maxBatch)
+  return Engine.load(model, withTensorRTShapes(options, shapes))
 }
 
 /** A model that is open, and what is made of what it gives. */

@@ -63,13 +63,21 @@ export function checkedPresetName(name: unknown, task?: Preset['task'], owner = 
   const preset = presetNamed(name)
   if (preset === undefined) throw expected(presetWanted(String(name), task, owner), 'preset', name)
   if (task === undefined || preset.task === task) return preset
-  throw expected(`one of ${owner} presets, whose task is '${task}' and not '${preset.task}',`, 'preset', name)
+  const theirs = `one of ${owner} presets (${presetNames(task)}), whose task is '${task}' and not '${preset.task}',`
+  throw expected(theirs, 'preset', name)
 }
 
-/** What was meant by a wrong name, or where the names are. */
+/** Names of presets, without scales; those of a task, where one is given. For messages. */
+export function presetNames(task?: Preset['task']): string {
+  const fitting = ofFamilies.filter(([, preset]) => task === undefined || preset.task === task).map(([name]) => name)
+  const aliases = Object.entries(presetAliases).filter(([, family]) => fitting.includes(family))
+  return [...fitting, ...aliases.map(([alias]) => alias)].join(', ')
+}
+
+/** Returns the preset that a wrong name meant, or all names. */
 export function presetWanted(name: string, task?: Preset['task'], owner = 'the'): string {
   const now = renamed(name)
-  if (named.has(now)) return `'${now}', as '${name}' is called now,`
+  if (named.has(now)) return `'${now}', as '${name}' is called here,`
   // effdet's models, of the coder of google/automl, and TensorFlow's own have one name
   const [, size = ''] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
   const theirs = `efficientdet${size.startsWith('lite') ? '-lite' : ''}:${size}`
@@ -78,11 +86,10 @@ export function presetWanted(name: string, task?: Preset['task'], owner = 'the')
   if (named.has(theirs)) return `'${theirs}', for effdet's tf_efficientdet_${size}${named.has(tfod) ? orTfod : ''}`
   const known = [...named].flatMap(([each, preset]) => (task === undefined || preset.task === task ? [each] : []))
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
-  const page = 'listed in docs/guides/pictures-and-tasks.md and by trt run --help'
-  return near === undefined ? `one of ${owner} presets (${page})` : `one of ${owner} presets (did you mean '${near}'?)`
+  return `one of ${owner} presets (${near === undefined ? presetNames(task) : `did you mean '${near}'?`})`
 }
 
-/** The name of what was called otherwise once. */
+/** The name of what is called otherwise elsewhere, or was once. */
 function renamed(name: string): string {
   const names: Readonly<Record<string, string>> = {
     'imagenet-v2': 'torchvision-v2',
@@ -92,6 +99,8 @@ function renamed(name: string): string {
   }
   const scale = /^((?:tfod-)?efficientdet(?:-lite)?|efficientnet)-?([db]?\d)(x?)$/.exec(name)
   if (scale !== null) return `${scale[1]}:${scale[1]!.endsWith('lite') ? 'lite' : ''}${scale[2]}${scale[3]}`
+  const [, version] = /^yolo[-_ ]?v?(\d+)[nsmblx]?$/i.exec(name) ?? []
+  if (version !== undefined) return [`yolo${version}`, `yolov${version}`].find((each) => named.has(each)) ?? ''
   return Object.hasOwn(names, name) ? names[name]! : ''
 }
 

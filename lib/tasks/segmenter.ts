@@ -142,7 +142,7 @@ export async function openSegmenter(
   const source = await inMemory(model)
   const rows = owner === 'FaceBlur' ? faceBlurTable : table
   const split = splitOptions<SegmentPreset, typeof table>(options, 'segment', rows, owner)
-  await checkSaid(source, split, 'decide', decisions)
+  await checkSaid(source, split, 'segment', 'decide', decisions)
   const given = { ...split.preset?.output, ...split.given.output }
   const output = checkedOptions(given, outputTable, 'output', 'output.')
   const masks = await opened(source, split, (engine) => {

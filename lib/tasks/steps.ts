@@ -106,6 +106,9 @@ const hostTable = {
   limitPixels: option(is.whole(1)),
 } satisfies OptionTable<Omit<InputSteps, keyof PreprocessingSteps>>
 
+/** The names of all steps. */
+export const inputStepNames: readonly string[] = [...preprocessingStepNames, ...Object.keys(hostTable)]
+
 const sizeTable = {
   shortSide: side,
   leastShortSide: side,

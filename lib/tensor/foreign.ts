@@ -1,3 +1,4 @@
+import { isPlainObject } from '../base/kinds.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
 import { dtypes, isDType, isTypedArray, type DType } from './dtypes.js'
 import { expectedDType } from './words.js'
@@ -55,15 +56,29 @@ function kindOf(
 
 /**
  * The error where `what`, such as 'a Tensor', was expected: of what looks like a tensor it says what it is and how to
- * make a Tensor of it.
+ * make a Tensor of it, and of a record of tensors, such as `infer` returns, which one to pass.
  */
 export function expectedTensor(what: string, name: string, value: unknown): TensorRTError {
   const likeness = describeLikeness(value)
-  if (likeness === undefined) return expected(what, name, value)
+  if (likeness === undefined) {
+    const error = expected(what, name, value)
+    const output = firstTensorOf(value)
+    const place =
+      output !== undefined && /^[a-zA-Z_$][\w$]*$/.test(output) ? `.${output}` : `[${JSON.stringify(output)}]`
+    return output === undefined
+      ? error
+      : reworded(error, `${error.message}. To fix: pass one of its tensors, such as outputs${place}`)
+  }
   const way =
     likeness === onDevice ? 'await its toHost()' : 'Tensor.from(it) makes a Tensor of it, over the same memory'
   const message = `Expected ${what} for ${name} but received ${likeness}: ${way}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+}
+
+/** Returns the name of the first tensor of a plain record. */
+function firstTensorOf(value: unknown): string | undefined {
+  if (!isPlainObject(value)) return undefined
+  return Object.keys(value).find((name) => isTensorLike(Object.getOwnPropertyDescriptor(value, name)?.value))
 }
 
 /** Whether it looks like a tensor and is none of ours. */

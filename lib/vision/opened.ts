@@ -1,7 +1,7 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp'
 import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
 import type { Cut } from '../base/cancellation.js'
-import { otherThan } from '../base/file-kinds.js'
+import { foundInstead } from '../base/file-kinds.js'
 import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { isUrl, messageOf } from '../base/kinds.js'
@@ -84,8 +84,7 @@ async function open<T>(
 /** What sharp calls an unsupported format, by its name where that is known. */
 function withKind(error: unknown, bytes: Uint8Array): unknown {
   if (!/unsupported image format/.test(messageOf(error))) return error
-  const other = otherThan('picture', bytes)
-  return other === undefined ? error : new Error(`it is ${other}`, { cause: error })
+  return new Error(`it is ${foundInstead('picture', bytes)}`, { cause: error })
 }
 
 async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {

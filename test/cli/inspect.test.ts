@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { inspect, type ModelInspection, type PlanInspection } from '../../lib/index.js'
-import { GraphBuilder, modelSize, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, inspectModel, modelSize, readModel, saveModel, writeModel } from '../../lib/onnx/index.js'
 import { parseModel } from '../../lib/onnx/model.js'
 import { Tensor } from '../../lib/tensor.js'
 import { identityPlan } from '../fake/plan.js'
@@ -69,6 +69,65 @@ t.test('a model, where there is no TensorRT', async (t) => {
   t.match(await trt(['inspect', file('custom.onnx'), ...none]), { code: 0, stdout: /com\.acme 1[^]*com\.acme\.Act +1/ })
 })
 
+t.test('--for tensorrt says what would fail there, and exits with 3', async (t) => {
+  const none = ['--tensorrt', file('nowhere')]
+  const checked = async (name: string, ...more: string[]) => {
+    const ran = await trt(['inspect', file(name), '--for', 'tensorrt', '--json', ...none, ...more])
+    const { deployment } = JSON.parse(ran.stdout) as ModelInspection
+    const found = deployment?.findings.map(({ severity, code, name }) => [severity, code, name])
+    return { code: ran.code, ready: deployment?.ready, operators: deployment?.operators, found }
+  }
+  const odd = (build: (g: GraphBuilder) => void): Uint8Array => {
+    const g = new GraphBuilder({ name: 'odd', opset: 30, domains: { 'com.acme': 1 } })
+    build(g)
+    return writeModel(g.toModel())
+  }
+  writeFileSync(
+    file('odd.onnx'),
+    odd((g) => {
+      const x = g.input('x', 'float32', [1, 3, 3])
+      g.output(g.node('Det', [g.node('Act', [x], {}, { domain: 'com.acme' })], {}, { output: 'y' }), 'float32', [1])
+      g.output(g.node('Identity', [g.input('text', 'string', [1])], {}, { output: 'said' }), 'string', [1])
+      g.output(g.node('Identity', [g.input('many', 'float64', [1])], {}, { output: 'more' }), 'float64', [1])
+    }),
+  )
+  const dynamic = ['error', 'ERR_TRT_SHAPES_REQUIRED', 'x']
+  t.same(await checked('small.onnx'), { code: 3, ready: false, operators: 'list', found: [dynamic] })
+  t.same(await checked('small.onnx', '--shapes', 'x:3x4'), { code: 0, ready: true, operators: 'list', found: [] })
+  const text = (await trt(['inspect', file('small.onnx'), '--for', 'tensorrt', ...none])).stdout.replaceAll(/\s+/g, ' ')
+  t.match(text, /For TensorRT: not ready .*error: Input "x" \[n, 4\] is dynamic.*shapes: \{ "x": \{ min: \[1, 4\]/)
+  t.same(await checked('odd.onnx'), {
+    code: 3,
+    ready: false,
+    operators: 'list',
+    found: [
+      ['error', 'ERR_TRT_DTYPE', 'text'],
+      ['error', 'ERR_TRT_DTYPE', 'said'],
+      ['error', 'ERR_TRT_UNSUPPORTED_OPERATOR', 'Det'],
+      ['warning', 'ERR_TRT_DTYPE', 'many'],
+      ['warning', 'ERR_TRT_DTYPE', 'more'],
+      ['warning', 'ERR_TRT_UNSUPPORTED_OPERATOR', 'com.acme.Act'],
+      ['warning', 'ERR_TRT_ONNX_PARSE', 'opset 30'],
+    ],
+  })
+  const g = new GraphBuilder({ name: 'outside' })
+  const w = g.constant('w', Tensor.zeros('float32', [4, 100]))
+  g.output(g.node('MatMul', [g.input('x', 'float32', ['n', 4]), w], {}, { output: 'y' }), 'float32', ['n', 100])
+  await saveModel(g.toModel(), file('outside.onnx'), { externalData: true })
+  const [weights = ''] = inspectModel(await readModel(file('outside.onnx'))).externalFiles
+  t.match(await checked('outside.onnx', '--shapes', 'x:3x4'), { code: 0, ready: true })
+  truncateSync(file(weights), 8)
+  t.match(await checked('outside.onnx', '--shapes', 'x:3x4'), { code: 3, found: [['error', 'ERR_TRT_FILE', weights]] })
+  rmSync(file(weights))
+  t.match(await checked('outside.onnx', '--shapes', 'x:3x4'), { code: 3, found: [['error', 'ERR_TRT_FILE', weights]] })
+  const memory = await inspect(readFileSync(file('outside.onnx')), { for: 'tensorrt', shapes: { x: [3, 4] } })
+  t.match(memory, { deployment: { ready: false, findings: [{ code: 'ERR_TRT_FILE', name: weights }] } })
+  await writeFile(file('bare.plan'), identityPlan([1]))
+  t.match(await trt(['inspect', file('bare.plan'), '--for', 'tensorrt']), { code: 2, stderr: /--for is of a model/ })
+  t.match(await failureOf(() => inspect(identityPlan([1]), { for: 'tensorrt' })), { message: /Option for of inspect/ })
+  t.match(await failureOf(() => inspect(small(), { for: 'cuda' } as never)), { message: /'tensorrt' for for/ })
+})
+
 t.test('a drawing is written beside the result', async (t) => {
   const args = ['inspect', file('small.onnx'), '--tensorrt', file('nowhere'), '--draw']
   t.match(await trt([...args, file('g.svg')]), { code: 0, stderr: /drawn to .*g\.svg/ })
@@ -118,6 +177,14 @@ t.test('what the parser of the real TensorRT-RTX says, and a plan of its', { ski
   t.equal(Math.max(...refused.stdout.split('\n').map((line) => line.length)) <= 80, true, 'within a terminal')
   t.match(await inspect(small('com.acme'), { tensorrt: { library: rtxPath } }), {
     tensorrt: { takes: false, code: 'ERR_TRT_UNSUPPORTED_OPERATOR', details: { node: 'act' } },
+  })
+  t.match(await trt(['inspect', file('custom.onnx'), '--for', 'tensorrt', '--shapes', 'x:3x4', ...rtx]), {
+    code: 3,
+    stdout: /parsed by this TensorRT[^]*error: [^]*no operator\s+Act/,
+  })
+  t.match(await trt(['inspect', file('small.onnx'), '--for', 'tensorrt', '--shapes', 'x:3x4', ...rtx]), {
+    code: 0,
+    stdout: /no obstacle found/,
   })
   const plan = file('small.plan')
   t.match(await trt(['build', file('small.onnx'), '-o', plan, '--shapes', 'x:3x4', '--quiet', ...rtx]), { code: 0 })

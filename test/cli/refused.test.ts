@@ -5,7 +5,9 @@ import t from 'tap'
 import { Tensor, writeTensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { writeImage } from '../../lib/vision/index.js'
+import { flagSpelling } from '../../lib/cli/spelling.js'
 import { oneNode } from '../support/models.js'
+import { bareTrt } from './bare.js'
 import { trt } from './rig.js'
 
 const home = t.testdir({ empty: {} })
@@ -22,6 +24,7 @@ writeFileSync(at('relu.onnx'), oneNode('Relu', ['n', 4]))
 writeFileSync(at('pictures.onnx'), oneNode('Relu', ['n', 3, 64, 64]))
 writeFileSync(at('two.onnx'), twoInputs())
 writeFileSync(at('notes.txt'), 'hello')
+writeFileSync(at('hi.txt'), 'hi\n')
 await writeTensor(at('x.npy'), Tensor.from(new Float32Array([1, -2, 3, 4]), [1, 4]))
 await writeTensor(at('bad.npy'), Tensor.from(new Float32Array([1, -2, 3]), [1, 3]))
 await writeTensor(at('ints.npy'), Tensor.from(new Int32Array(4), [1, 4]))
@@ -122,11 +125,41 @@ const rows: readonly (readonly [line: string, message: RegExp])[] = [
     ],
   ),
   ['quantize @relu.onnx -o @q.onnx', /--data is needed/],
+  ['quantize @pictures.onnx -o @q.onnx --preset imagenet --data @notes.txt', /it is text that begins with "hello"/],
+  ['quantize @pictures.onnx -o @q.onnx --preset imagenet --data @hi.txt', /it is text that begins with "hi"/],
   ['compare @two.onnx @two.onnx --input a=@x.npy', /Nothing gives the model's input "b": --input b=FILE does/],
   ['bench @relu.onnx --data @x.npy --shapes x:2x4', /Expected \[2, 4\] for input "x".* but the data has \[1, 4\]/],
   ['bench @relu.onnx --load --data @x.npy', /--data is of a closed loop/],
   ['bench @relu.onnx --sweep batch=1,2 --data @x.npy', /--data is of one benchmark/],
 ]
+
+t.test('messages of the API name the flags of the command, and only those that it has', (t) => {
+  const spell = flagSpelling(['--activation', '--threshold', '--backend', '--max-side', '--size', '--min-shapes'])
+  const messages: [said: string, spelled: string][] = [
+    ["wrong; output: { activation: 'none' } takes them", 'wrong; --activation none takes them'],
+    ["run it with { backend: 'cpu' }", 'run it with --backend cpu'],
+    ["on the CPU (backend: 'cpu'), or", 'on the CPU (--backend cpu), or'],
+    ['give it as input: { size }, or', 'give it as --size, or'],
+    ['Expected 1 to 9 for input.maxSide but received 0', 'Expected 1 to 9 for --max-side but received 0'],
+    ['Expected 0 to 1 for scoreThreshold but received 5', 'Expected 0 to 1 for --threshold but received 5'],
+    ['Leave out the option backend', 'Leave out --backend'],
+    [
+      'add shapes: { "a": { min: [1, 3], opt: [1, 3], max: [8, 3] }, "b": { min: [1], opt: [1], max: [8] } }',
+      'add --min-shapes a:1x3,b:1 --opt-shapes a:1x3,b:1 --max-shapes a:8x3,b:8',
+    ],
+    // what has no flag here stays
+    [
+      "tensorrt: { builder: { precision: 'fp16' } } is its place",
+      "tensorrt: { builder: { precision: 'fp16' } } is its place",
+    ],
+    ['cpu: { threads: 2 }, lanes: 4', 'cpu: { threads: 2 }, lanes: 4'],
+    ["a record: { backend: 'cpu', lanes: 2 }", "a record: { backend: 'cpu', lanes: 2 }"],
+    ['an object for output but received 3', 'an object for output but received 3'],
+    ['an object for preset.size but received 3', 'an object for preset.size but received 3'],
+  ]
+  for (const [said, spelled] of messages) t.equal(spell(said), spelled)
+  t.end()
+})
 
 t.test('what is wrong is told in the words of the line, before anything is begun', async (t) => {
   const before = readdirSync(home)
@@ -173,4 +206,12 @@ t.test('data for bench, compare and quantize: pictures, tensors, named tensors, 
   t.match(await trt(words('quantize @relu.onnx -o @q.onnx --data -'), undefined, json), {
     stderr: /Nothing of the model can be/,
   })
+})
+
+t.test('a warning of the process names the flags of the command', async (t) => {
+  const { stderr } = await bareTrt(['run', at('relu.onnx'), at('x.npy')], {})
+  t.match(
+    stderr,
+    /^warning: The engine runs on the CPU .* needs shapes for 'x'\. To fix: add --min-shapes x:1x4 --opt-shapes x:1x4 --max-shapes x:8x4$/m,
+  )
 })

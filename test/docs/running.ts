@@ -103,7 +103,8 @@ export class Reader {
 
   async #execute(fence: Fence, folder: string): Promise<Ended> {
     const file = await written(fence, folder)
-    const [command, args] = fence.language === 'sh' ? ['bash', [file]] : [process.execPath, ['--no-warnings', file]]
+    const [command, args] =
+      fence.language === 'sh' ? ['bash', [file]] : [process.execPath, ['--disable-warning=ExperimentalWarning', file]]
     const env = await this.#environment(fence.machine)
     return await new Promise((resolve) => {
       // tap's hooks put NODE_OPTIONS back into whatever is spawned
@@ -196,6 +197,7 @@ function judged({ language, text, ending, output }: Fence, { code, stdout, stder
   if (ending.kind === 'well') {
     if (code !== 0) problems.push('it failed')
     else if (/^\s*(?:Uncaught )?(?:\w*Error\b|ERR_\w+|error:)/m.test(stderr)) problems.push('it printed an error')
+    if (stderr.includes('on TensorRT this model needs shapes')) problems.push('it stops on a GPU')
   } else if (ending.kind === 'error') {
     if (code === 0) problems.push(`it did not fail with ${ending.text}`)
     else if (!stderr.includes(ending.text)) problems.push(`it failed without ${ending.text}`)

@@ -12,6 +12,7 @@ export function installPackage(folder: string, { addon }: { addon: boolean }): s
   const modules = join(folder, 'node_modules')
   const installed = join(modules, 'node-tensorrt')
   cpSync(join(root, 'dist/lib'), join(installed, 'dist/lib'), { recursive: true })
+  cpSync(join(root, 'commonjs'), join(installed, 'commonjs'), { recursive: true })
   cpSync(join(root, 'package.json'), join(installed, 'package.json'))
   if (addon) symlinkSync(join(root, 'build'), join(installed, 'build'))
   for (const name of ['@bufbuild/protobuf', 'node-gyp-build']) {

@@ -1,10 +1,14 @@
 // The same on fakes of TensorRT, which refuses texts; and libraries of custom operators, which are built with them.
 import { create } from '@bufbuild/protobuf'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { type Dim, GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { StringStringEntryProtoSchema } from '../../lib/onnx/onnx_pb.js'
+import { Segmenter } from '../../lib/tasks/index.js'
+import { writeImage } from '../../lib/vision/index.js'
+import { trt } from '../cli/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { identity, strings } from '../support/models.js'
@@ -77,4 +81,57 @@ t.test('libraries of custom operators', async (t) => {
     t.ok(failure.message.includes(path))
   }
   t.equal((await failureOf(() => load())).code, 'ERR_TRT_ONNX_PARSE', 'without one')
+})
+
+t.test('sizes that a task opens carry their range to TensorRT; shapes of the user go first', async (t) => {
+  const model = (...shape: Dim[]): Uint8Array => {
+    const g = new GraphBuilder({ name: 'classes' })
+    g.output(g.node('Relu', [g.input('images', 'float32', shape)], {}, { output: 'y' }), 'float32', shape)
+    return writeModel(g.toModel())
+  }
+  const preset = {
+    task: 'segment',
+    input: { size: { multipleOf: 32 }, minSide: 64 },
+    output: { decide: 'argmax' },
+    source: 'a test',
+  } as const
+  const square = (batch: number, side: number): number[] => [batch, 3, side, side]
+  const ranges = async (source: Uint8Array | string, options: object): Promise<unknown> => {
+    await using segmenter = await Segmenter.load(source, { ...gpu, preset, cache: false, ...options })
+    return segmenter.engine.inputs['images']?.profiles
+  }
+  const path = join(t.testdir(), 'small.onnx')
+  writeFileSync(path, model(1, 3, 32, 32))
+  for (const source of [path, model(1, 3, 32, 32), model('batch', 3, 'height', 'width')])
+    t.same(await ranges(source, {}), [{ min: square(1, 32), opt: square(1, 640), max: square(1, 1920) }])
+  t.same(
+    await ranges(path, { batching: { maxBatch: 4 }, input: { maxSide: 320 } }),
+    [{ min: square(1, 32), opt: square(4, 320), max: square(4, 320) }],
+    'of a batch, and of what is allowed',
+  )
+  t.same(await ranges(path, { shapes: { images: square(1, 64) } }), [
+    { min: square(1, 64), opt: square(1, 64), max: square(1, 64) },
+  ])
+  t.same(
+    await ranges(model('batch', 3, 64, 64), { input: { size: 64 } }),
+    [{ min: square(1, 64), opt: square(1, 64), max: square(1, 64) }],
+    'only the batch is dynamic',
+  )
+})
+
+t.test('trt run does the same', async (t) => {
+  const folder = t.testdir({ preset: {} })
+  const g = new GraphBuilder({ name: 'classes' })
+  const shape = [1, 3, 32, 32]
+  g.output(g.node('Relu', [g.input('images', 'float32', shape)], {}, { output: 'y' }), 'float32', shape)
+  writeFileSync(join(folder, 'm.onnx'), writeModel(g.toModel()))
+  const input = { size: { multipleOf: 32 }, minSide: 64 }
+  writeFileSync(
+    join(folder, 'p.json'),
+    JSON.stringify({ task: 'segment', input, output: { decide: 'argmax' }, source: '' }),
+  )
+  await writeImage({ width: 40, height: 80, channels: 3, data: new Uint8Array(9600).fill(9) }, join(folder, 'a.png'))
+  const [model, picture, json] = ['m.onnx', 'a.png', 'p.json'].map((name) => join(folder, name))
+  const args = ['run', model!, picture!, '--preset', json!, '--backend', 'tensorrt', '--tensorrt', library, '--json']
+  t.match(await trt(args), { code: 0, stdout: /"backend": "tensorrt"/, stderr: /its sizes are opened/ })
 })

@@ -4,11 +4,22 @@ import { join } from 'node:path'
 import { createReadStream } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { Engine as TypedEngine, Tensor } from '../../lib/index.js'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { oneNode, reluModel, reshapeModel, foreignInput } from '../support/models.js'
 import { argument, type Room, wrongly } from './table.js'
 
 const Engine = wrongly(TypedEngine)
 const cpu = { backend: 'cpu' } as const
+
+/** A model of a newer ONNX, or with a custom operator. */
+function odd(kind: 'newer' | 'custom'): Uint8Array {
+  const g = new GraphBuilder({ name: kind, domains: { my: 1 } })
+  const [name, domain] = kind === 'newer' ? ['Relu', ''] : ['MyOp', 'my']
+  g.output(g.node(name, [g.input('x', 'float32', [4])], {}, { output: 'y', domain }), 'float32', [4])
+  const model = g.toModel()
+  if (kind === 'newer') model.irVersion = 50n
+  return writeModel(model)
+}
 
 const sources: Room = ({ folder }) => {
   const model = reluModel()
@@ -47,6 +58,18 @@ const sources: Room = ({ folder }) => {
     [() => Engine.load(plan, cpu), argument, ['TensorRT plan', 'only TensorRT runs it', 'ONNX']],
     [() => Engine.load(foreignInput(), cpu), 'ERR_TRT_DTYPE', ['input "s"', 'float8e5m2', 'What to do']],
     [() => Engine.load(oneNode('NoSuchOperator'), cpu), 'ERR_TRT_ONNX_PARSE', ['NoSuchOperator']],
+    [
+      () => Engine.load(odd('newer'), cpu),
+      'ERR_TRT_ONNX_PARSE',
+      ['The model has IR version 50', 'supports up to', 'To fix'],
+      'onnxruntime_src',
+    ],
+    [
+      () => Engine.load(odd('custom'), cpu),
+      'ERR_TRT_ONNX_PARSE',
+      ['no operator my:MyOp', 'cpu: { customOps'],
+      ['onnxruntime_src', 'Fatal error'],
+    ],
     [() => Engine.load(Tensor.zeros('uint8', [8])), argument, ['for source', 'Tensor']],
   ]
 }

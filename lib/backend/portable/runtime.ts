@@ -6,6 +6,7 @@ import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, Tensor } from '../../tensor.js'
 import type { ModelInfo } from '../../onnx/info.js'
 import { withDamage } from '../damage.js'
+import { withoutPosition } from '../runtime-text.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
 import { isRuntimeType, runtimeTypes } from './lacks.js'
 import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
@@ -14,7 +15,7 @@ import { packedTexts } from '../../tensor/texts.js'
 type OnnxRuntime = typeof Runtime
 
 export function textOf(error: unknown): string {
-  return messageOf(error)
+  return withoutPosition(messageOf(error))
 }
 
 /**

@@ -49,14 +49,12 @@ export function refuseLoad(flags: LoadFlags, refuse: Refuse): void {
     refuse(`--rows has requests of ${greatest(rows)} rows, and --max-batch ${maxBatch} takes none of them`)
   if (greatest(priorities) > 100)
     refuse(`--priorities has the level ${greatest(priorities)}, and there are 100 at most`)
-  refusing(refuse, () => checkedLoadTestOptions(optionsOf(flags)), inFlags)
+  refusing(refuse, () => checkedLoadTestOptions(optionsOf(flags)), inSeconds)
 }
 
-/** The message of a check, with what is given here in place of the option's name. */
-function inFlags(message: string): string {
-  return message
-    .replace(/\bdurationMs\b/, '--duration (in milliseconds)')
-    .replace(/\b(for|key of) (rates|rows|priorities|seed)\b/, '$1 --$2')
+/** The flag has another unit than the option. */
+function inSeconds(message: string): string {
+  return message.replace(/\bdurationMs\b/, '--duration (in milliseconds)')
 }
 
 /** One line of the picture. */

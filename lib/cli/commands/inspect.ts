@@ -1,8 +1,10 @@
 import { extname } from 'node:path'
 import type { NamedShapes } from '../../backend/backend.js'
 import { saveText } from '../../base/files.js'
+import type { DeploymentCheck } from '../../building/deployment.js'
 import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
 import { newCommand } from '../command.js'
+import { exitCodes } from '../exit-codes.js'
 import { type Flags, type FlagValues, list, type Refuse, whole } from '../flags.js'
 import { isBuilt, placeFlags, placeOf } from '../options/engine.js'
 import { refuseShapes } from '../options/model.js'
@@ -20,6 +22,7 @@ const inspectFlags = {
     'of inputs that the model leaves open, for the size of its values: images:1x3x640x640',
     parseShapes,
   ],
+  '--for <RUNTIME>': ['check a model for deployment: exit code 3 if TensorRT would not take it', ['tensorrt']],
   '--layers': 'of a plan: open it and time its layers, which needs a GPU',
   '--draw <FILE>': 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz',
   '--around <NAMES>': ['draw only what is near these nodes or values', list],
@@ -32,11 +35,11 @@ type InspectFlags = FlagValues<typeof inspectFlags>
 
 /** `trt inspect`: `inspect` and `drawLayers` of `node-tensorrt`, and `drawModel` of `node-tensorrt/onnx`. */
 export const command = newCommand('inspect', {
-  example: 'model.onnx --draw model.svg\nmodel.plan --layers',
+  example: 'model.onnx --draw model.svg\nmodel.onnx --for tensorrt\nmodel.plan --layers',
   arguments: { '<model>': 'an ONNX file or a plan' },
   flags: inspectFlags,
   run: async ({ flags, session, refuse }, path: string) => {
-    const { shapes, layers, draw } = flags
+    const { shapes, layers, draw, for: target } = flags
     const { signal } = session
     refuseIdle(flags, refuse)
     const format = draw === undefined ? undefined : formatOf(draw, refuse)
@@ -44,15 +47,17 @@ export const command = newCommand('inspect', {
     const built = await isBuilt(path)
     if (built && shapes !== undefined)
       refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
+    if (built && target !== undefined) refuse(`--for is of a model, and ${path} is a plan: it is built already`)
     if (layers && !built)
       refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
     await refuseShapes(path, flags, { needed: false, partial: true }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
-    const found = await inspectFile(path, { tensorrt: placeOf(flags), shapes, layers, signal })
+    const found = await inspectFile(path, { tensorrt: placeOf(flags), shapes, layers, for: target, signal })
     if (draw !== undefined && format !== undefined)
       await saveText(draw, await (found.kind === 'plan' ? layersDrawn : modelDrawn)(path, format, flags, signal))
     session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
     if (draw !== undefined) session.note(`drawn to ${draw}`)
+    return found.kind === 'model' && found.deployment?.ready === false ? exitCodes.unmet : exitCodes.done
   },
 })
 
@@ -73,10 +78,7 @@ function refuseIdle({ draw, around, depth }: InspectFlags, refuse: Refuse): void
 async function modelDrawn(path: string, format: Format, { around, depth, shapes }: InspectFlags): Promise<string> {
   const { drawModel, readModel } = await import('../../onnx/index.js')
   const model = await readModel(path)
-  return early(
-    () => drawModel(model, { format, around, depth, shapes }),
-    (message) => message.replace(' for around', ' for --around'),
-  )
+  return early(() => drawModel(model, { format, around, depth, shapes }))
 }
 
 /** The layers of a built plan, which only an engine tells. */
@@ -129,7 +131,18 @@ function modelText(session: Session, found: ModelInspection): string {
     fields,
     endsTable(session, inputs, outputs),
     session.table([plural(nodeCount, 'node'), 'times'], Object.entries(operators)),
+    ...(found.deployment === undefined ? [] : [deploymentText(session, found.deployment)]),
   ].join('\n\n')
+}
+
+/** Whether the model is ready for TensorRT, and what is not. */
+function deploymentText(session: Session, { ready, operators, findings }: DeploymentCheck): string {
+  const how = operators === 'parser' ? 'parsed by this TensorRT' : 'compared with those that TensorRT 10.15 documents'
+  const verdict = `For TensorRT: ${ready ? 'no obstacle found' : 'not ready'} (operators: ${how})`
+  const lines = findings.map(({ severity, code, message }) =>
+    session.prose(session.spelling(`${severity}: ${message} (${code})`)),
+  )
+  return [verdict, ...lines].join('\n')
 }
 
 /** The parser's own list of what it cannot run stands a node a line. */

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
+import { guideUrl } from '../../base/guide-url.js'
 import { reworded, TensorRTError } from '../../errors.js'
 import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
 import { newCommand } from '../command.js'
@@ -20,7 +21,7 @@ export function command(session: Session): Command {
     example,
     flags: {},
     notes: () => [
-      `\n${session.prose("Triton's other flags are known, too: docs/serving.md says which have no effect, and which are refused.")}`,
+      `\n${session.prose(`Triton's other flags are known, too. Which have no effect, and which are refused: ${guideUrl('serving.md')}`)}`,
     ],
     run: async ({ refuse }) => {
       // of a switch commander has no text

@@ -80,31 +80,11 @@ export function filesOfBuild({ plugin = [], timingCache }: BuilderFlags): Pick<F
   return { needed: plugin.filter(isPath), inputs: plugin.filter((text) => !isPath(text)), kept: [timingCache] }
 }
 
-/** What {@link Builder} takes none of, in the words of the flags. */
+/** What {@link Builder} takes none of. */
 export async function refuseBuilder(flags: BuilderFlags, refuse: Refuse): Promise<void> {
   const { checkedBuilderOptions } = await import('../../building/options.js')
   await refusePlace(flags, refuse)
-  refusing(refuse, () => checkedBuilderOptions(builderOptions(flags)), inFlags)
-}
-
-const flagsByOption: Readonly<Record<string, string>> = {
-  'computeCapabilities[0]': '--compute-capability',
-  computeCapabilities: '--compute-capability',
-  auxiliaryStreams: '--max-aux-streams',
-  stronglyTyped: '--strongly-typed',
-  averageTiming: '--average-timing',
-  optimizationLevel: '--optimization-level',
-  timingCache: '--timing-cache',
-  maxTactics: '--max-tactics',
-  plugins: '--plugin',
-}
-
-/** The message of a check of options, for people who gave flags. */
-function inFlags(message: string): string {
-  return message.replace(
-    /\bfor ([\w[\]]+)(?= but| needs|$)/,
-    (_, name: string) => `for ${flagsByOption[name] ?? `--${name}`}`,
-  )
+  refusing(refuse, () => checkedBuilderOptions(builderOptions(flags)))
 }
 
 /** The flags of a build that were given; which library and which GPU are not of the build alone. */

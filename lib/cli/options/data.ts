@@ -235,7 +235,7 @@ export async function firstBatch(
   if (declared?.every(({ shape }) => shape !== undefined) !== true) return undefined
   const unknown = job.named.find(({ name }) => !declared.some((input) => input.name === name))
   if (unknown !== undefined) refuseName(unknown.name, '--input', declared, refuse)
-  const batch = await early(() => first(dataOf(job, declared.map(dataInput), session)), inFlags)
+  const batch = await early(() => first(dataOf(job, declared.map(dataInput), session)))
   const missing = isWhole ? declared.find(({ name }) => batch !== undefined && !Object.hasOwn(batch, name)) : undefined
   if (missing === undefined) return batch
   const { name } = missing
@@ -243,11 +243,6 @@ export async function firstBatch(
     `Nothing gives the model's input ${JSON.stringify(name)}: --input ${name}=FILE does`,
     'ERR_TRT_MISSING_INPUT',
   )
-}
-
-/** The message of a check of steps, for people who gave flags. */
-function inFlags(message: string): string {
-  return message.replace(' for input.size ', ' for --size ').replace(' for input.maxSide ', ' for --max-side ')
 }
 
 /** Of any batches. */

@@ -18,13 +18,13 @@ export interface FailureRecord {
   }
 }
 
-export function failureRecord(error: unknown): FailureRecord {
+export function failureRecord(error: unknown, spelling = (message: string): string => message): FailureRecord {
   const { code, name, message } = error as Partial<NodeJS.ErrnoException>
   const details = error instanceof TensorRTError ? error.details : {}
   return {
     error: {
       code: code ?? name ?? 'Error',
-      message: message ?? String(error),
+      message: spelling(message ?? String(error)),
       ...(Object.keys(details).length > 0 && { details }),
     },
   }

@@ -30,7 +30,8 @@ export const runFlags = {
     'how many pictures run together at most, where the first dimension of inputs and outputs is open; 1 unless given',
     whole(1),
   ],
-  '--labels <FILE>': "the classes' names, a line each; or coco80, coco90, coco91, imagenet, voc",
+  '--labels <FILE>':
+    "the classes' names: a file with a line each, or cat,dog; or coco80, coco90, coco91, imagenet, voc",
   '--top <K>': ['of classify: how many classes; 5 unless given', whole(1)],
   '--activation <NAME>': [
     "of classify: what makes scores of the model's numbers; the preset's own unless given. none: they are scores",

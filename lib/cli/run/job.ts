@@ -31,7 +31,7 @@ export async function jobOf(
   const preset = flags.preset === undefined ? said : await presetOf(flags.preset, refuse)
   const task = flags.task ?? preset?.preset.task ?? 'tensors'
   refuseForeign(flags, tasksOf, task, refuse)
-  await refuseLabels(flags.labels)
+  const labels = await labelsOf(flags.labels)
   if (task === 'tensors') return tensorsJob(flags, preset, paths, refuse, skipped)
   if (preset === undefined)
     return refuse(
@@ -40,7 +40,7 @@ export async function jobOf(
   if (flags.input !== undefined || flags.random)
     return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
   refuseTask(task, preset, flags.preset ?? said?.name, refuse)
-  const ofTask = taskFlags(flags, task, preset, said, refuse)
+  const ofTask = taskFlags({ ...flags, labels }, task, preset, said, refuse)
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures', skipped.add)
   const target = await targetOf(flags.output)
@@ -57,14 +57,21 @@ function refuseTask(task: TaskName, { preset }: FoundPreset, name = 'it', refuse
     )
 }
 
-/** Names that are in no file and not here. @throws TensorRTError ERR_TRT_FILE */
-export async function refuseLabels(labels: string | undefined): Promise<void> {
+/**
+ * Returns a list that is known here, the path of a file, or names that were given with commas. @throws TensorRTError
+ * ERR_TRT_FILE
+ */
+export async function labelsOf(labels: string | undefined): Promise<string | readonly string[] | undefined> {
   const { labels: known } = await import('../../tasks/labels.js')
-  if (labels === undefined || Object.hasOwn(known, labels)) return
-  if (await isThere(labels)) return needFile(labels)
+  if (labels === undefined || Object.hasOwn(known, labels)) return labels
+  if (await isThere(labels)) {
+    await needFile(labels)
+    return labels
+  }
+  if (labels.includes(',')) return labels.split(',').map((name) => name.trim())
   throw new TensorRTError(
     'ERR_TRT_FILE',
-    `--labels takes a file with a name a line, or one of ${Object.keys(known).join(', ')}: there is no file ${labels}`,
+    `--labels takes a file with a name a line, a list such as cat,dog, or one of ${Object.keys(known).join(', ')}: there is no file ${labels}`,
     { details: { path: labels } },
   )
 }

@@ -1,4 +1,5 @@
 import { onFile, readText } from '../../base/files.js'
+import { guideUrl } from '../../base/guide-url.js'
 import { TensorRTError } from '../../errors.js'
 import type { Preset } from '../../tasks/index.js'
 import type { Refuse } from '../flags.js'
@@ -92,5 +93,5 @@ export function presetList(width?: number): string {
 
 /** Help that names the presets. */
 export function presetHelp(session: Session): string {
-  return `\nPresets (docs/guides/pictures-and-tasks.md says of which models):\n${presetList(session.width)}`
+  return `\nPresets; of which models:\n${guideUrl('guides/pictures-and-tasks.md')}\n${presetList(session.width)}`
 }

@@ -19,7 +19,8 @@ export const videoFlags = {
   '-o, --output <PATH>':
     'where videos are written, with what was found drawn or hidden: a folder, or a file for one video',
   '--jsonl': 'a line of JSON for each frame, as it is done',
-  '--labels <FILE>': "of detect and segment: the classes' names, a line each; or coco80, coco90, coco91, imagenet, voc",
+  '--labels <FILE>':
+    "of detect and segment: the classes' names: a file with a line each, or cat,dog; or coco80, coco90, coco91, imagenet, voc",
   '--threshold <SCORE>': ['what is found has a higher score', numberIn(0, 1)],
   ...sizeFlag,
   '--max-side <PIXELS>': [

@@ -9,7 +9,7 @@ import { usedFlags, type Refuse, refusing } from '../flags.js'
 import type { Files } from '../output/writable.js'
 import { filesAt } from '../run/files.js'
 import { refuseForeign } from '../run/flags.js'
-import { refuseLabels, taskFlags } from '../run/job.js'
+import { labelsOf, taskFlags } from '../run/job.js'
 import { filesOf } from '../run/outputs.js'
 import { presetList, presetOf, presetOfModel, type SaidPreset } from '../run/preset.js'
 import { pathsIn, type Target, targetOf } from '../run/target.js'
@@ -51,8 +51,8 @@ export async function videoJobOf(flags: VideoFlags, inputs: readonly string[], r
     refuse(`--task ${task} needs a preset of that task: ${flags.preset ?? said?.name} is one of ${own}`)
   refuseForeign(flags, tasksOf, task, refuse)
   refuseIdle(flags, refuse)
-  await refuseLabels(flags.labels)
-  const ofTask = taskFlags(flags, task, preset, said, refuse)
+  const labels = await labelsOf(flags.labels)
+  const ofTask = taskFlags({ ...flags, labels }, task, preset, said, refuse)
   const sources = await sourcesOf(inputs, refuse)
   const target = await targetOf(flags.output)
   refuseTarget(task, target, sources, refuse)

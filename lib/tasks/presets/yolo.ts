@@ -64,6 +64,8 @@ export const presetAliases = {
   yolov9: 'ultralytics',
   yolov10: 'ultralytics',
   yolo11: 'ultralytics',
+  yolov11: 'ultralytics',
   yolo12: 'ultralytics',
+  yolov12: 'ultralytics',
   yolo26: 'ultralytics',
 } as const

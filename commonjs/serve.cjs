@@ -1,0 +1,2 @@
+require('./node-version.cjs')
+module.exports = require('../dist/lib/serve/index.js')

@@ -1,0 +1,42 @@
+/** The program `trt`, on a Node that it runs on. */
+import { basename } from 'node:path'
+import { argv, stderr, stdout } from 'node:process'
+import { exitCodes } from './exit-codes.js'
+import { wholeFile } from './output/whole.js'
+import { runTrt } from './program.js'
+import { Session } from './session.js'
+
+const session = new Session({
+  name: basename(argv[1] ?? 'trt', '.js'),
+  stdout: wholeFile(stdout, endWithoutResults),
+  stderr,
+})
+
+// The first asks the command to end, which leaves no half file; who asks twice does not want to wait.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (session.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
+    session.interrupt(signal)
+  })
+}
+// Whatever ends it: a bar hides the cursor.
+process.on('exit', () => session.end())
+stdout.on('error', endWithoutResults)
+// A warning names options; Node's own listener, if warnings are on, would print them as they are.
+if (process.listenerCount('warning') > 0) {
+  process.removeAllListeners('warning')
+  process.on('warning', ({ name, message }) =>
+    session.warn(name === 'TensorRTWarning' ? `warning: ${message}` : `(node:${process.pid}) ${name}: ${message}`),
+  )
+}
+// Messages that nobody reads end no work.
+stderr.on('error', () => {})
+
+process.exitCode = await runTrt(argv.slice(2), session)
+
+/** The reader of a pipe closed it, as `| head` does; or results cannot be written, as on a full disk. */
+function endWithoutResults({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit()
+  session.warn(`error: Cannot write the results: ${message}`)
+  process.exit(exitCodes.failed)
+}
