@@ -53,7 +53,8 @@ t.test('each defect of test/defects can still be put in', async (t) => {
 const ofNode = {
   defines:
     /^(NODE_GYP_MODULE_NAME|USING_(UV|V8)_SHARED|V8_|OPENSSL_|_GLIBCXX_USE_CXX11_ABI=1$|_FILE_OFFSET_BITS=64$|_LARGEFILE_SOURCE$|__STDC_FORMAT_MACROS$)/,
-  flags: /^-m64$/,
+  // from Node 22 on
+  flags: /^(-m64|-fno-strict-aliasing)$/,
   link: /^(-m64|-rdynamic)$/,
 }
 /** What of CMake's own is said elsewhere by node-gyp: in the rule that links. */

@@ -26,10 +26,13 @@ import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 import { watchEventLoop } from '../support/event-loop.js'
 import { oneNode } from '../support/models.js'
-import { temporaryFolder, withoutRoot } from '../support/folders.js'
+import { processFolder, temporaryFolder, withoutRoot } from '../support/folders.js'
 import { Random } from '../support/random.js'
 import { modelsToBuildFirst } from '../support/real-models.js'
 import { editInfo, inFolder, readSidecar, smallPlan } from './rig.js'
+
+// the locks of plans: without a cache folder they would lie beside the plans
+process.env['XDG_CACHE_HOME'] = processFolder()
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
