@@ -97,6 +97,8 @@ export const giveNode = (/** @type {string} */ place, /** @type {string} */ node
   const local = join(place, 'usr/local')
   mkdirSync(join(local, 'bin'), { recursive: true })
   copyFileSync(node, join(local, 'bin/node'))
+  const headers = join(dirname(dirname(node)), 'include')
+  if (existsSync(headers)) cpSync(headers, join(local, 'include'), { recursive: true })
   const npm = process.env['npm_execpath'] ?? join(dirname(dirname(execPath)), 'lib/node_modules/npm/bin/npm-cli.js')
   if (!/npm-cli\.js$/.test(npm) || !existsSync(npm)) throw new Failure(`npm is not at ${npm}: use npm run test:machine`)
   cpSync(dirname(dirname(realpathSync(npm))), join(local, 'lib/node_modules/npm'), { recursive: true })

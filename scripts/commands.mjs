@@ -2,12 +2,12 @@
 // node scripts/commands.mjs: how either build system would build the addon, as JSON, without building it: { cmake, gyp
 // }, each with its units (the sources that are compiled together), the compiler's defines, flags and folders of
 // headers, and the linker's flags. What lies in the checkout begins with "./". test/package/sources.test.ts holds the
-// developers' build against the one that is shipped. `gyp` is missing if node-gyp cannot build in this path.
+// developers' build against the one that is shipped. `lacks` is the reason if node-gyp cannot be asked here.
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { bin, main, root, runQuietly, withLock } from './support.mjs'
+import { bin, Failure, main, root, runQuietly, withLock } from './support.mjs'
 import { nodedir, stage } from './prebuilds.mjs'
 
 /** @typedef {{ units: string[][], defines: string[], flags: string[], headers: string[], link: string[] }} Commands */
@@ -104,12 +104,23 @@ const gyp = async () => {
   return { units: objects.map((path) => sourcesOf(resolve(at, path))), ...sorted(words, at), link: link.flags }
 }
 
+/** @returns {Promise<{ gyp: Commands } | { lacks: string }>} */
+const gypOrReason = async () => {
+  // node-gyp writes the path into a makefile without quotes
+  if (!/^[\w/.+-]+$/.test(root)) return { lacks: `node-gyp cannot build in this path: ${root}` }
+  try {
+    return { gyp: await gyp() }
+  } catch (error) {
+    const said = error instanceof Failure ? error.message : ''
+    if (!/^gyp http GET /m.test(said) || /^gyp http 200 /m.test(said)) throw error
+    return { lacks: `node-gyp cannot fetch the headers of Node ${process.versions.node}` }
+  }
+}
+
 if (argv[1] === fileURLToPath(import.meta.url)) {
   await main(() =>
-    withLock('commands', async () => {
-      // node-gyp writes the path into a makefile without quotes
-      const commands = { cmake: await cmake(), ...(/^[\w/.+-]+$/.test(root) ? { gyp: await gyp() } : {}) }
-      console.log(JSON.stringify(commands, null, 2))
-    }),
+    withLock('commands', async () =>
+      console.log(JSON.stringify({ cmake: await cmake(), ...(await gypOrReason()) }, null, 2)),
+    ),
   )
 }
