@@ -27,7 +27,7 @@ import { Report } from './tap.mjs'
  */
 const secondsFile = join(root, 'test', 'seconds.json')
 
-/** The fonts of text in pictures, in place of those that this machine may have. */
+/** Fonts of the text that tests draw. They replace the installed ones. */
 const fonts = join(root, 'test', 'support', 'fonts', 'fonts.conf')
 
 /** The processes that run now: each leads a group of its own, which its children belong to. */
