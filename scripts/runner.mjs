@@ -27,6 +27,9 @@ import { Report } from './tap.mjs'
  */
 const secondsFile = join(root, 'test', 'seconds.json')
 
+/** Fonts of the text that tests draw. They replace the installed ones. */
+const fonts = join(root, 'test', 'support', 'fonts', 'fonts.conf')
+
 /** The processes that run now: each leads a group of its own, which its children belong to. */
 const running = /** @type {Set<import('node:child_process').ChildProcess>} */ (new Set())
 
@@ -71,7 +74,14 @@ const runFile = async (file, { timeoutSeconds, env = {}, coverage = false, node 
   const covered = coverage ? takeCoverage() : undefined
   const child = spawn(node, [file], {
     cwd: root,
-    env: { ...process.env, ...env, ...covered?.env, FORCE_COLOR: '0', TAP_TIMEOUT: String(timeoutSeconds) },
+    env: {
+      ...process.env,
+      FONTCONFIG_FILE: fonts,
+      ...env,
+      ...covered?.env,
+      FORCE_COLOR: '0',
+      TAP_TIMEOUT: String(timeoutSeconds),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

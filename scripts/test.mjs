@@ -50,9 +50,10 @@ await main(async () => {
   const seconds = Math.round((Date.now() - begun) / 1000)
   console.log(`\n${Math.floor(seconds / 60)} min ${seconds % 60} s`)
   for (const problem of problems) console.log(problem)
-  if (totals.passed + totals.failed === 0) console.log('no test ran')
+  const none = totals.passed + totals.failed + totals.skipped === 0
+  if (none) console.log('no test ran')
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
-  process.exitCode = totals.failed > 0 || totals.passed === 0 || problems.length > 0 ? 1 : 0
+  process.exitCode = totals.failed > 0 || none || problems.length > 0 ? 1 : 0
 })
 
 /** @returns {string[]} the message of the failure, if it is one */
