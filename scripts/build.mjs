@@ -102,7 +102,11 @@ export const buildCases = async (sanitize) => {
   const what = `building the C++ cases${sanitize ? ` (${sanitize} sanitizer)` : ''}`
   await withLock(sanitize ? `addon-${sanitize}` : 'addon', async () => {
     await runQuietly('cmake', ['-DCASES=ON', folder], { what })
-    await runQuietly('cmake', ['--build', folder, '--parallel', String(compilerCount()), '--target', 'core_test', 'cpu_test'], { what })
+    await runQuietly(
+      'cmake',
+      ['--build', folder, '--parallel', String(compilerCount()), '--target', 'core_test', 'cpu_test'],
+      { what },
+    )
   })
   return join(folder, 'cases')
 }

@@ -23,8 +23,11 @@ const cppFiles = () =>
     .filter((path) => /\.(cc|h|inc)$/.test(path))
     .map((path) => relative(root, path))
 
-/** In the user's cache, by the content of the files; one for each checkout, as prettier forgets files that are not there. */
-const prettierCache = join(cacheFolder(), `prettier-${createHash('sha256').update(root).digest('hex').slice(0, 16)}.json`)
+/** By the content of the files; in the user's cache, one for each checkout, as prettier forgets files that are gone. */
+const prettierCache = join(
+  cacheFolder(),
+  `prettier-${createHash('sha256').update(root).digest('hex').slice(0, 16)}.json`,
+)
 
 /** @type {[string, string, string[]][]} the longest first */
 const checks = [

@@ -107,7 +107,8 @@ const processorTimes = () => {
 }
 
 /** Bytes that new processes can use: of the machine, and of the container that this process runs in. */
-export const availableBytes = () => Math.min(ofMachine(), ofGroup('/sys/fs/cgroup'), ofOldGroup('/sys/fs/cgroup/memory'))
+export const availableBytes = () =>
+  Math.min(ofMachine(), ofGroup('/sys/fs/cgroup'), ofOldGroup('/sys/fs/cgroup/memory'))
 
 /** Other systems count memory that they can drop as used: there only the processors set the number. */
 const ofMachine = () => {

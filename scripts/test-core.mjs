@@ -41,7 +41,9 @@ export async function buildCore(sanitize, { whole = sanitize === 'address', anew
   const digest = digestOf(sanitize, whole)
   const passed = join(cacheFolder(), 'passed', `core-${sanitize}-${digest}`)
   if (!anew && existsSync(passed)) {
-    say(`the core with the ${sanitize} sanitizer passed before for the same sources (${digest}); CI_ANEW=1 runs it anew`)
+    say(
+      `the core with the ${sanitize} sanitizer passed before for the same sources (${digest}); CI_ANEW=1 runs it anew`,
+    )
     return { programs: [], end: () => 0 }
   }
   // Of the fakes themselves only the thread sanitizer has to see: what is atomic orders what else they do.
@@ -122,7 +124,9 @@ function onnxruntime() {
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   await main(async () => {
-    const { programs, end } = await buildCore(argv.includes('--sanitize=address') ? 'address' : 'thread', { anew: true })
+    const { programs, end } = await buildCore(argv.includes('--sanitize=address') ? 'address' : 'thread', {
+      anew: true,
+    })
     await runInSlots(programs)
     if (end() > 0) process.exitCode = 1
   })

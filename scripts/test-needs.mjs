@@ -1,6 +1,6 @@
 // @ts-check
-// What a test file needs beyond dist/, by what it imports: the addon, the fakes, and what is fetched. A test run prepares
-// only what its files need, and a file starts as soon as its own needs are there.
+// What a test file needs beyond dist/, by what it imports: the addon, the fakes, and what is fetched. A test run
+// prepares only what its files need, and a file starts as soon as its own needs are there.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { platform } from 'node:process'
@@ -26,7 +26,7 @@ const providers = {
 /** @typedef {{ addon: boolean, variables: Variable[] }} Needs */
 
 export const fakesVariable = 'NODE_TENSORRT_FAKES'
-export const allVariables = /** @type {Variable[]} */ (Object.keys(providers))
+const allVariables = /** @type {Variable[]} */ (Object.keys(providers))
 
 /** The variables behind the exports of test/support/tensorrt.ts. */
 const variablesOfSupport = /** @type {Record<string, Variable>} */ ({
@@ -57,7 +57,9 @@ let fetched = /** @type {Promise<unknown>} */ (Promise.resolve())
  * @returns {Promise<Record<string, string>>}
  */
 export const prepare = async (variables) => {
-  const entries = variables.map((variable) => {
+  // TensorRT-RTX first, as most files wait for it
+  const inOrder = allVariables.filter((variable) => variables.includes(variable))
+  const entries = inOrder.map((variable) => {
     const known = provided.get(variable) ?? provide(variable)
     provided.set(variable, known)
     return known

@@ -21,7 +21,10 @@ const read = (/** @type {string} */ path) => (existsSync(path) ? JSON.parse(read
 const write = (/** @type {string} */ path, /** @type {Record<string, number>} */ seconds) => {
   const there = Object.entries(seconds).filter(([name]) => existsSync(join(root, 'test', `${name}.test.ts`)))
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, JSON.stringify(Object.fromEntries(there.sort(([a], [b]) => a.localeCompare(b))), undefined, 2) + '\n')
+  writeFileSync(
+    path,
+    JSON.stringify(Object.fromEntries(there.sort(([a], [b]) => a.localeCompare(b))), undefined, 2) + '\n',
+  )
 }
 
 /** Seconds that a file is expected to take; a file that is not listed is taken for a middling one of its tier. */
@@ -31,9 +34,7 @@ const expected = (/** @type {string} */ name, /** @type {Record<string, number>}
 /** @returns {string[]} the longest first */
 export const inOrder = (/** @type {readonly string[]} */ files) => {
   const kept = read(keptFile)
-  return files.toSorted(
-    (a, b) => expected(nameOf(b), kept) - expected(nameOf(a), kept) || a.localeCompare(b),
-  )
+  return files.toSorted((a, b) => expected(nameOf(b), kept) - expected(nameOf(a), kept) || a.localeCompare(b))
 }
 
 /** Writes what a run took into build/, and with `keep` into test/seconds.json. */

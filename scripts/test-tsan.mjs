@@ -1,6 +1,6 @@
 // @ts-check
-// npm run test:tsan [-- --long | --build]: the execution core with the thread sanitizer, without Node and as the addon in
-// Node. Node itself is not instrumented: what it does by itself is suppressed, by name and with the reason. --build:
+// npm run test:tsan [-- --long | --build]: the execution core with the thread sanitizer, without Node and as the addon
+// in Node. Node itself is not instrumented: what it does by itself is suppressed, by name and with the reason. --build:
 // builds, and runs nothing.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -13,7 +13,7 @@ import { runFiles } from './runner.mjs'
 import { isAllowed } from './skips.mjs'
 import { compilerCount } from './slots.mjs'
 import { Failure, filesUnder, main, root } from './support.mjs'
-import { allVariables, fakesVariable, needsOf, prepare } from './test-needs.mjs'
+import { fakesVariable, needsOf, prepare } from './test-needs.mjs'
 
 const begun = Date.now()
 const tiers = ['fast', 'slow', 'all', 'gpu']
@@ -38,8 +38,8 @@ await main(async () => {
     throw new Failure(
       'npm run test:gpu: this machine has no NVIDIA GPU (no /dev/nvidia0, /dev/dxg or /dev/nvhost-gpu), so nothing was tested',
     )
-  // A whole tier needs everything; of some files it is known once they are compiled.
-  if (isWhole) beginAll()
+  // What files need is known once they are compiled; a whole tier needs the addon.
+  if (isWhole) beginAddon().catch(() => undefined)
   await buildLib()
   const totals = await runFiles(testFiles(), {
     timeoutSeconds: long || tier === 'gpu' ? 1800 : 600,
@@ -59,9 +59,9 @@ await main(async () => {
   process.exitCode = totals.failed > 0 || hasNone || problems.length > 0 ? 1 : 0
 })
 
-/** Begins to build and fetch what all files of the tier need. A failure is thrown by the files that wait for it. */
-function beginAll() {
-  void provided({ addon: true, variables: allVariables }).catch(() => undefined)
+/** Builds the addon once. The files that wait for it throw its failure. */
+function beginAddon() {
+  return (addon ??= buildAddon())
 }
 
 /**
@@ -71,17 +71,13 @@ function beginAll() {
 async function provided({ addon: needsAddon, variables }) {
   // On a GPU the tests choose their TensorRT themselves: the installed one, or the one that TENSORRT_PATH names.
   const fetched = prepare(tier === 'gpu' ? [] : variables.filter((variable) => variable !== fakesVariable))
-  if (needsAddon) addon ??= buildAddon()
+  const addonBuilt = needsAddon ? beginAddon() : undefined
   const fakes = async () => {
     // two processors compile the addon first, as most files need only that
-    if (addon !== undefined && compilerCount() <= 2) await addon
+    if (compilerCount() <= 2) await addonBuilt
     return await prepare([fakesVariable])
   }
-  const [others, own] = await Promise.all([
-    fetched,
-    variables.includes(fakesVariable) ? fakes() : {},
-    needsAddon ? addon : undefined,
-  ])
+  const [others, own] = await Promise.all([fetched, variables.includes(fakesVariable) ? fakes() : {}, addonBuilt])
   return { ...others, ...own }
 }
 

@@ -125,11 +125,12 @@ t.test('after a failure starts nothing, and rejects when the running tasks have 
 
 t.test('finds what a file needs by what it imports', (t) => {
   const needs = (name: string) => needsOf(`dist/test/${name}.test.js`)
-  t.same(needs('onnx/check'), { addon: false, variables: [] })
+  t.same(needs('benchmark/statistics'), { addon: false, variables: [] })
   t.match(needs('lanes/infer'), { addon: true })
   t.same(needs('lanes/infer').variables.sort(), ['NODE_TENSORRT_FAKES', 'TENSORRT_PATH'])
-  t.same(needs('oracles/onnx.slow').variables.includes('TRT_TEST_ONNX_PYTHONPATH'), true)
-  t.same(needs('tensor-files/numpy').variables.includes('TRT_TEST_PYTHONPATH'), true)
+  // not by their whole names, by which this file would need them, too
+  t.ok(needs('oracles/onnx.slow').variables.some((name) => /^TRT_TEST_ONNX_PYTHON/.test(name)))
+  t.ok(needs('tensor-files/numpy').variables.some((name) => /^TRT_TEST_PYTHON/.test(name)))
   t.match(needs('cli/terminal'), { addon: true }, 'a child of the file may use the addon')
   t.end()
 })
@@ -137,7 +138,10 @@ t.test('finds what a file needs by what it imports', (t) => {
 t.test('names files whose seconds are wrong, on a slower machine, too', (t) => {
   const kept = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`room/${i}`, 10]))
   const took = (factor: number, first: number) =>
-    Object.keys(kept).map((name, i) => ({ file: `dist/test/${name}.test.js`, seconds: factor * (i === 0 ? first : 10) }))
+    Object.keys(kept).map((name, i) => ({
+      file: `dist/test/${name}.test.js`,
+      seconds: factor * (i === 0 ? first : 10),
+    }))
   t.same(wrongSeconds(took(1, 12), kept), [])
   t.same(wrongSeconds(took(3, 12), kept), [])
   t.same(wrongSeconds(took(3, 30), kept), ['room/0 30 s instead of 10'])
@@ -147,21 +151,22 @@ t.test('names files whose seconds are wrong, on a slower machine, too', (t) => {
 })
 
 const head = "console.log('TAP version 14');"
-const totals = (pass: number, fail: number) => `console.log('# { total: ${pass + fail}, pass: ${pass}, fail: ${fail} }');`
+const totals = (pass: number, fail: number) =>
+  `console.log('# { total: ${pass + fail}, pass: ${pass}, fail: ${fail} }');`
 const files: Readonly<Record<string, readonly [text: string, outcome: RegExp]>> = {
-  passes: [`${head}console.log('ok 1 - a\\n1..1');${totals(1, 0)}`, /^ok {5}\S*passes\.test\.js \(/m],
+  passes: [`${head}console.log('ok 1 - a\\n1..1');${totals(1, 0)}`, /^ok {5}\S*passes \(/m],
   fails: [
     `${head}console.log('not ok 1 - b\\n1..1');${totals(0, 1)}process.exitCode = 1`,
-    /^FAILED \S*fails\.test\.js .*\n\s+failed: b$/m,
+    /^FAILED \S*fails .*\n\s+failed: b$/m,
   ],
   dies: [
     `${head}console.log('ok 1 - a');process.kill(process.pid, 'SIGKILL')`,
-    /^FAILED \S*dies\.test\.js .*\n\s+it was ended by SIGKILL; its last output:\n[^]*?ok 1 - a$/m,
+    /^FAILED \S*dies .*\n\s+it was ended by SIGKILL; its last output:\n[^]*?ok 1 - a$/m,
   ],
-  empty: ['', /^FAILED \S*empty\.test\.js .*\n\s+it (ended without its totals|holds no test)/m],
+  empty: ['', /^FAILED \S*empty .*\n\s+it (ended without its totals|holds no test)/m],
   'exits-with-3': [
     `${head}console.log('ok 1 - a\\n1..1');${totals(1, 0)}process.exitCode = 3`,
-    /^FAILED \S*exits-with-3\.test\.js .*\n\s+it exited with 3/m,
+    /^FAILED \S*exits-with-3 .*\n\s+it exited with 3/m,
   ],
 }
 
@@ -187,7 +192,11 @@ t.test('a build waits for the tests of other processes, and what they start does
   mkdirSync(join(folder, 'scripts'))
   const support = join(folder, 'scripts', 'support.mjs')
   cpSync(join(root, 'scripts', 'support.mjs'), support)
-  const [used, mayEnd, built] = ['used', 'may-end', 'built'].map((name) => join(folder, name)) as [string, string, string]
+  const [used, mayEnd, built] = ['used', 'may-end', 'built'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
   const start = (body: string): ReturnType<typeof runNode> =>
     runNode([
       '--input-type=module',
