@@ -27,6 +27,9 @@ export const glibcRaces = ['race:_dl_deallocate_tls']
  * @property {() => number} end prints what failed and returns how many; remembers that all passed
  */
 
+/** @type {Core} */
+export const noCore = { programs: [], end: () => 0 }
+
 /**
  * Builds the programs of the execution core. If all of them have passed for the same sources, compiler and onnxruntime
  * in this user's checkouts, nothing is built and nothing runs again, unless `anew` is set.
@@ -44,7 +47,7 @@ export async function buildCore(sanitize, { whole = sanitize === 'address', anew
     say(
       `the core with the ${sanitize} sanitizer passed before for the same sources (${digest}); CI_ANEW=1 runs it anew`,
     )
-    return { programs: [], end: () => 0 }
+    return noCore
   }
   // Of the fakes themselves only the thread sanitizer has to see: what is atomic orders what else they do.
   const fakes = await buildFakes(sanitize === 'thread' ? sanitize : undefined)

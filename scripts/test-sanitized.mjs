@@ -1,7 +1,8 @@
 // @ts-check
-// npm run test:asan [-- --long | --build]: tests on an addon with the address and undefined behaviour sanitizers. Node
-// itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for
-// here: the core without Node does that, which runs beside (test-core.mjs). --build: builds, and runs nothing.
+// npm run test:asan [-- --long | --build | ROOM/FILE …]: tests on an addon with the address and undefined behaviour
+// sanitizers. Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are
+// not looked for here: the core without Node does that, which runs beside (test-core.mjs), except for named files.
+// --build: builds, and runs nothing.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv } from 'node:process'
@@ -9,7 +10,7 @@ import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
 import { runFiles } from './runner.mjs'
 import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
-import { buildCore } from './test-core.mjs'
+import { buildCore, noCore } from './test-core.mjs'
 
 /** What crosses into native memory, and one file of each kind of end: `.ci/run` has these. */
 const crossing = [
@@ -84,7 +85,8 @@ const all = [
   ],
 ]
 const long = argv.includes('--long')
-const parts = long ? all : crossing
+const wanted = argv.slice(2).filter((word) => !word.startsWith('--'))
+const parts = wanted.length > 0 ? wanted : long ? all : crossing
 const reports = join(root, 'build', 'asan', 'reports')
 
 await main(async () => {
@@ -92,7 +94,7 @@ await main(async () => {
   await buildAll()
   const fakes = await buildFakes()
   await buildAddon('address')
-  const core = await buildCore('address', long ? { anew: true } : {})
+  const core = wanted.length > 0 ? noCore : await buildCore('address', long ? { anew: true } : {})
   if (argv.includes('--build')) return
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })

@@ -1,7 +1,7 @@
 // @ts-check
-// npm run test:tsan [-- --long | --build]: the execution core with the thread sanitizer, without Node and as the addon
-// in Node. Node itself is not instrumented: what it does by itself is suppressed, by name and with the reason. --build:
-// builds, and runs nothing.
+// npm run test:tsan [-- --long | --build | ROOM/FILE …]: the execution core with the thread sanitizer, without Node
+// (except for named files) and as the addon in Node. Node itself is not instrumented: what it does by itself is
+// suppressed, by name and with the reason. --build: builds, and runs nothing.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
@@ -9,7 +9,7 @@ import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
 import { runFiles } from './runner.mjs'
 import { compilerLibrary, filesUnder, main, root } from './support.mjs'
-import { buildCore, glibcRaces } from './test-core.mjs'
+import { buildCore, glibcRaces, noCore } from './test-core.mjs'
 
 /**
  * Those that start no processes: under this sanitizer Node can't. `.ci/run` has the first. Without engine/life: what
@@ -37,7 +37,8 @@ const more = [
   ),
 ]
 const long = argv.includes('--long')
-const files = long ? [...few, ...more] : few
+const wanted = argv.slice(2).filter((word) => !word.startsWith('--'))
+const files = wanted.length > 0 ? wanted : long ? [...few, ...more] : few
 
 const suppressions = [
   // Node and V8 are not instrumented: their own locks are not seen.
@@ -58,7 +59,7 @@ await main(async () => {
   // the addon's lists of files need them, too
   await buildFakes('thread')
   await buildAddon('thread')
-  const core = await buildCore('thread', { whole: long, ...(long ? { anew: true } : {}) })
+  const core = wanted.length > 0 ? noCore : await buildCore('thread', { whole: long, ...(long ? { anew: true } : {}) })
   if (argv.includes('--build')) return
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })
