@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { execPath } from 'node:process'
 import { pythonWithPip } from './wheels.mjs'
 import { collect, Failure, root, runQuietly, say } from './support.mjs'
 
@@ -54,6 +55,7 @@ export const makeBase = async (/** @type {string} */ base) => {
   say(`making a bare ${suite} …`)
   const made = await held(['unshare', '--mount', 'debootstrap', '--variant=minbase', suite, base, mirror])
   if (made.code !== 0) throw new Failure(`${made.output}\ndebootstrap failed (${made.code})`)
+  for (const name of ['pts', 'shm']) mkdirSync(join(base, 'dev', name), { recursive: true })
   const entry = `${user.name}:x:${user.id}:${user.id}::${user.home}:/bin/bash\n`
   writeFileSync(join(base, 'etc/passwd'), readFileSync(join(base, 'etc/passwd'), 'utf8') + entry)
   writeFileSync(join(base, 'etc/group'), `${readFileSync(join(base, 'etc/group'), 'utf8')}${user.name}:x:${user.id}:\n`)
@@ -95,8 +97,10 @@ export const giveNode = (/** @type {string} */ place, /** @type {string} */ node
   const local = join(place, 'usr/local')
   mkdirSync(join(local, 'bin'), { recursive: true })
   copyFileSync(node, join(local, 'bin/node'))
-  const npm = process.env['npm_execpath'] ?? ''
-  if (!/npm-cli\.js$/.test(npm)) throw new Failure('this is started by npm: npm run test:machine')
+  const headers = join(dirname(dirname(node)), 'include')
+  if (existsSync(headers)) cpSync(headers, join(local, 'include'), { recursive: true })
+  const npm = process.env['npm_execpath'] ?? join(dirname(dirname(execPath)), 'lib/node_modules/npm/bin/npm-cli.js')
+  if (!/npm-cli\.js$/.test(npm) || !existsSync(npm)) throw new Failure(`npm is not at ${npm}: use npm run test:machine`)
   cpSync(dirname(dirname(realpathSync(npm))), join(local, 'lib/node_modules/npm'), { recursive: true })
   for (const name of ['npm', 'npx']) symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(local, 'bin', name))
 }
@@ -127,6 +131,7 @@ const argumentsFor = (/** @type {Place} */ { root, folder, as, env, writable }, 
     ...(writable ? readOnly : []),
     `mount -t proc proc ${at('/proc')}`,
     `mount -t tmpfs tmpfs ${at('/dev/shm')}`,
+    `mount -t devpts -o newinstance,ptmxmode=0666 devpts ${at('/dev/pts')}`,
   ]
   const variables = Object.entries({ ...Object.fromEntries(proxies()), ...env }).map(([name, value]) =>
     quoted(`${name}=${value}`),

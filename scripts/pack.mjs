@@ -51,7 +51,7 @@ const fill = async (withAddon) => {
     if (!/^(!|dist\b)/.test(name) && (name !== 'prebuilds' || withAddon))
       cpSync(join(root, name), join(stage, name), { recursive: true })
   }
-  const forDevelopers = ['private', 'scripts', 'devDependencies', 'gypfile']
+  const forDevelopers = ['private', 'scripts', 'devDependencies', 'overrides', 'gypfile']
   const kept = Object.entries(manifest).filter(([name]) => !forDevelopers.includes(name))
   writeFileSync(join(stage, 'package.json'), JSON.stringify(Object.fromEntries(kept), undefined, 2) + '\n')
 }

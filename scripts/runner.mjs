@@ -3,6 +3,7 @@
 // A file that does not end is ended, with all processes that it started, and named with its last output.
 import { spawn } from 'node:child_process'
 import { availableParallelism, loadavg } from 'node:os'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { execPath } from 'node:process'
 import { takeCoverage } from './coverage.mjs'
@@ -26,6 +27,9 @@ import { inOrder, nameOf, writeSeconds, wrongSeconds } from './test-seconds.mjs'
  * the order of the next runs
  * @property {string} [node] another Node than this one
  */
+
+/** The fonts of text in pictures, in place of those that this machine may have. */
+const fonts = join(root, 'test', 'support', 'fonts', 'fonts.conf')
 
 /** The processes that run now: each leads a group of its own, which its children belong to. */
 const running = /** @type {Set<import('node:child_process').ChildProcess>} */ (new Set())
@@ -82,7 +86,14 @@ const runFile = async (file, { timeoutSeconds: idleTimeout, env = {}, coverage =
   const covered = coverage ? takeCoverage() : undefined
   const child = spawn(node, [file], {
     cwd: root,
-    env: { ...process.env, ...env, ...covered?.env, FORCE_COLOR: '0', TAP_TIMEOUT: String(timeoutSeconds) },
+    env: {
+      ...process.env,
+      FONTCONFIG_FILE: fonts,
+      ...env,
+      ...covered?.env,
+      FORCE_COLOR: '0',
+      TAP_TIMEOUT: String(timeoutSeconds),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

@@ -7,6 +7,10 @@ import { Parser } from 'tap-parser'
 import { root } from './support.mjs'
 
 /** @typedef {{ title: string, reason: string }} Skip */
+/** @typedef {{ skipAll?: boolean, skipReason?: string }} Plan */
+
+/** The reason that the parser makes up if a file printed nothing: it may have crashed, so this is not a skip. */
+const noTests = 'no tests found'
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts assertions, as tap's library counts them */
 
 export class Report {
@@ -19,7 +23,10 @@ export class Report {
   #ok = false
 
   constructor() {
-    this.#parser.on('complete', (/** @type {{ ok: boolean }} */ { ok }) => void (this.#ok = ok))
+    this.#parser.on('complete', (/** @type {{ ok: boolean, plan?: Plan }} */ { ok, plan }) => {
+      this.#ok = ok
+      if (ok && plan?.skipAll && plan.skipReason && plan.skipReason !== noTests) this.#skipAll(plan.skipReason)
+    })
     // The library's last comment counts the assertions of all subtests.
     this.#parser.on('comment', (/** @type {string} */ text) => {
       if (!/^# \{ total: \d+/.test(text)) return
@@ -37,6 +44,14 @@ export class Report {
   end() {
     this.#parser.end()
     return { ...(this.#counts ?? this.#top), ok: this.#ok, whole: this.#counts !== undefined }
+  }
+
+  /** Counts a file without tests, but with a reason (`1..0 # REASON`), as one skip. The library prints no totals. */
+  #skipAll(/** @type {string} */ reason) {
+    const title = 'the whole file'
+    this.lines.push(`skipped: ${title} (${reason})`)
+    this.skips.push({ title, reason })
+    this.#counts = { passed: 0, failed: 0, skipped: 1 }
   }
 
   #follow(/** @type {Parser} */ parser, /** @type {string[]} */ path) {

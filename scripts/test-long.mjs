@@ -1,8 +1,8 @@
 // @ts-check
 // npm run test:long [-- STEP...] [--anew]   everything at the large sizes, a room of test/ after the other, then the
-// gate on coverage, both sanitizers over all that they can carry, native files each by itself, a bare machine, and
-// other versions of Node. What has passed is not done again after an interruption, as long as no source has changed:
-// build/test-long.json. Each step's output lies in build/test-long/.
+// gate on coverage, both sanitizers over all that they can carry, native files each by itself, bare machines, other
+// surroundings, and other versions of Node. What has passed is not done again after an interruption, as long as no
+// source has changed: build/test-long.json. Each step's output lies in build/test-long/.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -31,7 +31,10 @@ const steps = () => ({
   coverage: async () => [script('test'), '--tier=all', '--coverage'],
   asan: async () => [script('test-sanitized'), '--long'],
   tsan: async () => [script('test-tsan'), '--long'],
-  machine: async () => [script('test-machine')],
+  ...Object.fromEntries(
+    ['bare', 'tools'].map((machine) => [`machine-${machine}`, async () => [script('test-machine'), machine]]),
+  ),
+  surroundings: async () => [script('test-surroundings')],
   ...Object.fromEntries(
     Object.keys(nodes).map((version) => [
       `node-${version}`,

@@ -1,8 +1,8 @@
 // @ts-check
 // npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu on a machine that
 // has nothing: a root file system made for it by debootstrap, with Node and npm, and the package as it is packed.
-// `bare`: with nothing else installed; `tools`: with Python, cmake and a compiler, where README's commands of the
-// repository run, too. A table of commands, seconds and exit codes; it fails where one of them did.
+// `bare`: with nothing else installed; `tools`: with what README names for a checkout, where its demo and its tests
+// run, too: without ffmpeg, then with it. A table of commands, seconds and exit codes; it fails if one of them did.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { argv, execPath } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { globSync } from 'tinyglobby'
 import { begin, giveNode, held, makeBase, runIn, stopAll, user } from './bare-machine.mjs'
+import { followRepository, install, own } from './bare-repository.mjs'
 import { buildLib } from './build.mjs'
 import { expanded, readDockerfile } from './dockerfile.mjs'
 import { ensureNode } from './nodes.mjs'
@@ -23,6 +24,7 @@ import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
 /** That of docker/'s images. */
 const nodeVersion = '24.21.0'
 const photos = join(root, 'node_modules/@vladmandic/face-api/demo')
+/** Debian's packages of what README.md names for a checkout. */
 const tools = ['cmake', 'g++', 'make', 'python3', 'python3-pip']
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -38,8 +40,17 @@ const took = (
   say(
     `${ended.code === 0 ? 'ok    ' : 'FAILED'} ${ended.seconds.toFixed(1).padStart(6)} s  ${where}: ${command.replaceAll(/\s+/g, ' ')}`,
   )
-  if (ended.code !== 0) say(ended.output.trimEnd().split('\n').slice(-30).join('\n'))
+  if (ended.code !== 0) say(failures(ended.output))
   return ended.code === 0
+}
+
+/** The test files that failed, and the end of the output. */
+const failures = (/** @type {string} */ output) => {
+  const lines = output.trimEnd().split('\n')
+  const failed = lines.flatMap((line, i) =>
+    /^FAILED /.test(line) && i < lines.length - 30 ? lines.slice(i, i + 30) : [],
+  )
+  return [...failed, ...lines.slice(-30)].join('\n')
 }
 
 /** What README.md says to run, in its order, as its own tests read it (test/docs). */
@@ -119,13 +130,6 @@ const followReadme = async (where, machine, { tarball, hasPython }) => {
     }
   }
   if (!isAnswered) throw new Failure('README.md has no program that runs on a bare machine')
-}
-
-/** What lies in a folder of a root file system is the user's. */
-const own = async (/** @type {string} */ machine, /** @type {string} */ folder) => {
-  await runQuietly('chown', ['-R', `${user.id}:${user.id}`, join(machine, folder)], {
-    what: 'giving files to the user',
-  })
 }
 
 const copyOf = async (/** @type {string} */ from, /** @type {string} */ to) => {
@@ -272,21 +276,6 @@ const useContainer = async (/** @type {string} */ where, /** @type {Container} *
   took(where, 'SIGTERM', { seconds: since(), code, output })
 }
 
-/** README's demo, in a copy of the repository. Its tests are CI's. */
-const followRepository = async (/** @type {string} */ where, /** @type {string} */ machine) => {
-  const folder = `${user.home}/repository`
-  mkdirSync(join(machine, folder), { recursive: true })
-  const { output } = await collect('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
-  for (const file of output.split('\0').filter((name) => name !== '' && existsSync(join(root, name))))
-    cpSync(join(root, file), join(machine, folder, file))
-  await own(machine, folder)
-  const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
-  const lines = (await fencesOfReadme()).flatMap(({ text }) => (ofRepository.test(text) ? linesOf(text) : []))
-  const demo = lines.filter((line) => line.endsWith('npm run demo'))
-  if (demo.length === 0) throw new Failure('README.md has no line with npm run demo')
-  for (const line of demo) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
-}
-
 /** @returns {Promise<string>} the tarball as it is published */
 const packed = async (/** @type {string} */ folder) => {
   await runQuietly(execPath, [join(root, 'scripts', 'pack.mjs'), '--to', folder], { what: 'packing the package' })
@@ -305,16 +294,10 @@ const machines = {
   tools: async (where, base, tarball) => {
     const machine = `${base}-tools`
     await copyOf(base, machine)
-    const place = {
-      root: machine,
-      folder: '/',
-      as: 'root',
-      env: { HOME: '/root', PATH: path, DEBIAN_FRONTEND: 'noninteractive' },
-    }
-    const install = `apt-get update -qq && apt-get install -y -qq --no-install-recommends ${tools.join(' ')}`
-    if (!took(where, install, await runIn(place, ['bash', '-c', install]))) return
+    if (!(await install({ where, machine, path }, tools, took))) return
     await followReadme(where, machine, { tarball, hasPython: true })
-    await followRepository(where, machine)
+    const lines = (await fencesOfReadme()).flatMap(({ text }) => (ofRepository.test(text) ? linesOf(text) : []))
+    await followRepository({ where, machine, path }, lines, took)
   },
 }
 

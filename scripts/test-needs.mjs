@@ -26,7 +26,7 @@ const providers = {
 /** @typedef {{ addon: boolean, variables: Variable[] }} Needs */
 
 export const fakesVariable = 'NODE_TENSORRT_FAKES'
-const allVariables = /** @type {Variable[]} */ (Object.keys(providers))
+export const allVariables = /** @type {Variable[]} */ (Object.keys(providers))
 
 /** The variables behind the exports of test/support/tensorrt.ts. */
 const variablesOfSupport = /** @type {Record<string, Variable>} */ ({

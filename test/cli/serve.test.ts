@@ -8,6 +8,7 @@ import { type FlagRule, flagRules } from '../../lib/serve/flags.js'
 import { requirePeers } from '../../lib/serve/peers.js'
 import { halfRequest } from '../serve/operations/half.js'
 import { addBroken, addOneNode } from '../serve/operations/repository.js'
+import { skipWithoutIpv6 } from '../support/ipv6.js'
 import { trt, whenTold } from './rig.js'
 import { anyPorts, serveChild, serving, withoutModules } from './serve-rig.js'
 
@@ -156,14 +157,8 @@ t.test('each flag without effect is a warning in the log', async (t) => {
   t.strictSame(warnings.map(({ msg }) => msg).sort(), texts.sort()) // prettier-ignore
 })
 
-t.test('an address of IPv6, with brackets as in a URL', async (t) => {
-  const probe = createServer()
-  const hasIpv6 = await Promise.race([
-    once(probe.listen(0, '::1'), 'listening').then(() => true),
-    once(probe, 'error').then(() => false),
-  ])
-  probe.close()
-  const address = hasIpv6 ? '[::1]' : '127.0.0.1'
+t.test('an address of IPv6, with brackets as in a URL', { skip: skipWithoutIpv6 }, async (t) => {
+  const address = '[::1]'
   const { code } = await serving(['--model-repository', empty, `--metrics-address=${address}`], async ({ metrics }) => {
     t.equal(new URL(metrics!.url).hostname, address)
     t.equal((await fetch(metrics!.url)).status, 200)

@@ -5,17 +5,15 @@ import { basename, join } from 'node:path'
 import t from 'tap'
 import { probeVideo } from '../../lib/video/index.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
 import { answering, filled } from '../tasks/models.js'
 import { type Ran, trt } from './rig.js'
 
 t.setTimeout(300_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 const folder = temporaryFolder(t)
 const at = (...names: string[]): string => join(folder, ...names)

@@ -35,6 +35,7 @@ t.test('addresses', (t) => {
     'grpc://h',
     'http://',
     'http://h:99999',
+    'http://[::1',
     'http://h/?a',
     'http://h/#a',
     'http://me:secret@h',

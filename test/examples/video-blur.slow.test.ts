@@ -5,11 +5,13 @@ import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import { probeVideo } from '../../lib/video/index.js'
 import { readImage } from '../../lib/vision/index.js'
-import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
-import { skip as skipVideo } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { centerFacePath } from '../support/tensorrt.js'
 import { example } from './running.js'
 
-t.test('video-blur', { skip: skipVideo || skipWithoutCenterFace }, async (t) => {
+needs('ffmpeg', 'CenterFace')
+
+t.test('video-blur', async (t) => {
   const args = ['--fps', '5', '--backend', 'cpu', '--out', t.testdir(), '--json']
   const { code, stdout, stderr } = await example('video-blur', args, { NODE_TENSORRT_CENTERFACE: centerFacePath })
   t.equal(code, 0, stderr)

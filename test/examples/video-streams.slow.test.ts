@@ -4,9 +4,11 @@ import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import type { StreamsStats } from '../../lib/video/index.js'
 import { readImage } from '../../lib/vision/index.js'
-import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
-import { skip as skipVideo } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { centerFacePath } from '../support/tensorrt.js'
 import { example } from './running.js'
+
+needs('ffmpeg', 'CenterFace')
 
 interface Results {
   readonly written?: string
@@ -16,7 +18,7 @@ interface Results {
   readonly meanBatch: readonly number[]
 }
 
-t.test('video-streams', { skip: skipVideo || skipWithoutCenterFace }, async (t) => {
+t.test('video-streams', async (t) => {
   const [seconds, fps] = [1, 2]
   const args = ['--seconds', String(seconds), '--fps', String(fps), '--size', '160', '--out', t.testdir(), '--json']
   const { code, stdout, stderr } = await example('video-streams', args, { NODE_TENSORRT_CENTERFACE: centerFacePath })

@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 import { root, run } from '../package/support.js'
+import { installed } from '../support/needs.js'
 
 /** What runs the models of an app: this package in the place of onnxruntime-node, or onnxruntime-node itself. */
 export type Runtime = 'ours' | 'theirs'
@@ -19,7 +20,8 @@ export class App {
   }
 
   /**
-   * Installs the dependencies, and a program app.mjs.
+   * Installs the dependencies, and a program app.mjs. Call it before the first test: without the npm registry the whole
+   * file is skipped.
    * @param native onnxruntime-node under its other name: installed as the guide says, or linked to that of the
    * repository, which takes no time
    */
@@ -54,7 +56,7 @@ export class App {
   /** Without install scripts and, where npm has them by now, without fetching packages anew. */
   async npm(command: string): Promise<void> {
     const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', '--ignore-scripts']
-    await run('npm', [command, ...quietly], this.folder)
+    await installed(run('npm', [command, ...quietly], this.folder))
   }
 
   /** Puts one in the place of onnxruntime-node. */

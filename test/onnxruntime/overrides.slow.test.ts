@@ -5,7 +5,7 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import t from 'tap'
-import { temporaryFolder } from '../support/folders.js'
+import { processFolder } from '../support/folders.js'
 import { App } from './installing.js'
 
 const program = `
@@ -26,13 +26,14 @@ interface Answer {
   readonly lines: readonly { readonly text: string }[]
 }
 
+const app = new App(processFolder())
+await app.install({ '@gutenye/ocr-node': '1.4.8' }, program, 'linked')
+
 t.test('a reader of text on onnxruntime-node runs here without a changed line, and gives the same', async (t) => {
-  const app = new App(temporaryFolder(t))
   const answer = async (): Promise<Answer> => (await app.answer()) as Answer
   const words = ['No changed line', 'at all 2026'].map((text, i) => `<text x="30" y="${80 + 90 * i}">${text}</text>`)
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="220" font-size="46">${words.join('')}</svg>`
   await sharp(Buffer.from(svg)).flatten({ background: 'white' }).png().toFile(join(app.folder, 'text.png'))
-  await app.install({ '@gutenye/ocr-node': '1.4.8' }, program, 'linked')
   t.equal(realpathSync(app.link), realpathSync(app.door), 'npm install leaves it there')
 
   const ours = await answer()

@@ -3,7 +3,7 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { temporaryFolder } from '../support/folders.js'
+import { processFolder } from '../support/folders.js'
 import { App } from './installing.js'
 import { writeTinyModels } from './tiny-models/index.js'
 
@@ -56,10 +56,11 @@ interface Answer {
   readonly providers: readonly string[]
 }
 
+const app = new App(processFolder())
+await app.install({ '@huggingface/transformers': '^4.3' }, program, 'installed')
+await app.npm('ci')
+
 t.test('six architectures of transformers.js, by each way in', async (t) => {
-  const app = new App(temporaryFolder(t))
-  await app.install({ '@huggingface/transformers': '^4.3' }, program, 'installed')
-  await app.npm('ci')
   t.equal(realpathSync(app.link), realpathSync(app.door), 'npm ci leaves it there')
   writeTinyModels(join(app.folder, 'models'))
   const answer = async (before: readonly string[] = [], device?: string): Promise<Answer> =>

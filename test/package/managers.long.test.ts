@@ -6,7 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { temporaryFolder } from '../support/folders.js'
+import { processFolder } from '../support/folders.js'
+import { installed } from '../support/needs.js'
 import { type RegistryProxy, startRegistryProxy } from './registry-proxy.js'
 import { hasAddon, packed } from './stranger.js'
 import { root, run } from './support.js'
@@ -32,16 +33,18 @@ interface Manager {
   readonly noRequire?: RegExp
 }
 
-const folder = temporaryFolder(t)
+const folder = processFolder()
 const toolsFolder = join(folder, 'tools')
 mkdirSync(toolsFolder)
 writeFileSync(join(toolsFolder, 'package.json'), '{ "name": "tools", "private": true }')
 const proxy = await startRegistryProxy(t, folder)
-await run(
-  'npm',
-  ['install', ...tools, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
-  toolsFolder,
-  through(proxy),
+await installed(
+  run(
+    'npm',
+    ['install', ...tools, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    toolsFolder,
+    through(proxy),
+  ),
 )
 const tarball = await packed(join(folder, 'packed'), { addon: hasAddon })
 

@@ -6,14 +6,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { buildFakes } from '../fake/build.js'
-import { temporaryFolder } from '../support/folders.js'
+import { processFolder } from '../support/folders.js'
+import { installed } from '../support/needs.js'
 import { onCpu, onTensorRT, withoutAddon, writeProgram } from './program.js'
 import { hasAddon, packed } from './stranger.js'
 import { root, run } from './support.js'
 
 t.setTimeout(1_800_000)
 
-const folder = temporaryFolder(t)
+const folder = processFolder()
 const place = join(folder, 'suite')
 const fakes = await buildFakes()
 const tools = [
@@ -122,23 +123,12 @@ test('a mock of the package', async () => {
 })`,
 }
 
-const skip = (await install()) ?? false
-
-/** Why nothing of it can be run where a registry cannot be reached. */
-async function install(): Promise<string | undefined> {
-  const tarball = await packed(join(folder, 'packed'), { addon: hasAddon })
-  mkdirSync(place)
-  await writeProgram(place)
-  for (const [name, body] of Object.entries(files)) writeFileSync(join(place, name), body)
-  const quietly = ['--ignore-scripts', '--force', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  try {
-    await run('npm', ['install', tarball, ...tools, 'onnxruntime-node@1.30', 'sharp', ...quietly], place)
-    return undefined
-  } catch (error) {
-    if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT/.test(String(error))) return 'the registry cannot be reached'
-    throw error
-  }
-}
+const tarball = await packed(join(folder, 'packed'), { addon: hasAddon })
+mkdirSync(place)
+await writeProgram(place)
+for (const [name, body] of Object.entries(files)) writeFileSync(join(place, name), body)
+const quietly = ['--ignore-scripts', '--force', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+await installed(run('npm', ['install', tarball, ...tools, 'onnxruntime-node@1.30', 'sharp', ...quietly], place))
 
 const { ensureNode } = (await import(pathToFileURL(join(root, 'scripts/nodes.mjs')).href)) as {
   ensureNode: (version: string) => Promise<string>
@@ -166,7 +156,7 @@ async function printed(t: Test, node: string, programs: readonly string[]): Prom
     }
 }
 
-t.test('other versions of Node, and bundled', { skip }, async (t) => {
+t.test('other versions of Node, and bundled', async (t) => {
   for (const format of ['esm', 'cjs']) {
     const outfile = `--outfile=bundled.${format === 'esm' ? 'mjs' : 'cjs'}`
     const how = ['--bundle', '--platform=node', '--external:node-tensorrt', `--format=${format}`, outfile]
@@ -182,7 +172,7 @@ t.test('other versions of Node, and bundled', { skip }, async (t) => {
   await t.test('bun', async (t) => printed(t, bun, programs))
 })
 
-t.test('Vitest', { skip }, async (t) => {
+t.test('Vitest', async (t) => {
   for (const pool of ['threads', 'forks', 'vmThreads', 'vmForks'])
     t.notMatch(
       await say(t, process.execPath, [join(modules, 'vitest/vitest.mjs'), 'run', `--pool=${pool}`]),
@@ -191,7 +181,7 @@ t.test('Vitest', { skip }, async (t) => {
     )
 })
 
-t.test('Jest', { skip }, async (t) => {
+t.test('Jest', async (t) => {
   const modulesOfVm = { NODE_OPTIONS: '--experimental-vm-modules' }
   const jest = join(modules, 'jest/bin/jest.js')
   for (const version of [oldest, middle, newest]) {

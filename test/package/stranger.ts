@@ -2,7 +2,8 @@
 // installed from its tarball.
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryFolder } from '../support/folders.js'
+import { processFolder } from '../support/folders.js'
+import { installed } from '../support/needs.js'
 import { root, run } from './support.js'
 
 export const target = `${process.platform}-${process.arch}`
@@ -26,18 +27,16 @@ export async function packed(folder: string, { addon }: { addon: boolean }): Pro
   return (await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), ...options], root)).trim()
 }
 
-export async function stranger(
-  t: { teardown(end: () => void): void },
-  { addon }: { addon: boolean },
-): Promise<Stranger> {
-  const folder = temporaryFolder(t)
+/** Packs and installs the package. Call it before the first test: without the npm registry the file is skipped. */
+export async function stranger({ addon }: { addon: boolean }): Promise<Stranger> {
+  const folder = processFolder()
   const tarball = await packed(folder, { addon })
   const files = (await run('tar', ['-tzf', tarball], root))
     .split('\n')
     .filter((path) => path !== '' && !path.endsWith('/'))
   writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "version": "1.0.0", "private": true }')
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  await run('npm', ['install', tarball, '--ignore-scripts', ...quietly], folder)
+  await installed(run('npm', ['install', tarball, '--ignore-scripts', ...quietly], folder))
   return {
     folder,
     installed: join(folder, 'node_modules', 'node-tensorrt'),

@@ -10,7 +10,7 @@ import { long } from '../support/tiers.js'
 import { stranger } from './stranger.js'
 import { root, run } from './support.js'
 
-const { folder, installed, tarball, bytes, paths, program } = await stranger(t, { addon: false })
+const { folder, installed, tarball, bytes, paths, program } = await stranger({ addon: false })
 
 const use = `
   const tensor = new Tensor('float32', new Float32Array(4), [2, 2])

@@ -16,3 +16,17 @@ export function temporaryFolder(t: { teardown(end: () => unknown): unknown }): s
 export function processFolder(): string {
   return temporaryFolder({ teardown: (end) => process.once('exit', end) })
 }
+
+/** The user who owns nothing, by Linux's convention. */
+export const nobody = 65_534
+
+/** Runs a body with the rights of a user who is not root, because root may read and write everywhere. */
+export async function withoutRoot<T>(body: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(nobody)
+  try {
+    return await body()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}

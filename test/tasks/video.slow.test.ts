@@ -7,16 +7,14 @@ import { Detector, FaceBlur, Segmenter, type VideoProgress } from '../../lib/tas
 import { openVideo, probeVideo } from '../../lib/video/index.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, decodedFrames, type DecodedFrame, framemd5, probed, skip, timesOf } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip, decodedFrames, type DecodedFrame, framemd5, probed, timesOf } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
 import { answering, filled } from './models.js'
 
 t.setTimeout(300_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 /** YOLOv8's answer for 64 x 64: one box in the middle, of class 0; of a frame of 160 x 120 that is [50, 35, 60, 50]. */
 const one = answering([

@@ -6,15 +6,13 @@ import { TensorRTError } from '../../lib/errors.js'
 import { openVideo } from '../../lib/video/index.js'
 import { Random } from '../support/random.js'
 import { long } from '../support/tiers.js'
-import { clip, type ClipName, skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip, type ClipName } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
 
 t.setTimeout(long ? 7_200_000 : 600_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 const names: readonly ClipName[] = [
   ...([

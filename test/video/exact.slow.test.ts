@@ -3,14 +3,12 @@
 import t from 'tap'
 import { openVideo } from '../../lib/video/index.js'
 import { drawBoxes } from '../../lib/vision/index.js'
-import { clip, clipNames, type ClipName, skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip, clipNames, type ClipName } from '../support/video-clips.js'
 import { clip as made, firstFrame, guessedTicksOf, moving, readAll, rgbOf, sumsOf, ticksOf } from './clips.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 const broken: readonly ClipName[] = ['hdr', 'cut-short', 'no-index', 'damaged', 'sound-only', 'no-frame']
 /** Of which not every frame has a time stamp: ffprobe and ffmpeg fill them in differently. */

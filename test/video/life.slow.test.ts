@@ -9,15 +9,12 @@ import { openVideo, type VideoFrame, type VideoSource } from '../../lib/video/in
 import { resize } from './resize.js'
 import { runNode } from '../support/children.js'
 import { certain, collect, until } from '../support/waiting.js'
-import { skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { clip, moving, sumOf, sumsOf } from './clips.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>

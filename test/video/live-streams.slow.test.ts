@@ -3,15 +3,12 @@ import t from 'tap'
 import { openVideo, streams, type VideoGap, videoMemory } from '../../lib/video/index.js'
 import { size } from '../support/tiers.js'
 import { certain } from '../support/waiting.js'
-import { skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
 import { clip, moving } from './clips.js'
 import { freePort, isCounted, leftovers, Pusher } from './live-rig.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 // what the first one leaves stays: libuv's threads, its pipes
 const path = await clip('live.mp4', moving('160x120', '25', 2))

@@ -8,17 +8,14 @@ import { limitVideoMemory, openVideo, type VideoFrame, type VideoGap, videoMemor
 import { runNode } from '../support/children.js'
 import { size } from '../support/tiers.js'
 import { certain, until } from '../support/waiting.js'
-import { skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
 import { clip, moving } from './clips.js'
 import { connectionOf, listens } from '../../lib/video/programs/connections.js'
 import { checkedInput, deviceInput, isDevice } from '../../lib/video/programs/inputs.js'
 import { block, freePort, isCounted, leftovers, nextOf, Pusher } from './live-rig.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 const bytes = 160 * 120 * 1.5
 const path = await clip('live.mp4', moving('160x120', '25', 2))

@@ -6,11 +6,12 @@ import { probeVideo } from '../../lib/video/index.js'
 import { infoOf } from '../../lib/video/info.js'
 import { failure, failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, skip } from '../support/video-clips.js'
+import { missing } from '../support/needs.js'
+import { clip } from '../support/video-clips.js'
 
 const noColors = { space: undefined, primaries: undefined, transfer: undefined }
 
-t.test('what a video is', { skip }, async (t) => {
+t.test('what a video is', { skip: missing.ffmpeg }, async (t) => {
   const path = await clip('plain')
   const info = await probeVideo(path)
   t.same(info, {
@@ -37,14 +38,14 @@ t.test('what a video is', { skip }, async (t) => {
   t.same(await probeVideo(await readFile(path)), { ...info }, 'of bytes, whose index is at the end')
 })
 
-t.test('turned as a phone turns it: sides and rotation of what is shown', { skip }, async (t) => {
+t.test('turned as a phone turns it: sides and rotation of what is shown', { skip: missing.ffmpeg }, async (t) => {
   for (const degrees of [0, 90, 180, 270] as const) {
     const { rotation, width, height } = await probeVideo(await clip(`rotated-${degrees}`))
     t.same([rotation, width, height], [degrees, ...(degrees % 180 === 0 ? [160, 120] : [120, 160])])
   }
 })
 
-t.test('colours, depths, sounds', { skip }, async (t) => {
+t.test('colours, depths, sounds', { skip: missing.ffmpeg }, async (t) => {
   for (const matrix of ['bt601', 'bt709'] as const)
     for (const range of ['limited', 'full'] as const)
       t.match(await probeVideo(await clip(`${matrix}-${range}`)), { matrix, range, bitDepth: 8, hdr: undefined })
@@ -60,7 +61,7 @@ t.test('colours, depths, sounds', { skip }, async (t) => {
   t.match(await probeVideo(await clip('odd')), { width: 161, height: 121, codec: 'ffv1', container: 'matroska,webm' })
 })
 
-t.test('frames are counted: those that are shown', { skip }, async (t) => {
+t.test('frames are counted: those that are shown', { skip: missing.ffmpeg }, async (t) => {
   t.equal((await probeVideo(await clip('plain'))).frames, undefined)
   for (const [name, frames] of [
     ['plain', 50],
@@ -73,7 +74,7 @@ t.test('frames are counted: those that are shown', { skip }, async (t) => {
   t.equal((await probeVideo(await readFile(await clip('streamed')), { count: true })).frames, 50, 'of bytes')
 })
 
-t.test('what is no video, or a damaged one', { skip }, async (t) => {
+t.test('what is no video, or a damaged one', { skip: missing.ffmpeg }, async (t) => {
   const folder = temporaryFolder(t)
   await t.rejects(probeVideo(join(folder, 'none.mp4')), failure('ERR_TRT_FILE', /Cannot read .*none\.mp4: ENOENT/))
   await t.rejects(probeVideo(folder), failure('ERR_TRT_FILE', /folder/))

@@ -3,14 +3,11 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { openVideo, VideoFrame } from '../../lib/video/index.js'
-import { skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
 import { clip, moving, readAll, sumsOf, ticksOf, variable } from './clips.js'
 
 t.setTimeout(300_000) // some thirty processes, on a machine that may be busy
-if (skip !== false) {
-  t.plan(0, skip)
-  process.exit()
-}
+needs('ffmpeg')
 
 const vfr = await clip('vfr.mp4', [...moving(), ...variable])
 const whole = { ticks: await ticksOf(vfr), sums: await sumsOf(vfr) }

@@ -10,11 +10,11 @@ import { openVideo, streams } from '../../lib/video/index.js'
 import { driven, families, leftovers, load, rowsPlan, wanted } from '../lanes/rig.js'
 import { anySizeCenterFace } from '../support/networks/index.js'
 import { writeModel } from '../../lib/onnx/index.js'
-import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
+import { centerFacePath } from '../support/tensorrt.js'
 import { facePhoto } from '../../examples/support/program.js'
 import { size } from '../support/tiers.js'
 import { certain, collect, until } from '../support/waiting.js'
-import { skip } from '../support/video-clips.js'
+import { missing } from '../support/needs.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { clip, moving } from './clips.js'
 import { Made, read } from './streams-rig.js'
@@ -59,7 +59,7 @@ t.test('an engine with batching makes batches across streams', async (t) => {
   t.strictSame(leftovers(), {})
 })
 
-t.test('a real detector on clips', { skip: skip || skipWithoutCenterFace }, async (t) => {
+t.test('a real detector on clips', { skip: missing.ffmpeg || missing.CenterFace }, async (t) => {
   const model = writeModel(await anySizeCenterFace(centerFacePath ?? ''))
   await using detector = await Detector.load(model, {
     preset: 'centerface',
@@ -104,7 +104,7 @@ t.test('a real detector on clips', { skip: skip || skipWithoutCenterFace }, asyn
   )
 })
 
-t.test('memory, descriptors, threads and programs', { skip }, async (t) => {
+t.test('memory, descriptors, threads and programs', { skip: missing.ffmpeg }, async (t) => {
   const [seconds, every] = [size(12, 200), size(200, 1000)]
   const path = await clip('long.mp4', moving('96x64', '25', seconds))
   const count = (folder: string): number => readdirSync(`/proc/self/${folder}`).length

@@ -5,7 +5,10 @@ import { Writable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { writeVideo, type WriteVideoOptions } from '../../lib/video/index.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, type ClipName, decodedFrames, framemd5, probed, skip, timesOf } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip, type ClipName, decodedFrames, framemd5, probed, timesOf } from '../support/video-clips.js'
+
+needs('ffmpeg')
 
 async function copied(
   t: Test,
@@ -22,7 +25,7 @@ async function copied(
   return { source, target: path }
 }
 
-t.test('pts, sounds, duration: as in the source', { skip }, async (t) => {
+t.test('pts, sounds, duration: as in the source', async (t) => {
   const kinds: readonly (readonly [ClipName, string])[] = [
     ['plain', 'out.mp4'],
     ['vfr', 'out.mp4'],
@@ -58,7 +61,6 @@ const packetsOf = (lines: readonly string[]): string[] => lines.map((line) => li
 
 t.test(
   'Matroska: times of a frame keep their distance from those of sounds, to the millisecond that it has',
-  { skip },
   async (t) => {
     for (const name of ['offset', 'offset-mp4', 'vfr'] as const) {
       const { source, target } = await copied(t, name, 'out.mkv')
@@ -75,7 +77,6 @@ t.test(
 
 t.test(
   'what the file says of colours is kept, and the pixels are: four of matrix and range, upright rotated, 10 bits',
-  { skip },
   async (t) => {
     const entries =
       'stream=width,height,color_space,color_primaries,color_transfer,color_range,pix_fmt:stream_side_data=rotation'
@@ -108,7 +109,7 @@ t.test(
   },
 )
 
-t.test('to a Writable: MP4 in fragments, and Matroska, with sounds and times', { skip }, async (t) => {
+t.test('to a Writable: MP4 in fragments, and Matroska, with sounds and times', async (t) => {
   const folder = temporaryFolder(t)
   const source = await clip('b-frames')
   const frames = await decodedFrames(source)

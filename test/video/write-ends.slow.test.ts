@@ -9,8 +9,11 @@ import { openVideo, type VideoFrame, type VideoWriter, type WritableFrame, write
 import { failure, failureOf } from '../support/errors.js'
 import { runNode } from '../support/children.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, decodedFrames, programs, skip } from '../support/video-clips.js'
+import { needs } from '../support/needs.js'
+import { clip, decodedFrames, programs } from '../support/video-clips.js'
 import { certain } from '../support/waiting.js'
+
+needs('ffmpeg')
 
 const [width, height] = [640, 480]
 
@@ -39,7 +42,7 @@ function wrapped(folder: string, lines: string): string {
   return path
 }
 
-const linux = skip || (process.platform === 'linux' ? false : 'needs /proc')
+const linux = process.platform === 'linux' ? false : 'needs /proc'
 
 t.test('abort, dispose without close, a signal: at each moment nothing stays', { skip: linux }, async (t) => {
   const folder = temporaryFolder(t)
@@ -197,7 +200,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-t.test('a frame may be closed once it was given', { skip }, async (t) => {
+t.test('a frame may be closed once it was given', async (t) => {
   const source = await clip('plain')
   const path = join(temporaryFolder(t), 'closed.mkv')
   await using video = await openVideo(source)
