@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { argv, env } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { buildCases } from './build.mjs'
@@ -41,11 +41,10 @@ export const noCore = { programs: [], end: () => 0 }
  */
 export async function buildCore(sanitize, { whole = sanitize === 'address', anew = env['CI_ANEW'] === '1' } = {}) {
   if (process.platform !== 'linux') throw new Failure('the execution core is built on Linux only')
-  const digest = digestOf(sanitize, whole)
-  const passed = join(cacheFolder(), 'passed', `core-${sanitize}-${digest}`)
+  const passed = passedMark(sanitize, whole)
   if (!anew && existsSync(passed)) {
     say(
-      `the core with the ${sanitize} sanitizer passed before for the same sources (${digest}); CI_ANEW=1 runs it anew`,
+      `the core passed before for the same sources, so it does not run again (CI_ANEW=1 runs it): ${basename(passed)}`,
     )
     return noCore
   }
@@ -78,8 +77,8 @@ export async function buildCore(sanitize, { whole = sanitize === 'address', anew
   return { programs, end }
 }
 
-/** @returns {string} of everything that the outcome depends on */
-function digestOf(/** @type {Sanitizer} */ sanitize, /** @type {boolean} */ whole) {
+/** @returns {string} the file that exists if the core has passed; its name has a digest of all that this depends on */
+export function passedMark(/** @type {Sanitizer} */ sanitize, /** @type {boolean} */ whole) {
   const hash = createHash('sha256')
   const scripts = ['build', 'fakes', 'test-core', 'units'].map((name) => join(root, 'scripts', `${name}.mjs`))
   const folders = ['native', 'test/native', 'test/fake', 'test/facts'].flatMap((name) => filesUnder(join(root, name)))
@@ -89,7 +88,7 @@ function digestOf(/** @type {Sanitizer} */ sanitize, /** @type {boolean} */ whol
   const compiler = execFileSync('c++', ['--version'], { encoding: 'utf8' })
   const { version } = JSON.parse(readFileSync(manifest(), 'utf8'))
   hash.update(JSON.stringify([sanitize, whole, compiler, version, process.arch]))
-  return hash.digest('hex').slice(0, 16)
+  return join(cacheFolder(), 'passed', `core-${sanitize}-${hash.digest('hex').slice(0, 16)}`)
 }
 
 function runsOf(/** @type {string} */ folder, /** @type {string} */ fakes, /** @type {boolean} */ whole) {

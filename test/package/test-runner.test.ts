@@ -1,5 +1,5 @@
-// The runner of test files: how many run at a time and in which order, what each needs, and how it ends files that do
-// not end by themselves.
+// The runner of test files: how many run at a time and in which order, what each needs, how it tells of their ends, and
+// what does not run again.
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -224,4 +224,23 @@ t.test('a build waits for the tests of other processes, and what they start does
   const killed = await start(`await useDist(async () => process.kill(process.pid, 'SIGKILL'))`)
   t.equal(killed.signal ?? killed.code, 'SIGKILL')
   t.match(await start(`await withLock('lib', untilDistIsFree)`), { code: 0 })
+})
+
+t.test('the core does not run again if it has passed for the same sources', async (t) => {
+  const cache = temporaryFolder(t)
+  const program = `
+    import { mkdirSync, writeFileSync } from 'node:fs'
+    import { dirname } from 'node:path'
+    const { buildCore, passedMark } = await import(${JSON.stringify(scriptUrl('test-core'))})
+    const mark = passedMark('address', true)
+    mkdirSync(dirname(mark), { recursive: true })
+    writeFileSync(mark, '')
+    const { programs, end } = await buildCore('address')
+    console.log(JSON.stringify({ other: mark !== passedMark('thread', true), programs: programs.length, failed: end() }))`
+  const { stdout, stderr } = await runNode(['--input-type=module', '-e', program], root, 500_000, {
+    XDG_CACHE_HOME: cache,
+    CI_ANEW: '',
+  })
+  t.equal(stdout, '{"other":true,"programs":0,"failed":0}\n', stderr)
+  t.match(stderr, /^the core passed before for the same sources, .*: core-address-[0-9a-f]{16}$/m)
 })
