@@ -94,7 +94,7 @@ await main(async () => {
   await buildAll()
   const fakes = await buildFakes()
   await buildAddon('address')
-  const core = wanted.length > 0 ? noCore : await buildCore('address', long ? { anew: true } : {})
+  const core = wanted.length > 0 ? noCore : await buildCore('address', { long })
   if (argv.includes('--build')) return
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })

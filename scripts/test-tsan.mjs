@@ -59,7 +59,7 @@ await main(async () => {
   // the addon's lists of files need them, too
   await buildFakes('thread')
   await buildAddon('thread')
-  const core = wanted.length > 0 ? noCore : await buildCore('thread', { whole: long, ...(long ? { anew: true } : {}) })
+  const core = wanted.length > 0 ? noCore : await buildCore('thread', { long })
   if (argv.includes('--build')) return
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })
