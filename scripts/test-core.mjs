@@ -103,8 +103,8 @@ function runsOf(folder, fakes, sanitize, long) {
     args: [join(fakes, name), ...parts],
     env: { NODE_TENSORRT_LIBCUDA: join(fakes, 'libcuda.so.1'), ...(whole ? { CORE_TEST_WHOLE: '1' } : {}) },
   })
-  // The families differ only below native/tensorrt, so most of the faults are tried on one of them. Threads are the same
-  // for both: under the thread sanitizer, which takes ten times as long, all cases run on one of them.
+  // The families differ only below native/tensorrt, so most of the faults are tried on one of them. Threads are the
+  // same for both: under the thread sanitizer, which takes ten times as long, all cases run on one of them.
   const isAddress = sanitize === 'address'
   return [
     { what: 'the core on trt10', ...onFakes('trt10', isAddress || long) },
