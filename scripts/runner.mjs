@@ -28,7 +28,7 @@ import { inOrder, nameOf, writeSeconds, wrongSeconds } from './test-seconds.mjs'
  * @property {string} [node] another Node than this one
  */
 
-/** The fonts of text in pictures, in place of those that this machine may have. */
+/** Fonts of the text that tests draw. They replace the installed ones. */
 const fonts = join(root, 'test', 'support', 'fonts', 'fonts.conf')
 
 /** The processes that run now: each leads a group of its own, which its children belong to. */

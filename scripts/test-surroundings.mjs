@@ -39,7 +39,7 @@ const underUmask = async (run) => {
   }
 }
 
-/** @type {() => Promise<Counts>} the tests of a copy of this checkout, at a path that scripts like to get wrong */
+/** @type {() => Promise<Counts>} tests in a copy of this checkout whose path has spaces and non-ASCII letters */
 const inOddPath = async () => {
   const place = join(root, 'build', 'surroundings')
   // CMake does not accept a #

@@ -235,6 +235,7 @@ t.test('loads entries of a folder that can only be read, and rejects new ones', 
       await chown(path, nobody, nobody)
   }
   await chmod(folder, 0o500)
+  t.teardown(() => chmod(folder, 0o700))
   await withoutRoot(async () => {
     t.equal((await ask(new EngineCache({ folder }), 1)).hit, true)
     t.match(await failureOf(() => ask(new EngineCache({ folder }), 2)), {

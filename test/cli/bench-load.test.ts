@@ -52,7 +52,7 @@ t.test('on the CPU: a curve for each delay and one without batching, as JSON and
       t.same(Object.keys(latency!.percentiles), ['50', '95', '99'])
     }
   }
-  // an overloaded point ends early, which a busy machine makes of any
+  // an overloaded point ends early, and on a busy machine any point can be overloaded
   const whole = told.flatMap(({ points }) => points.filter(({ rate, overloaded }) => rate === 100 && !overloaded))
   t.ok(new Set(whole.map(({ requests }) => requests)).size <= 1, 'all have the same arrivals')
   const drawing = readFileSync(file('load.svg'), 'utf8')

@@ -24,7 +24,7 @@ interface Ran {
 async function run(folder: string, home: string | undefined, user: Partial<typeof stranger>): Promise<Ran> {
   const unset = ['NODE_OPTIONS', 'XDG_CACHE_HOME', 'NODE_TENSORRT_CACHE', 'TENSORRT_PATH', 'HOME']
   const args = unset.flatMap((name) => ['-u', name])
-  // one that this user may write to, too
+  // the machine's may not be writable for this user
   args.push(`TMPDIR=${folder}`)
   if (home !== undefined) args.push(`HOME=${home}`)
   args.push(process.execPath, child, folder, closed, (await buildFakes()).rtx17)

@@ -38,7 +38,10 @@ const typed = {
   bool: Uint8Array.of(0, 1, 1, 0),
 } as const
 
-const types = Object.keys(typed) as (keyof typeof typed)[]
+/** Types that both packages accept: onnxruntime-node 1.30 cannot read a Float16Array, which Node has from 24 on. */
+const types = (Object.keys(typed) as (keyof typeof typed)[]).filter(
+  (type) => type !== 'float16' || !('Float16Array' in globalThis),
+)
 
 t.test('the module has what onnxruntime-node has, and the classes of the copy that is imported', async (t) => {
   t.same(

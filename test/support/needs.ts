@@ -1,17 +1,17 @@
-/** What a test file cannot do without: without it the whole file is skipped, for a reason that the runner reports. */
+/** Requirements of test files. If one is missing, the whole file is skipped, for a reason that the runner reports. */
 import t from 'tap'
 import { skipWithoutCenterFace } from './tensorrt.js'
 import { skip as skipWithoutFfmpeg } from './video-clips.js'
 
-/** Why something is missing on this machine; `false` if it is there. */
+/** Reasons to skip tests, by requirement; `false` if this machine has it. */
 export const missing = { ffmpeg: skipWithoutFfmpeg, CenterFace: skipWithoutCenterFace } as const
 
-/** Skips this file if something is missing. Call it before the first test. */
+/** Skips this file if a requirement is missing. Call it before the first test. */
 export function needs(...names: readonly (keyof typeof missing)[]): void {
   for (const name of names) if (missing[name] !== false) skipFile(missing[name])
 }
 
-/** Ends this process, whose tests have not begun, as a file that is skipped. */
+/** Ends this process as a skipped file. Call it before the first test. */
 export function skipFile(reason: string): never {
   t.plan(0, reason)
   process.exit()
