@@ -8,7 +8,7 @@ import { env } from 'node:process'
 /** Sets the number of slots: `.ci/run` runs two lists of tests at a time, each with half of the processors. */
 const slotsVariable = 'NODE_TENSORRT_SLOTS'
 const gigabyte = 2 ** 30
-/** Bytes that a test file needs with its children, measured: most need 0.3 GB, a few need 1 GB. */
+/** Bytes that a test file and its children need at most times: `.ci/run` with two files at a time peaks at 2 GB. */
 const bytesOfSlot = 0.75 * gigabyte
 /** Bytes that must be available before another task starts, and before one starts that has no slot. */
 const leastAvailable = 1 * gigabyte
