@@ -10,12 +10,14 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeF
 import { dirname, extname, join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { compilerCount } from './slots.mjs'
 import {
   atOnce,
   bin,
   collect,
   Failure,
   filesUnder,
+  isWithinDistUser,
   main,
   modified,
   root,
@@ -23,6 +25,7 @@ import {
   say,
   together,
   tsc,
+  untilDistIsFree,
   withLock,
 } from './support.mjs'
 
@@ -63,7 +66,7 @@ export const buildAddon = (sanitize) =>
     // CI is strict about warnings; a stranger's newer compiler may have new ones, and they must not stop him.
     if (process.env['NODE_TENSORRT_WERROR'] && !sanitize) options.push('--CDCMAKE_CXX_FLAGS=-Werror')
     const what = sanitize ? `building the addon (${sanitize} sanitizer)` : 'building the addon'
-    const args = ['build', '--out', folder, '--parallel', '2', '--log-level', 'error', ...options]
+    const args = ['build', '--out', folder, '--parallel', String(compilerCount()), '--log-level', 'error', ...options]
     const output = await runQuietly(bin('cmake-js'), args, { what })
     writeFileSync(join(folder, 'addon.log'), output)
     if (output.includes('warning:') && !sanitize) say(output)
@@ -99,14 +102,22 @@ export const buildCases = async (sanitize) => {
   const what = `building the C++ cases${sanitize ? ` (${sanitize} sanitizer)` : ''}`
   await withLock(sanitize ? `addon-${sanitize}` : 'addon', async () => {
     await runQuietly('cmake', ['-DCASES=ON', folder], { what })
-    await runQuietly('cmake', ['--build', folder, '--parallel', '2', '--target', 'core_test', 'cpu_test'], { what })
+    await runQuietly(
+      'cmake',
+      ['--build', folder, '--parallel', String(compilerCount()), '--target', 'core_test', 'cpu_test'],
+      { what },
+    )
   })
   return join(folder, 'cases')
 }
 
-/** Builds dist/ from the TypeScript: plain tsc, and the files that lib/ needs beside it. */
-export const buildLib = () =>
-  withLock('lib', async () => {
+/**
+ * Builds dist/ from the TypeScript: plain tsc, and the files that lib/ needs beside it. Waits for tests of other
+ * processes, which use dist/; what a test starts finds dist/ as it is.
+ */
+export const buildLib = async () => {
+  if (isWithinDistUser()) return
+  await withLock('lib', async () => {
     const sources = sourceFolders.flatMap((folder) => filesUnder(join(root, folder)))
     const newest = Math.max(...[...sources, join(root, 'tsconfig.json'), join(root, 'package.json')].map(modified))
     const listing = `${String(newest)} ${String(sources.length)}`
@@ -116,12 +127,14 @@ export const buildLib = () =>
       existsSync(join(root, 'dist', 'lib', 'index.js'))
     )
       return
+    await untilDistIsFree()
     mkdirSync(dirname(libStamp), { recursive: true })
     removeOrphans()
     await runQuietly(process.execPath, [tsc, '-p', root], { what: 'compiling the TypeScript' })
     copyAssets()
     writeFileSync(libStamp, listing)
   })
+}
 
 /** What is left in dist/ of a deleted source would still be tested and packed. */
 const removeOrphans = () => {

@@ -3,11 +3,11 @@
 // Once for what they are made of, however many tests ask for them.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { forgetMovedBuild } from './build.mjs'
+import { compilerCount } from './slots.mjs'
 import { filesUnder, main, root, runQuietly, withLock } from './support.mjs'
 
 const source = join(root, 'test', 'fake')
@@ -39,7 +39,7 @@ export const buildFakes = (sanitize) => {
     forgetMovedBuild(folder, source)
     const what = `building the fakes${sanitize ? ` (${sanitize} sanitizer)` : ''}`
     await runQuietly('cmake', ['-S', source, '-B', folder, `-DSANITIZE=${sanitize ?? ''}`], { what })
-    await runQuietly('cmake', ['--build', folder, '--parallel', String(Math.min(availableParallelism(), 4))], { what })
+    await runQuietly('cmake', ['--build', folder, '--parallel', String(compilerCount())], { what })
     writeFileSync(stamp, current)
     return folder
   })

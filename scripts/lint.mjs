@@ -1,11 +1,13 @@
 // @ts-check
 // npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the lengths of files
 // and functions, the API reference, eslint, hadolint. All of them are run, then it fails if one did.
+import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import { ensureHadolint } from './hadolint.mjs'
-import { atOnce, bin, collect, Failure, filesUnder, main, root, say, tsc } from './support.mjs'
+import { atOnce, bin, cacheFolder, collect, Failure, filesUnder, main, root, say, tsc } from './support.mjs'
 
 const fix = argv.includes('--fix')
 const prettierFiles = [
@@ -21,22 +23,32 @@ const cppFiles = () =>
     .filter((path) => /\.(cc|h|inc)$/.test(path))
     .map((path) => relative(root, path))
 
-/** @type {[string, string, string[]][]} */
+/** By the content of the files; in the user's cache, one for each checkout, as prettier forgets files that are gone. */
+const prettierCache = join(
+  cacheFolder(),
+  `prettier-${createHash('sha256').update(root).digest('hex').slice(0, 16)}.json`,
+)
+
+/** @type {[string, string, string[]][]} the longest first */
 const checks = [
+  ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
   [
     'prettier',
     bin('prettier'),
-    [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles],
+    [
+      ...[fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern'],
+      ...['--cache', '--cache-strategy=content', `--cache-location=${prettierCache}`],
+      ...prettierFiles,
+    ],
   ],
-  ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
-  ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
-  ['lengths', execPath, [join(root, 'scripts', 'count-lines.mjs'), '--check']],
   ['docs', execPath, [join(root, 'scripts', 'docs.mjs'), '--check']],
-  ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
+  ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
+  ['lengths', execPath, [join(root, 'scripts', 'count-lines.mjs'), '--check']],
+  ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
 ]
 const cpp = cppFiles()
 if (cpp.length > 0)
-  checks.splice(1, 0, [
+  checks.push([
     'clang-format',
     bin('clang-format'),
     [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp],
@@ -64,8 +76,9 @@ await main(async () => {
     if (code !== 0) say(output.trimEnd())
     return code === 0 ? undefined : name
   }
-  // two that mend would write the same files
-  const found = await atOnce(checks, check, fix ? 1 : 2)
+  // two that write would write the same files; then prettier is the last that does
+  const order = fix ? checks.toSorted(([a], [b]) => Number(a === 'prettier') - Number(b === 'prettier')) : checks
+  const found = await atOnce(order, check, fix ? 1 : Math.min(4, Math.max(2, availableParallelism())))
   const failed = found.filter((name) => name !== undefined)
   if (failed.length > 0)
     throw new Failure(`lint: ${failed.join(', ')} failed${fix ? '' : '; npm run lint -- --fix mends what it can'}`)

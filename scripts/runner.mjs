@@ -1,31 +1,32 @@
 // @ts-check
-// Runs test files, each as `node FILE`, two at a time and the long ones first, and tells of each as it ends. A file
-// that does not end is ended, with all processes that it started, and named with its last output.
+// Runs test files, each as `node FILE`, some at a time and the longest first, and prints each outcome as the file ends.
+// A file that does not end is ended, with all processes that it started, and named with its last output.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { execPath } from 'node:process'
 import { takeCoverage } from './coverage.mjs'
-import { atOnce, Failure, root } from './support.mjs'
+import { runInSlots } from './slots.mjs'
+import { Failure, root, useDist } from './support.mjs'
 import { Report } from './tap.mjs'
+import { inOrder, nameOf, writeSeconds, wrongSeconds } from './test-seconds.mjs'
 
 /** @typedef {import('./tap.mjs').Counts & { skips: import('./tap.mjs').Skip[] }} Totals */
 
 /**
  * @typedef {object} RunOptions
- * @property {number} timeoutSeconds of a whole file, on a machine that may be busy with others
+ * @property {number} timeoutSeconds of a whole file on an idle machine; more if the machine has more to do than it has
+ * processors
  * @property {Record<string, string | undefined>} [env]
+ * @property {(file: string) => Promise<Record<string, string>>} [prepare] what a file waits for, and what its
+ * environment gets of it. Default: nothing.
+ * @property {import('./slots.mjs').Task[]} [programs] other tasks, which start before the files
  * @property {boolean} [coverage] collects which lines of lib/ ran
- * @property {boolean} [keepSeconds] writes down how long each file took, for the order of the next runs
+ * @property {'last' | 'keep'} [seconds] writes how long the files took into build/, or also into test/seconds.json, for
+ * the order of the next runs
  * @property {string} [node] another Node than this one
  */
-
-/**
- * Seconds of the files that take more than two: who starts them first waits for none of them in the end. Written by
- * `--seconds=keep`.
- */
-const secondsFile = join(root, 'test', 'seconds.json')
 
 /** Fonts of the text that tests draw. They replace the installed ones. */
 const fonts = join(root, 'test', 'support', 'fonts', 'fonts.conf')
@@ -39,24 +40,34 @@ const running = /** @type {Set<import('node:child_process').ChildProcess>} */ (n
  * @returns {Promise<Totals>}
  */
 export const runFiles = async (files, options) => {
-  if (files.length === 0) throw new Failure('no test file matches')
-  const seconds = /** @type {Record<string, number>} */ (
-    existsSync(secondsFile) ? JSON.parse(readFileSync(secondsFile, 'utf8')) : {}
-  )
-  const order = files.toSorted((a, b) => (seconds[nameOf(b)] ?? 0) - (seconds[nameOf(a)] ?? 0) || a.localeCompare(b))
+  if (files.length === 0) throw new Failure('no test file matches: see the folders of test/, or name ROOM/FILE')
+  const { prepare = async () => ({}), programs = [], seconds } = options
+  const outcomes = /** @type {Outcome[]} */ ([])
+  const tasks = inOrder(files).map((file) => {
+    const prepared = prepare(file)
+    const run = async () => {
+      const outcome = await runFile(file, { ...options, env: { ...options.env, ...(await prepared) } })
+      outcomes.push(outcome)
+      tell(outcome)
+    }
+    return { run, ready: prepared }
+  })
   const interrupted = endWithUs()
-  const outcomes = await atOnce(order, async (file) => {
-    const outcome = await runFile(file, options)
-    tell(outcome)
-    return outcome
-  }).finally(interrupted)
-  if (options.keepSeconds) keepSeconds(seconds, outcomes)
+  await useDist(() => runInSlots([...programs, ...tasks])).finally(interrupted)
+  if (seconds !== undefined) tellSeconds(outcomes, seconds === 'keep')
   const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
     outcomes.reduce((all, outcome) => all + outcome[key], 0)
   const skips = outcomes.flatMap(({ file, skips }) =>
     skips.map(({ title, reason }) => ({ title: `${nameOf(file)}: ${title}`, reason })),
   )
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped'), skips }
+}
+
+const tellSeconds = (/** @type {Outcome[]} */ outcomes, /** @type {boolean} */ keep) => {
+  const wrong = keep ? [] : wrongSeconds(outcomes)
+  if (wrong.length > 0)
+    console.log(`\ntest/seconds.json is off by a factor of two (--seconds=keep writes it): ${wrong.join(', ')}`)
+  writeSeconds(outcomes, keep)
 }
 
 /**
@@ -69,8 +80,9 @@ export const runFiles = async (files, options) => {
  * @param {RunOptions} options
  * @returns {Promise<Outcome>}
  */
-const runFile = async (file, { timeoutSeconds, env = {}, coverage = false, node = execPath }) => {
+const runFile = async (file, { timeoutSeconds: idleTimeout, env = {}, coverage = false, node = execPath }) => {
   const begun = performance.now()
+  const timeoutSeconds = Math.round(idleTimeout * busyness())
   const covered = coverage ? takeCoverage() : undefined
   const child = spawn(node, [file], {
     cwd: root,
@@ -189,7 +201,8 @@ const endWithUs = () => {
   return () => signals.forEach((signal) => process.off(signal, stop))
 }
 
-const nameOf = (/** @type {string} */ file) => file.replace(/^dist\/test\//, '').replace(/\.test\.js$/, '')
+/** How many times as long as on an idle machine a file may take, by the load of the last minute; at most four. */
+const busyness = () => Math.min(4, Math.max(1, (loadavg()[0] ?? 0) / availableParallelism()))
 
 const tell = (/** @type {Outcome} */ { file, failed, lines, seconds, why, stderr, skipped, passed }) => {
   const skips = skipped > 0 && passed === 0 ? ' # all of it skipped' : ''
@@ -198,18 +211,4 @@ const tell = (/** @type {Outcome} */ { file, failed, lines, seconds, why, stderr
   if (why) shown.push(why)
   if (failed > 0 && stderr) shown.push('stderr:', stderr.trimEnd())
   if (shown.length > 0) console.log(shown.join('\n').replace(/^/gm, '         '))
-}
-
-/**
- * @param {Record<string, number>} seconds
- * @param {Outcome[]} outcomes
- */
-const keepSeconds = (seconds, outcomes) => {
-  for (const { file, seconds: took } of outcomes) {
-    if (took > 2) seconds[nameOf(file)] = Math.round(took)
-    else delete seconds[nameOf(file)]
-  }
-  const there = Object.entries(seconds).filter(([name]) => existsSync(join(root, 'test', `${name}.test.ts`)))
-  const sorted = Object.fromEntries(there.sort(([a], [b]) => a.localeCompare(b)))
-  writeFileSync(secondsFile, JSON.stringify(sorted, undefined, 2) + '\n')
 }

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -185,19 +185,92 @@ const take = (/** @type {string} */ lock) => {
   } catch {
     return false
   }
-  writeFileSync(join(lock, 'pid'), String(process.pid))
+  writeFileSync(join(lock, 'pid'), processMark(process.pid))
   return true
 }
 
 const abandoned = (/** @type {string} */ lock) => {
+  const mark = readIfThere(join(lock, 'pid'))
+  // Without a process id yet: its owner is just taking it, or died while it did.
+  return mark === '' ? Date.now() - modified(lock) > 2000 : !isAlive(mark)
+}
+
+/** A process id with the time of its start, so that a later process with the same id is another one. */
+const processMark = (/** @type {number} */ pid) => {
+  const stat = readIfThere(`/proc/${pid}/stat`)
+  // the second field is a name, which may have blanks and parentheses in it; the start is the 22nd
+  return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`
+}
+
+const isAlive = (/** @type {string} */ mark) => {
+  const pid = Number(mark.split(' ')[0])
   try {
-    const pid = Number(readFileSync(join(lock, 'pid'), 'utf8'))
     process.kill(pid, 0)
-    return false
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM') return false
-    // Without a process id yet: its owner is just taking it, or died while it did.
-    return Date.now() - modified(lock) > 2000
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EPERM') return false
+  }
+  return mark === processMark(pid)
+}
+
+const readIfThere = (/** @type {string} */ path) => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** One file for each process whose tests use dist/ of this checkout: see {@link useDist}. */
+const distUsers = join(root, '.cache', 'locks', 'dist.users')
+/** Set for the processes that a user of dist/ starts. */
+const distInUse = 'NODE_TENSORRT_DIST_IN_USE'
+
+/**
+ * Marks dist/ as in use while `body` runs: another process that wants to compile it waits until then. The processes
+ * that this one starts do not compile it either, and do not wait: they use what is there.
+ *
+ * @template T
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
+ */
+export const useDist = async (body) => {
+  if (isWithinDistUser()) return await body()
+  const mark = join(distUsers, String(process.pid))
+  // not amid a compilation
+  await withLock('lib', async () => {
+    mkdirSync(distUsers, { recursive: true })
+    writeFileSync(mark, processMark(process.pid))
+  })
+  const release = () => rmSync(mark, { force: true })
+  process.on('exit', release)
+  const before = process.env[distInUse]
+  process.env[distInUse] = root
+  try {
+    return await body()
+  } finally {
+    if (before === undefined) delete process.env[distInUse]
+    else process.env[distInUse] = before
+    process.off('exit', release)
+    release()
+  }
+}
+
+/** Whether this process was started by a user of dist/. */
+export const isWithinDistUser = () => process.env[distInUse] === root
+
+/** Waits until no other process uses dist/. To be called with the lock `lib`, so that no user is added meanwhile. */
+export const untilDistIsFree = async () => {
+  for (let waits = 0; ; waits++) {
+    const marks = existsSync(distUsers) ? readdirSync(distUsers).map((name) => join(distUsers, name)) : []
+    const others = marks.filter((path) => {
+      if (isAlive(readIfThere(path))) return true
+      rmSync(path, { force: true })
+      return false
+    })
+    if (others.length === 0) return
+    if (waits === 20)
+      say(`waiting for the tests of process ${others.map((path) => basename(path)).join(', ')}, which use dist/ …`)
+    await sleep(100)
   }
 }
 

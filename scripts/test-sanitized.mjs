@@ -1,7 +1,8 @@
 // @ts-check
-// npm run test:asan [-- --long]: tests on an addon with the address and undefined behaviour sanitizers. Node itself is
-// not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here: that
-// does the core without Node, which runs first (test-core.mjs).
+// npm run test:asan [-- --long | --build | ROOM/FILE …]: tests on an addon with the address and undefined behaviour
+// sanitizers. Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are
+// not looked for here: the core without Node does that, which runs beside (test-core.mjs), except for named files.
+// --build: builds, and runs nothing.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv } from 'node:process'
@@ -9,7 +10,7 @@ import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
 import { runFiles } from './runner.mjs'
 import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
-import { testCore } from './test-core.mjs'
+import { buildCore, noCore } from './test-core.mjs'
 
 /** What crosses into native memory, and one file of each kind of end: `.ci/run` has these. */
 const crossing = [
@@ -83,14 +84,18 @@ const all = [
     'refit/refit',
   ],
 ]
-const parts = argv.includes('--long') ? all : crossing
+const long = argv.includes('--long')
+const wanted = argv.slice(2).filter((word) => !word.startsWith('--'))
+const parts = wanted.length > 0 ? wanted : long ? all : crossing
 const reports = join(root, 'build', 'asan', 'reports')
 
 await main(async () => {
   if (process.platform !== 'linux') throw new Failure('npm run test:asan works on Linux only')
-  await testCore('address')
   await buildAll()
+  const fakes = await buildFakes()
   await buildAddon('address')
+  const core = wanted.length > 0 ? noCore : await buildCore('address', { long })
+  if (argv.includes('--build')) return
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })
   const tests = filesUnder(join(root, 'dist', 'test')).map((path) => relative(root, path))
@@ -100,17 +105,19 @@ await main(async () => {
     .filter((path) => path.endsWith('.test.js') && parts.some((part) => isOf(path, part)))
     .filter((path) => !/lanes\/(cpu-)?memory\.slow\.test\.js$/.test(path)) // what is freed stays in quarantine, so memory grows
     .filter((path) => !/lanes\/no-thread\.test\.js$/.test(path)) // it limits the address space, of which the sanitizer needs more
-    .filter((path) => !/native\/(core|cpu)\.long\.test\.js$/.test(path)) // testCore ran them; the preloaded runtime ends a process whose allocation fails
+    .filter((path) => !/native\/(core|cpu)\.long\.test\.js$/.test(path)) // the programs of the core are these; the preloaded runtime ends a process whose allocation fails
   const totals = await runFiles(files, {
     // children of an instrumented addon begin slowly, and more so on a busy machine: only what hangs is to be ended
     timeoutSeconds: 900,
-    env: { ...environment(), NODE_TENSORRT_FAKES: await buildFakes() },
+    env: { ...environment(), NODE_TENSORRT_FAKES: fakes },
+    programs: core.programs,
   })
+  const failedPrograms = core.end()
   // Also those of processes whose death a test expects.
   const found = filesUnder(reports)
   for (const path of found) console.log(readFileSync(path, 'utf8'))
   if (found.length > 0) console.log(`${found.length} reports of the sanitizers`)
-  const failed = totals.failed + found.length
+  const failed = totals.failed + failedPrograms + found.length
   console.log(`${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
   process.exitCode = failed > 0 || totals.passed === 0 ? 1 : 0
 })

@@ -10,7 +10,7 @@ import { ensureNode, nodes } from './nodes.mjs'
 import { runFiles } from './runner.mjs'
 import { isAllowed } from './skips.mjs'
 import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
-import { prepareTests } from './test-needs.mjs'
+import { allVariables, prepare } from './test-needs.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 /** @typedef {Partial<import('./runner.mjs').RunOptions>} Options */
@@ -88,7 +88,7 @@ await main(async () => {
     ([name]) => words.length === 0 || words.some((word) => name.includes(word)),
   )
   if (wanted.length === 0) throw new Failure(`there are only ${Object.keys(surroundings).join('; ')}`)
-  const preparing = prepareTests()
+  const preparing = prepare(allVariables)
   await buildAll(preparing)
   const needed = await preparing
   const files = names.map((name) => `dist/test/${name}.test.js`)

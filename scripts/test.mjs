@@ -1,18 +1,19 @@
 // @ts-check
-// npm test [-- NAMES...]   the first tier, or the files (of any tier) with these words in their path npm run test:all
-// the first and the second tier, as .ci/run has them npm run test:gpu         what needs a GPU --room=NAME
-// all files of a folder of test/, of all tiers;   --long: with the large sizes;   both are how test:long runs it
-// --coverage               and checks that of lib/;   --seconds=keep: writes down how long the files took, which orders
-// the next runs docs/testing.md tells what the tiers hold.
+// npm test [-- NAMES...]: the first tier, or the files of any tier with these words in their path.
+// npm run test:all: the first and the second tier, as .ci/run has them. npm run test:gpu: what needs a GPU.
+// --room=NAME: all files of a folder of test/, of all tiers; --long: with the large sizes; both are for test:long.
+// --coverage: also checks that of lib/. --seconds=keep: writes how long the files took into test/seconds.json.
+// docs/testing.md tells what the tiers hold.
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
-import { buildAll } from './build.mjs'
+import { buildAddon, buildLib } from './build.mjs'
 import { checkCoverage } from './coverage.mjs'
 import { runFiles } from './runner.mjs'
 import { isAllowed } from './skips.mjs'
+import { compilerCount } from './slots.mjs'
 import { Failure, filesUnder, main, root } from './support.mjs'
-import { prepareFakes, prepareTests } from './test-needs.mjs'
+import { fakesVariable, needsOf, prepare } from './test-needs.mjs'
 
 const begun = Date.now()
 const tiers = ['fast', 'slow', 'all', 'gpu']
@@ -22,8 +23,11 @@ const long = argv.includes('--long')
 const tier = option('tier') ?? 'fast'
 const room = option('room')
 const wanted = argv.slice(2).filter((word) => !word.startsWith('--'))
-/** Of some files it would say nothing. */
+/** Not only some files, of which the coverage would say nothing. */
+const isWhole = wanted.length === 0 && room === undefined
 const coverage = wanted.length === 0 && argv.includes('--coverage')
+/** @type {Promise<void> | undefined} */
+let addon
 
 await main(async () => {
   const unknown = argv
@@ -34,16 +38,15 @@ await main(async () => {
     throw new Failure(
       'npm run test:gpu: this machine has no NVIDIA GPU (no /dev/nvidia0, /dev/dxg or /dev/nvhost-gpu), so nothing was tested',
     )
-  // On a GPU the tests choose their TensorRT themselves: the one that is installed there, or that TENSORRT_PATH names.
-  const preparing = tier === 'gpu' ? prepareFakes() : prepareTests()
-  await buildAll(preparing)
-  const needed = await preparing
+  // What files need is known once they are compiled; a whole tier needs the addon.
+  if (isWhole) beginAddon().catch(() => undefined)
+  await buildLib()
   const totals = await runFiles(testFiles(), {
-    // Of each file, on a machine that may be busy with others.
     timeoutSeconds: long || tier === 'gpu' ? 1800 : 600,
-    env: { ...needed, ...(long ? { TRT_TEST_LONG: '1' } : {}) },
+    env: long ? { TRT_TEST_LONG: '1' } : {},
+    prepare: (file) => provided(needsOf(file)),
     coverage,
-    keepSeconds: argv.includes('--seconds=keep'),
+    ...(argv.includes('--seconds=keep') ? { seconds: 'keep' } : long || coverage ? {} : { seconds: 'last' }),
     node: option('node') ?? execPath,
   })
   const problems = [...(coverage ? gate() : []), ...(env['CI'] ? skippedWithoutReason(totals.skips) : [])]
@@ -55,6 +58,28 @@ await main(async () => {
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
   process.exitCode = totals.failed > 0 || none || problems.length > 0 ? 1 : 0
 })
+
+/** Builds the addon once. The files that wait for it throw its failure. */
+function beginAddon() {
+  return (addon ??= buildAddon())
+}
+
+/**
+ * @param {import('./test-needs.mjs').Needs} needs
+ * @returns {Promise<Record<string, string>>} the environment of a file, as soon as all that it needs is there
+ */
+async function provided({ addon: needsAddon, variables }) {
+  // On a GPU the tests choose their TensorRT themselves: the installed one, or the one that TENSORRT_PATH names.
+  const fetched = prepare(tier === 'gpu' ? [] : variables.filter((variable) => variable !== fakesVariable))
+  const addonBuilt = needsAddon ? beginAddon() : undefined
+  const fakes = async () => {
+    // two processors compile the addon first, as most files need only that
+    if (compilerCount() <= 2) await addonBuilt
+    return await prepare([fakesVariable])
+  }
+  const [others, own] = await Promise.all([fetched, variables.includes(fakesVariable) ? fakes() : {}, addonBuilt])
+  return { ...others, ...own }
+}
 
 /** @returns {string[]} the message of the failure, if it is one */
 function gate() {

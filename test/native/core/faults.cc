@@ -160,13 +160,11 @@ long long total(const fakes::Counts& counts) {
 int nextDevice = 4000;  // those before are for other cases
 
 // Which calls of one function are tried: the first ones, the last, and some in between. With a sanitizer each costs
-// several times as much: fewer, and with that for threads the fewest, unless all cases are asked for (test:long).
+// several times as much: fewer, and the fewest unless CORE_TEST_WHOLE is set (scripts/test-core.mjs).
 std::vector<long long> places(long long calls) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   const bool whole = std::getenv("CORE_TEST_WHOLE") != nullptr;
   const long long first = whole ? 2 : 1, last = 1, between = whole ? 4 : 1;
-#elif defined(__SANITIZE_ADDRESS__)
-  const long long first = 2, last = 1, between = 4;
 #else
   const long long first = 12, last = 2, between = 8;
 #endif
