@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { TensorRTError } from '../../lib/errors.js'
 import { openVideo } from '../../lib/video/index.js'
 import { Random } from '../support/random.js'
-import { long } from '../support/tiers.js'
+import { long, size } from '../support/tiers.js'
 import { clip, type ClipName, skip } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
@@ -15,6 +15,8 @@ if (skip !== false) {
   t.plan(0, skip)
   process.exit()
 }
+
+const count = size(76, 5000)
 
 const names: readonly ClipName[] = [
   ...([
@@ -103,8 +105,8 @@ async function damaged(t: Test, seeds: readonly number[], counts: Map<string, nu
   }
 }
 
-t.test(`${long ? 5000 : 300} damaged clips`, async (t) => {
-  const seeds = Array.from({ length: long ? 5000 : 300 }, (_, i) => i + 1)
+t.test(`${count} damaged clips`, async (t) => {
+  const seeds = Array.from({ length: count }, (_, i) => i + 1)
   const counts = new Map<string, number>()
   const half = seeds.length / 2
   await Promise.all([damaged(t, seeds.slice(0, half), counts), damaged(t, seeds.slice(half), counts)])
