@@ -10,7 +10,7 @@ import { keptClip } from '../support/video-clips.js'
 const run = promisify(execFile)
 const quiet = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-y']
 
-/** Returns the path of a clip that ffmpeg makes from `args`, which lack only the output; the name sets the container. */
+/** Returns the path of a clip that ffmpeg makes from `args`, which lack only the output; `name` sets its container. */
 export const clip = (name: string, args: readonly string[]): Promise<string> => keptClip(name, args)
 
 /** ffmpeg's moving test picture, as H.264 with B-frames and a key frame each second. */
