@@ -28,7 +28,7 @@ const plus = (number: number): string => `
 await t.test('modules are replaced under load', async (t) => {
   const config = configOf(`max_batch_size: 8 instance_group [ { count: ${instances} } ]`)
   const folder = repository(t, { 'm/config.pbtxt': config, 'm/1/model.js': plus(1) })
-  const models = new Models(settingsOf(folder))
+  await using models = new Models(settingsOf(folder))
   await models.start()
   await models.load('m')
   const truth: Truth = { ready: new Set([1]), steady: true }
@@ -36,18 +36,21 @@ await t.test('modules are replaced under load', async (t) => {
   let over = false
   const connections = Array.from({ length: 8 }, () => ask(models, truth, seen, () => over))
   let settled = 0
-  for (let number = 2; number <= cycles && seen.wrong.length === 0; number++) {
-    truth.ready.add(number)
-    write(folder, { 'm/1/model.js': plus(number) })
-    await models.load('m')
-    const before = seen.answered
-    await certain(() => seen.answered > before || seen.wrong.length > 0)
-    await certain(() => liveWorkers.size <= 3 * instances) // those of before end while the next ones begin
-    if (number !== 10) continue
-    await certain(() => liveWorkers.size === instances)
-    settled = process.memoryUsage().rss
+  try {
+    for (let number = 2; number <= cycles && seen.wrong.length === 0; number++) {
+      truth.ready.add(number)
+      write(folder, { 'm/1/model.js': plus(number) })
+      await models.load('m')
+      const before = seen.answered
+      await certain(() => seen.answered > before || seen.wrong.length > 0)
+      await certain(() => liveWorkers.size <= 3 * instances) // those of before end while the next ones begin
+      if (number !== 10) continue
+      await certain(() => liveWorkers.size === instances)
+      settled = process.memoryUsage().rss
+    }
+  } finally {
+    over = true // a failure ends the clients too
   }
-  over = true
   await Promise.all(connections)
   await certain(() => liveWorkers.size === instances)
   const grown = process.memoryUsage().rss - settled
