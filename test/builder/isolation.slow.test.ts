@@ -14,6 +14,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
+import { size } from '../support/tiers.js'
 import { certain } from '../support/waiting.js'
 import { buildingProcesses, contents, isAlive } from './processes.js'
 
@@ -111,10 +112,11 @@ for (const { name, path: tensorrt } of families) {
   })
 }
 
-t.test('20 crashes in a row', async (t) => {
+const crashes = size(5, 20)
+t.test(`${crashes} crashes in a row`, async (t) => {
   await using builder = isolated(first)
   const ways = ['segv', 'abort', 'throw', 'kill', 'exit']
-  for (let i = 0; i < 20; i++) {
+  for (let i = 0; i < crashes; i++) {
     const error = await failureOf(() =>
       builder.build(model(`;die=${i % 2 ? 'parse' : 'build'}:${ways[i % ways.length] ?? ''}`)),
     )

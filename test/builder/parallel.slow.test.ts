@@ -3,10 +3,10 @@
 import t, { type Test } from 'tap'
 import { runNode } from '../support/children.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { long } from '../support/tiers.js'
+import { size } from '../support/tiers.js'
 
-const many = long ? 20 : 6
-const ended = long ? 10 : 4
+const many = size(4, 20)
+const ended = size(3, 10)
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 

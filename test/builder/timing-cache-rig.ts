@@ -50,14 +50,19 @@ export function startBuilding(
   return spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Kills it when it has built `count`, and as far on its way to the next one as `part` says, from 0 to 1. */
+/**
+ * Kills it amid its builds: when it has built `count`, and as far on its way to the next one as `part` says, from 0 to
+ * 1. Rejects if it ended before that.
+ */
 export function killOnTheWay(child: ChildProcess, count: number, part: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let built = 0
     let last = performance.now()
     child
       .once('error', reject)
-      .once('exit', () => (built < count ? reject(new Error(`ended after ${built} builds`)) : resolve()))
+      .once('exit', (_code, signal) =>
+        built >= count && signal === 'SIGKILL' ? resolve() : reject(new Error(`ended after ${built} builds`)),
+      )
     child.stdout?.on('data', (data) => {
       const now = performance.now()
       built += String(data).split('built').length - 1

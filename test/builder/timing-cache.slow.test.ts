@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { Builder, type BuilderOptions } from '../../lib/index.js'
 import { readTimingCache } from '../fake/timing.js'
-import { ended, said, scratchFile, skipPython } from '../file-lock/rig.js'
+import { ended, openLocks, said, scratchFile, skipPython } from '../file-lock/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { chain, chainLayers, killOnTheWay, startBuilding } from './timing-cache-rig.js'
-import { long } from '../support/tiers.js'
+import { size } from '../support/tiers.js'
+import { certain, until } from '../support/waiting.js'
 
 const { fakes, families } = await useFakes()
 const facts = {
@@ -34,7 +34,7 @@ for (const { name, fullName, path, control, ...family } of families) {
         await body(t)
         const left = (): number =>
           Object.entries(control.stats().live).reduce((sum, [kind, n]) => sum + (kind === 'hostMemories' ? 0 : n), 0)
-        for (let i = 0; i < 100 && left() > 0; i++) await sleep(20)
+        await until(() => left() === 0)
         const { misuse, traps } = control.stats()
         t.same(
           { left: left(), misuse, traps },
@@ -96,10 +96,10 @@ for (const { name, fullName, path, control, ...family } of families) {
     await test('killed at any moment, the file is the old or the new one, whole', async (t) => {
       const cache = file(t)
       let known: readonly string[] = []
-      const rounds = long ? 100 : 10
+      const rounds = size(5, 100)
       const sizes = new Set<number>()
       for (let round = 0; round < rounds; round++) {
-        const child = startBuilding(cache, path, { from: round * 50 + 1, to: round * 50 + 51, times: 1 })
+        const child = startBuilding(cache, path, { from: round * 50 + 1, to: round * 50 + 51, times: 1000 })
         await killOnTheWay(child, 2 + (round % 3), (round * 0.618) % 1)
         const now = existsSync(cache) ? await layersIn(cache) : []
         const lost = known.filter((layer) => !now.includes(layer))
@@ -193,7 +193,7 @@ for (const { name, fullName, path, control, ...family } of families) {
         .finally(() => (settled = true))
       const abort = new AbortController()
       const aborted = builder(cache).build(chain(5), { signal: abort.signal })
-      await sleep(100)
+      await certain(() => openLocks(cache) === 3) // we hold it, and both builds wait for it
       t.notOk(settled, 'it waits for the lock')
       t.same(control.stats().builds, [], 'before it builds anything')
       abort.abort(new Error('enough'))
@@ -207,8 +207,7 @@ for (const { name, fullName, path, control, ...family } of families) {
       const order: string[] = []
       const hold = async (): Promise<void> => {
         order.push('taken')
-        // as long as the build takes, and longer
-        await sleep(1500)
+        await certain(() => openLocks(cache) === 2) // the build has come to its end, and waits to save
         order.push('let go')
       }
       await builder(cache).build(chain(4), { onProgress: () => void (during ??= withFileLock(cache, {}, hold)) })
@@ -310,7 +309,7 @@ t.test('who locks as trtexec does is waited for', { skip: skipPython }, async (t
   const build = new Builder({ tensorrt: { library: fakes.trt10 }, timingCache: cache })
     .build(chain(4))
     .finally(() => (settled = true))
-  await sleep(200)
+  await certain(() => openLocks(cache) === 1)
   t.notOk(settled)
   python.stdin?.write('unlock\n')
   t.equal((await build).info.layers, chainLayers)

@@ -12,7 +12,7 @@ import { size } from '../support/tiers.js'
 const { fakes } = await useFakes()
 const builder = { tensorrt: { library: fakes.trt10 } }
 
-const kills = size(25, 500)
+const kills = size(10, 500)
 /** So many at a time share the folder, and ask for the same and for other engines. */
 const atOnce = 5
 /** Of a plan's numbers: large enough that saving one takes milliseconds. */

@@ -9,6 +9,7 @@ import { buildFakes } from '../fake/build.js'
 import { root } from '../package/support.js'
 import { runNode } from '../support/children.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
+import { long } from '../support/tiers.js'
 import { copyGiven, givenFiles, namesIn } from './files.js'
 import { type Fence, isCommonJs, type Machine } from './pages.js'
 
@@ -18,8 +19,23 @@ interface Ended {
   readonly stderr: string
 }
 
-/** How many fences run at once. */
-const width = 2
+/**
+ * Cases of the shell: options that make examples small whose networks or videos are large by default. Long runs test
+ * pages without them.
+ */
+const smallerExamples = long
+  ? ''
+  : Object.entries({
+      'detect-objects': '--size 128',
+      'face-blur-unet': '--size 128',
+      'video-blur': '--fps 3',
+      'video-streams': '--seconds 1 --fps 1 --size 160',
+    })
+      .map(([name, options]) => `"example ${name}") more='${options}' ;;`)
+      .join(' ')
+
+/** How many fences run at once: one, since the other half of the pages is tested at the same time. */
+const width = 1
 
 export class Reader {
   readonly folder: string
@@ -58,7 +74,7 @@ export class Reader {
     )
     this.#command(
       'npm',
-      `[ "$1" = run ] || { echo "npm $1: only npm run is there without a network" >&2; exit 1; }\nPATH=\${PATH#*:} exec npm --silent --prefix ${quoted(root)} "$@"`,
+      `[ "$1" = run ] || { echo "npm $1: only npm run is there without a network" >&2; exit 1; }\ncase "$2 \${4-}" in ${smallerExamples} esac\nPATH=\${PATH#*:} exec npm --silent --prefix ${quoted(root)} "$@" \${more-}`,
     )
     symlinkSync(process.execPath, join(folder, 'bin', 'node'))
   }

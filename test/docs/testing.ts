@@ -2,10 +2,25 @@
 import type { Test } from 'tap'
 import { temporaryFolder } from '../support/folders.js'
 import { compile } from './compiling.js'
-import { codeLanguages, type Fence, isCommonJs, type Page } from './pages.js'
+import { codeLanguages, type Fence, isCommonJs, type Page, pagePaths, readPage } from './pages.js'
 import { Reader } from './running.js'
 
-type Suite = Pick<Test, 'test' | 'teardown'>
+type Suite = Pick<Test, 'ok' | 'test' | 'teardown'>
+
+/**
+ * Tests all pages of a kind but README.md; with TRT_DOCS=docs/guides/threads.md only that page, and with
+ * TRT_DOCS=docs/guides/threads.md:40 only the fence at that line.
+ */
+export async function testPagesThat(t: Suite, isWanted: (path: string) => boolean): Promise<void> {
+  const [, only, line] = /^(.*?)(?::(\d+))?$/.exec(process.env['TRT_DOCS'] ?? '') ?? []
+  const paths = pagePaths().filter((path) => path !== 'README.md' && isWanted(path))
+  t.ok(paths.length > 0, 'there are pages')
+  await testPages(
+    t,
+    paths.filter((path) => !only || path === only).map((path) => readPage(path)),
+    line === undefined ? undefined : Number(line),
+  )
+}
 
 /** @param only the line of a page whose fence alone is wanted */
 export async function testPages(t: Suite, pages: readonly Page[], only?: number): Promise<void> {

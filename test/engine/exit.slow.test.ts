@@ -4,12 +4,12 @@ import { realModels } from '../support/real-models.js'
 
 const main = new URL('../../lib/index.js', import.meta.url).href
 
-/** What a child's program begins with: an engine that is loaded, and a call that takes about 100 ms. */
+/** What a child's program begins with: an engine that is loaded, and a call that takes some tens of milliseconds. */
 const prelude = `
   import { Engine, Tensor } from ${JSON.stringify(main)}
   const load = () => Engine.load(${JSON.stringify(realModels.detector)}, { backend: 'cpu' })
-  const call = (engine) => engine.infer(Tensor.zeros('float32', [1, 3, 640, 640]))
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 40))
+  const call = (engine) => engine.infer(Tensor.zeros('float32', [1, 3, 320, 320]))
+  const soon = () => new Promise((resolve) => setTimeout(resolve, 10))
 `
 
 /** Runs a worker_threads worker with the prelude and a program. */
@@ -39,7 +39,7 @@ const rows: [what: string, program: string, wanted: Partial<Omit<Ended, 'stderr'
   ['exit() while loading', 'load(); await soon(); process.exit(3)', { code: 3 }],
   ['exit() while closing', 'const e = await load(); call(e); e.close(); await soon(); process.exit(3)', { code: 3 }],
   ['a throw in mid-flight', "call(await load()); await soon(); throw new Error('mine')", { code: 1, stderr: /Error: mine/ }],
-  ['a throw in a callback in mid-flight', "call(await load()); setTimeout(() => { throw new Error('mine') }, 40)", { code: 1, stderr: /Error: mine/ }],
+  ['a throw in a callback in mid-flight', "call(await load()); setTimeout(() => { throw new Error('mine') }, 10)", { code: 1, stderr: /Error: mine/ }],
   ['SIGTERM in mid-flight', "call(await load()); await soon(); process.kill(process.pid, 'SIGTERM'); await soon()", { code: null, signal: 'SIGTERM' }],
   ['a worker that returns', `${inWorker('await call(await load())')}; worker.on('exit', (code) => console.log(code))`, { stdout: '0\n' }],
   ['a worker that exits in mid-flight', `${inWorker('call(await load()); await soon(); process.exit(5)')}; worker.on('exit', (code) => console.log(code))`, { stdout: '5\n' }],

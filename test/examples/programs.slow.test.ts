@@ -91,7 +91,7 @@ t.test(
 )
 
 t.test('detect-faces: RetinaFace', async (t) => {
-  const args = [first, '--size', '320', '--threshold', '0.1', '--out', t.testdir()]
+  const args = [first, '--size', '160', '--threshold', '0.1', '--out', t.testdir()]
   const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', args)
   t.ok(
     answer!.faces.length > 0 && answer!.faces.every(({ score, landmarks }) => score > 0.1 && landmarks?.length === 5),
@@ -99,19 +99,30 @@ t.test('detect-faces: RetinaFace', async (t) => {
   await isDrawnOn(t, answer!.written, first)
 })
 
-for (const [family, classes, more] of [
-  ['yolov5', 80, ['--variant', 's']],
-  ['efficientdet', 90, []],
+for (const [family, classes, size, threshold, more] of [
+  ['yolov5', 80, '64', 0.05, ['--variant', 's']],
+  ['efficientdet', 90, '128', 0.02, []], // its smallest size
 ] as const)
   t.test(`detect-objects: ${family}`, async (t) => {
-    const args = [first, '--size', '256', '--family', family, '--threshold', '0.05', '--out', t.testdir(), ...more]
+    const args = [
+      first,
+      '--size',
+      size,
+      '--family',
+      family,
+      '--threshold',
+      String(threshold),
+      '--out',
+      t.testdir(),
+      ...more,
+    ]
     const [answer] = await answersOf<{ objects: Found[] }>(t, 'detect-objects', args)
     const { width, height } = await readImage(first)
     const { objects } = answer!
     t.ok(objects.length > 0)
     t.ok(
       objects.every(
-        ({ classIndex, score, label }) => classIndex >= 0 && classIndex < classes && score > 0.05 && label !== '',
+        ({ classIndex, score, label }) => classIndex >= 0 && classIndex < classes && score > threshold && label !== '',
       ),
     )
     t.ok(
@@ -130,7 +141,7 @@ t.test('face-blur-unet: a part of the picture is blurred', async (t) => {
   const folder = t.testdir()
   const source = join(folder, 'photo.png')
   await sharp(first).resize(300, 200).png().toFile(source)
-  const [answer] = await answersOf<{ blurred: number }>(t, 'face-blur-unet', [source, '--size', '128', '--out', folder])
+  const [answer] = await answersOf<{ blurred: number }>(t, 'face-blur-unet', [source, '--size', '64', '--out', folder])
   t.ok(answer!.blurred > 0 && answer!.blurred < 1, `${answer!.blurred}`)
   await isDrawnOn(t, answer!.written, source)
 })

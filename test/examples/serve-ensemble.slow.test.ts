@@ -40,7 +40,7 @@ interface Printed {
 /** Two photographs, small: what is asked here is not how fast they are decoded. */
 async function putPhotos(folder: string): Promise<readonly string[]> {
   const files = [join(folder, 'first.jpg'), join(folder, 'second.jpg')]
-  for (const [i, file] of files.entries()) await sharp(photographs[i]).resize(320).jpeg().toFile(file)
+  for (const [i, file] of files.entries()) await sharp(photographs[i]).resize(160).jpeg().toFile(file)
   return files
 }
 

@@ -1,15 +1,16 @@
 // The guide of ensembles: its fences are the files of the example, its commands get a label, and mistakes say what it
 // says.
 import { execFile } from 'node:child_process'
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import sharp from 'sharp'
 import t from 'tap'
 import { Seeded } from '../support/networks/seeded.js'
 import { Tensor } from '../../lib/index.js'
 import { HttpClient } from '../../lib/client/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { serve, type Server } from '../../lib/serve/index.js'
+import { serve } from '../../lib/serve/index.js'
 import { photographs } from '../demo/variants.js'
 import { failureOf } from '../support/errors.js'
 import { hugePng } from '../support/huge-png.js'
@@ -64,11 +65,20 @@ t.test('its fences are the files of the example', async (t) => {
   for (const file of files) t.equal(fenceOf(file), readFileSync(join(models, file), 'utf8'), file)
 })
 
+const folder = t.testdir()
+const repository = join(folder, 'models')
+putRepository(repository)
+// a small one: how fast it is decoded is not the matter
+await sharp(photographs[0]).resize(160).jpeg().toFile(join(folder, 'photo.jpg'))
+const server = await serve({
+  modelRepository: repository,
+  http: { port: 0, address: '127.0.0.1' },
+  modelControlMode: 'explicit',
+  loadModel: ['classify'],
+})
+t.teardown(() => server.close())
+
 t.test('its commands of curl get a label', async (t) => {
-  const folder = t.testdir()
-  putRepository(join(folder, 'models'))
-  copyFileSync(photographs[0]!, join(folder, 'photo.jpg'))
-  await using server = await serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } })
   const commands = page.fences.filter(({ language, text }) => language === 'sh' && text.includes('curl '))
   t.equal(commands.length, 2)
   for (const { text } of commands) {
@@ -117,25 +127,13 @@ function mistakes(): Readonly<Record<string, string>> {
 }
 
 t.test('mistakes say what it says', async (t) => {
-  const folder = t.testdir()
-  putRepository(folder)
-  const place = { port: 0, address: '127.0.0.1' }
-  await using server = await serve({
-    modelRepository: folder,
-    http: place,
-    modelControlMode: 'explicit',
-    loadModel: ['classify'],
-  })
   await using client = new HttpClient(server.addresses.http?.url ?? '')
-  const photo = readFileSync(photographs[0]!)
+  const photo = readFileSync(join(folder, 'photo.jpg'))
   const classify = (): Promise<unknown> => client.infer('classify', { jpeg: Tensor.from(photo, [1, photo.length]) })
   t.same(Object.keys(mistakes()), [...Object.keys(inFiles), ...Object.keys(inRequests)])
   for (const [mistake, text] of Object.entries(mistakes())) {
     const change = inFiles[mistake]
-    const said =
-      change === undefined
-        ? client.infer('classify', inRequests[mistake] ?? {})
-        : askWith(server, folder, change, classify)
+    const said = change === undefined ? client.infer('classify', inRequests[mistake] ?? {}) : askWith(change, classify)
     const { message, details } = await failureOf(() => said)
     t.match(message, text, mistake)
     if (change === undefined) t.equal(details?.['status'], 400, `the client's fault: ${mistake}`)
@@ -160,12 +158,10 @@ t.test('a small file with many pixels is the fault of the client, and costs no m
 
 /** Loads a model with a fault in a file of it, and asks where that is taken; then all is as it was. */
 async function askWith(
-  server: Server,
-  folder: string,
   [model, name, from, to]: readonly [string, string, string, string],
   ask: () => Promise<unknown>,
 ): Promise<unknown> {
-  const file = join(folder, model, name)
+  const file = join(repository, model, name)
   const right = readFileSync(file, 'utf8')
   writeFileSync(file, right.replace(from, to))
   const loaded = server.load(model).finally(() => writeFileSync(file, right))

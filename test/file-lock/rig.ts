@@ -1,6 +1,7 @@
 // Programs that take the lock in threads and processes of their own.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { join } from 'node:path'
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { childEnvironment } from '../support/children.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -65,6 +66,18 @@ export const said = (child: ChildProcess | Worker): Promise<string> =>
 
 export const ended = (child: ChildProcess | Worker): Promise<unknown> =>
   new Promise((resolve, reject) => void child.once('error', reject).once('exit', resolve))
+
+/** Returns how many holders and waiters of a file's lock this process has: each of them has the lock's file open. */
+export function openLocks(file: string): number {
+  const lock = join(realpathSync(dirname(file)), `${basename(file)}.lock`)
+  return readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`) === lock
+    } catch {
+      return false // it was closed after the listing
+    }
+  }).length
+}
 
 /** A path in a folder of the test's own, which goes with it. */
 export const scratchFile = (t: Parameters<typeof temporaryFolder>[0], name = 'file'): string =>

@@ -7,9 +7,9 @@ import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'
 
-/** PP-OCR's detector at work: about half a second of one thread for each call. */
+/** PP-OCR's detector at work: more than a tenth of a second of one thread for each call. */
 const busy = `
-  const work = (e) => e.infer(Tensor.zeros('float32', [1, 3, 640, 640])).catch(() => {})
+  const work = (e) => e.infer(Tensor.zeros('float32', [1, 3, 320, 320])).catch(() => {})
   const open = (more = {}) => Engine.load(${JSON.stringify(realModels.detector)}, { backend: 'cpu', cpu: { threads: 1 }, ...more })
   const at = Number(process.env.AT ?? 0)
 `
@@ -96,9 +96,9 @@ t.jobs = 2
 for (const [what, program, { error = /^$/, ...wanted }] of table) {
   t.test(what, async (t) => {
     // each time at another moment; a child costs most of a second of a core
-    const times = size(3, 200)
+    const times = size(2, 200)
     for (let i = 0; i < times; i++) {
-      const at = Math.round((i * 200) / times)
+      const at = Math.round((i * 120) / times)
       const moment = `process.env.AT = '${at}'\n`
       const { stderr, ...ended } = await runChild(moment + program(''), onnxruntime)
       t.same(ended, { code: 0, signal: null, stdout: '', ...wanted }, `after ${at} ms`)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import type { Ended } from '../support/children.js'
-import { size } from '../support/tiers.js'
+import { long, size } from '../support/tiers.js'
 import { runChild } from './children.js'
 import { everyRuntime, families } from './rig.js'
 
@@ -48,10 +48,11 @@ const workerEnds: [what: string, program: string, ended: string][] = [
   ['a throw in the worker', "setImmediate(() => { throw new Error('mine') })", 'mine 1'],
 ]
 
-const rows: [what: string, program: string, wanted: Wanted][] = [
-  ...states.flatMap(([state, program]): typeof rows => [
-    ...ends.map(([end, last, wanted]): (typeof rows)[number] => [`${end}, ${state}`, `${program}\n${last}`, wanted]),
-    ...workerEnds.map(([end, last, ended]): (typeof rows)[number] => [
+/** Each state with each end in long runs; in CI half of them, of which each state and each end has three or more. */
+const ofStates = states.flatMap(([state, program], nth) => {
+  const all: [what: string, program: string, wanted: Wanted][] = [
+    ...ends.map(([end, last, wanted]): (typeof all)[number] => [`${end}, ${state}`, `${program}\n${last}`, wanted]),
+    ...workerEnds.map(([end, last, ended]): (typeof all)[number] => [
       `${end}, ${state}`,
       `const w = worker(${JSON.stringify(`${program}\n${last}`)}); let said = ''; w.on('error', (e) => (said += e.message + ' ')); w.on('exit', (code) => console.log(said + code))`,
       { stdout: `${ended}\n` },
@@ -61,7 +62,12 @@ const rows: [what: string, program: string, wanted: Wanted][] = [
       `const w = worker(${JSON.stringify(`${program}\nparentPort.postMessage(0); setInterval(() => {}, 1000)`)}); w.on('message', () => process.exit(3))`,
       { code: 3 },
     ],
-  ]),
+  ]
+  return all.filter((_, i) => long || (nth + i) % 2 === 0)
+})
+
+const rows: [what: string, program: string, wanted: Wanted][] = [
+  ...ofStates,
   ['a return, idle', 'const e = await load(); await call(e)', {}],
   ['a return, in flight', "driver.set({ computeMs: 30 }); call(await load()).then(() => console.log('done'))", { stdout: 'done\n' }],
   ['a return, loading', "load().then(() => console.log('done'))", { stdout: 'done\n' }],
@@ -103,10 +109,11 @@ const busyEnds = ends.map(([what, program, wanted]): (typeof ends)[number] => [
   wanted.code === 3 ? { code: 7 } : wanted,
 ])
 
-for (let i = 0; i < size(8, 40); i++) {
+const moments = size(6, 40)
+for (let i = 0; i < moments; i++) {
   const runtime = everyRuntime[i % everyRuntime.length]!
   const [what, program, wanted] = busyEnds[Math.floor(i / 2) % busyEnds.length]!
-  const at = Math.round((i * 60) / size(8, 40))
+  const at = Math.round((i * 60) / moments)
   t.test(`${what}, ${at} ms into runs without an end on ${runtime.name}`, async (t) => {
     const { stderr, ...ended } = await runChild(busy + program, runtime, undefined, { AT: String(at) })
     const { stderr: complaint = /^$/, ...rest } = wanted

@@ -97,8 +97,8 @@ const [ten, eleven] = fakes.families
 export const families: readonly [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
 /**
  * Those that the suite of lanes runs on. TensorRT 11 differs from 10 below native/tensorrt alone, which the C++ cases
- * hold for both families, and test/facts row by row: where tests are not long, only infer, profiles and telling (the
- * logger is another object) run on it, which take `families` and `everyRuntime`.
+ * hold for both families, and test/facts row by row: where tests are not long, only infer-trt11, profiles and telling
+ * (the logger is another object) run on it, which use `families`.
  */
 export const suiteFamilies: readonly FakeRuntime[] = long ? families : [families[0]]
 /** TensorRT-RTX, whose ways of its own its own tests are about: for what servers stand on. */

@@ -1,48 +1,19 @@
-// attach() with queue: 'shared': front-ends in several threads fill the same batches.
-import type { Worker } from 'node:worker_threads'
-import { setTimeout as sleep } from 'node:timers/promises'
+// attach() with queue: 'shared': front-ends in several threads fill the same batches. sharing-workers.slow.test.ts has
+// threads that are ended.
 import t from 'tap'
-import {
-  type AttachOptions,
-  type BatchingOptions,
-  type DeviceTensor,
-  Engine,
-  type EngineOptions,
-  Tensor,
-} from '../../lib/index.js'
+import { type AttachOptions, type DeviceTensor, Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { size } from '../support/tiers.js'
 import { until } from '../support/waiting.js'
-import { startWorker } from './children.js'
-import { driver, leftovers, load, rows, rowsPlan, runtimes, wanted } from './rig.js'
+import { leftovers, load, rows, rowsPlan, runtimes, wanted } from './rig.js'
+import { exit, full, joining, message, row, shared } from './sharing-rig.js'
 
 t.setTimeout(600_000) // a sanitizer makes it take minutes
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-const shared = { queue: 'shared' } as const
-/** Only what is full leaves, or what somebody who closes waits for. */
-const full = (maxBatch = 16, more: Partial<BatchingOptions> = {}): EngineOptions => ({
-  batching: { maxBatch, maxDelayMs: 60_000, ...more },
-})
-
-/** The next message of a worker; what it throws rejects. */
-const message = (worker: Worker): Promise<unknown> =>
-  new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
-const exit = (worker: Worker): Promise<number> => new Promise((resolve) => worker.once('exit', resolve))
-
-/** What a worker begins with: `engine` is its front-end, `row(i)` a request, `said()` the next message to it. */
-const joined = `
-  const engine = await Engine.attach(workerData, { queue: 'shared' })
-  const row = (i) => new Tensor('float32', Float32Array.of(i, -i, i / 2), [1, 3])
-  const right = (i, y) => y.data[0] === Math.max(0, 2 * i + 1) && y.data[1] === Math.max(0, 1 - 2 * i) && y.data[2] === Math.max(0, i + 1)
-  const said = () => new Promise((resolve) => parentPort.once('message', resolve))
-`
-const row = (i: number): Tensor<'float32'> => new Tensor('float32', Float32Array.of(i, -i, i / 2), [1, 3])
-
 for (const runtime of runtimes) {
   const engines = (): number => runtime.live().engines
   const lanes = (): number => runtime.live().lanes
-  const worker = (program: string, owner: Engine): Worker => startWorker(joined + program, runtime, owner.share())
 
   await t.test(runtime.name, async (t) => {
     await t.test('two workers and the owner fill one batch', async (t) => {
@@ -54,7 +25,7 @@ for (const runtime of runtimes) {
         parentPort.postMessage(results.every((y, i) => right(100 * workerData.seed + i, y)))
         await engine.close()
       `
-      const workers = [1, 2].map((seed) => startWorker(joined + program, runtime, { ...owner.share(), seed }))
+      const workers = [1, 2].map((seed) => joining(program, runtime, owner, { seed }))
       t.same(await Promise.all(workers.map(message)), ['asked', 'asked'])
       t.match(owner.stats(), { waiting: 10, batches: 0 })
       t.equal(lanes(), 1)
@@ -78,7 +49,7 @@ for (const runtime of runtimes) {
         parentPort.postMessage((await Promise.all([first, ...others])).every((y, i) => right(i + 1, y)))
         await engine.close()
       `
-      const other = worker(program, owner)
+      const other = joining(program, runtime, owner)
       await message(other)
       const told = message(other)
       const ended = exit(other)
@@ -239,85 +210,6 @@ for (const runtime of runtimes) {
       })
       for (const id of ['', 'f'.repeat(32)])
         t.match(await failureOf(() => Engine.attach({ pid: process.pid, id }, shared)), { code: 'ERR_TRT_TOKEN' })
-    })
-
-    for (const [what, program] of [
-      ['', 'for (let i = 0; i < 7; i++) engine.infer(row(i)); parentPort.postMessage(0)'],
-      [
-        ' from allocated tensors to others',
-        "for (let i = 0; i < 7; i++) engine.infer({ x: engine.allocate('x', [1, 3]) }, { into: { y: engine.allocate('y', [1, 3]) } }); parentPort.postMessage(0)",
-      ],
-    ] as const) {
-      await t.test(`a worker is terminated while its requests wait${what}`, async (t) => {
-        await using owner = await load(runtime, rowsPlan(), full())
-        const other = worker(program, owner)
-        const calls = Array.from({ length: 3 }, (_, i) => owner.infer(row(i)))
-        await message(other)
-        for (let i = 3; i < 6; i++) calls.push(owner.infer(row(i)))
-        t.equal(owner.stats().waiting, 13)
-        await other.terminate()
-        t.match(owner.stats(), { waiting: 6, cancelled: 7 }, 'they are taken out')
-        t.equal(owner.memory().queued, 6 * 12)
-        for (let i = 6; i < 16; i++) calls.push(owner.infer(row(i)))
-        for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(row(i).data))
-        t.match(owner.stats(), { waiting: 0, batches: 1, completed: 16 })
-      })
-    }
-
-    for (const [what, program] of [
-      [
-        'with work under way',
-        'parentPort.postMessage(0); for (;;) await Promise.all(Array.from({ length: 20 }, (_, i) => engine.infer(row(i))))',
-      ],
-      [
-        'with tensors that stay',
-        "parentPort.postMessage(0); globalThis.kept = []; for (let i = 0; ; i++) { kept.push(await engine.infer(row(i), { location: 'device' })); engine.infer(kept.at(-1)) }",
-      ],
-      [
-        'in inferSync',
-        "parentPort.postMessage(0); for (let i = 0; ; i++) { if (!right(i, engine.inferSync(row(i)))) throw new Error('wrong'); await soon(0) }",
-      ],
-      [
-        'attaching and closing',
-        "parentPort.postMessage(0); for (let i = 0; ; i++) { const e = await Engine.attach(workerData, { queue: 'shared' }); e.infer(row(i)).catch(() => {}); e.close() }",
-      ],
-    ] as const) {
-      await t.test(`a worker is terminated ${what}`, async (t) => {
-        await using owner = await load(runtime, rowsPlan(), { lanes: 2, batching: { maxBatch: 8, maxDelayMs: 1 } })
-        driver.set({ computeMs: 1 })
-        for (let round = 0; round < size(3, 10); round++) {
-          const other = worker(program, owner)
-          await message(other)
-          const calls = Array.from({ length: 20 }, (_, i) => owner.infer(row(round * 5 + i)))
-          await sleep((round * 7) % 23)
-          await other.terminate()
-          for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(row(round * 5 + i).data))
-          t.same((await owner.infer(row(round))).data, wanted(row(round).data), 'the others go on')
-          t.ok(await until(() => owner.stats().waiting + owner.stats().inFlight === 0), 'nothing of it is left')
-        }
-        driver.set({ computeMs: 0 })
-      })
-    }
-
-    await t.test('the owner’s thread ends amid work, and its queue goes on', async (t) => {
-      const program = `
-        const owner = await load({ lanes: 2, batching: { maxBatch: 8, maxDelayMs: 1 } })
-        parentPort.postMessage(owner.share())
-        for (;;) await Promise.all(Array.from({ length: 20 }, () => call(owner)))
-      `
-      for (let round = 0; round < size(3, 10); round++) {
-        const other = startWorker(program, runtime)
-        const token = (await message(other)) as ReturnType<Engine['share']>
-        const engine = await Engine.attach(token, shared)
-        const calls = Array.from({ length: 30 }, (_, i) => engine.infer(row(i)))
-        await other.terminate()
-        for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(row(i).data))
-        t.same((await engine.infer(row(5))).data, wanted(row(5).data))
-        t.ok(lanes() >= 2)
-        t.equal(engines(), 1, 'the owner’s, whose thread has ended')
-        await engine.close()
-        t.same([lanes(), engines()], [0, 0])
-      }
     })
 
     await t.test('nothing is left', async (t) => {

@@ -78,11 +78,14 @@ t.test('finds what the parser of the whole model finds', async (t) => {
 t.test('wherever the parts lie that a file is read in', async (t) => {
   const everywhere = externalize(await allFields())
   const wanted = parsed(everywhere)
+  const wrong: string[] = []
   for (let length = 2 ** 16 - everywhere.length; length < 2 ** 16 + 10; length += 37) {
     // a field that nobody knows, 127 of onnx.proto, stands first
     const before = Buffer.concat([varint(127 * 8 + 2), varint(length), Buffer.alloc(length)])
-    t.same(await filesIn(Buffer.concat([before, everywhere])), wanted, `${length} bytes before it`)
+    const found = await filesIn(Buffer.concat([before, everywhere]))
+    if (found.join() !== wanted.join()) wrong.push(`${length} bytes before it: ${found.join()}`)
   }
+  t.same(wrong, [])
 })
 
 t.test('weights are passed over', async (t) => {
@@ -161,7 +164,7 @@ t.test('truncated and damaged models are told', async (t) => {
     }
   }
   let [told, tried] = [0, 0]
-  const step = size(13, 1)
+  const step = size(31, 1)
   for (let length = 1; length < whole.length; length += step, tried++) {
     const bytes = whole.subarray(0, length)
     const cut = await isCut(filesIn, bytes)

@@ -1,4 +1,4 @@
-// The tarball without its binary: what a stranger imports, requires and bundles. types.test.ts has its types,
+// The tarball without its binary: what a stranger imports, requires and bundles. types.slow.test.ts has its types,
 // prebuilt.long.test.ts the binary.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -10,9 +10,9 @@ import { identityPlan } from '../fake/plan.js'
 import { Random } from '../support/random.js'
 import { readSidecar } from './rig.js'
 import { childEnvironment } from '../support/children.js'
-import { long } from '../support/tiers.js'
+import { size } from '../support/tiers.js'
 
-const kills = long ? 1000 : 25
+const kills = size(12, 1000)
 const program = new URL('./saver.js', import.meta.url).pathname
 const env = childEnvironment()
 
@@ -78,8 +78,8 @@ t.test('killed before each call of the file system that a save makes', async (t)
   // the first number is more than a save makes calls, so that the last ones are not killed any more
   for (const [kind, calls, step] of [
     ['over a saved one', 45, 1],
-    ['over a bare one', 45, long ? 1 : 4],
-    ['at a new place', 30, long ? 1 : 4],
+    ['over a bare one', 45, size(4, 1)],
+    ['at a new place', 30, size(4, 1)],
   ] as const) {
     const left = new Map<string, number>()
     let completed = 0
@@ -114,7 +114,7 @@ t.test('savers in several processes, and a reader meanwhile', async (t) => {
   const [first] = plans
   if (first === undefined) throw new Error('no plans')
   await (await Plan.load(first.path)).save(path)
-  const savers = plans.map((plan) => once(start('times', path, plan.path, long ? 200 : 20), 'exit'))
+  const savers = plans.map((plan) => once(start('times', path, plan.path, size(20, 200)), 'exit'))
   let running = true
   const ended = Promise.all(savers).then((codes) => ((running = false), codes))
   const seen = new Map<string, number>()

@@ -4,8 +4,8 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { access, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync } from 'node:fs'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { findPrograms, type Programs } from '../../lib/video/programs/find.js'
@@ -27,65 +27,50 @@ export const clipNames = Object.keys(recipes) as readonly ClipName[]
 
 const folder = resolve('.cache/video-clips')
 
-/** Those that this process has asked for: who asks meanwhile waits for the same run of ffmpeg. */
-const asked = new Map<ClipName, Promise<string>>()
+/** The clips that this process has requested, by path: later callers wait for the same run of ffmpeg. */
+const requested = new Map<string, Promise<string>>()
 
-/** The path of a clip. */
-export function clip(name: ClipName): Promise<string> {
-  const known = asked.get(name) ?? madeClip(name)
-  asked.set(name, known)
-  return known
+/** Returns the path of a clip. */
+export async function clip(name: ClipName): Promise<string> {
+  const { file, args, of, change }: Recipe = recipes[name]
+  const source =
+    of === undefined ? [] : [...(name === 'edit-list' ? ['-ss', '0.35'] : []), '-i', await clip(of as ClipName)]
+  return await keptClip(file, [...source, ...args, '-fflags', '+bitexact', '-flags', '+bitexact'], change)
 }
 
-async function madeClip(name: ClipName): Promise<string> {
-  const recipe: Recipe = recipes[name]
-  const source =
-    recipe.of === undefined
-      ? []
-      : [...(name === 'edit-list' ? ['-ss', '0.35'] : []), '-i', await clip(recipe.of as ClipName)]
-  const { ffmpeg, version } = programs!
-  const hash = createHash('sha256')
-    .update(JSON.stringify([recipe.args, version, String(recipe.change), 1]))
-    .digest('hex')
-    .slice(0, 8)
-  const path = join(folder, `${hash}-${recipe.file}`)
-  if (
-    await access(path).then(
-      () => true,
-      () => false,
-    )
-  )
-    return path
+/**
+ * Returns the path of a file that ffmpeg makes from `args`, which lack only the output. Later processes find it by its
+ * arguments and the version of ffmpeg.
+ */
+export function keptClip(file: string, args: readonly string[], change?: Recipe['change']): Promise<string> {
+  const key = JSON.stringify([args, programs?.version, String(change)])
+  const path = join(folder, `${createHash('sha256').update(key).digest('hex').slice(0, 8)}-${file}`)
+  const making = requested.get(path) ?? makeClip(path, args, change)
+  requested.set(path, making)
+  return making
+}
+
+async function makeClip(path: string, args: readonly string[], change: Recipe['change']): Promise<string> {
+  if (existsSync(path)) return path
   mkdirSync(folder, { recursive: true })
-  const temporary = join(folder, `${process.pid}-${recipe.file}`)
-  await run(ffmpeg, [
-    '-nostdin',
-    '-loglevel',
-    'error',
-    ...source,
-    ...recipe.args,
-    '-fflags',
-    '+bitexact',
-    '-flags',
-    '+bitexact',
-    '-y',
-    temporary,
-  ])
-  if (recipe.change !== undefined) await writeFile(temporary, recipe.change(await readFile(temporary)))
+  const temporary = join(folder, `${process.pid}-${path.slice(folder.length + 1)}`)
+  await run(programs?.ffmpeg ?? 'ffmpeg', ['-nostdin', '-loglevel', 'error', ...args, '-y', temporary])
+  if (change !== undefined) await writeFile(temporary, change(await readFile(temporary)))
   await rename(temporary, path).catch(
     async (error: unknown) => (await rm(temporary, { force: true }), Promise.reject(error as Error)),
   )
   return path
 }
 
-/** What `ffprobe -show_entries ENTRIES` tells of a file, as JSON. */
+/** Returns what `ffprobe -show_entries ENTRIES` prints of a file: of some streams, or of 'all'. */
 export async function probed(
   path: string,
   entries: string,
   streams = 'v:0',
   more: readonly string[] = [],
 ): Promise<Record<string, any>> {
-  const args = ['-v', 'error', ...more, '-select_streams', streams, '-show_entries', entries, '-of', 'json', path]
+  const selected = streams === 'all' ? [] : ['-select_streams', streams]
+  const args = ['-v', 'error', ...more, ...selected, '-show_entries', entries, '-of', 'json', path]
   const { stdout } = await run(programs!.ffprobe, args, { maxBuffer: 1 << 26 })
   return JSON.parse(stdout) as Record<string, any>
 }
@@ -139,8 +124,8 @@ export async function decodedFrames(path: string): Promise<DecodedFrame[]> {
     maxBuffer: 1 << 28,
     encoding: 'buffer',
   })
-  const { streams } = await probed(path, 'stream=width,height,time_base:stream_side_data=rotation', 'V:0')
-  const { packets } = await probed(path, 'packet=pts,flags', 'V:0')
+  const entries = 'packet=pts,flags:stream=width,height,time_base:stream_side_data=rotation'
+  const { streams, packets } = await probed(path, entries, 'V:0')
   const { width: codedWidth, height: codedHeight, time_base, side_data_list } = streams[0]
   const isTurned = Math.abs(side_data_list?.[0]?.rotation ?? 0) % 180 === 90
   const [width, height] = isTurned ? [codedHeight, codedWidth] : [codedWidth, codedHeight]

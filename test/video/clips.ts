@@ -1,24 +1,17 @@
 /** Clips that ffmpeg makes, and what ffmpeg's own tools say of them. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput } from '../../lib/video/index.js'
 import { openVideo } from '../../lib/video/index.js'
 import type { RawImage } from '../../lib/vision/index.js'
-import { processFolder } from '../support/folders.js'
+import { keptClip } from '../support/video-clips.js'
 
 const run = promisify(execFile)
 const quiet = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-y']
 
-const folder = processFolder()
-
-/** A clip of the name, which tells the container: what ffmpeg makes of `args`, which have all but the output. */
-export async function clip(name: string, args: readonly string[]): Promise<string> {
-  const path = join(folder, name)
-  await run('ffmpeg', [...quiet, ...args, path])
-  return path
-}
+/** Returns the path of a clip that ffmpeg makes from `args`, which lack only the output; `name` sets its container. */
+export const clip = (name: string, args: readonly string[]): Promise<string> => keptClip(name, args)
 
 /** ffmpeg's moving test picture, as H.264 with B-frames and a key frame each second. */
 export const moving = (size = '96x64', rate = '25', seconds = 2): string[] => [
@@ -46,16 +39,6 @@ export async function ticksOf(path: string): Promise<bigint[]> {
   return Array.from(stdout.matchAll(/^-?\d+/gm), ([text]) => BigInt(text))
 }
 
-/** The same as ffmpeg tells them, which fills in what a file has not. */
-export async function guessedTicksOf(path: string, [num, den]: readonly [number, number]): Promise<bigint[]> {
-  const times = ['-copyts', '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-enc_time_base', `${num}/${den}`]
-  const { stdout } = await run('ffmpeg', [...quiet, ...times, '-output_ts_offset', '1048576', '-f', 'framemd5', '-'])
-  return Array.from(
-    stdout.matchAll(/^\d+, *-?\d+, *(-?\d+)/gm),
-    ([, text = '']) => BigInt(text) - BigInt((1_048_576 * den) / num),
-  )
-}
-
 /** The first frame as RGB, as swscale makes it exactly, of the same chroma for four pixels. */
 export async function rgbOf(path: string): Promise<Buffer> {
   const flags = [
@@ -72,25 +55,38 @@ export async function rgbOf(path: string): Promise<Buffer> {
   return (await run('ffmpeg', [...quiet, '-i', path, ...flags], { encoding: 'buffer', maxBuffer: 1 << 26 })).stdout
 }
 
-/** The MD5 of each frame's planes, as ffmpeg's framemd5 has them. */
-export async function sumsOf(path: string, format = 'yuv420p'): Promise<string[]> {
+/** Frames of a file as ffmpeg decodes them. */
+export interface DecodedFrames {
+  /** Of the file's stream, in seconds: numerator and denominator. */
+  readonly timeBase: readonly [number, number]
+  /** Time stamps in units of `timeBase`; ffmpeg fills in those that the file lacks. */
+  readonly ticks: readonly bigint[]
+  /** The MD5 of each frame's planes. */
+  readonly sums: readonly string[]
+}
+
+/** Added to all times in seconds, because ffmpeg shifts times that begin below 0. */
+const offset = 2 ** 20
+
+/** Decodes a file once: the frames' times and sums as ffmpeg's framemd5 prints them. */
+export async function framesOf(path: string, format = 'yuv420p'): Promise<DecodedFrames> {
   const args = [
-    ...quiet,
-    '-i',
-    path,
-    '-map',
-    '0:v:0',
-    '-fps_mode',
-    'passthrough',
-    '-pix_fmt',
-    format,
-    '-f',
-    'framemd5',
-    '-',
+    ...[...quiet, '-copyts', '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-enc_time_base', '-1'],
+    ...['-output_ts_offset', String(offset), '-pix_fmt', format, '-f', 'framemd5', '-'],
   ]
   const { stdout } = await run('ffmpeg', args, { maxBuffer: 1 << 26 })
-  return Array.from(stdout.matchAll(/^\d.*, (\w+)$/gm), ([, sum = '']) => sum)
+  const [, num = '', den = ''] = /^#tb 0: (\d+)\/(\d+)$/m.exec(stdout) ?? []
+  const timeBase = [Number(num), Number(den)] as const
+  const rows = Array.from(stdout.matchAll(/^\d+, *-?\d+, *(-?\d+),.*, (\w+)$/gm))
+  return {
+    timeBase,
+    ticks: rows.map(([, pts = '']) => BigInt(pts) - BigInt(Math.round((offset * timeBase[1]) / timeBase[0]))),
+    sums: rows.map(([, , sum = '']) => sum),
+  }
 }
+
+/** The MD5 of each frame's planes, as ffmpeg's framemd5 has them. */
+export const sumsOf = async (path: string): Promise<readonly string[]> => (await framesOf(path)).sums
 
 export const sumOf = (frame: VideoFrame): string => createHash('md5').update(frame.data).digest('hex')
 

@@ -5,14 +5,16 @@ import t, { type Test } from 'tap'
 import { TensorRTError } from '../../lib/errors.js'
 import { openVideo } from '../../lib/video/index.js'
 import { Random } from '../support/random.js'
-import { long } from '../support/tiers.js'
 import { needs } from '../support/needs.js'
+import { long, size } from '../support/tiers.js'
 import { clip, type ClipName } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
 
 t.setTimeout(long ? 7_200_000 : 600_000) // many processes, on a machine that may be busy
 needs('ffmpeg')
+
+const count = size(76, 5000)
 
 const names: readonly ClipName[] = [
   ...([
@@ -101,8 +103,8 @@ async function damaged(t: Test, seeds: readonly number[], counts: Map<string, nu
   }
 }
 
-t.test(`${long ? 5000 : 300} damaged clips`, async (t) => {
-  const seeds = Array.from({ length: long ? 5000 : 300 }, (_, i) => i + 1)
+t.test(`${count} damaged clips`, async (t) => {
+  const seeds = Array.from({ length: count }, (_, i) => i + 1)
   const counts = new Map<string, number>()
   const half = seeds.length / 2
   await Promise.all([damaged(t, seeds.slice(0, half), counts), damaged(t, seeds.slice(half), counts)])

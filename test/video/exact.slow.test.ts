@@ -1,19 +1,16 @@
-// openVideo on every kind of clip: times, planes and pictures held against ffprobe and ffmpeg; and parts of one,
-// wherever they begin.
+// openVideo on every kind of clip: times, planes and pictures compared with ffmpeg's; and parts of a clip, wherever
+// they begin. read.test.ts compares times with ffprobe's.
 import t from 'tap'
 import { openVideo } from '../../lib/video/index.js'
 import { drawBoxes } from '../../lib/vision/index.js'
 import { needs } from '../support/needs.js'
 import { clip, clipNames, type ClipName } from '../support/video-clips.js'
-import { clip as made, firstFrame, guessedTicksOf, moving, readAll, rgbOf, sumsOf, ticksOf } from './clips.js'
+import { clip as made, firstFrame, framesOf, moving, readAll, rgbOf, sumsOf } from './clips.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
 needs('ffmpeg')
 
 const broken: readonly ClipName[] = ['hdr', 'cut-short', 'no-index', 'damaged', 'sound-only', 'no-frame']
-/** Of which not every frame has a time stamp: ffprobe and ffmpeg fill them in differently. */
-const untimed: readonly ClipName[] = ['mpeg4-b-frames', 'mpeg2-program']
-
 /** Whose matrix is swscale's choice. */
 const ofRgb: readonly ClipName[] = ['rgb', 'gif']
 
@@ -23,16 +20,11 @@ for (const name of clipNames.filter((each) => !broken.includes(each))) {
     const { video, ticks, sums, first, error } = await readAll(path)
     t.equal(error, undefined)
     t.ok(sums.length > 0)
-    t.strictSame(
-      ticks,
-      untimed.includes(name) ? await guessedTicksOf(path, video.info.timeBase) : await ticksOf(path),
-      'times',
-    )
-    t.strictSame(
-      sums,
-      await sumsOf(path, video.info.range === 'full' && !ofRgb.includes(name) ? 'yuvj420p' : 'yuv420p'),
-      'planes',
-    )
+    const isFull = video.info.range === 'full' && !ofRgb.includes(name)
+    const theirs = await framesOf(path, isFull ? 'yuvj420p' : 'yuv420p')
+    t.strictSame(video.info.timeBase, theirs.timeBase, 'the unit of times')
+    t.strictSame(ticks, theirs.ticks, 'times')
+    t.strictSame(sums, theirs.sums, 'planes')
     const { width, height, matrix, range = 'limited' } = video.info
     t.strictSame(first, {
       width,
@@ -98,8 +90,7 @@ t.test('a part begins and ends with the frames that are asked for, wherever key 
     await made('film.ts', ['-i', film, '-c', 'copy']),
   ]
   for (const path of paths) {
-    const [ticks, sums] = [await ticksOf(path), await sumsOf(path)]
-    const { timeBase } = await openVideo(path).then(async (video) => (await video.close(), video.info))
+    const { timeBase, ticks, sums } = await framesOf(path)
     const seconds = ticks.map((each) => (Number(each) * timeBase[0]) / timeBase[1])
     for (const from of [1, 149, 150, 151, 163, 299]) {
       const to = Math.min(from + 5, 300)
@@ -113,7 +104,7 @@ t.test('a part begins and ends with the frames that are asked for, wherever key 
 
 t.test('key frames, reference frames, another size', async (t) => {
   const film = await made('keys.mp4', moving('96x64', '25', 4))
-  const [ticks, sums] = [await ticksOf(film), await sumsOf(film)]
+  const { ticks, sums } = await framesOf(film)
   const isKey = (_: unknown, i: number): boolean => i % 25 === 0
   const keys = await readAll(film, { decode: 'key' })
   t.strictSame(keys.ticks, ticks.filter(isKey))
@@ -140,5 +131,5 @@ t.test('a GPU that is asked for, and not there, is told', async (t) => {
     frames++
     frame.close()
   }
-  t.equal(frames, (await ticksOf(path)).length)
+  t.equal(frames, (await framesOf(path)).ticks.length)
 })

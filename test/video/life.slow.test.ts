@@ -36,7 +36,7 @@ const threads = (): number => readdirSync('/proc/self/task').length
 
 /** Whether all is as it was before. */
 async function nothingLeft(): Promise<boolean> {
-  return until(() => programsOfVideos().length === 0 && pipes() <= before.pipes && threads() <= before.threads, 20_000)
+  return until(() => programsOfVideos().length === 0 && pipes() <= before.pipes && threads() <= before.threads)
 }
 
 // what the first one leaves stays: libuv's threads, its pipes

@@ -17,28 +17,31 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A moving picture at 25 frames a second, as it happens, whose key frames are half a second apart. */
-const camera = (size: string): string[] => [
-  ...['-hide_banner', '-nostdin', '-loglevel', 'error', '-re', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`],
+/** A moving picture of 25 frames per second with key frames half a second apart, sent at `speed` times real time. */
+const camera = (size: string, speed: number): string[] => [
+  ...['-hide_banner', '-nostdin', '-loglevel', 'error', '-readrate', String(speed)],
+  ...['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`],
   ...['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '12', '-pix_fmt', 'yuv420p'],
 ]
 
 /** ffmpeg that pushes to a port, and tries again until somebody listens there. */
 export class Pusher {
   readonly #output: readonly string[]
-  #size: string
+  readonly #speed: number
+  #size = '160x120'
   #child: ChildProcess | undefined
   #isOver = false
   readonly #running: Promise<void>
 
-  constructor(output: readonly string[], size = '160x120') {
+  /** @param speed - Times real time. Default: 4, because readers wait for the first second of a source. */
+  constructor(output: readonly string[], speed = 4) {
     this.#output = output
-    this.#size = size
+    this.#speed = speed
     this.#running = this.#run()
   }
 
-  static tcp(port: number, size?: string): Pusher {
-    return new Pusher(['-f', 'mpegts', '-flush_packets', '1', `tcp://127.0.0.1:${port}`], size)
+  static tcp(port: number, speed?: number): Pusher {
+    return new Pusher(['-f', 'mpegts', '-flush_packets', '1', `tcp://127.0.0.1:${port}`], speed)
   }
 
   /** As a camera whose plug is pulled; the next one has this size. */
@@ -60,7 +63,10 @@ export class Pusher {
 
   async #run(): Promise<void> {
     while (!this.#isOver) {
-      this.#child = spawn('ffmpeg', [...camera(this.#size), ...this.#output], { stdio: 'ignore', argv0: 'pusher' })
+      this.#child = spawn('ffmpeg', [...camera(this.#size, this.#speed), ...this.#output], {
+        stdio: 'ignore',
+        argv0: 'pusher',
+      })
       await once(this.#child, 'exit')
       await sleep(20)
     }
@@ -98,8 +104,7 @@ const threads = (): number => readdirSync('/proc/self/task').length
 /** Looks whether all comes to be as it is now. */
 export function leftovers(): () => Promise<boolean> {
   const before = { descriptors: descriptors(), threads: threads() }
-  return () =>
-    until(() => readers() === 0 && descriptors() <= before.descriptors && threads() <= before.threads, 20_000)
+  return () => until(() => readers() === 0 && descriptors() <= before.descriptors && threads() <= before.threads)
 }
 
 /** The next frame, which there is. */

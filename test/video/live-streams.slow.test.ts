@@ -24,7 +24,7 @@ t.test('the others go on while one hangs, and it comes back', async (t) => {
     const port = await freePort()
     if (!ports.includes(port)) ports.push(port)
   }
-  const pushers = ports.map((port) => Pusher.tcp(port))
+  const pushers = ports.map((port) => Pusher.tcp(port, 1))
   const videos = await Promise.all(
     ports.map((port, i) => {
       const reconnect = { afterMs: 500, backoffMs: [20, 100] } as const

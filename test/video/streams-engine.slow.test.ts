@@ -131,7 +131,7 @@ t.test('memory, descriptors, threads and programs', { skip: missing.ffmpeg }, as
   t.ok(most <= 32 * 2 ** 20, `${(most / 2 ** 20).toFixed(1)} MiB from what it was after ${every} frames`)
   await certain(() => programsOfVideos().length === 0)
   t.ok(
-    await until(() => count('fd') <= before.fd && count('task') <= before.task, 20_000),
+    await until(() => count('fd') <= before.fd && count('task') <= before.task),
     'no descriptor and no thread is left',
   )
 })

@@ -23,14 +23,14 @@ import { buildingProcesses, contents } from '../processes.js'
 import { type Mutant, mutant } from './mutate.js'
 import { Random } from '../../support/random.js'
 import { type Seed, seeds } from './seeds.js'
-import { long } from '../../support/tiers.js'
+import { size } from '../../support/tiers.js'
 
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
-const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 2000))
-const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 30))
+const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? size(1000, 20_000))
+const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? size(15, 500))
 const parseLimitMs = 5000
 /** A builder that is cut works on a core until then; most builds take less than a second. */
-const buildLimitMs = long ? 15_000 : 6000
+const buildLimitMs = size(6000, 15_000)
 /** A process that takes more than this is ended, as the kernel would, for the sake of the others on this machine. */
 const mostMemory = 3 * 2 ** 30
 

@@ -8,8 +8,9 @@ import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { Fault } from '../../../lib/serve/faults.js'
 import type { Servable } from '../../../lib/serve/models/servable.js'
 import { serve } from '../../../lib/serve/index.js'
-import { driven, driver, families, type Runtime, runtimes } from '../../lanes/rig.js'
+import { driven, driver, families, type Runtime, runtimes, suiteFamilies } from '../../lanes/rig.js'
 import { failureOf } from '../../support/errors.js'
+import { long } from '../../support/tiers.js'
 import { certain } from '../../support/waiting.js'
 import { floats, repository, wire } from '../models/folders.js'
 import { texts, textsOf } from '../node/rig.js'
@@ -97,7 +98,8 @@ const counting = moduleFiles('counting', countingCode, ['y FP32 [3]'], ['z FP32 
 const triple = (more = ''): Readonly<Record<string, string | Uint8Array>> =>
   moduleFiles('triple', tripleCode, ['pixels UINT8 [3]'], ['x FP32 [3]'], more)
 
-for (const runtime of runtimes)
+// What is tested here is above lib/backend, so onnxruntime runs it only in long runs.
+for (const runtime of long ? runtimes : suiteFamilies)
   await t.test(runtime.name, async (t) => {
     await t.test('from engine to engine in a thread nothing comes to the host', async (t) => {
       const world = await worldOf(t, runtime, {

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
-import { runtimes } from '../../lanes/rig.js'
+import { runtimes, suiteFamilies } from '../../lanes/rig.js'
 import { failureOf } from '../../support/errors.js'
-import { size } from '../../support/tiers.js'
+import { long, size } from '../../support/tiers.js'
 import { certain } from '../../support/waiting.js'
 import { remove, write } from '../models/folders.js'
 import { ensemble } from './rig.js'
@@ -31,7 +31,8 @@ function writeTriple({ folder }: World, code: string): void {
   write(folder, { 'triple/1/model.js': code })
 }
 
-for (const runtime of runtimes)
+// What is tested here is above lib/backend, so onnxruntime runs it only in long runs.
+for (const runtime of long ? runtimes : suiteFamilies)
   await t.test(runtime.name, async (t) => {
     await t.test('steps are replaced under load, and no request is lost', async (t) => {
       const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2 }))

@@ -9,7 +9,7 @@ import type { Ask } from '../recorded/ask.js'
 import { recordedAnswers } from '../recorded/compare.js'
 import { fatalAsks } from '../recorded/asks/fatal.js'
 import { writeServed } from '../recorded/onnx.js'
-import { models, type RecordedModel } from '../recorded/repository.js'
+import { models } from '../recorded/repository.js'
 import { asks } from '../recorded/requests.js'
 import { decoded, type Framed, framed, modelOf } from './real/decoded.js'
 import { exchange } from './real/exchange.js'
@@ -115,15 +115,11 @@ function withOtherTimes(config: string): string {
 }
 
 /** A server with the recorded models. */
-export async function startRecorded(
-  t: Test,
-  jsonWorkerBytes: number,
-  wanted: (model: RecordedModel) => boolean = () => true,
-): Promise<RealServer> {
+export async function startRecorded(t: Test, jsonWorkerBytes: number): Promise<RealServer> {
   const repository = join(temporaryFolder(t), 'repository')
   await mkdir(repository)
   // what these requests mean is read by other code than the server's, which reads no texts
-  const served = models.filter((model) => model.ports.every(({ datatype }) => datatype !== 'BYTES') && wanted(model))
+  const served = models.filter((model) => model.ports.every(({ datatype }) => datatype !== 'BYTES'))
   for (const model of served) await writeServed(repository, { ...model, config: withOtherTimes(model.config) })
   const loadModels = served.filter(({ loaded }) => loaded).map(({ name }) => name)
   return await startReal(repository, { loadModels, autoComplete: false }, { limits: { jsonWorkerBytes } })

@@ -158,7 +158,7 @@ t.test('mutants: what is answered with 200 is what the model got', async (t) => 
   const random = new Random(26)
   const statuses = new Map<number, number>()
   using wire = new Wire(rig.port)
-  for (let i = size(3000, 100_000); i > 0; i--) {
+  for (let i = size(1500, 100_000); i > 0; i--) {
     const message = mutant(random, random.pick(more))
     wire.write(bytesOf(message))
     const reply = await wire.reply()

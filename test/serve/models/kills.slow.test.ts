@@ -12,7 +12,7 @@ import { floats, never, repository, wire, write } from './folders.js'
 import { settingsOf } from './stand-ins.js'
 
 const { fakes, leftovers } = await useFakes()
-const kills = size(20, 200)
+const kills = size(8, 200)
 const random = new Random(20_261_125)
 
 await t.test(`${kills} loads killed`, async (t) => {

@@ -7,7 +7,7 @@ import { size } from '../../support/tiers.js'
 import { certain } from '../../support/waiting.js'
 import { type Asked, type Serving, serving } from './rig.js'
 
-const requests = size(10_000, 50_000)
+const requests = size(5000, 50_000)
 const together = 32
 /** Requests whose clients leave while they wait. */
 const leaving = 5

@@ -4,8 +4,8 @@ import t from 'tap'
 import { passesWith } from '../support/again.js'
 import { long } from '../support/tiers.js'
 
-// the first two hold every pixel and many samples against PIL, OpenCV and torchvision
-for (const name of ['oracles', 'pil', ...(long ? ['into', 'tensor', 'candidates'] : [])])
+// the first three compare every pixel and many samples with PIL, OpenCV and torchvision
+for (const name of ['oracles', 'oracles.slow', 'pil', ...(long ? ['into', 'tensor', 'candidates'] : [])])
   t.test(`${name} at the baseline`, (t) =>
     passesWith(t, new URL(`${name}.test.js`, import.meta.url), { NODE_TENSORRT_CPU: 'baseline' }),
   )
