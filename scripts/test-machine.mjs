@@ -1,9 +1,9 @@
 // @ts-check
 // npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu and
 // Dockerfile.serve on a machine that has nothing: a root file system made for it by debootstrap, with Node and npm, and
-// the package as it is packed. `bare`: with nothing else installed; `tools`: with what README names for a checkout, where
-// its demo and its tests run, too: without ffmpeg, then with it. A table of commands, seconds and exit codes; it fails if
-// one of them did.
+// the package as it is packed. `bare`: with nothing else installed; `tools`: with what README names for a checkout,
+// where its demo and its tests run, too: without ffmpeg, then with it. A table of commands, seconds and exit codes; it
+// fails if one of them did.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
