@@ -561,8 +561,8 @@ const frequent: ReadonlySet<ErrorCode> = new Set([
   'ERR_TRT_TIMEOUT',
 ])
 
-/** The folder of this package's modules, as stacks have it. */
-const ours = new URL('.', import.meta.url).href
+/** The folder of this package's modules, as stacks have it. In a bundle of CommonJS there is none. */
+const ours = (import.meta.url as string | undefined)?.replace(/[^/]*$/, '')
 
 /** Makes a stack begin with the line that called this package. It costs 15 µs, and is formatted when it is read. */
 function beginWithCaller(error: Error): void {
@@ -583,7 +583,7 @@ function beginWithCaller(error: Error): void {
 /** All frames if none of them is the caller's, as in the command line. */
 function callerFrames(stack: string): string {
   const frames = stack.split('\n').filter((line) => /^ {4}at /.test(line))
-  const first = frames.findIndex((frame) => !frame.includes(ours) && !frame.includes('(node:internal/'))
+  const first = frames.findIndex((frame) => !(ours && frame.includes(ours)) && !frame.includes('(node:internal/'))
   return frames
     .slice(Math.max(0, first))
     .map((frame) => `\n${frame}`)

@@ -128,7 +128,8 @@ const factsOf = (/** @type {string} */ path) => {
   const found = {
     imports: [...new Set(literals)].filter((each) => each.startsWith(dist) && existsSync(each)),
     starts: !isLib && /child_process|worker_threads|node-pty/.test(text),
-    names: isLib || path === support ? [] : namedIn(text, dirname(path)),
+    // a test file whose name is computed may need anything
+    names: isLib || path === support ? [] : /\}\.test\.js/.test(text) ? allVariables : namedIn(text, dirname(path)),
   }
   facts.set(path, found)
   return found
