@@ -13,7 +13,7 @@ import { Failure, filesUnder, main, root, runQuietly, tsc, withLock } from './su
 
 const stage = join(root, 'build', 'package')
 /** Bytes of the tarball at most. */
-const most = 1_620_000
+const most = 1_650_000
 
 /**
  * @type {{ files: string[], exports: Record<string, string | { types: string }> } & Record<string, unknown> & { name:

@@ -68,8 +68,8 @@ t.test(
   },
 )
 
-t.test('with its binary of 690 kB, the tarball has at most 1.62 MB', async (t) => {
-  t.ok(bytes <= 930_000, `${bytes} bytes without the binary`)
+t.test('with its binary, of less than 730 kB, the tarball has at most 1.65 MB', async (t) => {
+  t.ok(bytes <= 920_000, `${bytes} bytes without the binary`)
 })
 
 /** What `attw` says and is so on purpose: of its kind of problem, and of the one kind of resolution that has it. */
