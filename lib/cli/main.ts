@@ -36,7 +36,7 @@ process.exitCode = await runTrt(argv.slice(2), session)
 
 /** The reader of a pipe closed it, as `| head` does; or results cannot be written, as on a full disk. */
 function endWithoutResults({ code, message }: NodeJS.ErrnoException): void {
-  if (code === 'EPIPE') process.exit()
+  if (code === 'EPIPE') return session.outlivesReaders ? undefined : process.exit()
   session.warn(`error: Cannot write the results: ${message}`)
   process.exit(exitCodes.failed)
 }

@@ -46,6 +46,8 @@ export class Session {
   readonly stdout: Sink
   readonly stderr: Sink
   exitCode: number = exitCodes.done
+  /** The command continues if the reader of its results has closed the pipe, as a server does. */
+  outlivesReaders = false
   /** Replaces options of the API in messages by the flags of the command. */
   spelling = (message: string): string => message
   #json = false

@@ -1,6 +1,10 @@
 // trt serve as a process of its own: how it ends with requests under way.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { packageRoot } from '../../lib/base/package.js'
+import { childEnvironment } from '../support/children.js'
 import { halfRequest } from '../serve/operations/half.js'
 import { addOneNode } from '../serve/operations/repository.js'
 import { serveChild } from './serve-rig.js'
@@ -38,4 +42,25 @@ t.test('a second signal ends it at once', async (t) => {
     t.match(await ended, { code: expected, signal: null })
     half.drop()
   }
+})
+
+t.test('serves on if the reader of stdout has closed the pipe, and ends with 0 by SIGTERM', async (t) => {
+  const trt = join(packageRoot(), 'dist/lib/cli/trt.js')
+  const words = [trt, 'serve', '--model-repository', models, '--http-address=127.0.0.1', '--http-port=0']
+  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, ...words, '--grpc-port=0', '--metrics-port=0'], {
+    env: childEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  const ended = once(child, 'close')
+  let log = ''
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    log += String(text)
+    if (log.includes('the server is started')) break
+  }
+  // the write to the closed pipe fails in one of the next ticks of the server
+  const isUp = await Promise.race([ended.then(() => false), new Promise((resolve) => setTimeout(resolve, 300, true))])
+  t.ok(isUp, 'it is still there')
+  child.kill('SIGTERM')
+  t.same(await ended, [0, null])
 })

@@ -85,6 +85,7 @@ async function run(
   ])
   const settings = refusing(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
   sparePauses()
+  session.outlivesReaders = true
   const server = await start(settings, ignored).catch((error: unknown) => {
     throw withRemedy(error)
   })
