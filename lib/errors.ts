@@ -561,7 +561,7 @@ const frequent: ReadonlySet<ErrorCode> = new Set([
   'ERR_TRT_TIMEOUT',
 ])
 
-/** The folder of this package's modules, as stacks have it. In a bundle of CommonJS there is none. */
+/** The folder of this package's modules, as a URL. In a bundle of CommonJS there is none. */
 const ours = (import.meta.url as string | undefined)?.replace(/[^/]*$/, '')
 
 /** Makes a stack begin with the line that called this package. It costs 15 µs, and is formatted when it is read. */

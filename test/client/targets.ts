@@ -1,12 +1,12 @@
 // Servers that the suite of clients is run against.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { serve, type Server } from '../../lib/serve/index.js'
 import { temporaryFolder } from '../support/folders.js'
+import { freePort } from '../support/ports.js'
 import { putIdentity } from '../serve/repositories.js'
 
 /** A repository with the names of the models of a real Triton that ../shared/triton makes. */
@@ -62,13 +62,4 @@ export async function startTriton(t: Test, folder: string): Promise<RealTriton> 
     if (child.exitCode !== null) throw new Error(`Triton ended with ${child.exitCode}`)
     await sleep(100)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

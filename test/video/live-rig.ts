@@ -2,20 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { VideoFrame, VideoSource } from '../../lib/video/index.js'
 import { until } from '../support/waiting.js'
-
-/** A port that nobody has. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** A moving picture of 25 frames per second with key frames half a second apart, sent at `speed` times real time. */
 const camera = (size: string, speed: number): string[] => [

@@ -1,11 +1,12 @@
 // Four live sources through one task, of which one hangs, and comes back.
 import t from 'tap'
 import { openVideo, streams, type VideoGap, videoMemory } from '../../lib/video/index.js'
+import { freePort } from '../support/ports.js'
 import { size } from '../support/tiers.js'
 import { certain } from '../support/waiting.js'
 import { needs } from '../support/needs.js'
 import { clip, moving } from './clips.js'
-import { freePort, isCounted, leftovers, Pusher } from './live-rig.js'
+import { isCounted, leftovers, Pusher } from './live-rig.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
 needs('ffmpeg')

@@ -6,13 +6,14 @@ import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { limitVideoMemory, openVideo, type VideoFrame, type VideoGap, videoMemory } from '../../lib/video/index.js'
 import { runNode } from '../support/children.js'
+import { freePort } from '../support/ports.js'
 import { size } from '../support/tiers.js'
 import { certain, until } from '../support/waiting.js'
 import { needs } from '../support/needs.js'
 import { clip, moving } from './clips.js'
 import { connectionOf, listens } from '../../lib/video/programs/connections.js'
 import { checkedInput, deviceInput, isDevice } from '../../lib/video/programs/inputs.js'
-import { block, freePort, isCounted, leftovers, nextOf, Pusher } from './live-rig.js'
+import { block, isCounted, leftovers, nextOf, Pusher } from './live-rig.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
 needs('ffmpeg')
