@@ -19,12 +19,12 @@ import { allVariables, prepare } from './test-needs.mjs'
 const names = [
   'cache/keeping',
   'cli/streams',
-  'cli/terminal',
+  'cli/terminal.slow',
   'file-lock/file-lock',
   'files/files',
   'files/home',
   'package/sources',
-  'plan/save',
+  'plan/save.slow',
   'tensor-files/unfinished',
   'video/read',
 ]

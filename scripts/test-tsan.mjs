@@ -16,25 +16,25 @@ import { buildCore, glibcRaces, noCore } from './test-core.mjs'
  * onnxruntime does in Node's own thread takes ten minutes here and is reported as races of onnxruntime with itself;
  * lanes/cpu has our threads over it.
  */
-const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing']
+const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing.slow']
 const more = [
   ...[
     // its 1,062 assertions take ten times as long here; the core on trt10 has the queue's cases
-    'sharing-queue',
+    'sharing-queue.slow',
     'cpu',
     'device',
-    'device-tensors',
-    'host-memory',
+    'device-tensors.slow',
+    'host-memory.slow',
     'infer-trt11.slow',
     'misuse',
-    'misuse-native',
+    'misuse-native.slow',
     'pinned-memory',
     'profiles',
     'sharing-workers.slow',
     'telling',
   ].map((name) => `lanes/${name}`),
-  ...['layers/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
-  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map(
+  ...['layers/engine', 'benchmark/engine.slow', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
+  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting.slow', 'tensor'].map(
     (name) => `vision/${name}`,
   ),
 ]

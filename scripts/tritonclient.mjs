@@ -51,6 +51,7 @@ const fetchInto = async (/** @type {string} */ python, /** @type {string} */ fol
       '--no-input',
       '--only-binary=:all:',
       '--no-warn-script-location',
+      '--no-compile',
     ]
     await runQuietly(python, [...pip, '--require-hashes', '--target', temporary, '-r', listing], {
       what: 'fetching tritonclient',

@@ -1,4 +1,4 @@
-// What contexts.test.ts runs in a `vm` context, with all of the package in it, as a test runner's tests run: a line for
+// What contexts.slow.test.ts runs in a `vm` context, with all of the package in it, as a test runner's tests run: a line for
 // each class of the entries, on the fake of TensorRT 10. Each gives what is said beside it.
 import { GrpcClient, HttpClient } from '../../lib/client/index.js'
 import { Builder, DeviceTensor, Engine, EngineCache, Plan, Refitter, Tensor, TensorRTError } from '../../lib/index.js'

@@ -2,11 +2,11 @@ import type { Json } from './recorder.js'
 
 export interface Known {
   readonly reason: string
-  /** Where a fake differs, as replay.test.ts tells it, and what it has there (null: nothing). */
+  /** Where a fake differs, as replay.slow.test.ts tells it, and what it has there (null: nothing). */
   readonly differences: Readonly<Record<string, Json>>
 }
 
-/** By the names of recordings. One that is not so any more, or not just so, fails replay.test.ts. */
+/** By the names of recordings. One that is not so any more, or not just so, fails replay.slow.test.ts. */
 export const known: Readonly<Record<string, readonly Known[]>> = {
   'rtx-1.7.1-cpu': [
     {

@@ -1,4 +1,4 @@
-// Damaged pictures of every format, for hostile.test.ts: the same ones for the same random numbers.
+// Damaged pictures of every format, for hostile.slow.test.ts: the same ones for the same random numbers.
 import { crc32 } from 'node:zlib'
 import sharp from 'sharp'
 import { type ByteMutation, byteMutations } from '../builder/fuzz/mutations.js'

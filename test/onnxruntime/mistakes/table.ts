@@ -1,5 +1,5 @@
 // Mistakes of programs of onnxruntime-node, as tables: what somebody writes, by which name the error comes, and words
-// that it has. mistakes.test.ts tries the rows on this package and on onnxruntime-node, whose errors have the same
+// that it has. mistakes.slow.test.ts tries the rows on this package and on onnxruntime-node, whose errors have the same
 // names but for the rows that say what is otherwise there:
 //
 //   [what, call, name, words, what onnxruntime-node does instead]
