@@ -61,6 +61,8 @@ export class Session {
   outlivesReaders = false
   /** Replaces options of the API in messages by the flags of the command. */
   spelling = (message: string): string => message
+  /** Spaces of `--json`; 0: one line, which a reader of the log can parse. */
+  jsonIndent = 2
   /** Returns the line for stderr in the form of a log; undefined for plain text. */
   toLogLine: ((level: LineLevel, text: string) => string) | undefined
   #json = false
@@ -141,7 +143,7 @@ export class Session {
   result(value: unknown, text: () => string): void {
     this.end()
     this.#hasResult = true
-    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, 2) : text())}\n`)
+    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, this.jsonIndent) : text())}\n`)
   }
 
   /**

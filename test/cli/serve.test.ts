@@ -138,6 +138,7 @@ t.test('the start names models that failed, for people, for programs and in the 
     t.match(await (await fetch(`${http.url}/v2/health/ready`)).json(), { ready: false, notReady: ['garbled'] })
   })
   t.equal(code, 0)
+  t.match(stdout, /^\{.*\}\n$/, 'one line, beside the lines of the log')
   t.match(JSON.parse(stdout), {
     http: { url: /^http:/ },
     models: ['identity'],

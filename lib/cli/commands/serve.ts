@@ -25,6 +25,7 @@ export function command(session: Session): Command {
       `\n${session.prose(`Triton's other flags are known, too. Which have no effect, and which are refused: ${guideUrl('serving.md')}`)}`,
     ],
     run: async ({ refuse }) => {
+      session.jsonIndent = 0
       // of a switch commander has no text
       for (const { name, value } of flagRules)
         if (value === 'switch' && serve.getOptionValue(new Option(`--${name}`).attributeName()) === true)
