@@ -10,11 +10,13 @@ export const exitCodes = {
    * `inspect --for`.
    */
   unmet: 3,
-  /** Ctrl-C, as a shell has it: 128 and the signal's number. */
+  /** SIGHUP, as of a closed terminal. As in a shell, the code of a signal is 128 and its number. */
+  hungUp: 129,
+  /** Ctrl-C. */
   interrupted: 130,
   terminated: 143,
 } as const
 
 /** For `--help`. */
 export const exitCodesHelp =
-  'Exit codes: 0 done; 1 failed, with the reason on stderr; 2 the command line is wrong, or a file that it names: nothing was begun; 3 what was demanded does not hold; 130 interrupted.'
+  'Exit codes: 0 done; 1 failed, with the reason on stderr; 2 the command line is wrong, or a file that it names: nothing was begun; 3 what was demanded does not hold; 129, 130 and 143 ended by SIGHUP, ctrl-C and SIGTERM.'

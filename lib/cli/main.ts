@@ -4,7 +4,7 @@ import { argv, stderr, stdout } from 'node:process'
 import { exitCodes } from './exit-codes.js'
 import { wholeFile } from './output/whole.js'
 import { runTrt } from './program.js'
-import { Session } from './session.js'
+import { codeOfSignal, Session } from './session.js'
 
 const session = new Session({
   name: basename(argv[1] ?? 'trt', '.js'),
@@ -12,11 +12,15 @@ const session = new Session({
   stderr,
 })
 
-// The first asks the command to end, which leaves no half file; who asks twice does not want to wait.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+// The first asks the command to end, which leaves no half file; the second ends it. Node.js handles SIGHUP by its
+// default even below nohup: the process would end without a word.
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (session.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
-    session.interrupt(signal)
+    if (!session.signal.aborted) return session.interrupt(signal)
+    session.warn(
+      `received ${signal} while ending: exits now with ${codeOfSignal[signal]}, without waiting for the rest`,
+    )
+    process.exit(codeOfSignal[signal])
   })
 }
 // Whatever ends it: a bar hides the cursor.

@@ -19,6 +19,8 @@ export interface SessionOptions {
   readonly progress?: Pick<ProgressOptions, 'afterMs'> | undefined
 }
 
+export type LineLevel = 'info' | 'warn' | 'error'
+
 /** What every command can be asked for. */
 export interface CommonFlags {
   readonly json?: boolean | undefined
@@ -26,16 +28,25 @@ export interface CommonFlags {
   readonly verbose?: boolean | undefined
 }
 
-/** Why a session's signal is aborted: ctrl-C, or a request to end. */
+/** The reason of a session's aborted signal. */
 export class Interrupted extends Error {
   readonly exitCode: number
 
-  constructor(signal: 'SIGINT' | 'SIGTERM') {
+  constructor(signal: EndSignal) {
     super(`Interrupted by ${signal}`)
     this.name = 'AbortError'
-    this.exitCode = signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.terminated
+    this.exitCode = codeOfSignal[signal]
   }
 }
+
+/** Exit codes of the signals that end a command. */
+export const codeOfSignal = {
+  SIGHUP: exitCodes.hungUp,
+  SIGINT: exitCodes.interrupted,
+  SIGTERM: exitCodes.terminated,
+} as const
+
+export type EndSignal = keyof typeof codeOfSignal
 
 /**
  * One call of `trt`: where its results and messages go, and what ends it. Results go to stdout; everything else,
@@ -50,6 +61,10 @@ export class Session {
   outlivesReaders = false
   /** Replaces options of the API in messages by the flags of the command. */
   spelling = (message: string): string => message
+  /** Spaces of `--json`; 0: one line, which a reader of the log can parse. */
+  jsonIndent = 2
+  /** Returns the line for stderr in the form of a log; undefined for plain text. */
+  toLogLine: ((level: LineLevel, text: string) => string) | undefined
   #json = false
   #quiet = false
   #verbose = false
@@ -99,7 +114,7 @@ export class Session {
     return this.stdout.isTTY === true ? (this.stdout.columns ?? 80) : 80
   }
 
-  interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
+  interrupt(signal: EndSignal): void {
     this.end()
     this.#controller.abort(new Interrupted(signal))
   }
@@ -128,7 +143,7 @@ export class Session {
   result(value: unknown, text: () => string): void {
     this.end()
     this.#hasResult = true
-    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, 2) : text())}\n`)
+    this.stdout.write(`${this.#stdin.hidden(this.#json ? jsonText(value, this.jsonIndent) : text())}\n`)
   }
 
   /**
@@ -141,17 +156,18 @@ export class Session {
 
   /** A line for people, beside the result: never part of it. */
   note(text: string): void {
-    if (!this.#quiet) this.#beside(text)
+    if (!this.#quiet) this.#beside(text, 'info')
   }
 
   /** A line that people should not miss. */
   warn(text: string): void {
-    this.#beside(text)
+    this.#beside(text, 'warn')
   }
 
   /** The line that says what failed, and by which code. */
   fail({ code, message }: { readonly code: string; readonly message: string }): void {
-    this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
+    const head = this.toLogLine === undefined ? `${this.paint('red', 'error:', this.stderr)} ` : ''
+    this.#beside(`${head}${message} (${code})`, 'error')
   }
 
   /** The same of what is refused before any work. A code tells of what is not of the line alone. */
@@ -197,8 +213,9 @@ export class Session {
     return sink.isTTY === true && sink.hasColors?.() === true ? styleText(style, text, { validateStream: false }) : text
   }
 
-  #beside(text: string): void {
+  #beside(text: string, level: LineLevel): void {
     this.#progress?.pause()
-    this.stderr.write(`${this.#stdin.hidden(this.spelling(text))}\n`)
+    const shown = this.#stdin.hidden(this.spelling(text))
+    this.stderr.write(`${this.toLogLine?.(level, shown) ?? shown}\n`)
   }
 }

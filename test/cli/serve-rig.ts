@@ -46,7 +46,7 @@ export interface ServeChild {
   readonly served: Served
   /** Fulfilled when a line of its log has this text. */
   readonly told: (text: string) => Promise<void>
-  readonly kill: (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
+  readonly kill: (signal: 'SIGHUP' | 'SIGTERM' | 'SIGINT' | 'SIGKILL') => void
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null; readonly stderr: string }>
 }
 

@@ -39,7 +39,7 @@ t.test('a repository is served until the command is told to end', async (t) => {
   t.match(
     lines(stderr).map(({ level, msg }) => `${level as string}: ${msg as string}`),
     [
-      'warn: --http-thread-count: one thread serves HTTP; models run on threads of their own',
+      'warn: --http-thread-count has no effect: one thread serves HTTP; models run on threads of their own',
       'info: the server listens',
       'debug: a model is being loaded',
       'info: a model is loaded',
@@ -87,7 +87,22 @@ t.test('--model serves a file without folders', async (t) => {
   })
   t.equal(code, 0, stderr)
   const missing = await trt(['serve', '--model', `a=${join(home, 'none.onnx')}`, ...anyPorts])
-  t.match(missing, { code: 1, stderr: /Cannot read the file of model 'a', .*none\.onnx.* \(ERR_TRT_FILE\)/ })
+  t.match(missing, {
+    code: 1,
+    stderr: /Expected a file for model 'a' but '.*none\.onnx' does not exist: .* has .*models.* \(ERR_TRT_FILE\)/,
+  })
+  // as a stranger types them
+  const relative = await trt(['serve', '--model', 'x=missing.onnx', ...anyPorts])
+  t.match(
+    relative.stderr,
+    new RegExp(`Expected a file for model 'x' but '.*missing.onnx' does not exist: '${process.cwd()}' has `),
+  )
+  const twice = await trt(['serve', '--model-repository', models, '--model', `identity=${file}`, ...anyPorts])
+  const paths = `'${join(models, 'identity')}', '${file}'`
+  t.match(twice, {
+    code: 1,
+    stderr: `folder of the model repository: ${paths}. To fix: serve the file under another name`,
+  })
 })
 
 t.test('people are told that nothing is served', async (t) => {
@@ -112,6 +127,58 @@ t.test('people are told that nothing is served', async (t) => {
     t.match(ran.stdout, new RegExp(`\nmodels +${text}\n$`))
     t.match(lines(ran.stderr), [{}, { level: 'warn', msg: /empty has no models: .* but it is empty$/ }])
   }
+})
+
+t.test('the start names models that failed, for people, for programs and in the log', async (t) => {
+  const some = join(home, 'some')
+  addOneNode(some, 'identity')
+  addBroken(some, 'garbled')
+  const args = ['--model-repository', some, '--model-repository', empty, '--exit-on-error=false']
+  const { code, stdout, stderr } = await serving(args, async ({ http }) => {
+    t.match(await (await fetch(`${http.url}/v2/health/ready`)).json(), { ready: false, notReady: ['garbled'] })
+  })
+  t.equal(code, 0)
+  t.match(stdout, /^\{.*\}\n$/, 'one line, beside the lines of the log')
+  t.match(JSON.parse(stdout), {
+    http: { url: /^http:/ },
+    models: ['identity'],
+    failed: [{ name: 'garbled', reason: /garbled\/1\/model\.onnx/ }],
+    notServed: [/empty has no models/],
+  })
+  const started = lines(stderr).find(({ msg }) => msg === 'the server is started')
+  t.match(started, { models: 1, failed: 'garbled', notServed: /empty has no models/ })
+  const people = await trt(['serve', ...args, '--http-port=0', '--allow-grpc=0', '--allow-metrics=0'], (session) => {
+    const write = session.stdout.write.bind(session.stdout)
+    session.stdout.write = (line) => {
+      session.interrupt('SIGTERM')
+      return write(line)
+    }
+  })
+  t.match(people.stdout, /\nmodels +1 ready\nfailed +garbled\n$/)
+})
+
+t.test('each line beside the log is JSON, too', async (t) => {
+  const broken = join(home, 'broken-too')
+  addBroken(broken, 'broken')
+  const quiet = ['--http-port=0', '--grpc-port=0', '--metrics-port=0', '--http-address=127.0.0.1']
+  const failed = await trt(['serve', '--model-repository', broken, ...quiet, '--log-format=ISO8601'])
+  t.equal(failed.code, 1)
+  t.match(
+    lines(failed.stderr).map(({ level, msg, time }) => ({ level, msg, time })),
+    [
+      { level: 'info', msg: 'the server listens' },
+      { level: 'error', msg: 'a model cannot be loaded' },
+      { level: 'error', msg: /^failed to load all models: .*\(ERR_TRT_SERVER\)$/, time: /^\d{4}-.*Z$/ },
+    ],
+  )
+  // --json: also before the log begins
+  const nowhere = await trt(['serve', '--model-repository', join(home, 'none'), ...anyPorts])
+  t.match(lines(nowhere.stderr), [{ level: 'error', time: Number, msg: /\(ERR_TRT_FILE\)$/ }])
+  const warned = await serving(['--model-repository', models], async (_served, session) => session.warn('some warning'))
+  t.match(
+    lines(warned.stderr).find(({ level }) => level === 'warn'),
+    { msg: 'some warning', time: Number },
+  )
 })
 
 t.test('what is wrong with the command line is told, and exits with 2', async (t) => {
@@ -189,7 +256,7 @@ t.test('each flag without effect is a warning in the log', async (t) => {
   )
   t.equal(code, 0, stderr)
   const warnings = lines(stderr).filter(({ level }) => level === 'warn')
-  const texts = idle.map(({ name, about }) => `--${name}: ${about}`)
+  const texts = idle.map(({ name, about }) => `--${name} has no effect: ${about}`)
   t.strictSame(warnings.map(({ msg }) => msg).sort(), texts.sort()) // prettier-ignore
 })
 
@@ -211,14 +278,17 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
   addBroken(broken, 'broken')
   const address = '--http-address=127.0.0.1'
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
-    [[`--model-repository=${join(home, 'none')}`], /Cannot read the model repository .*none.* \(ERR_TRT_FILE\)/],
+    [
+      [`--model-repository=${join(home, 'none')}`],
+      /Expected a folder for the model repository but '.*none' does not exist: '.*' has broken, .* \(ERR_TRT_FILE\)\n$/,
+    ],
     [
       [`--model-repository=${join(models, 'identity/1/model.onnx')}`],
-      /The model repository .*model\.onnx is no folder\. To fix: serve one model by --model NAME=model\.onnx/,
+      /model repository but '.*model\.onnx' is a file\. To fix: serve one model by --model NAME=model\.onnx/,
     ],
     [
       [`--model-repository=${models}`, `--model-store=${join(home, 'none')}`],
-      /Cannot read the model repository .*none/,
+      /Expected a folder for the model repository but '.*none' does not exist/,
     ],
     [
       [`--model-repository=${broken}`, address, `--http-port=${port}`],
@@ -241,7 +311,7 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
         `--grpc-server-cert=${home}/no`,
         `--grpc-server-key=${home}/no`,
       ],
-      /Cannot read .*no.*ERR_TRT_FILE/,
+      /Expected a file for --grpc-server-cert \(PEM\) but '.*no' does not exist: .*ERR_TRT_FILE/,
     ],
     [
       [
@@ -259,7 +329,10 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
       [`--model-repository=${broken}`, address, '--http-port=0', '--grpc-port=0', '--metrics-port=0'],
       /failed to load .*broken/,
     ],
-    [[`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`], /Cannot write the log .*ERR_TRT_FILE/],
+    [
+      [`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`],
+      /Cannot write the log '.*x': the folder '.*none' does not exist \(ERR_TRT_FILE\)/,
+    ],
   ]
   for (const [args, message] of cases) {
     const { code, stdout, stderr } = await trt(['serve', ...args])
@@ -308,14 +381,30 @@ t.test('a signal while models are loaded ends the command by its number', async 
   for (const [signal, expected] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
+    ['SIGHUP', 129],
   ] as const) {
     const { code, stdout, stderr } = await trt(['serve', '--model-repository', models, ...anyPorts], (session) =>
       whenTold(session, /the server listens/, () => session.interrupt(signal)),
     )
     t.equal(code, expected)
     t.match(JSON.parse(stdout), { error: { message: String } }, 'with --json there is an error in place of addresses')
-    t.match(stderr, /^interrupted$/m)
+    t.match(lines(stderr).at(-1), { level: 'warn', msg: 'interrupted' })
   }
+})
+
+t.test('SIGHUP ends the server as SIGTERM does, and the log names it', async (t) => {
+  const { served, told, kill, ended } = await serveChild(['--model-repository', models])
+  const half = halfRequest(served.http.url)
+  await half.begun
+  kill('SIGHUP')
+  await told('takes no requests any more')
+  t.equal((await half.finish()).status, 200)
+  const { code, stderr } = await ended
+  t.equal(code, 0)
+  t.match(
+    lines(stderr).find(({ msg }) => msg === 'the server takes no requests any more'),
+    { underWay: 1, reason: 'Interrupted by SIGHUP' },
+  )
 })
 
 t.test('SIGTERM: not ready at once, what is under way ends, then exit 0', async (t) => {

@@ -50,7 +50,7 @@ const writers = [
   'onnx/save/data-file.ts',
   'plan/write.ts',
   'serve/models/overrides.ts',
-  'serve/operations/log.ts',
+  'serve/operations/log-file.ts',
   'video/programs/bytes.ts',
   'video/writing/target.ts',
   'video/writing/trim.ts',

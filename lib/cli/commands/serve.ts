@@ -8,7 +8,8 @@ import { exitCodes } from '../exit-codes.js'
 import { type Refuse, refusing } from '../flags.js'
 import { plural } from '../../benchmark/report/numbers.js'
 import type { Session } from '../session.js'
-import type { ServeOptions, Server } from '../../serve/public-types.js'
+import type { LogServeOptions, ServeOptions } from '../../serve/public-types.js'
+import type { ModelServer } from '../../serve/operations/server.js'
 
 const example = `--model-repository models
 --model classifier=model.onnx
@@ -24,6 +25,7 @@ export function command(session: Session): Command {
       `\n${session.prose(`Triton's other flags are known, too. Which have no effect, and which are refused: ${guideUrl('serving.md')}`)}`,
     ],
     run: async ({ refuse }) => {
+      session.jsonIndent = 0
       // of a switch commander has no text
       for (const { name, value } of flagRules)
         if (value === 'switch' && serve.getOptionValue(new Option(`--${name}`).attributeName()) === true)
@@ -86,10 +88,11 @@ async function run(
   const settings = refusing(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
   sparePauses()
   session.outlivesReaders = true
+  if (session.json) logLines(session, settings.log)
   const server = await start(settings, ignored).catch((error: unknown) => {
     throw withRemedy(error)
   })
-  session.result(server.addresses, () => addressText(session, server, options))
+  session.result({ ...server.addresses, ...server.summary }, () => addressText(session, server, options))
   const left = await serveUntil(server, session.signal)
   if (left === 0) {
     await server.close()
@@ -121,10 +124,20 @@ function withRemedy(error: unknown): unknown {
   return remedy === undefined ? error : reworded(error, `${error.message}. ${remedy}`)
 }
 
-/** The log goes to stderr, as all that is no result. */
+/** The log goes to stderr. Its first line makes the other lines there JSON, too. */
 function withLog(options: ServeOptions, session: Session): ServeOptions {
   const log = typeof options.log === 'object' ? options.log : {}
-  return { ...options, log: { ...log, destination: session.stderr } }
+  const write = (line: string): unknown => {
+    logLines(session, log)
+    return session.stderr.write(line)
+  }
+  return { ...options, log: { ...log, destination: { write } } }
+}
+
+/** Gives messages of the command the form of the log, so that a reader of stderr parses each line. */
+function logLines(session: Session, log: LogServeOptions | undefined): void {
+  const time = log?.format === 'ISO8601' ? (): string => new Date().toISOString() : Date.now
+  session.toLogLine ??= (level, msg) => JSON.stringify({ level, time: time(), msg })
 }
 
 /**
@@ -135,14 +148,16 @@ function sparePauses(): void {
   setFlagsFromString('--no-incremental-marking')
 }
 
-function addressText(session: Session, server: Server, { modelControlMode }: ServeOptions): string {
+function addressText(session: Session, server: ModelServer, { modelControlMode }: ServeOptions): string {
   const { http, grpc, metrics } = server.addresses
-  const ready = new Set(server.index().flatMap(({ name, state }) => (state === 'READY' ? [name] : []))).size
-  const none = modelControlMode === 'explicit' ? 'none is loaded' : 'none is served: the log says why'
+  const { models, failed } = server.summary
+  const none =
+    modelControlMode === 'explicit' && failed.length === 0 ? 'none is loaded' : 'none is served: the log says why'
   return session.fields([
     ['HTTP', http?.url],
     ['gRPC', grpc?.url],
     ['metrics', metrics?.url],
-    ['models', ready === 0 ? none : `${ready} ready`],
+    ['models', models.length === 0 ? none : `${models.length} ready`],
+    ['failed', failed.length === 0 ? undefined : failed.map(({ name }) => name).join(', ')],
   ])
 }

@@ -165,7 +165,12 @@ export function completeBatchSize(config: ModelConfig, facts: ModelFacts): boole
   return config.maxBatchSize > 0
 }
 
-function hasBatches({ inputs, outputs }: ModelFacts): boolean {
+/**
+ * Of a single file with an input of one dimension none are taken for batches: that dimension may be the length of a
+ * signal or a text, whose requests must not merge. Triton, which has no single files, takes it for rows.
+ */
+function hasBatches({ inputs, outputs, isSingleFile }: ModelFacts): boolean {
+  if (isSingleFile === true && inputs.some(({ shape }) => shape.length === 1)) return false
   const tensors = [...inputs, ...outputs].filter(({ isShapeTensor }) => !isShapeTensor)
   return inputs.some(({ isShapeTensor }) => !isShapeTensor) && tensors.every(({ shape }) => shape[0] === -1)
 }

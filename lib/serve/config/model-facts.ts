@@ -20,4 +20,6 @@ export interface ModelFacts {
   readonly outputs: readonly ModelTensorFacts[]
   /** Inputs and outputs that no Tensor holds, or the runtime has not, as TensorRT texts. */
   readonly unsupported: readonly { readonly name: string; readonly type: string }[]
+  /** The model is one file without a folder, for which there is no answer of Triton's to follow. */
+  readonly isSingleFile?: boolean | undefined
 }

@@ -32,10 +32,12 @@ interface Route {
 class WithStatus {
   readonly status: number
   readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: number, body: unknown) {
+  constructor(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) {
     this.status = status
     this.body = body
+    this.headers = headers
   }
 }
 
@@ -47,18 +49,22 @@ export function addRoutes(app: FastifyInstance, front: FrontEnd): void {
   for (const path of modelPaths('/infer')) app.all(path, { onRequest }, () => {})
   app.setNotFoundHandler((request, reply) => {
     tellRequest(front, request, 404)
-    return sendError(reply, 404, `Not Found${hintFor(front, request)}`)
+    return sendError(reply, 404, notFoundText(front.options, request.url))
   })
 }
 
-/** Paths where people look first, and Triton has nothing either. */
-const lookedAt: readonly string[] = ['/', '/metrics', '/health', '/healthz', '/v2/', '/v2/models', '/v2/health']
+const ofModels =
+  'of a model: GET /v2/models/NAME, /v2/models/NAME/ready, /config, /stats; POST /v2/models/NAME/infer; of a version: /v2/models/NAME/versions/NUMBER/...'
+const ofRepository =
+  'of the repository: POST /v2/repository/index, /v2/repository/models/NAME/load, /v2/repository/models/NAME/unload'
 
-function hintFor({ options }: FrontEnd, { method, url }: FastifyRequest): string {
-  if (method !== 'GET' || !lookedAt.includes(url.split('?', 1)[0]!)) return ''
-  const port = options.metricsPort?.()
+/** Triton's text, with paths that exist. */
+function notFoundText({ metricsPort }: FrontEnd['options'], url: string): string {
+  if (/^\/v2\/models\/[^/?]/.test(url)) return `Not Found (${ofModels})`
+  if (url.startsWith('/v2/repository')) return `Not Found (${ofRepository})`
+  const port = metricsPort?.()
   const metrics = port === undefined ? 'metrics are off' : `metrics: port ${port}, /metrics`
-  return ` (readiness: /v2/health/ready; models: POST /v2/repository/index; ${metrics})`
+  return `Not Found (readiness: /v2/health/ready; models: POST /v2/repository/index; ${metrics})`
 }
 
 function modelPaths(end: string): readonly string[] {
@@ -74,15 +80,21 @@ function get(category: RestrictedCategory, paths: readonly string[], handle: Han
 }
 
 function healthRoutes(front: FrontEnd): readonly Route[] {
-  const { models } = front.options
   return [
     get('health', ['/v2/health/live'], () => ({ live: true })),
-    get('health', ['/v2/health/ready'], () => {
-      const ready = models.isReady() && !front.isStopping
-      return new WithStatus(ready ? 200 : 400, { live: true, ready })
-    }),
+    get('health', ['/v2/health/ready'], () => serverReady(front)),
     get('health', modelPaths('/ready'), ({ model = '', version }) => modelReady(front, model, version)),
   ]
+}
+
+/** As in Triton a server without models is ready: the body has their number then, and names those that failed. */
+function serverReady({ options, isStopping }: FrontEnd): WithStatus {
+  const { models, restricted } = options
+  const ready = models.isReady() && !isStopping
+  const { notReady = [], snapshot } = models
+  const isNamed = notReady.length > 0 && restricted?.has('model-repository') !== true
+  const details = { ...(snapshot.all.length === 0 && { models: 0 }), ...(isNamed && { notReady }) }
+  return new WithStatus(ready ? 200 : 400, { live: true, ready, ...details })
 }
 
 function modelReady(front: FrontEnd, name: string, version: string | undefined): Answer {
@@ -195,15 +207,25 @@ function allowedOrRefusal(
   request: FastifyRequest,
 ): Params | WithStatus {
   const params = checkedParams(request)
-  if (params === undefined) return refusal(404, 'Not Found')
+  if (params === undefined) return refusal(404, notFoundText(front.options, request.url))
   const restriction = front.options.restricted?.get(category)
   if (restriction !== undefined && request.headers[restriction.header.toLowerCase()] !== restriction.value)
     return refusal(403, `This API is restricted, expecting header '${restriction.header}'`)
-  return method === undefined || request.method === method ? params : refusal(405, 'Method Not Allowed')
+  return method === undefined || allows(method, request.method) ? params : otherMethod(method, request.url)
 }
 
-function refusal(status: number, error: string): WithStatus {
-  return new WithStatus(status, { error })
+/** HEAD is GET without the body, as probes of balancers ask. */
+function allows(method: 'GET' | 'POST', given: string): boolean {
+  return given === method || (given === 'HEAD' && method === 'GET')
+}
+
+function otherMethod(method: 'GET' | 'POST', url: string): WithStatus {
+  const text = `Method Not Allowed (expected ${method} for ${url.split('?', 1)[0]})`
+  return refusal(405, text, { allow: method === 'GET' ? 'GET, HEAD' : method })
+}
+
+function refusal(status: number, error: string, headers?: Readonly<Record<string, string>>): WithStatus {
+  return new WithStatus(status, { error }, headers)
 }
 
 const inference = { category: 'inference', method: 'POST' } as const
@@ -212,7 +234,7 @@ function infer(front: FrontEnd, request: FastifyRequest, reply: FastifyReply): v
   const allowed = allowedInference(front, request)
   if (allowed instanceof WithStatus) {
     tellRequest(front, request, allowed.status)
-    sendText(reply, allowed.status, JSON.stringify(allowed.body))
+    sendText(reply.headers(allowed.headers), allowed.status, JSON.stringify(allowed.body))
     return
   }
   reply.hijack()

@@ -88,7 +88,8 @@ class Opening {
 
   async complete(facts: ModelFacts): Promise<ModelConfig> {
     const { folder, config, settings } = this.#files
-    return (this.#config ??= completeConfig(config, folder.name, facts, settings.autoComplete, settings.engine.gpus))
+    const all = { ...facts, isSingleFile: folder.file !== undefined }
+    return (this.#config ??= completeConfig(config, folder.name, all, settings.autoComplete, settings.engine.gpus))
   }
 
   async open(instance: Instance, format: ModelFacts['format']): Promise<void> {

@@ -241,6 +241,8 @@ function reasonOf(error: unknown): string {
 }
 
 /** For the message of a server that does not start. */
-export function failureAtStart({ kind, message }: Fault): string {
-  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
+export function failureAtStart(fault: Fault): string {
+  const { kind, message } = fault
+  if (kind === 'NOT_FOUND') return `${message}: no model repository has a folder of this name`
+  return (fault instanceof LoadFault ? fault.withPaths : message).trimEnd()
 }

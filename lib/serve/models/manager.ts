@@ -139,10 +139,14 @@ export class Models implements ModelControl, AsyncDisposable {
 
   isReady(): boolean {
     if (!this.#started || this.#closing !== undefined) return false
-    return (
-      !this.#settings.strictReadiness ||
-      this.#service.entries.every(({ wanted, isReady, broken }) => !wanted || (isReady && broken.size === 0))
+    return !this.#settings.strictReadiness || this.notReady.length === 0
+  }
+
+  get notReady(): readonly string[] {
+    const missing = this.#service.entries.filter(
+      ({ wanted, isReady, broken }) => wanted && (!isReady || broken.size > 0),
     )
+    return missing.map(({ name }) => name)
   }
 
   index(onlyReady: boolean): readonly IndexEntry[] {

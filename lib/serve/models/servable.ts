@@ -132,6 +132,8 @@ export interface ModelControl {
   readonly mode: 'none' | 'poll' | 'explicit'
   /** Every model that should be ready is, and nothing is being shut down. */
   isReady(): boolean
+  /** Names of models that should be ready and are not, whether or not they keep the server from being ready. */
+  readonly notReady?: readonly string[] | undefined
   index(onlyReady: boolean): readonly IndexEntry[]
   /** Looks at the repositories again, so that index() knows what has come and gone; to be awaited before it. */
   refresh?(): Promise<void>

@@ -1,14 +1,17 @@
 import { onAbort } from '../../base/cancellation.js'
+import { messageOf } from '../../base/kinds.js'
 import type { Server } from '../public-types.js'
+import type { ModelServer } from './server.js'
 
 /**
  * Waits for the signal, and then until what is under way has ended. @returns how many requests had not when the time
  * was over
  */
-export async function serveUntil(server: Server, signal: AbortSignal): Promise<number> {
+export async function serveUntil(server: ModelServer, signal: AbortSignal): Promise<number> {
   await new Promise<void>((resolve) => {
     onAbort(signal, resolve)
   })
+  server.endReason = messageOf(signal.reason)
   return (await server.drain()).left
 }
 

@@ -182,7 +182,7 @@ function backendConfig(texts: readonly string[]): BackendConfig {
     const key = `${backend},${setting}`
     if (key === 'tensorrt,plugins') plugins.push(...value.split(';').filter((path) => path !== ''))
     else if (key === 'tensorrt,version-compatible') hostCode = truth(value) ?? false
-    else ignored.push(`--backend-config=${text}: there is no such setting here`)
+    else ignored.push(`--backend-config=${text} has no effect: there is no such setting`)
   }
   return { plugins, hostCode, ignored }
 }

@@ -34,7 +34,7 @@ export function checkedFlags(given: GivenFlags): { readonly flags: Flags; readon
 }
 
 function noteOf({ name, about }: FlagRule): string {
-  return `--${name}: ${about}`
+  return `--${name} has no effect: ${about}`
 }
 
 function ruleOf(name: string): FlagRule {

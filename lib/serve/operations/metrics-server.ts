@@ -9,9 +9,10 @@ export class MetricsServer implements AsyncDisposable {
   /** @throws (as a rejection) what listen() fails with, such as EADDRINUSE */
   static async listen(
     metrics: Metrics,
-    place: { readonly port: number; readonly address: string },
+    place: { readonly port: number; readonly address: string; readonly httpPort?: number | undefined },
   ): Promise<MetricsServer> {
-    const server = createServer((request, response) => void answer(metrics, request, response))
+    const hint = place.httpPort === undefined ? '' : `; readiness: port ${place.httpPort}, /v2/health/ready`
+    const server = createServer((request, response) => void answer(metrics, request, response, hint))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(place.port, place.address, () => {
@@ -43,10 +44,19 @@ export class MetricsServer implements AsyncDisposable {
   }
 }
 
-async function answer(metrics: Metrics, { method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  metrics: Metrics,
+  { method, url }: IncomingMessage,
+  response: ServerResponse,
+  hint: string,
+): Promise<void> {
   try {
-    if (url?.split('?')[0] !== '/metrics') return end(response, 404, 'text/plain', 'Not Found')
-    if (method !== 'GET' && method !== 'HEAD') return end(response, 405, 'text/plain', 'Method Not Allowed')
+    if (url?.split('?')[0] !== '/metrics')
+      return end(response, 404, 'text/plain', `Not Found (metrics: GET /metrics${hint})`)
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      return end(response, 405, 'text/plain', 'Method Not Allowed (expected GET for /metrics)')
+    }
     const { contentType, body } = await metrics.text()
     end(response, 200, contentType, body)
   } catch (error) {

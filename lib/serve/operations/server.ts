@@ -35,7 +35,7 @@ const drainTable = {
 
 /** What a server is made of. */
 export interface ServerParts {
-  readonly models: ModelControl & { close(): Promise<void> }
+  readonly models: ModelControl & { readonly notes: readonly string[]; close(): Promise<void> }
   readonly http?: HttpFrontEnd | undefined
   readonly grpc?: GrpcFrontEnd | undefined
   readonly metrics?: MetricsServer | undefined
@@ -44,8 +44,19 @@ export interface ServerParts {
   readonly statistics: (servables: readonly Servable[]) => Statistics
 }
 
+export interface ServedModels {
+  /** Names of models with a version in service. */
+  readonly models: readonly string[]
+  /** Models that should be ready and are not. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[]
+  /** Texts about misplaced files and repositories without models. */
+  readonly notServed: readonly string[]
+}
+
 export class ModelServer implements Server {
   readonly addresses: ServerAddresses
+  /** Why the server ends, for the log. */
+  endReason: string | undefined
   readonly #parts: ServerParts
   #hasDrained = false
   #closing: Promise<void> | undefined
@@ -69,6 +80,28 @@ export class ModelServer implements Server {
     await this.#parts.models.unload(checkedText(name, 'name'), dependents)
   }
 
+  /** Which models are served, which should be and are not, and files of the repositories that are not served. */
+  get summary(): ServedModels {
+    const { notReady = [], snapshot, notes } = this.#parts.models
+    const failed = notReady.map((name) => ({ name, reason: this.#reasonOf(name) }))
+    return { models: [...new Set(snapshot.all.map(({ name }) => name))], failed, notServed: notes }
+  }
+
+  logStart(): void {
+    const { failed, notServed } = this.summary
+    const { models, log } = this.#parts
+    const fields = {
+      models: models.snapshot.all.length,
+      failed: failed.map(({ name }) => name).join(', ') || undefined,
+      notServed: notServed.join('; ') || undefined,
+    }
+    log.info(fields, 'the server is started')
+  }
+
+  #reasonOf(model: string): string {
+    return this.index().find(({ name, reason }) => name === model && reason)?.reason ?? ''
+  }
+
   index(): readonly IndexEntry[] {
     return this.#parts.models.index(false)
   }
@@ -90,7 +123,7 @@ export class ModelServer implements Server {
     if (fronts.length === 0) return { left: 0 }
     const underWay = (): number => fronts.reduce((sum, { inFlight }) => sum + inFlight, 0)
     for (const front of fronts) void front.stopAccepting()
-    log.info({ underWay: underWay() }, 'the server takes no requests any more')
+    log.info({ underWay: underWay(), reason: this.endReason }, 'the server takes no requests any more')
     if (timeoutMs > 0) await untilDrained(fronts, { timeoutMs, signal })
     this.#hasDrained = true
     return { left: underWay() }

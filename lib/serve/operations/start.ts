@@ -1,8 +1,6 @@
 // How a server starts: whatever is wrong with its place is told before a model is loaded.
-import { readFile, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import { within } from '../../base/cancellation.js'
-import { onFile } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import { isSystemError } from '../../base/kinds.js'
 import { TensorRTError } from '../../errors.js'
@@ -22,15 +20,15 @@ import { Metrics } from './metrics.js'
 import { MetricsServer } from './metrics-server.js'
 import { ModelServer, type ServerParts } from './server.js'
 import { statisticsOf } from './statistics.js'
-import type { RestrictedCategory, Restriction, Server } from '../public-types.js'
+import type { RestrictedCategory, Restriction } from '../public-types.js'
 import type { ModelEvent } from '../models/settings.js'
-import { backendOfFile } from '../repository/misplaced.js'
+import { checkPlaces, onPlace } from '../repository/places.js'
 
 /** `notes`: warnings that the log begins with. */
-export async function start(settings: ServeSettings, notes: readonly string[] = []): Promise<Server> {
+export async function start(settings: ServeSettings, notes: readonly string[] = []): Promise<ModelServer> {
   settings.signal?.throwIfAborted()
   requirePeers(peersFor(settings))
-  await checkRepositories(settings)
+  await checkPlaces(settings.repositories, settings.files)
   const log = settings.log === undefined ? noLog : openLog(await loadPeer('pino'), settings.log)
   for (const note of notes) log.warn({}, note)
   return await listen(settings, log)
@@ -45,28 +43,8 @@ function peersFor({ http, grpc, metrics, log }: ServeSettings): ServePeer[] {
   ]
 }
 
-/** @throws TensorRTError ERR_TRT_FILE */
-async function checkRepositories({ repositories, files }: ServeSettings): Promise<void> {
-  for (const folder of repositories) {
-    const found = await onFile('read the model repository', folder, () => stat(folder))
-    if (!found.isDirectory())
-      throw new TensorRTError(
-        'ERR_TRT_FILE',
-        `The model repository ${folder} is no folder${backendOfFile(folder) === undefined ? '' : `. To fix: serve one model by --model NAME=${basename(folder)} (in a program: models)`}`,
-        { details: { path: folder } },
-      )
-  }
-  for (const { name, path } of files) {
-    const found = await onFile(`read the file of model '${name}',`, path, () => stat(path))
-    if (!found.isFile())
-      throw new TensorRTError('ERR_TRT_FILE', `The file of model '${name}', ${path}, is not an ordinary file`, {
-        details: { path },
-      })
-  }
-}
-
 /** Listens first: a port that is taken costs no load. Until its models are loaded it says that it is not ready. */
-async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
+async function listen(settings: ServeSettings, log: OpenLog): Promise<ModelServer> {
   const counts = new FrontEndCounts()
   const opened: { -readonly [Name in 'http' | 'grpc' | 'metrics']?: ServerParts[Name] } = {}
   const events = new ModelEvents(log, (model, version) => {
@@ -94,7 +72,13 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     const parts = { models, log, counters: counts, statistics, budget, ...named }
     if (settings.http) opened.http = await listenHttp(settings.http, parts)
     if (settings.grpc) opened.grpc = await listenGrpc(settings.grpc, parts)
-    if (settings.metrics) opened.metrics = await listenMetrics(settings.metrics, models, events, counts)
+    if (settings.metrics)
+      opened.metrics = await listenMetrics(
+        { ...settings.metrics, httpPort: opened.http?.address.port },
+        models,
+        events,
+        counts,
+      )
     const server = new ModelServer({ ...opened, models, log, statistics, exitTimeoutMs: settings.exitTimeoutMs })
     const { addresses } = server
     log.info(
@@ -103,8 +87,7 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     )
     await within({ signal: settings.signal }, () => models.start())
     opened.grpc?.changed()
-    const notServed = models.notes.length > 0 ? models.notes.join('; ') : undefined
-    log.info({ models: models.snapshot.all.length, notServed }, 'the server is started')
+    server.logStart()
     return server
   } catch (error) {
     for (const each of [opened.http, opened.grpc, opened.metrics]) await each?.close()
@@ -136,11 +119,12 @@ async function listenGrpc(settings: GrpcSettings, parts: FrontEndParts): Promise
 /** @throws TensorRTError ERR_TRT_FILE */
 async function tlsOf({ tls }: GrpcSettings): Promise<GrpcTls | undefined> {
   if (tls === undefined) return undefined
-  const read = (path: string): Promise<Buffer> => onFile('read', path, () => readFile(path))
+  const read = (flag: string, path: string): Promise<Buffer> =>
+    onPlace({ wanted: 'a file', purpose: `--${flag} (PEM)`, path }, () => readFile(path))
   const [cert, key, root] = await Promise.all([
-    read(tls.cert),
-    read(tls.key),
-    tls.root === undefined ? undefined : read(tls.root),
+    read('grpc-server-cert', tls.cert),
+    read('grpc-server-key', tls.key),
+    tls.root === undefined ? undefined : read('grpc-root-cert', tls.root),
   ])
   return { cert, key, root, mutual: tls.mutual }
 }
@@ -154,7 +138,7 @@ function headerRules(restrictions: readonly Restriction[], prefix = ''): Readonl
 }
 
 async function listenMetrics(
-  settings: MetricsSettings,
+  settings: MetricsSettings & { readonly httpPort: number | undefined },
   models: Models,
   events: ModelEvents,
   counts: FrontEndCounts,

@@ -1,5 +1,5 @@
 // Model files of a repository that no model is served from, and where they belong.
-import { extname, join } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import { otherThan } from '../../base/file-kinds.js'
 import { headOfFile } from '../../base/files.js'
 
@@ -57,6 +57,9 @@ export async function misplacedText(
 ): Promise<string | undefined> {
   const loose = entries.filter((name) => isModelFile(name))
   if (hasModels && loose.length === 0) return undefined
+  const isVersionFolder = !hasModels && isVersion(basename(repository))
+  if (isVersionFolder && entries.some((name) => isModelFile(name, modules)))
+    return versionFolderText(repository, entries)
   const moves = await Promise.all(loose.slice(0, maxListed).map((name) => moveText(repository, name)))
   const others = loose.length > maxListed ? [`the same for ${loose.length - maxListed} more`] : []
   const remedy = moves.length === 0 ? '' : `. To fix: ${[...moves, ...others].join('; ')}`
@@ -65,15 +68,26 @@ export async function misplacedText(
   return `${repository} has no models: expected a folder for each model and version, such as resnet50/1/model.onnx, but ${found}${remedy}`
 }
 
+/** Text about a repository that is itself the folder of a version. */
+function versionFolderText(repository: string, entries: readonly string[]): string {
+  const model = dirname(repository)
+  const about = `${repository} has no models: it has ${listText(entries)}, and is named like a version of the model '${basename(model)}'`
+  return `${about}. To fix: use ${dirname(model)} as the model repository`
+}
+
+/** Whether a folder can be a version: a whole number of 63 bits, without leading zeros. */
+export function isVersion(name: string): boolean {
+  return /^(0|[1-9]\d{0,18})$/.test(name) && BigInt(name) < 2n ** 63n
+}
+
 /** Hint for a model folder without versions, to append to a message; empty if nothing in it looks like a model. */
-export async function versionlessHint(
+export function versionlessHint(
   name: string,
   files: readonly string[],
   folders: ReadonlyMap<string, readonly string[]>,
-  isVersionName: boolean,
-): Promise<string> {
+): string {
   const [file] = files.filter((each) => isModelFile(each, modules))
-  if (file !== undefined && isVersionName)
+  if (file !== undefined && isVersion(name))
     return `; '${name}' has ${file}, and is named like a version: the repository is the folder that contains the folder of the model`
   const [, target] = file === undefined ? [] : targetOf(file)
   if (file !== undefined) return `; found ${file}: move it to ${name}/1/${target ?? 'model.onnx'}`
@@ -127,7 +141,8 @@ async function foreignText(folder: string, file: string): Promise<string> {
   return what?.includes(': ') === true ? `${file}, ${what}` : `${file}: export the model to ONNX`
 }
 
-function listText(names: readonly string[]): string {
+/** The first names, and how many more there are. */
+export function listText(names: readonly string[]): string {
   const more = names.length - maxListed
   return `${names.slice(0, maxListed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -4,8 +4,9 @@ import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { chosenVersions, type ModelFile, type ModelFolder, versionPath, withoutPath } from './folder.js'
+import { onPlace, repositoryPlace } from './places.js'
 import { isModelName } from './single-file.js'
-import { backendOfFile, misplacedText, unnamedHint, versionlessHint } from './misplaced.js'
+import { backendOfFile, isVersion, misplacedText, unnamedHint, versionlessHint } from './misplaced.js'
 import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { invalid, unsupported } from '../faults.js'
@@ -137,7 +138,7 @@ interface SeenRepository {
 }
 
 async function scanRepository(repository: string): Promise<SeenRepository> {
-  const entries = await onFile('read', repository, () => readdir(repository, { withFileTypes: true }))
+  const entries = await onPlace(repositoryPlace(repository), () => readdir(repository, { withFileTypes: true }))
   const visible = entries.filter(({ name }) => isModelName(name))
   const folders = await Promise.all(
     visible.map(async (entry) => {
@@ -192,7 +193,7 @@ async function hintFor(path: string, name: string): Promise<string> {
         (await entriesOf(join(path, entry.name))).map((each) => each.name),
       )
   const files = entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name)
-  return versionlessHint(name, files, folders, isVersion(name))
+  return versionlessHint(name, files, folders)
 }
 
 async function isFolder(path: string, entry: Dirent): Promise<boolean> {
@@ -220,11 +221,6 @@ async function versionsIn(path: string): Promise<readonly string[]> {
   return folders.flat().sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
 }
 
-/** A whole number of 63 bits, without leading zeros. */
-function isVersion(name: string): boolean {
-  return /^(0|[1-9]\d{0,18})$/.test(name) && BigInt(name) < 2n ** 63n
-}
-
 /**
  * Of files the time of a change, too: one that takes the place of another may have its size and time. Of folders the
  * names, since files that come and go touch them.
@@ -240,8 +236,15 @@ async function digest(hash: Hash, path: string, below: string, depth: number): P
 }
 
 function inSeveral(folders: readonly ModelFolder[]): Problem {
-  const text = `model '${folders[0]?.name ?? ''}' is in several repositories`
-  return { text, withPaths: `${text}: ${folders.map(({ path }) => path).join(', ')}` }
+  const name = folders[0]?.name ?? ''
+  const file = folders.find((folder) => folder.file !== undefined)
+  const paths = folders.map((folder) => `'${join(folder.path, folder.file ?? '')}'`).join(', ')
+  if (file === undefined) {
+    const text = `model '${name}' is in several repositories`
+    return { text, withPaths: `${text}: ${paths}` }
+  }
+  const text = `the name '${name}' is given to a file (--model; in a program: models) and to a folder of the model repository`
+  return { text, withPaths: `${text}: ${paths}. To fix: serve the file under another name` }
 }
 
 function withoutVersions({ name, path, hint = '' }: SeenFolder): Problem {

@@ -46,9 +46,9 @@ export function writeElements(elements: JsonElements, target: Uint8Array): void 
   if (datatype === 'BYTES') return writeTexts(elements, target)
   const isFloat = datatype === 'FP32' || datatype === 'FP64'
   const data = isFloat ? elements.plain : elements.exact
-  if (!isNumeric(datatype)) return checkNone(data)
+  if (!isNumeric(datatype)) return checkNone(elements)
   const bytes = target.byteOffset % 8 === 0 ? target : new Uint8Array(target.length)
-  if (writeNumbers(elements, data, readers[datatype], elementsOf(datatype, bytes)) !== count) throw otherShape()
+  if (writeNumbers(elements, data, readers[datatype], elementsOf(datatype, bytes)) !== count) throw otherShape(elements)
   if (bytes !== target) target.set(bytes)
 }
 
@@ -68,20 +68,25 @@ function writeNumbers(
       for (const inner of value as unknown[]) walk(inner)
       return
     }
-    if (next >= elements.count) throw otherShape()
+    if (next >= elements.count) throw otherShape(elements)
     array[next++] = read(value, elements)
   }
   walk(data)
   return next
 }
 
-function otherShape(): Fault {
-  return invalid(`Unable to parse 'data': Shape does not match true shape of 'data' field`)
+/** Triton's text, with the input and both counts. */
+function otherShape({ name, count, plain }: JsonElements): Fault {
+  const given = Array.isArray(plain) ? plain.flat(Infinity).length : 1
+  return invalid(
+    `Unable to parse 'data': Shape does not match true shape of 'data' field (input '${name}': the number of elements is ${given}, but ${count} in its shape)`,
+  )
 }
 
 /** Of a type that JSON has no numbers of a tensor without elements is all that may come. */
-function checkNone(data: unknown): void {
-  if (!Array.isArray(data) || data.flat(Infinity).length > 0) throw otherShape()
+function checkNone(elements: JsonElements): void {
+  const { plain } = elements
+  if (!Array.isArray(plain) || plain.flat(Infinity).length > 0) throw otherShape(elements)
 }
 
 function wrong(kind: string): Fault {
@@ -170,7 +175,8 @@ const readers: Readonly<Record<NumericDatatype, Reader<number | bigint>>> = {
   FP64: float64,
 }
 
-function writeTexts({ plain, count }: JsonElements, target: Uint8Array): void {
+function writeTexts(elements: JsonElements, target: Uint8Array): void {
+  const { plain, count } = elements
   const bytes = Buffer.from(target.buffer, target.byteOffset, target.byteLength)
   let [next, at] = [0, 0]
   const walk = (value: unknown): void => {
@@ -184,5 +190,5 @@ function writeTexts({ plain, count }: JsonElements, target: Uint8Array): void {
     next++
   }
   walk(plain)
-  if (next !== count) throw otherShape()
+  if (next !== count) throw otherShape(elements)
 }

@@ -12,6 +12,9 @@ const inputs = [one]
 
 const with0 = (more: object): unknown => ({ inputs: [{ ...(one as object), ...more }] })
 const nonUnsigned = 'attempt to access JSON non-unsigned-integer as unsigned-integer'
+/** Triton's text, with the input and both numbers. */
+const otherShape = (given: number): string =>
+  `Unable to parse 'data': Shape does not match true shape of 'data' field (input 'INPUT0': the number of elements is ${given}, but 2 in its shape)`
 const only =
   "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'. But"
 const note =
@@ -73,8 +76,12 @@ t.test('faults of what JSON says', async (t) => {
       `Unable to parse 'shape': ${nonUnsigned}`,
     ],
     ['fp32', with0({ data: {} }), "Unable to parse 'data': attempt to access JSON non-array as array"],
-    ['fp32', with0({ data: [1] }), "Unable to parse 'data': Shape does not match true shape of 'data' field"],
-    ['fp32', with0({ data: [1, 2, 3] }), "Unable to parse 'data': Shape does not match true shape of 'data' field"],
+    ['fp32', with0({ data: [1] }), otherShape(1)],
+    ['fp32', with0({ data: [1, 2, 3] }), otherShape(3)],
+    ['fp32', with0({ data: [[1, 2], [3]] }), otherShape(3)],
+    ['fp32', with0({ data: [] }), otherShape(0)],
+    ['bytes', with0({ datatype: 'BYTES', data: ['a'] }), otherShape(1)],
+    ['bytes', with0({ datatype: 'BYTES', data: ['a', 'b', 'c'] }), otherShape(3)],
     ['fp32', with0({ data: [1, 'x'] }), "Unable to parse 'data': attempt to access JSON non-number as double"],
     [
       'fp32',

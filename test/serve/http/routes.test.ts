@@ -88,35 +88,44 @@ t.test('metadata, config and statistics', async (t) => {
 
 t.test('what is no endpoint, another method, and what is not supported', async (t) => {
   await using rig = await startRig()
-  const lookedAt = ['/', '/v2/', '/metrics', '/healthz', '/v2/health', '/v2/models']
-  const paths = [...lookedAt, '/V2', '/v2/health/other', '/v2/models/', '/v2/models/fp32/', '/v2/models/fp32/other']
-  for (const path of [
-    ...paths,
-    '/v2/models/fp32/versions/x',
-    '/v2/models/fp32/versions/x/infer',
-    '/v2/models/fp32/versions/-1/ready',
-  ]) {
-    const reply = await get(rig.port, path)
-    t.equal(reply.status, 404, path)
-    const { error } = jsonOf(reply) as { readonly error: string }
-    if (lookedAt.includes(path))
-      t.match(error, /^Not Found \(readiness: \/v2\/health\/ready; .*metrics are off\)$/, path)
-    else t.equal(error, 'Not Found', path)
-  }
-  for (const [method, path] of [
-    ['POST', '/v2'],
-    ['POST', '/v2/health/live'],
-    ['PUT', '/v2/health/ready'],
-    ['DELETE', '/v2/models/fp32'],
-    ['OPTIONS', '/v2'],
-    ['POST', '/v2/models/stats'],
-    ['GET', '/v2/models/fp32/infer'],
-    ['PUT', '/v2/models/fp32/infer'],
-    ['GET', '/v2/repository/index'],
-    ['GET', '/v2/repository/models/fp32/load'],
+  const ofServer = /^Not Found \(readiness: \/v2\/health\/ready; .*metrics are off\)$/
+  const ofModel = /^Not Found \(of a model: GET .*\/ready, .*POST .*\/infer; of a version: .*\)$/
+  const ofRepository = /^Not Found \(of the repository: POST \/v2\/repository\/index, .*\/load, .*\/unload\)$/
+  for (const [hint, paths] of [
+    [ofServer, ['/', '/v2/', '/metrics', '/healthz', '/v2/health', '/v2/models', '/V2', '/v2/health/other']],
+    [ofServer, ['/v1/models/fp32', '/v2/models/', '/v2/models?x=1']],
+    [ofModel, ['/v2/models/fp32/', '/v2/models/fp32/other', '/v2/models/fp32/versions/x']],
+    [ofModel, ['/v2/models/fp32/versions/x/infer', '/v2/models/fp32/versions/-1/ready']],
+    [ofRepository, ['/v2/repository', '/v2/repository/models/fp32']],
+  ] as const)
+    for (const path of paths)
+      for (const method of ['GET', 'POST']) {
+        const reply = await ask(rig.port, { method, path })
+        t.equal(reply.status, 404, path)
+        t.match(errorOf(reply), hint, path)
+      }
+  for (const [method, path, expected] of [
+    ['POST', '/v2', 'GET'],
+    ['POST', '/v2/health/live', 'GET'],
+    ['PUT', '/v2/health/ready', 'GET'],
+    ['DELETE', '/v2/models/fp32', 'GET'],
+    ['OPTIONS', '/v2', 'GET'],
+    ['POST', '/v2/models/stats', 'GET'],
+    ['GET', '/v2/models/fp32/infer', 'POST'],
+    ['PUT', '/v2/models/fp32/infer', 'POST'],
+    ['GET', '/v2/repository/index', 'POST'],
+    ['GET', '/v2/repository/models/fp32/load', 'POST'],
   ] as const) {
-    const reply = await ask(rig.port, { method, path })
-    t.same([reply.status, jsonOf(reply)], [405, { error: 'Method Not Allowed' }], `${method} ${path}`)
+    const reply = await ask(rig.port, { method, path: `${path}?x=1` })
+    t.same(
+      [reply.status, reply.headers['allow'], jsonOf(reply)],
+      [
+        405,
+        expected === 'GET' ? 'GET, HEAD' : 'POST',
+        { error: `Method Not Allowed (expected ${expected} for ${path})` },
+      ],
+      `${method} ${path}`,
+    )
   }
   const absent = [
     '/v2/systemsharedmemory/status',
@@ -136,6 +145,29 @@ t.test('what is no endpoint, another method, and what is not supported', async (
       t.match(errorOf(reply), /not supported by this server$/)
     }
   }
+})
+
+t.test('HEAD has the status and the headers of GET, and no body', async (t) => {
+  await using rig = await startRig()
+  const head = async (path: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${rig.port}${path}`, { method: 'HEAD' })
+  for (const [path, status] of [
+    ['/v2/health/live', 200],
+    ['/v2/health/ready', 200],
+    ['/v2/models/fp32/ready', 200],
+    ['/v2/models/nothing', 404],
+    ['/nothing', 404],
+    ['/v2/repository/index', 405],
+    ['/v2/models/fp32/infer', 405],
+  ] as const) {
+    const answer = await head(path)
+    t.equal(answer.status, status, path)
+    t.equal(await answer.text(), '', path)
+    if (status === 405) t.equal(answer.headers.get('allow'), 'POST', path)
+    else t.equal(answer.headers.get('content-length'), (await get(rig.port, path)).headers['content-length'], path)
+  }
+  rig.control.ready = false
+  t.equal((await head('/v2/health/ready')).status, 400)
 })
 
 t.test('the repository: index, load and unload', async (t) => {

@@ -398,7 +398,7 @@ await t.test('poll: a repository that is away for a moment takes no model away',
   await models.poll()
   await models.poll()
   t.equal(models.snapshot.find('a').version, '1')
-  t.equal(events.filter(({ what, text = '' }) => what === 'warning' && text.startsWith('Cannot read')).length, 2)
+  t.equal(events.filter(({ what, text = '' }) => what === 'warning' && text.startsWith('Expected a folder')).length, 2)
   mkdirSync(moved)
   await models.close()
 })

@@ -148,7 +148,7 @@ function valueFor({ value, choices, accepted }: FlagRule): string {
 t.test('a flag without effect gives one note with the reason', (t) => {
   for (const rule of flagRules.filter(({ use }) => use === 'ignored')) {
     const { ignored } = read({ [rule.name]: valueFor(rule) })
-    t.strictSame(ignored, [`--${rule.name}: ${rule.about}`])
+    t.strictSame(ignored, [`--${rule.name} has no effect: ${rule.about}`])
     t.strictSame(settings({ [rule.name]: valueFor(rule) }), settings({}))
   }
   t.end()
@@ -234,8 +234,8 @@ t.test('settings of backends', (t) => {
   })
   t.strictSame(options.engine, { tensorrt: { plugins: ['/a.so', '/b.so'], hostCode: true } })
   t.strictSame(ignored, [
-    '--backend-config=tensorrt,coalesce-request-input=true: there is no such setting here',
-    '--backend-config=default-max-batch-size=8: there is no such setting here',
+    '--backend-config=tensorrt,coalesce-request-input=true has no effect: there is no such setting',
+    '--backend-config=default-max-batch-size=8 has no effect: there is no such setting',
   ])
   t.end()
 })

@@ -14,6 +14,12 @@ export function addOneNode(
   if (config !== '') writeFileSync(join(repository, name, 'config.pbtxt'), config)
 }
 
+/** A model file in a new folder. */
+export function addFile(folder: string, below: string, bytes: Uint8Array): void {
+  mkdirSync(join(folder, below), { recursive: true })
+  writeFileSync(join(folder, below, 'model.onnx'), bytes)
+}
+
 /** A folder that is taken for a model, and is none. */
 export function addBroken(repository: string, name: string): void {
   mkdirSync(join(repository, name, '1'), { recursive: true })

@@ -8,7 +8,8 @@ import t from 'tap'
 import { serve, type Server, type ServeOptions } from '../../../lib/serve/index.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { halfRequest } from './half.js'
-import { addBroken, addOneNode } from './repository.js'
+import { oneNode } from '../../support/models.js'
+import { addBroken, addFile, addOneNode } from './repository.js'
 
 const place = { port: 0, address: '127.0.0.1' }
 
@@ -86,7 +87,12 @@ t.test('models of one file each, alone and beside a repository', async (t) => {
     modelControlMode: 'explicit',
   })
   t.same(server.index(), [
-    { name: 'identity', state: 'UNAVAILABLE', reason: "model 'identity' is in several repositories" },
+    {
+      name: 'identity',
+      state: 'UNAVAILABLE',
+      reason:
+        "the name 'identity' is given to a file (--model; in a program: models) and to a folder of the model repository",
+    },
     { name: 'one' },
   ])
   for (const config of [
@@ -113,6 +119,30 @@ t.test('models of one file each, alone and beside a repository', async (t) => {
   t.notMatch(message, single, 'clients see no paths')
 })
 
+t.test('an input of one dimension of a single file is no batch', async (t) => {
+  const folder = t.testdir({})
+  const file = join(folder, 'signal.onnx')
+  writeFileSync(file, oneNode('Relu', ['n']))
+  addFile(folder, 'repository/folder/1', oneNode('Relu', ['n']))
+  await using server = await serve({
+    modelRepository: join(folder, 'repository'),
+    models: { signal: file },
+    http: place,
+  })
+  const data = [-1, 2, -3, 4, 5, 6]
+  const body = { inputs: [{ name: 'x', shape: [6], datatype: 'FP32', data }] }
+  t.match(await ask(server, '/v2/models/signal/infer', body), {
+    status: 200,
+    json: { outputs: [{ shape: [6], data: [0, 2, 0, 4, 5, 6] }] },
+  })
+  t.match((await ask(server, '/v2/models/signal/config')).json, {
+    max_batch_size: 0,
+    input: [{ name: 'x', dims: [-1] }],
+  })
+  t.match((await ask(server, '/v2/models/signal')).json, { inputs: [{ name: 'x', shape: [-1] }] })
+  t.match((await ask(server, '/v2/models/folder/config')).json, { max_batch_size: 4 }, 'of a folder as in Triton')
+})
+
 t.test('a repository that serves nothing is a warning of the log, with the place of each file', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
@@ -120,6 +150,7 @@ t.test('a repository that serves nothing is a warning of the log, with the place
   await using server = await serve({ modelRepository: folder, http: place, log })
   t.same(server.index(), [])
   const text = `${folder} has no models: expected a folder for each model and version, such as resnet50/1/model.onnx, but it has only add.onnx. To fix: move add.onnx to add/1/model.onnx`
+  t.strictSame(await ask(server, '/v2/health/ready'), { status: 200, json: { live: true, ready: true, models: 0 } })
   t.match(lines, [
     { msg: 'the server listens' },
     { level: 'warn', msg: text },
@@ -131,10 +162,21 @@ t.test('beside /metrics there is nothing on the port of metrics', async (t) => {
   await using server = await serve({ modelRepository: repository(t), http: false, metrics: place })
   t.equal(server.addresses.http, undefined)
   const { url } = server.addresses.metrics!
-  t.equal((await fetch(url.replace('/metrics', '/'))).status, 404)
-  t.equal((await fetch(url, { method: 'POST', body: 'x' })).status, 405)
+  const other = await fetch(url.replace('/metrics', '/'))
+  t.strictSame([other.status, await other.text()], [404, 'Not Found (metrics: GET /metrics)'])
+  const posted = await fetch(url, { method: 'POST', body: 'x' })
+  t.strictSame(
+    [posted.status, posted.headers.get('allow'), await posted.text()],
+    [405, 'GET, HEAD', 'Method Not Allowed (expected GET for /metrics)'],
+  )
+  const head = await fetch(url, { method: 'HEAD' })
+  t.strictSame([head.status, await head.text()], [200, ''])
   t.equal((await fetch(url)).headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   t.strictSame(await server.drain(), { left: 0 })
+  await using both = await serve({ modelRepository: repository(t), http: place, metrics: place })
+  const { http, metrics } = both.addresses
+  const text = await (await fetch(`http://127.0.0.1:${metrics!.port}/v2/health/ready`)).text()
+  t.equal(text, `Not Found (metrics: GET /metrics; readiness: port ${http!.port}, /v2/health/ready)`)
 })
 
 t.test('explicit: models come and go by name', async (t) => {
@@ -169,7 +211,7 @@ t.test('explicit: models come and go by name', async (t) => {
 })
 
 t.test('what is wrong with its place is told before anything is loaded, and leaves nothing open', async (t) => {
-  const folder = t.testdir({ file: 'x' })
+  const folder = t.testdir({ file: 'x', 'folder.onnx': {} })
   addBroken(folder, 'broken') // whoever looked at it would fail for it
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
@@ -178,9 +220,26 @@ t.test('what is wrong with its place is told before anything is loaded, and leav
   const cases: readonly (readonly [Partial<ServeOptions>, { code: string; message: RegExp }])[] = [
     [
       { modelRepository: join(folder, 'none') },
-      { code: 'ERR_TRT_FILE', message: /^Cannot read the model repository .*ENOENT/ },
+      {
+        code: 'ERR_TRT_FILE',
+        message: /^Expected a folder for the model repository but '.*none' does not exist: '.*' has broken, file/,
+      },
     ],
-    [{ modelRepository: [folder, join(folder, 'file')] }, { code: 'ERR_TRT_FILE', message: /is no folder$/ }],
+    [{ modelRepository: [folder, join(folder, 'file')] }, { code: 'ERR_TRT_FILE', message: /but '.*file' is a file$/ }],
+    [
+      { modelRepository: undefined, models: { m: join(folder, 'none.onnx') } },
+      {
+        code: 'ERR_TRT_FILE',
+        message: /^Expected a file for model 'm' but '.*none\.onnx' does not exist: '.*' has broken, file/,
+      },
+    ],
+    [
+      { modelRepository: undefined, models: { m: join(folder, 'folder.onnx') } },
+      {
+        code: 'ERR_TRT_FILE',
+        message: /^Expected a file for model 'm' but '.*folder\.onnx' is a folder. To fix: .*--model-repository/,
+      },
+    ],
     [
       { http: { ...place, port } },
       { code: 'ERR_TRT_SERVER', message: new RegExp(`^Cannot listen on 127.0.0.1:${port} for HTTP: .*EADDRINUSE`) },
@@ -201,14 +260,23 @@ t.test('a model that cannot be loaded ends the start, or is in the index', async
     { name: 'broken', state: 'UNAVAILABLE', reason: /\S/ },
     { name: 'identity', state: 'READY' },
   ])
-  t.equal((await ask(server, '/v2/health/ready')).status, 400, 'every model that should be ready is not')
+  t.strictSame(await ask(server, '/v2/health/ready'), {
+    status: 400,
+    json: { live: true, ready: false, notReady: ['broken'] },
+  })
   await using lenient = await serve({
     modelRepository: folder,
     http: place,
     exitOnError: false,
     strictReadiness: false,
   })
-  t.equal((await ask(lenient, '/v2/health/ready')).status, 200)
+  t.strictSame(await ask(lenient, '/v2/health/ready'), {
+    status: 200,
+    json: { live: true, ready: true, notReady: ['broken'] },
+  })
+  const restricted = [{ apis: ['model-repository' as const], key: 'k', value: 'v' }]
+  await using secret = await serve({ modelRepository: folder, http: { ...place, restricted }, exitOnError: false })
+  t.strictSame((await ask(secret, '/v2/health/ready')).json, { live: true, ready: false }, 'names are of the index')
 })
 
 t.test('a start that is aborted leaves nothing open', async (t) => {

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, write
 import { join } from 'node:path'
 import t from 'tap'
 import { scanModel, scanRepositories, withModel } from '../../../lib/serve/repository/scan.js'
-import { failure } from '../../support/errors.js'
+import { failureOf } from '../../support/errors.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { repository, write } from './rig.js'
 
@@ -111,6 +111,16 @@ t.test('notes name model files outside of model folders, and repositories withou
     [{ 'a.onnx/1/model.onnx': '' }, ''],
   ]
   for (const [files, notes] of cases) t.equal(await notesOf(files), notes, Object.keys(files).join(' '))
+  for (const [file, has] of [
+    ['model.onnx', 'model.onnx'],
+    ['model.js', 'model.js'],
+  ] as const) {
+    const folder = repository(t, { [`resnet50/1/${file}`]: 'x' })
+    const { notes } = await scanRepositories([join(folder, 'resnet50', '1')])
+    t.strictSame(notes, [
+      `${join(folder, 'resnet50', '1')} has no models: it has ${has}, and is named like a version of the model 'resnet50'. To fix: use ${folder} as the model repository`,
+    ])
+  }
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`m${i}.onnx`, 'x']))
   t.match(await notesOf(many), /m4\.onnx and 4 more\. To fix: .*m4\/1\/model\.onnx; the same for 4 more$/)
 })
@@ -126,7 +136,12 @@ t.test('a model of one file is version 1, as long as the file is there', async (
   utimesSync(file.path, 1, 1)
   t.not((await scanRepositories([], [file])).models.get('m')?.fingerprint, before?.fingerprint)
   const twice = { ...file, name: 'other' }
-  t.match((await scanRepositories(repositories, [twice])).problems.get('other'), { text: /is in several repositories/ })
+  const text =
+    "the name 'other' is given to a file (--model; in a program: models) and to a folder of the model repository"
+  t.same((await scanRepositories(repositories, [twice])).problems.get('other'), {
+    text,
+    withPaths: `${text}: '${join(folder, 'repository/other')}', '${file.path}'. To fix: serve the file under another name`,
+  })
   rmSync(file.path)
   t.same([...(await scanRepositories(repositories, [file])).models.keys()], ['other'])
 })
@@ -136,7 +151,7 @@ t.test('a name in two repositories is a problem of both, and other models are se
   const { models, problems } = await scanRepositories([first, second])
   t.strictSame([...models.keys()].sort(), ['a', 'b'])
   const text = "model 'm' is in several repositories"
-  t.strictSame([...problems], [['m', { text, withPaths: `${text}: ${join(first, 'm')}, ${join(second, 'm')}` }]])
+  t.strictSame([...problems], [['m', { text, withPaths: `${text}: '${join(first, 'm')}', '${join(second, 'm')}'` }]])
 })
 
 t.test('a repository that is given twice is one', async (t) => {
@@ -147,8 +162,20 @@ t.test('a repository that is given twice is one', async (t) => {
 
 t.test('a repository that is no folder is an error', async (t) => {
   const folder = repository(t, { file: '' })
-  await t.rejects(scanRepositories([join(folder, 'none')]), failure('ERR_TRT_FILE', /^Cannot read .*none: ENOENT/))
-  await t.rejects(scanRepositories([join(folder, 'file')]), failure('ERR_TRT_FILE', /^Cannot read .*file: ENOTDIR/))
+  const cases: readonly (readonly [path: string, received: string])[] = [
+    ['none', `does not exist: '${folder}' has file`],
+    ['files', `does not exist: '${folder}' has file. Did you mean 'file'?`],
+    ['no/such/folder', `does not exist: '${join(folder, 'no/such')}' does not exist`],
+    ['file', 'is a file'],
+    ['file/below', `does not exist: '${join(folder, 'file')}' is a file`],
+  ]
+  for (const [path, received] of cases) {
+    const { message, code } = await failureOf(() => scanRepositories([join(folder, path)]))
+    t.strictSame(
+      [code, message],
+      ['ERR_TRT_FILE', `Expected a folder for the model repository but '${join(folder, path)}' ${received}`],
+    )
+  }
 })
 
 t.test('folders by links are models, and links in circles end', async (t) => {
