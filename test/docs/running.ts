@@ -27,7 +27,8 @@ const smallerExamples = long
   ? ''
   : Object.entries({
       'detect-objects': '--size 128',
-      'face-blur-unet': '--size 128',
+      'face-blur-unet': '--size 128 --width 0.25',
+      'segmentation-benchmark': '--width 0.25',
       'video-blur': '--fps 3',
       'video-streams': '--seconds 1 --fps 1 --size 160',
     })

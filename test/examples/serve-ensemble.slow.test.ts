@@ -70,6 +70,8 @@ t.test('at a tenth of its size', async (t) => {
     '120',
     '--size',
     '64',
+    '--width',
+    '0.25',
     '--out',
     folder,
     '--json',
@@ -91,7 +93,7 @@ t.test('at a tenth of its size', async (t) => {
   if (!hasTritonclient) t.match(witnesses.at(-1)?.missing, /^python3 has no tritonclient/)
   for (const { who, answers } of asked) t.same(answers, asked[0]?.answers, who)
   const names = Array.from({ length: 1000 }, (_, i) => `class ${i}`)
-  const expected = await said(photos, writeModel(resnet50.modelOf({ size: 64, batch: 'N' })), names, 64)
+  const expected = await said(photos, writeModel(resnet50.modelOf({ size: 64, width: 0.25, batch: 'N' })), names, 64)
   for (const [i, { label, score }] of expected.entries()) {
     t.equal(asked[0]?.answers?.[i]?.label, label)
     t.ok(Math.abs((asked[0]?.answers?.[i]?.score ?? NaN) - score) < 1e-5 * score, 'as the classifier of lib/tasks says')
