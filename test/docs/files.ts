@@ -139,8 +139,8 @@ function plainClassifier(): Uint8Array {
 }
 
 /**
- * What ultralytics' export of YOLOv8 with `imgsz=320` takes and gives, 80 classes on three grids; each cell's box lies around it, and
- * few cells are sure of anything.
+ * What ultralytics' export of YOLOv8 with `imgsz=320` takes and gives, 80 classes on three grids; each cell's box lies
+ * around it, and few cells are sure of anything.
  */
 function detector(): Uint8Array {
   const g = new GraphBuilder({ name: 'detector' })

@@ -157,7 +157,7 @@ t.test('a small file with many pixels is the fault of the client, and costs no m
   t.ok(process.memoryUsage().rss - before < 400e6, 'its pixels alone are 768 MB')
 })
 
-/** Loads a model with a fault in one of its files, and sends a request if it loads. Restores the file, not the model. */
+/** Loads a model with a fault in one of its files, sends a request if it loads, and restores the file. */
 async function askWith(
   [model, name, from, to]: readonly [string, string, string, string],
   ask: () => Promise<unknown>,
