@@ -1,7 +1,7 @@
 // @ts-check
 // node scripts/public-names.mjs [--check]: docs/public-names.txt, a line for each name that users write: exports of
-// every entry point, what options, classes and results have, and the commands of `trt` with their flags (as compiled:
-// after npm run build). --check writes nothing, and fails where the file says something else.
+// every entry point, what options, classes and results have, and the commands of `trt` with their flags, all as
+// compiled (after npm run build). --check writes nothing, and fails where the file says something else.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv, execPath } from 'node:process'
@@ -11,14 +11,12 @@ import { collect, Failure, main, root, say } from './support.mjs'
 const file = join(root, 'docs', 'public-names.txt')
 const command = join(root, 'dist', 'lib', 'cli', 'trt.js')
 
-/** `.` and `./vision`, and the file of lib/ that each is made from. */
+/** `.` and `./vision`, and the declarations of each. */
 function entries() {
   /** @type {{ exports: Record<string, string | { types: string }> }} */
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return Object.entries(exports).flatMap(([name, target]) =>
-    typeof target === 'string'
-      ? []
-      : [{ name, path: join(root, target.types.replace('./dist/', '').replace('.d.ts', '.ts')) }],
+    typeof target === 'string' ? [] : [{ name, path: join(root, target.types) }],
   )
 }
 
@@ -44,7 +42,7 @@ function namesOfLibrary() {
         member.name !== 'prototype' &&
         !/^(__|.*#)/.test(member.name) &&
         !isInternal(member) &&
-        (member.declarations ?? []).some((each) => each.getSourceFile().fileName.startsWith(join(root, 'lib'))),
+        (member.declarations ?? []).some((each) => each.getSourceFile().fileName.startsWith(join(root, 'dist', 'lib'))),
     )
     return [...new Set(own.map(({ name }) => name))]
   }

@@ -24,6 +24,7 @@ const command = program
     (text: string) => text.split(',').map(program.wholeNumber),
     [160, 256, 384, 512, 640, 768, 1024],
   )
+  .addOption(program.widthOption())
   .addOption(new Option('--precisions <NAMES...>', 'which precisions').choices(precisions).default(precisions))
   .addOption(program.backendOption('auto', 'cpu', 'tensorrt'))
   .option('--warm-up <MS>', 'what is not counted', program.wholeNumber, 500)
@@ -36,7 +37,7 @@ program.main(command, async (asked: SweepGiven) => {
   const runs: Run[] = []
   const others: OtherMeasurement[] = []
   for (const size of given.sizes) {
-    const models = await modelsOf(given.model, size)
+    const models = await modelsOf(given, size)
     for (const precision of given.precisions) {
       program.note(`${precision}, ${size} pixels`)
       runs.push({ size, precision, benchmark: await measured(models, precision, given) })

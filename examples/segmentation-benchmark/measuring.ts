@@ -15,6 +15,8 @@ export interface Timing {
 export interface SweepGiven extends Given, Timing {
   readonly model?: string
   readonly sizes: readonly number[]
+  /** Factor of the seeded model's channels. */
+  readonly width?: number
   readonly precisions: readonly Precision[]
   readonly backend: 'auto' | 'cpu' | 'tensorrt'
   readonly python?: string
@@ -35,8 +37,12 @@ export interface Models extends Readonly<Record<Precision, Uint8Array>> {
 }
 
 /** @throws TensorRTError ERR_TRT_SHAPE */
-export async function modelsOf(path: string | undefined, size: number): Promise<Models> {
-  const model = path === undefined ? unet.modelOf({ size }) : await readModel(path)
+export async function modelsOf(
+  { model: path, width }: Pick<SweepGiven, 'model' | 'width'>,
+  size: number,
+): Promise<Models> {
+  const model =
+    path === undefined ? unet.modelOf({ size, ...(width !== undefined && { width }) }) : await readModel(path)
   const [input, ...rest] = inspectModel(model).inputs
   if (input === undefined || rest.length > 0 || input.shape?.length !== 4)
     throw new TensorRTError(

@@ -22,6 +22,7 @@ const command = program
   .option('--model <FILE>', 'an ONNX model of your own: [batch, 3, side, side] to [batch, classes], the batch dynamic')
   .option('--labels <FILE>', 'the names of its classes, one in each line')
   .option('--size <PIXELS>', "the side of the seeded model's input", program.wholeNumber)
+  .addOption(program.widthOption())
   .addOption(program.backendOption('cpu', 'tensorrt'))
   .option('--clients <NUMBERS>', 'how many ask at a time, such as 1,2,4', numbers, [1, 2, 4, 8, 16])
   .option('--requests <NUMBER>', 'how many for each of these', program.wholeNumber, 200)

@@ -17,6 +17,8 @@ export interface RepositoryOptions {
   readonly labels?: string
   /** The side of the seeded model's input. */
   readonly size?: number
+  /** Factor of the seeded model's channels. */
+  readonly width?: number
   readonly backend: 'cpu' | 'tensorrt'
 }
 
@@ -66,14 +68,21 @@ export class Repository {
    * nobody sees half of it.
    */
   async putVersion(version: number): Promise<void> {
-    const { model, size } = this.#options
+    const { model, size, width } = this.#options
     const beside = join(this.folder, `resnet50/.${version}`)
     await mkdir(beside)
     if (model !== undefined) await copyFile(model, join(beside, 'model.onnx'))
     else
       await writeFile(
         join(beside, 'model.onnx'),
-        writeModel(resnet50.modelOf({ batch: 'N', seed: version, ...(size !== undefined && { size }) })),
+        writeModel(
+          resnet50.modelOf({
+            batch: 'N',
+            seed: version,
+            ...(size !== undefined && { size }),
+            ...(width !== undefined && { width }),
+          }),
+        ),
       )
     await rename(beside, join(this.folder, `resnet50/${version}`))
   }

@@ -37,6 +37,10 @@ export function backendOption(...names: readonly string[]): Option {
   return new Option('--backend <NAME>', 'what runs the model').choices(names).default(names[0])
 }
 
+export function widthOption(): Option {
+  return new Option('--width <FACTOR>', "factor of the seeded model's channels, 0 to 1").argParser(share)
+}
+
 /**
  * Runs a command. What the machine or the user can mend is told without a stack, and the exit code is 1; anything else
  * is a mistake of ours.

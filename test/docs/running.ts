@@ -27,9 +27,10 @@ const smallerExamples = long
   ? ''
   : Object.entries({
       'detect-objects': '--size 128',
-      'face-blur-unet': '--size 128',
-      'video-blur': '--fps 3',
-      'video-streams': '--seconds 1 --fps 1 --size 160',
+      'face-blur-unet': '--size 128 --width 0.25',
+      'segmentation-benchmark': '--width 0.25',
+      'video-blur': '--fps 1',
+      'video-streams': '--seconds 1 --fps 1 --size 64',
     })
       .map(([name, options]) => `"example ${name}") more='${options}' ;;`)
       .join(' ')

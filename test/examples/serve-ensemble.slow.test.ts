@@ -8,8 +8,11 @@ import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { resnet50 } from '../support/networks/index.js'
 import { Seeded } from '../support/networks/seeded.js'
-import { checkReplaced } from '../../examples/serve-ensemble/replacing.js'
-import { shortSideOf } from '../../examples/serve-ensemble/repository.js'
+import { type BatchingPoint, batchingText } from '../../examples/serve-ensemble/batching.js'
+import { checkReplaced, type Replaced, replacedText } from '../../examples/serve-ensemble/replacing.js'
+import { Repository, shortSideOf } from '../../examples/serve-ensemble/repository.js'
+import { askEverybody, saidText } from '../../examples/serve-ensemble/witnesses.js'
+import { startServer } from '../../examples/serve-support/server.js'
 import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Classifier, presets } from '../../lib/tasks/index.js'
@@ -21,8 +24,6 @@ interface Label {
   readonly score: number
 }
 
-type Figures<Name extends string> = Readonly<Record<Name, number>>
-
 /** What --json prints. */
 interface Printed {
   readonly machine: string
@@ -31,10 +32,8 @@ interface Printed {
     readonly answers?: readonly Label[]
     readonly missing?: string
   }[]
-  readonly batching: readonly (Figures<'clients' | 'requests' | 'rate' | 'median' | 'p95' | 'meanBatch'> & {
-    readonly batching: boolean
-  })[]
-  readonly replaced: Figures<'requests' | 'ofOld' | 'ofNew' | 'ofNeither'> & { readonly failures: readonly string[] }
+  readonly batching: readonly BatchingPoint[]
+  readonly replaced: Replaced
 }
 
 /** Two photographs, small: what is asked here is not how fast they are decoded. */
@@ -70,6 +69,8 @@ t.test('at a tenth of its size', async (t) => {
     '120',
     '--size',
     '64',
+    '--width',
+    '0.25',
     '--out',
     folder,
     '--json',
@@ -91,7 +92,7 @@ t.test('at a tenth of its size', async (t) => {
   if (!hasTritonclient) t.match(witnesses.at(-1)?.missing, /^python3 has no tritonclient/)
   for (const { who, answers } of asked) t.same(answers, asked[0]?.answers, who)
   const names = Array.from({ length: 1000 }, (_, i) => `class ${i}`)
-  const expected = await said(photos, writeModel(resnet50.modelOf({ size: 64, batch: 'N' })), names, 64)
+  const expected = await said(photos, writeModel(resnet50.modelOf({ size: 64, width: 0.25, batch: 'N' })), names, 64)
   for (const [i, { label, score }] of expected.entries()) {
     t.equal(asked[0]?.answers?.[i]?.label, label)
     t.ok(Math.abs((asked[0]?.answers?.[i]?.score ?? NaN) - score) < 1e-5 * score, 'as the classifier of lib/tasks says')
@@ -114,6 +115,11 @@ t.test('at a tenth of its size', async (t) => {
     `${replaced.ofOld} answers of the old version, ${replaced.ofNew} of the new one`,
   )
   t.equal(replaced.ofOld + replaced.ofNew, replaced.requests)
+  t.match(batchingText(batching), /dynamic batching .* requests\/s .* mean batch/)
+  t.match(
+    replacedText(replaced),
+    /^Version 2 of resnet50 was loaded in .* while 4 clients asked: \d+ requests, 0 failed; \d+ answers of version 1/,
+  )
   await isWritten(t, folder, stdout)
 })
 
@@ -150,19 +156,15 @@ t.test('a model and labels of the user', async (t) => {
   const labels = ['ant', 'bee', 'cat', 'dog', 'elk']
   const folder = t.testdir({ 'labels.txt': `${labels.join('\n')}\n`, 'small.onnx': Buffer.from(small('N')) })
   const photos = await putPhotos(folder)
-  const given = ['--model', join(folder, 'small.onnx'), '--labels', join(folder, 'labels.txt'), '--out', folder]
-  const { code, stdout, stderr } = await example('serve-ensemble', [...photos, '--quick', '--requests', '40', ...given])
-  t.equal(code, 0, stderr)
+  const given = { model: join(folder, 'small.onnx'), labels: join(folder, 'labels.txt'), backend: 'cpu' } as const
+  const repository = await Repository.put(join(folder, 'models'), given)
+  const flags = ['--model-control-mode=explicit', '--load-model=classify']
+  await using server = await startServer(repository.folder, flags)
   const [first, second] = await said(photos, small('N'), labels, 32)
   const row = new RegExp(
     `client, gRPC .* ${first?.label} ${first?.score.toFixed(4)} .* ${second?.label} ${second?.score.toFixed(4)} `,
   )
-  t.match(stdout, row)
-  t.match(stdout, /dynamic batching .* requests\/s .* mean batch/)
-  t.match(
-    stdout,
-    /Version 2 of resnet50 was loaded in .* while 4 clients asked: \d+ requests, 0 failed; \d+ answers of version 1/,
-  )
+  t.match(saidText(await askEverybody(server.addresses, photos, folder)), row)
 })
 
 t.test('what cannot be served is told, without a stack', async (t) => {
@@ -173,9 +175,11 @@ t.test('what cannot be served is told, without a stack', async (t) => {
     stdout: '',
     stderr: /the batch dynamic, but received data \[1, 3, 32, 32\] and prob \[1, 5\]/,
   })
+  const noLabels = await example('serve-ensemble', ['--labels', 'none.txt', '--out', folder])
+  t.match(noLabels, { code: 1, stdout: '', stderr: /There is no file none\.txt/ })
   const missing = await example('serve-ensemble', ['none.jpg', '--out', folder])
   t.match(missing, { code: 1, stdout: '', stderr: /There is no file none\.jpg/ })
-  t.notMatch(fixed.stderr + missing.stderr, /^ +at /m)
+  t.notMatch(fixed.stderr + noLabels.stderr + missing.stderr, /^ +at /m)
 })
 
 t.test('a request that failed fails the program', (t) => {

@@ -20,7 +20,7 @@ interface Results {
 
 t.test('video-streams', async (t) => {
   const [seconds, fps] = [1, 2]
-  const args = ['--seconds', String(seconds), '--fps', String(fps), '--size', '160', '--out', t.testdir(), '--json']
+  const args = ['--seconds', String(seconds), '--fps', String(fps), '--size', '64', '--out', t.testdir(), '--json']
   const { code, stdout, stderr } = await example('video-streams', args, { NODE_TENSORRT_CENTERFACE: centerFacePath })
   t.equal(code, 0, stderr)
   const { written = '', faces, models, stats, meanBatch } = JSON.parse(stdout) as Results

@@ -363,8 +363,14 @@ export function sizeOf(size: number | Size | undefined, usual: number): Size {
   return typeof given === 'number' ? { width: given, height: given } : given
 }
 
+/** A count of channels times a factor; at least 1. */
+export const channelsOf = (channels: number, width = 1): number => Math.max(1, Math.round(channels * width))
+
+// Loops: for millions of weights a callback for each takes five times as long.
 function centre(filter: Float32Array): void {
-  const mean = filter.reduce((sum, value) => sum + value, 0) / filter.length
+  let sum = 0
+  for (let i = 0; i < filter.length; i++) sum += filter[i]!
+  const mean = sum / filter.length
   for (let i = 0; i < filter.length; i++) filter[i]! -= mean
 }
 
@@ -377,8 +383,11 @@ function folded(
 ): { weight: Float32Array; bias: Float32Array } {
   const scales = norm.weight.map((value, i) => value / Math.sqrt(norm.variance[i]! + epsilon))
   const each = weight.length / scales.length
+  const scaled = new Float32Array(weight.length)
+  for (let channel = 0, i = 0; channel < scales.length; channel++)
+    for (const end = i + each; i < end; i++) scaled[i] = weight[i]! * scales[channel]!
   return {
-    weight: weight.map((value, i) => value * scales[Math.floor(i / each)]!),
+    weight: scaled,
     bias: scales.map((scale, i) => norm.bias[i]! + ((bias?.[i] ?? 0) - norm.mean[i]!) * scale),
   }
 }

@@ -1,5 +1,10 @@
 import type { ModelProto } from '../../../lib/onnx/index.js'
-import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
+import { channelsOf, type Feature, type ModelOptions, Network, sizeOf } from './network.js'
+
+export interface ResNet50Options extends ModelOptions {
+  /** Factor of the channels of all layers. Default: 1. */
+  readonly width?: number
+}
 
 /** Channels inside of a block, blocks and the first one's stride, of torchvision's `resnet50`. */
 const stages = [
@@ -21,9 +26,10 @@ const classes = 1000
  * Input `images`: float32 [batch, 3, 224, 224], RGB by ImageNet's mean and deviation. Output `logits`: float32 [batch,
  * 1000].
  */
-export function modelOf(options: ModelOptions = {}): ModelProto {
+export function modelOf(options: ResNet50Options = {}): ModelProto {
+  const { width } = options
   const net = new Network('resnet50', options)
-  const stem = net.convolution('conv1', net.input('images', sizeOf(options.size, 224)), 64, {
+  const stem = net.convolution('conv1', net.input('images', sizeOf(options.size, 224)), channelsOf(64, width), {
     kernel: 7,
     stride: 2,
     activation: 'relu',
@@ -31,7 +37,7 @@ export function modelOf(options: ModelOptions = {}): ModelProto {
   let x = net.maxPool(stem, 3, 2)
   for (const [stage, [channels, blocks, first]] of stages.entries())
     for (let block = 0; block < blocks; block++)
-      x = bottleneck(net, `layer${stage + 1}.${block}`, x, channels, block === 0 ? first : 1)
+      x = bottleneck(net, `layer${stage + 1}.${block}`, x, channelsOf(channels, width), block === 0 ? first : 1)
   const pooled = net.graph.node('Flatten', [net.globalAverage(x).value])
   // The mean over a picture varies far less than its pixels do.
   net.output('logits', net.linear('fc', pooled, x.channels, classes, 8), [classes])
