@@ -1,3 +1,4 @@
+import { nearName } from '../../base/options.js'
 import { TensorRTError } from '../../errors.js'
 import { type ExecOption, forTensorRT, splitAt } from './option.js'
 import { buildOptions } from './options-build.js'
@@ -29,12 +30,32 @@ const byName = new Map(
 
 /** Arguments that trtexec has no option for. */
 export class UnknownOptions extends TensorRTError {
+  /** Each with what was meant, if that is known: `--fp17 (did you mean --fp16?)`. */
   readonly options: readonly string[]
 
   constructor(options: readonly string[]) {
-    super('ERR_TRT_INVALID_ARGUMENT', `Unknown option: ${options.join(', ')}. trt exec --help lists the options`)
+    super('ERR_TRT_INVALID_ARGUMENT', `Unknown option: ${options.join(', ')}. ${helpHint}`)
     this.options = options
   }
+}
+
+export const helpHint = 'trt exec --help lists the options'
+
+/** Returns what was meant by an unknown argument. trtexec separates a value by `=`, other programs by a space. */
+function hintOf(argument: string, before = ''): string | undefined {
+  if (!argument.startsWith('-')) {
+    const option = byName.get(before)?.value === undefined ? optionOfFile(argument) : before
+    if (option !== undefined) return `write ${option}=${argument}`
+  }
+  const bare = (name: string): string => name.replace(/^-+/, '')
+  const name = bare(splitAt(argument)[0])
+  const near = name.length < 3 ? undefined : nearName(name, Array.from(byName.keys(), bare))
+  return near === undefined ? undefined : `did you mean --${near}?`
+}
+
+function optionOfFile(name: string): string | undefined {
+  if (name.endsWith('.onnx')) return '--onnx'
+  return /\.(?:plan|engine|trt)$/.test(name) ? '--loadEngine' : undefined
 }
 
 /**
@@ -44,7 +65,11 @@ export class UnknownOptions extends TensorRTError {
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
   const split = args.map(splitAt)
-  const unknown = split.flatMap(([name]) => (byName.has(name) ? [] : [name]))
+  const unknown = split.flatMap(([name], i) => {
+    if (byName.has(name)) return []
+    const hint = hintOf(args[i]!, args[i - 1])
+    return [hint === undefined ? name : `${name} (${hint})`]
+  })
   if (unknown.length > 0) throw new UnknownOptions(unknown)
   const settings = new ExecSettings()
   for (const [name, value] of split) applyOption(settings, name, value, byName.get(name)!)
