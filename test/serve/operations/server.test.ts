@@ -178,7 +178,7 @@ t.test('what is wrong with its place is told before anything is loaded, and leav
   const cases: readonly (readonly [Partial<ServeOptions>, { code: string; message: RegExp }])[] = [
     [
       { modelRepository: join(folder, 'none') },
-      { code: 'ERR_TRT_FILE', message: /^Cannot read the model repository .*ENOENT/ },
+      { code: 'ERR_TRT_FILE', message: /^Cannot read the model repository .*: there is no such file or folder/ },
     ],
     [{ modelRepository: [folder, join(folder, 'file')] }, { code: 'ERR_TRT_FILE', message: /is no folder$/ }],
     [

@@ -147,8 +147,14 @@ t.test('a repository that is given twice is one', async (t) => {
 
 t.test('a repository that is no folder is an error', async (t) => {
   const folder = repository(t, { file: '' })
-  await t.rejects(scanRepositories([join(folder, 'none')]), failure('ERR_TRT_FILE', /^Cannot read .*none: ENOENT/))
-  await t.rejects(scanRepositories([join(folder, 'file')]), failure('ERR_TRT_FILE', /^Cannot read .*file: ENOTDIR/))
+  await t.rejects(
+    scanRepositories([join(folder, 'none')]),
+    failure('ERR_TRT_FILE', /^Cannot read .*none: there is no such folder/),
+  )
+  await t.rejects(
+    scanRepositories([join(folder, 'file')]),
+    failure('ERR_TRT_FILE', /^Cannot read .*file: it is a file, and a folder is expected/),
+  )
 })
 
 t.test('folders by links are models, and links in circles end', async (t) => {
