@@ -28,19 +28,6 @@ const byName = new Map(
   execOptions.flatMap((option) => [option.name, ...(option.aliases ?? [])].map((name) => [name, option] as const)),
 )
 
-/** Arguments that trtexec has no option for. */
-export class UnknownOptions extends TensorRTError {
-  /** Each with what was meant, if that is known: `--fp17 (did you mean --fp16?)`. */
-  readonly options: readonly string[]
-
-  constructor(options: readonly string[]) {
-    super('ERR_TRT_INVALID_ARGUMENT', `Unknown option: ${options.join(', ')}. ${helpHint}`)
-    this.options = options
-  }
-}
-
-export const helpHint = 'trt exec --help lists the options'
-
 /** Returns what was meant by an unknown argument. trtexec separates a value by `=`, other programs by a space. */
 function hintOf(argument: string, before = ''): string | undefined {
   if (!argument.startsWith('-')) {
@@ -60,8 +47,7 @@ function optionOfFile(name: string): string | undefined {
 
 /**
  * What trtexec's arguments ask for.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also {@link UnknownOptions}; ERR_TRT_UNSUPPORTED for an option that
- * is trtexec's and not here
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; ERR_TRT_UNSUPPORTED for an option that is trtexec's and not here
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
   const split = args.map(splitAt)
@@ -70,7 +56,11 @@ export function parseArguments(args: readonly string[]): ExecSettings {
     const hint = hintOf(args[i]!, args[i - 1])
     return [hint === undefined ? name : `${name} (${hint})`]
   })
-  if (unknown.length > 0) throw new UnknownOptions(unknown)
+  if (unknown.length > 0)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Unknown option: ${unknown.join(', ')}. trt exec --help lists the options`,
+    )
   const settings = new ExecSettings()
   for (const [name, value] of split) applyOption(settings, name, value, byName.get(name)!)
   checkTogether(settings)
