@@ -199,7 +199,7 @@ export const errorCodes = {
    * A file is missing, unreadable, a folder or a pointer of Git LFS; a write would replace a file that the same value
    * was read from; or the folder of the engine cache cannot be used or is not safe.
    *
-   * Message: `Cannot read /models/none.onnx: ENOENT: no such file or directory, open '/models/none.onnx'`
+   * Message: `Cannot read /models/none.onnx: there is no such file`
    *
    * Remedy: Mend the path or its rights. To replace a model's own file: `overwrite: true`, on the command line
    * `--force`. Another cache: option `cache`, or NODE_TENSORRT_CACHE.

@@ -1,12 +1,12 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { headBytes } from './file-kinds.js'
 import { lfsPointer } from './lfs.js'
 import { readFully, writeFully } from './pieces.js'
 import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { TensorRTError } from '../errors.js'
-import { isError, isSystemError } from './kinds.js'
+import { isError, isSystemError, messageOf } from './kinds.js'
 
 /**
  * Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they
@@ -17,13 +17,49 @@ export async function onFile<T>(what: string, path: string, body: () => Promise<
     return await body()
   } catch (error) {
     if (!isOfPath(error)) throw error
-    const shown = path.length > 300 ? `${path.slice(0, 297)}...` : path
-    const why = (isMissing(error) ? await invalidNameText(path) : undefined) ?? error.message.replace(path, shown)
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${why}`, {
+    const why = await pathProblem(path, error, what.startsWith('read'))
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shortened(path)}: ${why}`, {
       cause: error,
       details: { path, code: error.code },
     })
   }
+}
+
+const shortened = (path: string): string => (path.length > 300 ? `${path.slice(0, 297)}...` : path)
+
+/**
+ * Explains an error of the file system by the part of the path that is missing or of another kind.
+ *
+ * @param isRead The path itself has to exist. Default: `true`.
+ */
+export async function pathProblem(path: string, error: unknown, isRead = true): Promise<string> {
+  const unexplained = messageOf(error).replace(path, shortened(path))
+  if (!isSystemError(error)) return unexplained
+  const { code, syscall } = error
+  if (code === 'EISDIR') return 'it is a folder, and a file is expected'
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') return unexplained
+  const folder = dirname(path)
+  const nearest = await nearestEntry(folder)
+  if (nearest !== undefined && !nearest.isFolder)
+    return `${shortened(nearest.path)} is a file, and a folder is expected`
+  const invalidName = await invalidNameText(path)
+  if (invalidName !== undefined) return invalidName
+  if (nearest?.path !== folder) return `there is no folder ${shortened(folder)}`
+  if (code === 'ENOTDIR') return 'it is a file, and a folder is expected'
+  const link = await readlink(path).catch(() => undefined)
+  if (link !== undefined) return `it is a link to ${link}, which does not exist`
+  if (!isRead || (await isThere(path))) return unexplained
+  return `there is no such ${expectedKinds[syscall ?? ''] ?? 'file'}`
+}
+
+/** What a system call expects to find at a path, if that is not a file. */
+const expectedKinds: Readonly<Record<string, string>> = { scandir: 'folder', stat: 'file or folder' }
+
+/** Returns the longest part of a path that exists. */
+async function nearestEntry(path: string): Promise<{ path: string; isFolder: boolean } | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined) return { path, isFolder: found.isDirectory() }
+  return dirname(path) === path ? undefined : nearestEntry(dirname(path))
 }
 
 /** Why a path that a folder lists is missing: Node.js decodes names that are not UTF-8 to other names. */
@@ -57,8 +93,8 @@ export function pointed(path: string): TensorRTError {
 }
 
 function notAFile(path: string, found: Stats): TensorRTError {
-  const what = found.isDirectory() ? 'a folder (EISDIR)' : 'not an ordinary file'
-  return new TensorRTError('ERR_TRT_FILE', `${path} is ${what}`, { details: { path } })
+  const message = found.isDirectory() ? `Expected a file but ${path} is a folder` : `${path} is not an ordinary file`
+  return new TensorRTError('ERR_TRT_FILE', message, { details: { path } })
 }
 
 /** Opens an ordinary file for reading; a pipe or a device, which may never answer, is refused. */

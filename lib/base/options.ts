@@ -84,14 +84,29 @@ function knownOf(name: string, known: readonly string[]): string {
   return `${known.filter((each) => near.includes(each)).join(', ')} and ${more} more`
 }
 
-/** The name that was meant: one with few other letters, or one that begins or ends as it does, or it as that. */
+/**
+ * The name that was meant: one with few other letters, or one that begins or ends as it does, or it as that; else one
+ * that begins or ends almost as it does.
+ */
 export function nearName(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known, Math.max(1, Math.floor(name.length / 3)))
   const wanted = name.toLowerCase()
   const isPart = (short: string, long: string): boolean =>
     (short.length > 2 && long.startsWith(short)) || (short.length > 3 && long.endsWith(short))
   const shares = (each: string): boolean => isPart(each.toLowerCase(), wanted) || isPart(wanted, each.toLowerCase())
-  return near ?? known.find(shares)
+  return near ?? known.find(shares) ?? nearWord(name, known)
+}
+
+/** Returns the name that begins or ends with almost the same words: `scoreThreshold` for `treshold`. */
+function nearWord(name: string, known: readonly string[]): string | undefined {
+  const parts = known.flatMap((each) => {
+    const words = each.split(/-|(?=[A-Z])/)
+    return words
+      .slice(1)
+      .flatMap((_, i) => [words.slice(0, i + 1), words.slice(i + 1)].map((part) => [part.join(''), each]))
+  })
+  const near = nearest(name, parts.map(([part]) => part!), Math.floor(name.length / 5)) // prettier-ignore
+  return parts.find(([part]) => part === near)?.[1]
 }
 
 /** The one of some names that a wrong one is closest to; nothing where that one has more than `most` other letters. */

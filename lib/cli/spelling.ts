@@ -23,6 +23,9 @@ const code = new RegExp(
   'g',
 )
 
+/** `tensorrt: { builder: { plugins } }` */
+const nested = new RegExp(String.raw`\b(?<group>${name}): \{ (?<inner>${name}: \{ [^{}]* \}) \}`, 'g')
+
 /** `shapes: { "images": { min: [1, 3], opt: [1, 3], max: [8, 3] } }` */
 const shapes = /\bshapes: \{ ((?:"[^"]*": \{ min: \[[^\]]*\], opt: \[[^\]]*\], max: \[[^\]]*\] \}(?:, )?)+) \}/g
 const range = /"([^"]*)": \{ min: \[([^\]]*)\], opt: \[([^\]]*)\], max: \[([^\]]*)\] \}/g
@@ -63,7 +66,11 @@ export function flagSpelling(known: readonly string[]): (message: string) => str
     const ranges = known.includes('--min-shapes')
       ? message.replace(shapes, (_, list: string) => shapeFlags(list))
       : message
-    return ranges
+    const flat = ranges.replace(nested, (whole, group: string, inner: string) => {
+      const spelled = groups.includes(group) ? inner.replace(code, inCode) : inner
+      return spelled === inner ? whole : spelled
+    })
+    return flat
       .replace(code, inCode)
       .replace(wanted, inWords)
       .replace(option, (whole, path: string) => flagOf(path) ?? whole)

@@ -2,7 +2,7 @@ import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
 import { checkedText } from '../base/checks.js'
-import { isMissing, openFile } from '../base/files.js'
+import { isMissing, openFile, pathProblem } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
 import { allocated, readFully } from '../base/pieces.js'
@@ -181,8 +181,9 @@ function fileError(message: string, cause?: unknown): TensorRTError {
   return new TensorRTError('ERR_TRT_FILE', message, cause === undefined ? {} : { cause })
 }
 
-function unreadable(path: string, tensor: TensorProto, cause: unknown): never {
-  throw fileError(`Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${(cause as Error).message}`, cause)
+async function unreadable(path: string, tensor: TensorProto, cause: unknown): Promise<never> {
+  const why = await pathProblem(path, cause)
+  throw fileError(`Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: ${why}`, cause)
 }
 
 function invalid(tensor: TensorProto, reason: string): TensorRTError {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { type BlobLike, bytesIn, bytesOfBlob, expectedBytes, isBlobLike } from '../base/bytes.js'
-import { readOrdinary } from '../base/files.js'
+import { pathProblem, readOrdinary } from '../base/files.js'
 import { looksLikeOnnx, otherThan } from '../base/file-kinds.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { rememberFiles } from '../base/overwriting.js'
@@ -40,8 +40,9 @@ export async function readModel(source: ModelSource | BlobLike): Promise<ModelPr
   if (isBlobLike(source)) return parseModel(await bytesOfBlob(source, 'source'))
   if (typeof source !== 'string' && !isUrl(source)) return parseModel(source)
   const path = localPath(source, 'source')
-  const bytes = await readOrdinary(path).catch((cause: unknown) => {
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
+  const bytes = await readOrdinary(path).catch(async (cause: unknown) => {
+    const why = await pathProblem(path, cause)
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${why}`, { cause, details: { path } })
   })
   if (isLfsPointer(bytes))
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: it is ${lfsPointer}`, { details: { path } })

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, posix, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bytesIn, type BlobLike, bytesOfBlob, isBlobLike } from '../base/bytes.js'
+import { pathProblem } from '../base/files.js'
 import { loadExternalData } from '../onnx/external.js'
 import type { ModelProto, TensorProto } from '../onnx/onnx_pb.js'
 import { isExternal } from '../onnx/tensors.js'
 import { tensorsOf } from '../onnx/walk.js'
-import { messageOf } from '../base/kinds.js'
 import { refused, wrong } from './errors.js'
 
 /** A file that a model names, and what is in it: its bytes, or where they are. */
@@ -86,7 +86,7 @@ async function bytesOf({ data }: ExternalData, folder: string): Promise<Uint8Arr
   try {
     return await readFile(path)
   } catch (cause) {
-    throw refused('ERR_TRT_FILE', `Cannot read the external data ${path}: ${messageOf(cause)}`)
+    throw refused('ERR_TRT_FILE', `Cannot read the external data ${path}: ${await pathProblem(path, cause)}`)
   }
 }
 

@@ -73,11 +73,33 @@ async function open<T>(
     cut?.throwIfHappened()
     const bytes = await bytesOf(from)
     cut?.throwIfHappened()
+    if (isTextAroundSvg(bytes)) throw new Error(`it is ${foundInstead('picture', bytes)}`)
     return await body({ name, open: opener(sharp, bytes) }).catch((error: unknown) => {
       throw withKind(error, bytes)
     })
   } catch (error) {
     throw imageFailure(error, purpose)
+  }
+}
+
+/**
+ * Returns whether sharp would read text as an SVG that is not one: libvips looks for `<svg` anywhere in the first 1000
+ * bytes (vips_foreign_load_svg_is_a).
+ */
+function isTextAroundSvg(bytes: Uint8Array): boolean {
+  const head = forSharp(bytes.subarray(0, 1000)).toString('latin1')
+  return /<svg/i.test(head) && !head.includes('\0') && !beginsAsSvg(forSharp(bytes.subarray(0, 65536)).toString())
+}
+
+/** Returns whether the root or the doctype is `svg`, after a byte order mark, an XML declaration and comments. */
+function beginsAsSvg(text: string): boolean {
+  let rest = text.trimStart() // removes the byte order mark too
+  for (;;) {
+    const end = rest.startsWith('<?') ? '?>' : rest.startsWith('<!--') ? '-->' : undefined
+    if (end === undefined) return /^<(?:svg[\s:/>]|!doctype\s+svg\b)/i.test(rest)
+    const at = rest.indexOf(end)
+    if (at < 0) return false
+    rest = rest.slice(at + end.length).trimStart()
   }
 }
 

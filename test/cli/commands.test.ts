@@ -315,7 +315,7 @@ t.test('a place where nothing can be written is told before any work', async (t)
     t.match(await trt(args), { code: 2, stdout: '', stderr: nowhere }, args.join(' '))
   t.match(await trt(['build', model, '-o', '']), { code: 2, stderr: /the path is empty \(ERR_TRT_FILE\)/ })
   t.match(await trt(['build', model, '-o', home]), { code: 2, stderr: /it is a folder.*\(ERR_TRT_FILE\)/ })
-  t.match(await trt(['build', home, '-o', file('x.plan')]), { code: 2, stderr: /Cannot read .*: it is a folder/ })
+  t.match(await trt(['build', home, '-o', file('x.plan')]), { code: 2, stderr: /Expected a file but .* is a folder/ })
   const exec = await trt(['exec', `--onnx=${model}`, `--saveEngine=${gone}.plan`])
   t.match(exec, { code: 1, stdout: /&&&& FAILED/, stderr: nowhere })
   const unmeasured = await trt(['exec', `--onnx=${model}`, '--skipInference', '--exportTimes=times.json'])
@@ -347,6 +347,21 @@ t.test('quantize: ranges from pictures, by a preset', async (t) => {
     DequantizeLinear: Number,
   })
   t.match(readFileSync(file('ranges.svg'), 'utf8'), /^<svg/)
+  writeFileSync(file('unread.png'), 'text')
+  const skipping = [file('unread.png'), ...data.slice(1), '-o', file('int8.onnx'), '--json']
+  const some = await trt(['quantize', file('small.onnx'), '--data', ...skipping])
+  t.equal(some.code, 0, some.stderr)
+  t.equal(
+    some.stderr.match(/^Skipped: Cannot read .*unread\.png: it is text.* \(ERR_TRT_IMAGE\)$/gm)?.length,
+    1,
+    'once',
+  )
+  t.match(JSON.parse(some.stdout), { skipped: [{ file: file('unread.png'), code: 'ERR_TRT_IMAGE' }] })
+  const alike = ['--data', file('unread.png'), file('a.png'), '--preset', 'imagenet', '--backend', 'cpu']
+  const compared = await trt(['compare', file('small.onnx'), file('small.onnx'), ...alike])
+  t.match(compared, { code: 0, stderr: /^Skipped: Cannot read .*unread\.png/m })
+  const noneLeft = await trt(['quantize', file('small.onnx'), '--data', ...skipping.toSpliced(1, 2)])
+  t.match(noneLeft, { code: 2, stderr: /^error: Cannot read .*unread\.png: it is text/m })
   await writeTensor(file('batch.npy'), new Tensor('float32', random.values(2 * 3 * 256, 1), [2, 3, 16, 16]))
   const tensors = await trt(['quantize', file('small.onnx'), '--data', file('batch.npy'), '-o', file('int8.onnx')])
   t.match(tensors, { code: 0, stdout: /measured on 1 batch/ })

@@ -95,7 +95,17 @@ t.test('--for tensorrt says what would fail there, and exits with 3', async (t) 
   t.same(await checked('small.onnx'), { code: 3, ready: false, operators: 'list', found: [dynamic] })
   t.same(await checked('small.onnx', '--shapes', 'x:3x4'), { code: 0, ready: true, operators: 'list', found: [] })
   const text = (await trt(['inspect', file('small.onnx'), '--for', 'tensorrt', ...none])).stdout.replaceAll(/\s+/g, ' ')
-  t.match(text, /For TensorRT: not ready .*error: Input "x" \[n, 4\] is dynamic.*shapes: \{ "x": \{ min: \[1, 4\]/)
+  t.match(
+    text,
+    /For TensorRT: not ready .*error: Input "x" \[n, 4\] is dynamic.*add --min-shapes x:1x4 --opt-shapes x:1x4 --max-shapes x:8x4/,
+  )
+  t.match(text, /These flags are those of trt build and trt run\./)
+  const noLibrary = (await trt(['inspect', file('small.onnx'), '--tensorrt', folder])).stdout.replaceAll(/\s+/g, ' ')
+  t.match(noLibrary, /not asked: .*to do: --tensorrt names the folder of libnvinfer/)
+  const odds = (await trt(['inspect', file('odd.onnx'), '--for', 'tensorrt', ...none])).stdout.replaceAll(/\s+/g, ' ')
+  t.match(odds, /Act \(1 node\) only with a plugin\. To fix: give its library as --plugin \(ERR_/)
+  t.match(odds, /run it with --backend cpu \(ERR_/)
+  t.notMatch(odds, /\{ (?:backend|builder)/, 'no code of the API')
   t.same(await checked('odd.onnx'), {
     code: 3,
     ready: false,

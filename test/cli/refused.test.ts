@@ -22,6 +22,7 @@ function twoInputs(): Uint8Array {
 
 writeFileSync(at('relu.onnx'), oneNode('Relu', ['n', 4]))
 writeFileSync(at('pictures.onnx'), oneNode('Relu', ['n', 3, 64, 64]))
+writeFileSync(at('fixed.onnx'), oneNode('Relu', [1, 3, 32, 32]))
 writeFileSync(at('two.onnx'), twoInputs())
 writeFileSync(at('notes.txt'), 'hello')
 writeFileSync(at('hi.txt'), 'hi\n')
@@ -37,6 +38,19 @@ const words = (line: string): string[] =>
   line.split(' ').map((word) => word.replace(/(^|=)@/, (_, before: string) => `${before}${home}/`))
 
 const rows: readonly (readonly [line: string, message: RegExp])[] = [
+  // paths: what was expected there, and what is there
+  ['run @pictures.onnx @photos --preset @none.json', /Cannot read .*none\.json: there is no such file/],
+  ['run @pictures.onnx @photos --preset @no/my.json', /Cannot read .*my\.json: there is no folder .*no/],
+  ['run @pictures.onnx @photos --preset @x.npy/my.json', /my\.json: .*x\.npy is a file, and a folder is expected/],
+  ['run @relu.onnx @x.npy -o @x.npy/out', /Cannot write .*out: .*x\.npy is a file, and a folder is expected/],
+  [
+    'run @relu.onnx @x.npy -o @x.npy/out/x.json',
+    /Cannot write .*x\.json: .*x\.npy is a file, and a folder is expected/,
+  ],
+  ['run @relu.onnx @x.npy -o @x.npy/', /Cannot write .*x\.npy\/: it is a file, and a folder is expected/],
+  ['run @relu.onnx @x.npy/y.npy', /Cannot read .*y\.npy: .*x\.npy is a file, and a folder is expected/],
+  ['run @relu.onnx --input x=@x.npy/y.npy', /Cannot read .*y\.npy: .*x\.npy is a file, and a folder is expected/],
+  ['inspect @x.npy/m.onnx', /Cannot read .*m\.onnx: .*x\.npy is a file, and a folder is expected/],
   // flags of other programs
   ['convert @relu.onnx -o @c.onnx --half', /unknown option '--half': here it is --fp16$/],
   ['run @relu.onnx --random --conf 0.4', /'--conf': here it is --threshold$/],
@@ -68,16 +82,16 @@ const rows: readonly (readonly [line: string, message: RegExp])[] = [
   ['build @relu.onnx -o /proc/x --shapes x:1x4', /Cannot write \/proc\/x: no file can be made in \/proc \(ENOENT\)/],
   ['build @none.onnx -o @x.plan', /Cannot read .*none\.onnx: there is no such file/],
   ['build @relu.onnx -o @empty --shapes x:1x4', /Cannot write .*empty: it is a folder, and the result is a file/],
-  ['build @relu.onnx -o @x.plan --shapes x:1x4 --plugin /no/p.so', /Cannot read \/no\/p\.so: there is no such file/],
+  ['build @relu.onnx -o @x.plan --shapes x:1x4 --plugin /no/p.so', /Cannot read \/no\/p\.so: there is no folder \/no /],
   ['build @relu.onnx -o @x.plan --shapes x:1x4 --timing-cache /no/t', /Cannot write \/no\/t: there is no folder/],
   ['build @relu.onnx -o @x.plan --tensorrt /no', /There is no file or folder \/no for --tensorrt/],
-  ['inspect @empty', /Cannot read .*empty: it is a folder, and a file is wanted/],
+  ['inspect @empty', /Expected a file but .*empty is a folder/],
   ['audit @none.onnx', /none\.onnx: there is no such file/],
   ['compare @relu.onnx @none.onnx', /none\.onnx: there is no such file/],
   ['run @none.onnx @none.npy', /none\.onnx: there is no such file/],
   ['run @relu.onnx --input x=@none.npy', /none\.npy: there is no such file/],
   ['run @pictures.onnx @photos --preset imagenet --labels coco81', /--labels takes .*coco80.*there is no file coco81/],
-  ['cache list --folder @relu.onnx', /relu\.onnx: it is a file, and a folder is wanted/],
+  ['cache list --folder @relu.onnx', /relu\.onnx: it is a file, and a folder is expected/],
   // values
   ['build @relu.onnx -o @x.plan --workspace lots', /"2GiB", for --workspace but received string "lots"/],
   ['build @relu.onnx -o @x.plan --compute-capability abc', /for --compute-capability but received string "abc"/],
@@ -92,6 +106,18 @@ const rows: readonly (readonly [line: string, message: RegExp])[] = [
   ['audit @relu.onnx --expect fp16', /"x" open \(nx4\): give --shapes x:1x4/],
   ['build @relu.onnx -o @x.plan --shapes y:1x4', /no input "y" for --shapes: it has "x"/],
   ['build @relu.onnx -o @x.plan --shapes x:1x5', /--shapes x:1x5 does not fit the model, whose x is nx4/],
+  [
+    'run @fixed.onnx @photos --preset centerface --shapes x:1x3x480x640',
+    /whose x is 1x3x32x32\. To fix: give --size 640x480 instead, for which the task/,
+  ],
+  [
+    'run @fixed.onnx @photos --preset centerface --task tensors --shapes x:1x3x480x640',
+    /To fix: give --size 640x480 instead/,
+  ],
+  [
+    'build @fixed.onnx -o @x.plan --shapes x:1x3x480x640',
+    /whose x is 1x3x32x32\. To fix: make its sizes dynamic with trt convert --open-sizes /,
+  ],
   ['build @relu.onnx -o @x.plan --shapes x:-1x4', /--shapes x:-1x4 has a size below 0/],
   [
     'build @relu.onnx -o @x.plan --min-shapes x:4x4 --opt-shapes x:2x4 --max-shapes x:8x4',
@@ -147,6 +173,7 @@ t.test('messages of the API name the flags of the command, and only those that i
       'add shapes: { "a": { min: [1, 3], opt: [1, 3], max: [8, 3] }, "b": { min: [1], opt: [1], max: [8] } }',
       'add --min-shapes a:1x3,b:1 --opt-shapes a:1x3,b:1 --max-shapes a:8x3,b:8',
     ],
+    ["set tensorrt: { builder: { backend: 'cpu' } } for it", 'set --backend cpu for it'],
     // what has no flag here stays
     [
       "tensorrt: { builder: { precision: 'fp16' } } is its place",

@@ -457,3 +457,37 @@ t.test(
     t.ok(Buffer.from(wanted).equals(await readFile(results[0]!.written!)))
   },
 )
+
+t.test('tells sources with equal names apart, in the table and where they were written', async (t) => {
+  for (const name of ['one', 'two']) {
+    await mkdir(at(name, 'same'), { recursive: true })
+    await copyFile(facePhoto(1), at(name, 'same', 'face.jpg'))
+  }
+  const sources = [at('one', 'same', 'face.jpg'), at('two', 'same', 'face.jpg'), at('three.jpg')]
+  const blurred = await ran(faces, ...sources, ...tiny, '--task', 'blur', '-o', at('equal'))
+  t.equal(blurred.code, 0, blurred.stderr)
+  t.match(blurred.stdout, /^one\/same\/face\.jpg +3\ntwo\/same\/face\.jpg +3\nthree\.jpg +3\n/m)
+  t.ok(
+    blurred.stdout.endsWith(
+      [
+        `3 files written to ${at('equal')}`,
+        `  ${sources[0]}: ${at('equal', 'face-blurred.jpg')}`,
+        `  ${sources[1]}: ${at('equal', 'face-2-blurred.jpg')}\n`,
+      ].join('\n'),
+    ),
+    blurred.stdout,
+  )
+  const tensors = await ran(
+    colour,
+    ...sources.slice(0, 2),
+    '--preset',
+    'imagenet',
+    '--task',
+    'tensors',
+    '-o',
+    at('npy'),
+  )
+  t.equal(tensors.code, 0, tensors.stderr)
+  t.match(tensors.stdout, /^one\/same\/face\.jpg +\w+.*\ntwo\/same\/face\.jpg +\w+/m)
+  t.match(tensors.stdout, new RegExp(`  ${sources[1]}: ${at('npy', 'face-2')}`))
+})

@@ -54,7 +54,7 @@ t.test('a missing or broken photo is named, the others are done, and the exit co
   ])
   t.equal(code, 1)
   t.equal((JSON.parse(stdout) as object[]).length, 1)
-  t.match(stderr, /Cannot read .*missing\.jpg: ENOENT/)
+  t.match(stderr, /Cannot read .*missing\.jpg: there is no such file/)
   t.match(stderr, /Cannot read .*broken\.jpg: /)
   t.notMatch(stderr, /^ +at /m, 'no stack')
 })

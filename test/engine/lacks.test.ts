@@ -172,7 +172,7 @@ t.test('file: URLs as text', async (t) => {
   t.match(await failureOf(() => Plan.load(url)), { code: 'ERR_TRT_PLAN', message: path })
   t.match(await failureOf(() => Engine.load(`${url}x`)), {
     code: 'ERR_TRT_FILE',
-    message: `Cannot read ${path}x: ENOENT`,
+    message: `Cannot read ${path}x: there is no such file`,
   })
   for (const elsewhere of ['https://example.com/a.plan', new URL('s3://bucket/a.plan')])
     t.match(await failureOf(() => Plan.load(elsewhere)), {

@@ -49,6 +49,7 @@ t.test('sources and options', (t) => {
     ['null options', source, null, /Expected an object for the options of Engine but received null/],
     ['a string as options', source, 'cpu', /Expected an object for the options of Engine but received string "cpu"/],
     ['a misspelled option', source, { backnd: 'cpu' }, /Unknown option "backnd" for Engine: did you mean backend\?/],
+    ['a part of an option, misspelled', source, { dimensoins: {} }, /did you mean freeDimensions\?/],
     ['an option in the wrong case', source, { Device: 0 }, /did you mean tensorrt\.device\?/],
     [
       "onnxruntime's word for the backend",

@@ -18,7 +18,7 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeFolder, saveFile, syncFolder } from '../../lib/base/files.js'
+import { makeFolder, onFile, readText, saveFile, syncFolder } from '../../lib/base/files.js'
 import { readFully, writeFully } from '../../lib/base/pieces.js'
 import { temporaryOf } from '../../lib/base/temporary.js'
 import { Engine, Plan, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
@@ -335,3 +335,38 @@ t.test(
     t.equal(await found('elsewhere'), 'MODULE_NOT_FOUND')
   },
 )
+
+t.test('explains a path by the part of it that is missing or of another kind', async (t) => {
+  const folder = t.testdir({ file: '', folder: {}, dangling: t.fixture('symlink', 'gone') })
+  const at = (...names: string[]): string => join(folder, ...names)
+  const read = (path: string) => () => onFile('read', path, () => readText(path))
+  const list = (path: string) => () => onFile('read', path, () => readdir(path))
+  const save = (path: string) => () => saveFile(path, [])
+  const cases: readonly (readonly [() => Promise<unknown>, string])[] = [
+    [read(at('none')), `Cannot read ${at('none')}: there is no such file`],
+    [read(at('none', 'x')), `Cannot read ${at('none', 'x')}: there is no folder ${at('none')}`],
+    [read(at('none', 'deep', 'x')), `Cannot read ${at('none', 'deep', 'x')}: there is no folder ${at('none', 'deep')}`],
+    [read(at('file', 'x')), `Cannot read ${at('file', 'x')}: ${at('file')} is a file, and a folder is expected`],
+    [
+      read(at('file', 'deep', 'x')),
+      `Cannot read ${at('file', 'deep', 'x')}: ${at('file')} is a file, and a folder is expected`,
+    ],
+    [read(at('dangling')), `Cannot read ${at('dangling')}: it is a link to gone, which does not exist`],
+    [read(at('folder')), `Expected a file but ${at('folder')} is a folder`],
+    [list(at('none')), `Cannot read ${at('none')}: there is no such folder`],
+    [list(at('file')), `Cannot read ${at('file')}: it is a file, and a folder is expected`],
+    [save(at('none', 'x')), `Cannot write ${at('none', 'x')}: there is no folder ${at('none')}`],
+    [save(at('file', 'x')), `Cannot write ${at('file', 'x')}: ${at('file')} is a file, and a folder is expected`],
+    [save(at('folder')), `Expected a file but ${at('folder')} is a folder`],
+    [save(at('dangling')), `Cannot write ${at('dangling')}: it is a link to gone, which does not exist`],
+    [
+      () => onFile('write', at('folder'), () => writeFile(at('folder'), '')),
+      `Cannot write ${at('folder')}: it is a folder, and a file is expected`,
+    ],
+    [
+      () => onFile('make', at('file', 'x'), () => makeFolder(at('file', 'x'))),
+      `Cannot make ${at('file', 'x')}: ${at('file')} is a file, and a folder is expected`,
+    ],
+  ]
+  for (const [call, message] of cases) t.match(await failureOf(call), { code: 'ERR_TRT_FILE', message }, message)
+})

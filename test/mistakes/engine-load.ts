@@ -47,7 +47,7 @@ const sources: Room = ({ folder }) => {
     [() => Engine.load('s3://bucket/model.onnx'), argument, ['download it first']],
     [() => Engine.load('hf://org/model'), argument, ['download it first']],
     [() => Engine.load('nope.onnx', cpu), 'ERR_TRT_FILE', ['nope.onnx', 'no such file']],
-    [() => Engine.load(join(folder, 'models', 'nope.onnx'), cpu), 'ERR_TRT_FILE', ['nope.onnx', 'no such file']],
+    [() => Engine.load(join(folder, 'models', 'nope.onnx'), cpu), 'ERR_TRT_FILE', ['nope.onnx', 'there is no folder']],
     [() => Engine.load(folder, cpu), 'ERR_TRT_FILE', ['is a folder']],
     [() => Engine.load(pathToFileURL(folder), cpu), 'ERR_TRT_FILE', ['is a folder']],
     [() => Engine.load(empty, cpu), 'ERR_TRT_MODEL_FORMAT', ['empty']],

@@ -29,7 +29,7 @@ const files: Room = async ({ folder }) => {
     [() => saveModel(model), argument, ['a path', 'undefined']],
     [() => saveModel(path, model), argument, ['a path', 'Object']],
     [() => saveModel(model, folder), 'ERR_TRT_FILE', ['folder']],
-    [() => saveModel(model, join(folder, 'no', 'out.onnx')), 'ERR_TRT_FILE', ['out.onnx', 'no such']],
+    [() => saveModel(model, join(folder, 'no', 'out.onnx')), 'ERR_TRT_FILE', ['out.onnx', 'there is no folder']],
     [() => saveModel(model, out, { external: true }), argument, ['did you mean externalData?']],
     [() => saveModel(model, out, { externalData: 'yes' }), argument, ['externalData', '"yes"']],
     [() => onnx.loadExternalData(external), argument, ['the folder of the model', 'undefined']],

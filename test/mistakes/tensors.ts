@@ -114,7 +114,7 @@ const files: Room = ({ folder }) => {
     [() => writeTensor(out), argument, ['a Tensor', 'undefined']],
     [() => writeTensor(out, [1, 2]), argument, ['a Tensor', 'array [1, 2]']],
     [() => writeTensor(join(folder, 'out.txt'), tensor), argument, ['.npy', 'the option format']],
-    [() => writeTensor(join(folder, 'no', 'out.npy'), tensor), 'ERR_TRT_FILE', ['out.npy', 'no such']],
+    [() => writeTensor(join(folder, 'no', 'out.npy'), tensor), 'ERR_TRT_FILE', ['out.npy', 'there is no folder']],
     [() => writeTensor(out, tensor, { compress: true }), argument, ['did you mean compressed?']],
     [() => writeTensors(out, tensor), argument, ['Tensor']],
     [() => writeTensors(out, { a: tensor, b: tensor }), argument, ['.npz', '2 tensors']],

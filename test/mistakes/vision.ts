@@ -34,7 +34,7 @@ const reading: Room = ({ folder }) => {
     [() => writeImage(picture), argument, ['a path', 'undefined']],
     [() => writeImage(out, picture), argument, ['a path', 'Object']],
     [() => writeImage(picture, 'a.bmp'), argument, ['.jpg', 'a.bmp']],
-    [() => writeImage(picture, join(folder, 'no', 'a.png')), 'ERR_TRT_FILE', ['a.png', 'no such']],
+    [() => writeImage(picture, join(folder, 'no', 'a.png')), 'ERR_TRT_FILE', ['a.png', 'there is no folder']],
     [() => writeImage(picture, out, { quality: 200 }), argument, ['quality', '200']],
     [() => writeImage(picture, out, { force: true }), argument, ['"force" for writeImage', 'overwrite']],
     [() => encodeImage(picture), argument, ["'jpeg'", 'format', 'undefined']],

@@ -306,6 +306,10 @@ t.test('options: each is checked, by its name', async (t) => {
     [() => Classifier.load(model, { ...own, top: 0 }), /top/],
     [() => Classifier.load(model, { ...own, inFlight: 0 }), /inFlight/],
     [() => Classifier.load(engine, own), /no option of an engine beside an Engine that is given.*"backend"/],
+    [
+      () => Detector.load(model, { preset: 'yolov8', treshold: 0.5 } as never),
+      /Unknown option "treshold" for Detector: did you mean scoreThreshold\?/,
+    ],
     [() => Detector.load(model, { backend: 'cpu' }), /presets: .*centerface.*output: \{ decoder \}/],
     [() => Detector.load(model, { input: {}, output: { decoder: 'ssd' }, backend: 'cpu' } as never), /output\.anchors/],
     [

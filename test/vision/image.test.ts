@@ -111,16 +111,40 @@ t.test('paths and bytes give the same', async (t) => {
   t.ok(Buffer.from(fromBytes.data).equals(fromPath.data))
 })
 
+t.test('reads an SVG by how it begins, not by an <svg somewhere in a text', async (t) => {
+  const root = '<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"><rect width="3" height="2"/></svg>'
+  const doctype =
+    '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd" [<!ENTITY a "]">]>'
+  for (const prefix of [
+    '',
+    '\uFEFF',
+    ' \n',
+    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    '<!-- the <svg of a drawing -->',
+    `\uFEFF<?xml version="1.0"?>\n<!-- a -->\n<!-- b -->\n${doctype}\n<!-- c -->`,
+  ])
+    t.match(await readImage(Buffer.from(prefix + root)), { width: 3, height: 2 }, JSON.stringify(prefix))
+  for (const [text, why] of [
+    [`an inline ${root}`, /it is text that begins with "an inline <svg/],
+    [`// const icon = '${root}'`, /it is text that begins with/],
+    [`<!DOCTYPE html><html><body>${root}</body></html>`, /it is a web page \(HTML\)/],
+    [`<drawings>${root}</drawings>`, /it is XML/],
+    [`{ "icon": '${root}' }`, /it is JSON/],
+    [`<!-- never closed ${root}`, /it is XML/],
+  ] as const)
+    await t.rejects(readImage(Buffer.from(text)), unreadable(why), text.slice(0, 20))
+})
+
 t.test('what cannot be read is named, with the reason', async (t) => {
   const folder = t.testdir({ 'empty.jpg': '', 'text.png': 'no picture', 'lfs.png': lfsPointer })
   const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
-  await t.rejects(readImage(join(folder, 'missing.jpg')), noFile(/^Cannot read .*missing\.jpg: ENOENT/))
-  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg'))), noFile(/missing\.jpg: ENOENT/))
+  await t.rejects(readImage(join(folder, 'missing.jpg')), noFile(/^Cannot read .*missing\.jpg: there is no such file$/))
+  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg'))), noFile(/missing\.jpg: there is no such file/))
   await t.rejects(
     readImage(pathToFileURL(join(folder, 'missing.jpg')).href),
-    noFile(/^Cannot read \/.*missing\.jpg: ENOENT/),
+    noFile(/^Cannot read \/.*missing\.jpg: there is no such file/),
   )
-  await t.rejects(readImage(folder), noFile(/EISDIR/))
+  await t.rejects(readImage(folder), noFile(/^Expected a file but .* is a folder$/))
   await t.rejects(readImage(join(folder, 'lfs.png')), noFile(/lfs\.png: it is a Git LFS pointer.*git lfs pull/))
   await t.rejects(readImage(Buffer.from(lfsPointer)), unreadable(/it is a Git LFS pointer.*git lfs pull/))
   const elsewhere = failure(
@@ -328,7 +352,7 @@ t.test('writing', async (t) => {
   await t.rejects(readFile(join(folder, 'never.png')), { code: 'ENOENT' })
   await t.rejects(
     writeImage(image, join(folder, 'missing/a.png')),
-    failure('ERR_TRT_FILE', /Cannot write .*missing.a\.png: ENOENT/),
+    failure('ERR_TRT_FILE', /Cannot write .*missing.a\.png: there is no folder .*missing$/),
   )
   const tooWide = { ...image, width: 70000, height: 1, data: new Uint8Array(210000) }
   await t.rejects(encodeImage(tooWide, 'jpeg'), unreadable(/^Cannot encode a jpeg of 70000 x 1: /))

@@ -25,7 +25,7 @@ export interface BenchData {
 export async function benchData(job: DataJob, path: string, session: Session, refuse: Refuse): Promise<BenchData> {
   const { named, pictures, batch: size = 1 } = job
   const files = job.files.slice(0, pictures === undefined ? 1 : size)
-  const ofBatch = { ...job, files }
+  const ofBatch = { ...job, files, unread: undefined }
   const batch = await firstBatch(ofBatch, path, false, session, refuse)
   if (files.length < job.files.length)
     session.note(`Measured with the first ${files.length} of ${job.files.length} files of --data: one batch`)

@@ -325,7 +325,7 @@ function account(session: Session, benchmark: Benchmark, data: BenchData | undef
     lines.flatMap((line) => (line === undefined ? [] : session.prose(line))).join('\n'),
     ...(layers === undefined ? [] : [layersText(session, layers)]),
     ...warnings.map(({ message }) =>
-      session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:')),
+      session.prose(session.spelling(`warning: ${message}`)).replace('warning:', session.paint('yellow', 'warning:')),
     ),
   ].join('\n\n')
 }

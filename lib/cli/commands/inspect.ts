@@ -6,9 +6,10 @@ import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspe
 import { newCommand } from '../command.js'
 import { exitCodes } from '../exit-codes.js'
 import { type Flags, type FlagValues, list, type Refuse, whole } from '../flags.js'
-import { isBuilt, placeFlags, placeOf } from '../options/engine.js'
+import { builderFlags } from '../options/builder.js'
+import { backendFlags, isBuilt, placeFlags, placeOf } from '../options/engine.js'
 import { refuseShapes } from '../options/model.js'
-import { parseShapes } from '../options/shapes.js'
+import { parseShapes, shapeFlags } from '../options/shapes.js'
 import { grouped, plural } from '../../benchmark/report/numbers.js'
 import { bytesText, dimsText, durationText, shortened } from '../output/format.js'
 import { layersText } from '../output/layers.js'
@@ -16,6 +17,7 @@ import type { Row } from '../output/table.js'
 import { forceFlag, refuseFiles } from '../output/writable.js'
 import { early } from '../refusal.js'
 import type { Session } from '../session.js'
+import { flagSpelling } from '../spelling.js'
 
 const inspectFlags = {
   '--shapes <SHAPES>': [
@@ -125,7 +127,7 @@ function modelText(session: Session, found: ModelInspection): string {
         : `${bytesText(activations.peakBytes)} at most at the same time, at ${activations.peakAt}; ${bytesText(activations.totalBytes)} in all, before anything is fused`,
     ],
     ['other files', externalFiles.join('\n') || undefined],
-    ['TensorRT', verdictText(tensorrt)],
+    ['TensorRT', session.spelling(verdictText(tensorrt))],
   ])
   return [
     fields,
@@ -135,14 +137,21 @@ function modelText(session: Session, found: ModelInspection): string {
   ].join('\n\n')
 }
 
-/** Whether the model is ready for TensorRT, and what is not. */
+const deploymentSpelling = flagSpelling(
+  Object.keys({ ...builderFlags, ...backendFlags, ...shapeFlags }).map((flag) => flag.split(' ', 1)[0]!),
+)
+
+/** Whether the model is ready for TensorRT, and what is not. Remedies name flags of `trt build` and `trt run`. */
 function deploymentText(session: Session, { ready, operators, findings }: DeploymentCheck): string {
   const how = operators === 'parser' ? 'parsed by this TensorRT' : 'compared with those that TensorRT 10.15 documents'
   const verdict = `For TensorRT: ${ready ? 'no obstacle found' : 'not ready'} (operators: ${how})`
   const lines = findings.map(({ severity, code, message }) =>
-    session.prose(session.spelling(`${severity}: ${message} (${code})`)),
+    session.prose(deploymentSpelling(`${severity}: ${message} (${code})`)),
   )
-  return [verdict, ...lines].join('\n')
+  const note = lines.some((line) => line.includes(' --'))
+    ? [`These flags are those of ${session.name} build and ${session.name} run.`]
+    : []
+  return [verdict, ...lines, ...note].join('\n')
 }
 
 /** The parser's own list of what it cannot run stands a node a line. */
@@ -166,7 +175,10 @@ function planText(session: Session, found: PlanInspection): string {
     ['settings', info.settings && settingsText(info.settings)],
     ['profiles', info.profiles?.map(profileText).join('\n') || undefined],
     ['weights', info.network && `${bytesText(info.network.weightBytes)}, before TensorRT chose their types`],
-    ['opened', engine && (opened?.description ?? `not here: ${(engine as { reason: string }).reason}`)],
+    [
+      'opened',
+      engine && (opened?.description ?? session.spelling(`not here: ${(engine as { reason: string }).reason}`)),
+    ],
   ])
   const { network } = info
   const parts = [fields]

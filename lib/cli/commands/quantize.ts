@@ -73,7 +73,9 @@ export const command = newCommand('quantize', {
     const externalData = onnx.externalFiles(model).length > 0 ? true : 'auto'
     await quantized.save(output, { signal, externalData, overwrite: force === true })
     if (plot !== undefined) await saveText(plot, plotReport(quantized.report))
-    session.result({ model: output, report: quantized.report }, () => account(session, output, quantized))
+    const skipped = [...(job.unread ?? [])].map(([file, { code, message }]) => ({ file, code, message }))
+    const document = { model: output, report: quantized.report, ...(skipped.length > 0 && { skipped }) }
+    session.result(document, () => account(session, output, quantized))
   },
 })
 

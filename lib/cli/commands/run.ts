@@ -5,10 +5,11 @@ import { refusePlace } from '../options/engine.js'
 import { refuseShapes } from '../options/model.js'
 import { needFile, refuseFiles } from '../output/writable.js'
 import { early, Refusal } from '../refusal.js'
-import { openEngine } from '../run/engine.js'
+import { openEngine, opensSizes } from '../run/engine.js'
 import type { Refuse } from '../flags.js'
 import { type RunFlags, runFlags } from '../run/flags.js'
 import { SkippedEntries } from '../run/files.js'
+import { stemOf } from '../run/inputs.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { exitCodeOf, filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
@@ -81,14 +82,18 @@ async function refuseUnfitting(
   session: Session,
   refuse: Refuse,
 ): Promise<void> {
-  if ('task' in job) return refuseShapes(model, flags, { needed: false }, refuse)
+  if ('task' in job) return refuseShapes(model, flags, { needed: false, opensSizes: opensSizes(job.flags) }, refuse)
   const { named, random, files, pictures } = job
   const one = files.length === 1 && pictures === undefined
   if (one || named.length > 0) {
-    const tensors = { ...job, files: one ? files : [], pictures: undefined, batch: undefined }
+    const tensors = { ...job, files: one ? files : [], pictures: undefined, batch: undefined, unread: undefined }
     await firstBatch(tensors, model, random === undefined && (one || files.length === 0), session, refuse)
   }
-  const needs = { needed: random !== undefined && files.length === 0, given: named.map(({ name }) => name) }
+  const needs = {
+    needed: random !== undefined && files.length === 0,
+    given: named.map(({ name }) => name),
+    opensSizes: opensSizes(pictures),
+  }
   await refuseShapes(model, flags, needs, refuse)
 }
 
@@ -99,15 +104,27 @@ function hasAnswers(job: RunJob): job is WithAnswers {
   return 'task' in job && job.target?.kind === 'file' && job.target.ending === '.json'
 }
 
-/** Where everything went, in a line. */
-function writtenText(
-  target: Target | undefined,
-  { results }: { readonly results: readonly { readonly written?: unknown }[] },
-): string {
+interface Written {
+  readonly file?: string | undefined
+  readonly written?: string | readonly string[] | undefined
+}
+
+/** Where everything went, in a line; of sources with equal names, a line for each. */
+function writtenText(target: Target | undefined, { results }: { readonly results: readonly Written[] }): string {
   if (target === undefined) return results.length === 0 ? 'Nothing was run' : ''
   const files = results.flatMap(({ written }) => written ?? [])
   if (results.length === 0 && target.kind === 'file') return 'Nothing was run'
   if (isPictureFile(target) && files.length === 0) return 'Nothing was written'
   if (target.kind === 'file') return `Written to ${target.path}`
-  return `${plural(files.length, 'file')} written to ${target.path}`
+  return [`${plural(files.length, 'file')} written to ${target.path}`, ...renamedLines(results)].join('\n')
+}
+
+/** The files of each source that has the name of another one, which their own names do not tell. */
+function renamedLines(results: readonly Written[]): readonly string[] {
+  const stems = results.map(({ file = '' }) => stemOf(file).toLowerCase())
+  const isAgain = (stem: string, index: number): boolean =>
+    stems.indexOf(stem) !== index || stems.lastIndexOf(stem) !== index
+  return results.flatMap(({ file = '', written }, index) =>
+    written !== undefined && isAgain(stems[index]!, index) ? `  ${file}: ${[written].flat().join(', ')}` : [],
+  )
 }

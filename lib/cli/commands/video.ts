@@ -4,7 +4,8 @@ import { refusePlace } from '../options/engine.js'
 import { refuseShapes } from '../options/model.js'
 import { needFile, refuseFiles } from '../output/writable.js'
 import { early } from '../refusal.js'
-import { openEngine } from '../run/engine.js'
+import { openEngine, opensSizes } from '../run/engine.js'
+import { distinctNames } from '../run/files.js'
 import { exitCodeOf } from '../run/outputs.js'
 import { presetHelp, saidText } from '../run/preset.js'
 import { videoFlags, type VideoFlags } from '../video/flags.js'
@@ -30,12 +31,17 @@ export const command = newCommand('video', {
     const { task } = job
     if (job.said !== undefined) session.note(saidText(job.said))
     await early(() => refuseFiles(filesOfVideo(flags, job), refuse))
-    await refuseShapes(model, flags, { needed: false }, refuse)
+    await refuseShapes(model, flags, { needed: false, opensSizes: opensSizes(job.flags) }, refuse)
     // before a model is opened, which may take minutes
     await findPrograms({ ffmpeg: flags.ffmpeg, signal: session.signal })
     await using engine = await openEngine(model, { ...flags, lanes: lanesOf(flags) }, job.flags, session)
     const { results, failed } = await answerVideos(engine, job, flags, session)
-    const table = (): string => session.table(videoHead, results.map(videoRow))
+    const names = distinctNames(results.map(({ source }) => source))
+    const table = (): string =>
+      session.table(
+        videoHead,
+        results.map((each) => videoRow(each, names)),
+      )
     const without = results.filter(({ regions }) => regions === 0)
     for (const { source, frames, written = '' } of without) {
       const still = task !== 'blur' ? '' : `, and ${written} shows all that it does`

@@ -36,7 +36,7 @@ export function execConsole(
     result('FAILED')
     if (isJson) json(failureRecord(error))
   }
-  return { result, line, info: linesOf('I'), warn: linesOf('W'), error: linesOf('E'), failed, json, plain }
+  return { result, line, info: linesOf('I'), warn: linesOf('W'), failed, json, plain }
 }
 
 export type ExecConsole = ReturnType<typeof execConsole>

@@ -1,3 +1,4 @@
+import { nearName } from '../../base/options.js'
 import { TensorRTError } from '../../errors.js'
 import { type ExecOption, forTensorRT, splitAt } from './option.js'
 import { buildOptions } from './options-build.js'
@@ -27,25 +28,39 @@ const byName = new Map(
   execOptions.flatMap((option) => [option.name, ...(option.aliases ?? [])].map((name) => [name, option] as const)),
 )
 
-/** Arguments that trtexec has no option for. */
-export class UnknownOptions extends TensorRTError {
-  readonly options: readonly string[]
-
-  constructor(options: readonly string[]) {
-    super('ERR_TRT_INVALID_ARGUMENT', `Unknown option: ${options.join(', ')}. trt exec --help lists the options`)
-    this.options = options
+/** Returns what was meant by an unknown argument. trtexec separates a value by `=`, other programs by a space. */
+function hintOf(argument: string, before = ''): string | undefined {
+  if (!argument.startsWith('-')) {
+    const option = byName.get(before)?.value === undefined ? optionOfFile(argument) : before
+    if (option !== undefined) return `write ${option}=${argument}`
   }
+  const bare = (name: string): string => name.replace(/^-+/, '')
+  const name = bare(splitAt(argument)[0])
+  const near = name.length < 3 ? undefined : nearName(name, Array.from(byName.keys(), bare))
+  return near === undefined ? undefined : `did you mean --${near}?`
+}
+
+function optionOfFile(name: string): string | undefined {
+  if (name.endsWith('.onnx')) return '--onnx'
+  return /\.(?:plan|engine|trt)$/.test(name) ? '--loadEngine' : undefined
 }
 
 /**
  * What trtexec's arguments ask for.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also {@link UnknownOptions}; ERR_TRT_UNSUPPORTED for an option that
- * is trtexec's and not here
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; ERR_TRT_UNSUPPORTED for an option that is trtexec's and not here
  */
 export function parseArguments(args: readonly string[]): ExecSettings {
   const split = args.map(splitAt)
-  const unknown = split.flatMap(([name]) => (byName.has(name) ? [] : [name]))
-  if (unknown.length > 0) throw new UnknownOptions(unknown)
+  const unknown = split.flatMap(([name], i) => {
+    if (byName.has(name)) return []
+    const hint = hintOf(args[i]!, args[i - 1])
+    return [hint === undefined ? name : `${name} (${hint})`]
+  })
+  if (unknown.length > 0)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Unknown option: ${unknown.join(', ')}. trt exec --help lists the options`,
+    )
   const settings = new ExecSettings()
   for (const [name, value] of split) applyOption(settings, name, value, byName.get(name)!)
   checkTogether(settings)

@@ -12,7 +12,7 @@ import type { Session } from '../session.js'
 import { type Call, type ExecAccount, execConsole, type ExecConsole } from './console.js'
 import { helpText } from './help.js'
 import { measureBuilt, measureOnCpu, measurePlan, measuringOf } from './measure.js'
-import { parseArguments, UnknownOptions } from './parse.js'
+import { parseArguments } from './parse.js'
 import { profilesLines } from './report.js'
 import { type BuildOrder, resolveBuild } from './resolve.js'
 import type { ExecSettings } from './settings.js'
@@ -46,7 +46,6 @@ export async function exec(args: readonly string[], session: Session): Promise<n
 
 /** Programs look for the line with FAILED, whatever it was. What is a defect of ours keeps its stack. */
 function reportFailure(error: unknown, console: ExecConsole): void {
-  if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
   console.failed(error, error instanceof TensorRTError ? `${error.message} (${error.code})` : otherErrorText(error))
 }
 

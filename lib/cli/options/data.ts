@@ -67,6 +67,8 @@ export interface DataJob extends FlagShapes {
   readonly pictures: Pictures | undefined
   /** How many pictures make a batch. */
   readonly batch: number | undefined
+  /** Images that could not be read, and were skipped; `undefined` if the first one ends the command. */
+  readonly unread: Map<string, TensorRTError> | undefined
 }
 
 type Pictures = { readonly preset: FoundPreset } & Pick<DataFlags, 'size' | 'maxSide' | 'limitPixels'>
@@ -98,7 +100,7 @@ export async function dataJobOf(
   if (idle !== undefined) refuse(`${idle} is of --data, which was not given`)
   if (data.length + input.length === 0) return undefined
   const named = namedFilesOf(input, refuse)
-  const common = { named, batch: flags.batch, shapes: shapesOf(flags), fixed: flags.shapes ?? {} }
+  const common = { named, batch: flags.batch, shapes: shapesOf(flags), fixed: flags.shapes ?? {}, unread: new Map() }
   const kinds = await Promise.all(data.map((path) => kindOf(path, flags.preset !== undefined)))
   if (new Set(kinds).size > 1) refuse('--data takes pictures or tensors, and received both')
   if (kinds[0] !== 'pictures') {
@@ -178,8 +180,9 @@ export type Batch = Readonly<Record<string, Tensor>>
 export function dataOf(
   job: DataJob,
   inputs: readonly DataInput[],
-  { signal }: Session,
+  session: Session,
 ): CalibrationData & (() => AsyncIterable<Batch>) {
+  const { signal } = session
   const model = {
     inputNames: inputs.map(({ name }) => name),
     inputs: Object.fromEntries(inputs.map((input) => [input.name, input])),
@@ -188,7 +191,7 @@ export function dataOf(
     const before = await namedInputs(model, job, signal)
     if (job.pictures !== undefined) {
       const input = pictureInput(inputs.filter(({ name }) => !Object.hasOwn(before, name)))
-      for await (const tensor of pictureBatches(job, job.pictures, input, signal))
+      for await (const tensor of pictureBatches(job, job.pictures, input, session))
         yield { ...before, [input.name]: tensor }
     } else if (job.files.length === 0) yield before
     else
@@ -209,15 +212,35 @@ function pictureInput(inputs: readonly DataInput[]): DataInput {
 }
 
 async function* pictureBatches(
-  { files, batch }: DataJob,
+  { files, batch, unread }: DataJob,
   { preset, size, maxSide, limitPixels }: Pictures,
   input: DataInput,
-  signal: AbortSignal,
+  session: Session,
 ): AsyncIterable<Tensor> {
+  const { signal } = session
   const { pictures } = await import('../../vision/index.js')
   const { presetBatches } = await import('../../tasks/index.js')
   const steps = { preset: preset.option as PresetName, input: { size, maxSide, limitPixels }, signal, size: batch }
-  yield* presetBatches(pictures(files, { signal, limitPixels }), input, steps)
+  const failed: [file: string, error: TensorRTError][] = []
+  const onError =
+    unread && ((error: TensorRTError, _: number, file: unknown) => void failed.push([file as string, error]))
+  const report = (): void => {
+    for (const [file, error] of failed.splice(0)) {
+      if (unread?.has(file) !== false) continue
+      unread.set(file, error)
+      session.warn(`Skipped: ${error.message} (${error.code})`)
+    }
+  }
+  let isEmpty = true
+  try {
+    for await (const tensor of presetBatches(pictures(files, { signal, limitPixels, onError }), input, steps)) {
+      isEmpty = false
+      yield tensor
+    }
+    if (isEmpty && failed.length > 0) throw failed[0]![1]
+  } finally {
+    if (!isEmpty) report()
+  }
 }
 
 /**

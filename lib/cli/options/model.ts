@@ -34,6 +34,8 @@ export interface ShapeNeeds {
   readonly partial?: boolean | undefined
   /** The inputs that something else gives. */
   readonly given?: readonly string[] | undefined
+  /** Whether the task makes fixed sizes of pictures dynamic itself, so that `--size` sets them. */
+  readonly opensSizes?: boolean | undefined
 }
 
 /** Shapes that do not fit a model, or each other, before it is opened or built. */
@@ -43,7 +45,7 @@ export async function refuseShapes(path: string, flags: ShapeFlags, needs: Shape
   refuseOrder(flags, refuse)
   const declared = await early(() => declaredInputsOf(path))
   if (declared === undefined) return
-  for (const [flag, shapes] of shapesByFlag(flags)) refuseUnfit(flag, shapes, declared, refuse)
+  for (const [flag, shapes] of shapesByFlag(flags)) refuseUnfit(flag, shapes, declared, refuse, needs.opensSizes)
   if (!needs.needed && (profile === undefined || needs.partial)) return
   const given = profile === undefined || needs.partial ? (needs.given ?? []) : []
   const open = declared.find(
@@ -77,6 +79,7 @@ export function refuseUnfit(
   shapes: NamedDims | undefined,
   declared: readonly DeclaredInput[],
   refuse: Refuse,
+  opensSizes = false,
 ): void {
   for (const [name, dims] of Object.entries(shapes ?? {})) {
     const input = declared.find((each) => each.name === name)
@@ -85,10 +88,18 @@ export function refuseUnfit(
     const fits = shape?.length === dims.length && shape.every((size, i) => !isFixed(size) || size === dims[i])
     if (shape !== undefined && !fits)
       refuse(
-        `${flag} ${name}:${dims.join('x') || 'scalar'} does not fit the model, whose ${name} is ${dimsText(shape)}`,
+        `${flag} ${name}:${dims.join('x') || 'scalar'} does not fit the model, whose ${name} is ${dimsText(shape)}${remedyFor(shape, dims, opensSizes)}`,
         'ERR_TRT_SHAPE',
       )
   }
+}
+
+/** Names the way to another size for an input of images that the model fixes. */
+function remedyFor(shape: readonly unknown[], dims: readonly number[], opensSizes: boolean): string {
+  if (shape.length !== 4 || dims.length !== 4) return ''
+  if (!opensSizes) return '. To fix: make its sizes dynamic with trt convert --open-sizes'
+  const [height, width] = dims[3] === 3 ? dims.slice(1) : dims.slice(2)
+  return `. To fix: give --size ${width}x${height} instead, for which the task makes the sizes of the model dynamic`
 }
 
 export function refuseName(name: string, flag: string, inputs: readonly { readonly name: string }[], refuse: Refuse) {

@@ -1,6 +1,6 @@
-import { access, constants, open, rm, stat } from 'node:fs/promises'
+import { open, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { isMissing, isThere, onFile, refuseOdd, writeTarget } from '../../base/files.js'
+import { isThere, onFile, openFile, writeTarget } from '../../base/files.js'
 import { overwritten } from '../../base/overwriting.js'
 import { temporaryOf } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
@@ -99,11 +99,6 @@ async function nearestFolder(path: string): Promise<string> {
 
 /** `name`: what the user called it. */
 async function tryToWrite(path: string, name = path): Promise<void> {
-  const folder = dirname(path)
-  const facts = await stat(folder).catch((error: unknown) => {
-    if (!isMissing(error)) throw error
-  })
-  if (facts === undefined) throw fault('write', name, `there is no folder ${folder}`)
   if ((await stat(path).catch(() => undefined))?.isDirectory() === true)
     throw fault('write', name, 'it is a folder, and the result is a file')
   // who replaces a file makes one in its folder; what a system says of its rights is not always so, as in /proc
@@ -117,21 +112,14 @@ async function tryToWrite(path: string, name = path): Promise<void> {
 
 /** A file that can be read. @throws TensorRTError ERR_TRT_FILE */
 export async function needFile(path: string): Promise<void> {
-  const facts = await stat(path).catch((cause: unknown) => {
-    throw fault('read', path, isMissing(cause) ? 'there is no such file' : codeOf(cause), cause)
-  })
-  if (facts.isDirectory()) throw fault('read', path, 'it is a folder, and a file is wanted')
-  await refuseOdd(path)
-  await access(path, constants.R_OK).catch((cause: unknown) => {
-    throw fault('read', path, `its rights do not allow it (${codeOf(cause)})`, cause)
-  })
+  await onFile('read', path, async () => (await openFile(path)).close())
 }
 
 /** A folder that is there. @throws TensorRTError ERR_TRT_FILE */
 export async function needFolder(path: string): Promise<void> {
   const facts = await stat(path).catch(() => undefined)
   if (facts === undefined) throw fault('read', path, 'there is no such folder')
-  if (!facts.isDirectory()) throw fault('read', path, 'it is a file, and a folder is wanted')
+  if (!facts.isDirectory()) throw fault('read', path, 'it is a file, and a folder is expected')
 }
 
 /** The system's own word for what is wrong. */

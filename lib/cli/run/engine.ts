@@ -30,6 +30,11 @@ export async function openEngine(
   return engine
 }
 
+/** Returns whether the preset asks for sizes that {@link openEngine} makes dynamic in a model that fixes less. */
+export function opensSizes(pictures: Pick<TaskFlags, 'preset'> | undefined): boolean {
+  return pictures?.preset.preset.input.minSide !== undefined
+}
+
 async function sourceOf(
   model: string,
   pictures: TaskFlags | undefined,

@@ -48,6 +48,24 @@ function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
+/** Returns the shortest ends of paths that tell them apart: `a.jpg`, `x/b.jpg` and `y/b.jpg`. */
+export function distinctNames(paths: readonly string[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  let open = [...new Set(paths)]
+  for (let count = 1; open.length > 0; count++) {
+    const ends = open.map((path) => path.split('/').slice(-count).join('/'))
+    const times = new Map<string, number>()
+    for (const end of ends) times.set(end, (times.get(end) ?? 0) + 1)
+    open = open.filter((path, index) => {
+      const end = ends[index]!
+      if (times.get(end)! > 1 && end !== path) return true
+      names.set(path, end)
+      return false
+    })
+  }
+  return names
+}
+
 /** Entries of folders that a command does not read, to report them once it is known that it runs. */
 export class SkippedEntries {
   readonly #byFolder = new Map<string, Record<'folder' | 'ending', string[]>>()

@@ -11,6 +11,7 @@ import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import type { SaidPreset } from './preset.js'
 import { imageFormats } from '../../vision/encode.js'
+import { distinctNames } from './files.js'
 import { isPictureFile, makeFolder, pathsIn, type Target } from './target.js'
 import type { TaskName } from './flags.js'
 import { openTask, type TaskFlags, type Worker } from './tasks.js'
@@ -89,13 +90,13 @@ export async function answerPictures(
   }
   await lines?.end()
   const answered = all.filter((each) => 'result' in each)
-  const several = files.length > 1
+  const names = files.length > 1 ? distinctNames(files) : undefined
   return {
     results: answered.map(({ result }) => result),
     failed: all.filter((each) => 'code' in each),
     without: answered.filter(({ count }) => count === 0).length,
-    head: worker.head.length === 0 ? [] : [...(several ? ['picture'] : []), ...worker.head],
-    rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, several)),
+    head: worker.head.length === 0 ? [] : [...(names ? ['picture'] : []), ...worker.head],
+    rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, names)),
   }
 }
 
@@ -138,9 +139,9 @@ export function failedBy(error: unknown, file: string, codes: readonly string[])
 }
 
 /** The picture's name once, in its first row; where nothing was found, a row that says so. */
-function rowsOf({ result, rows }: Answered, columns: number, several: boolean): Row[] {
+function rowsOf({ result, rows }: Answered, columns: number, names?: ReadonlyMap<string, string>): Row[] {
   const shown = rows.length > 0 ? rows : [['nothing', ...Array<string>(columns - 1).fill('')]]
-  return shown.map((row, index) => [...(several ? [index === 0 ? basename(result.file) : ''] : []), ...row])
+  return shown.map((row, index) => [...(names ? [index === 0 ? names.get(result.file)! : ''] : []), ...row])
 }
 
 /** Where what is drawn goes, for each file; nothing where nothing is asked for. */

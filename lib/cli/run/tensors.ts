@@ -9,6 +9,7 @@ import { dimsText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import { type FlagShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
+import { distinctNames } from './files.js'
 import { type Failed, failedBy, type Ran, warnOfPages } from './pictures.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
 import { inputOf, type TaskFlags } from './tasks.js'
@@ -78,7 +79,8 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     results.push({ file, outputs: summaries, written })
     report(index + 1, file)
   }
-  return { results, failed, without: 0, ...tableOf(results, files.length > 1) }
+  const names = files.length > 1 ? distinctNames(job.files) : undefined
+  return { results, failed, without: 0, ...tableOf(results, names) }
 }
 
 /** Shapes of a plan's inputs, which no profile is made of. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT */
@@ -92,17 +94,20 @@ function refuseUnknown(engine: Engine, shapes: TensorsJob['fixed']): void {
   )
 }
 
-function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Ran<TensorsResult>, 'head' | 'rows'> {
+function tableOf(
+  results: readonly TensorsResult[],
+  names: ReadonlyMap<string, string> | undefined,
+): Pick<Ran<TensorsResult>, 'head' | 'rows'> {
   const hasInfinite = results.some(({ outputs }) => Object.values(outputs).some(({ infinite }) => infinite > 0))
   const columns = hasInfinite ? summaryHead.length : summaryHead.length - 1
   const rows = results.flatMap(({ file = '', outputs }) =>
     Object.entries(outputs).map(([name, summary], index) => [
-      ...(several ? [index === 0 ? basename(file) : ''] : []),
+      ...(names ? [index === 0 ? names.get(file)! : ''] : []),
       ...summaryRow(name, summary).slice(0, columns),
     ]),
   )
   return {
-    head: [...(several ? ['file'] : []), ...summaryHead.slice(0, columns)],
+    head: [...(names ? ['file'] : []), ...summaryHead.slice(0, columns)],
     rows,
   }
 }

@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import { TensorRTError } from '../../errors.js'
 import type { VideoProgress } from '../../tasks/video/options.js'
 import { Shown } from '../../tasks/video/progress.js'
@@ -195,7 +194,7 @@ function progressOfAll({ items, task }: VideoJob, session: Session): (index: num
 export const videoHead = ['video', 'frames', 'seconds', 'fps', 'found', 'sounds', 'written to'] as const
 
 /** For people: what became of each. */
-export function videoRow(summary: VideoSummary): Row {
+export function videoRow(summary: VideoSummary, names: ReadonlyMap<string, string>): Row {
   const { source, frames, duration, fps, found, regions, framesWithRegions, sounds, written } = summary
   const classes = found.map(({ label, classIndex, count }) => {
     const name = label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)
@@ -203,10 +202,13 @@ export function videoRow(summary: VideoSummary): Row {
   })
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
   const what = regions === 0 ? 'nothing' : `${regions} in ${plural(framesWithRegions, 'frame')}${kinds}`
-  return [shortOf(source), frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
-}
-
-/** A file without its folder; a URL as it is. */
-function shortOf(source: string): string {
-  return source.includes('://') ? source : basename(source)
+  return [
+    source.includes('://') ? source : names.get(source)!,
+    frames,
+    duration.toFixed(2),
+    fps.toFixed(1),
+    what,
+    sounds ?? '-',
+    written ?? '-',
+  ]
 }

@@ -255,9 +255,14 @@ t.test('each option of trtexec 7 to 11 is mapped, noted or refused by name', asy
 
 t.test('what is wrong is named', async (t) => {
   const wrong: readonly [string, RegExp][] = [
-    ['--fp61', /^Unknown option: --fp61. trt exec --help/],
-    ['fp16', /^Unknown option: fp16/],
-    ['--fp16 --x=1 y', /^Unknown option: --x, y/],
+    ['--fp61', /^Unknown option: --fp61 \(did you mean --fp16\?\)\. trt exec --help/],
+    ['fp16', /^Unknown option: fp16 \(did you mean --fp16\?\)/],
+    ['--save-engine=x', /^Unknown option: --save-engine \(did you mean --saveEngine\?\)/],
+    ['--onnx m.onnx', /^Unknown option: m\.onnx \(write --onnx=m\.onnx\)/],
+    ['--onnx=m.onnx --saveEngine m', /^Unknown option: m \(write --saveEngine=m\)/],
+    ['--fp16 m.onnx', /^Unknown option: m\.onnx \(write --onnx=m\.onnx\)/],
+    ['m.plan', /^Unknown option: m\.plan \(write --loadEngine=m\.plan\)/],
+    ['--fp16 --x=1 y', /^Unknown option: --x, y\. /],
     ['--fp16=true', /--fp16 takes no value/],
     ['--fp16 --fp16', /--fp16 was given twice/],
     ['--vc --versionCompatible', /given twice/],
