@@ -205,7 +205,6 @@ struct Live {
   }
 };
 
-
 void expect(bool ok, const std::string& what, const std::string& text, const Codes& codes) {
   test::note(ok, "faults", 0, what + ": " + text + (ok ? "" : " " + test::text(codes)));
 }
