@@ -103,12 +103,15 @@ function runsOf(folder, fakes, sanitize, long) {
     args: [join(fakes, name), ...parts],
     env: { NODE_TENSORRT_LIBCUDA: join(fakes, 'libcuda.so.1'), ...(whole ? { CORE_TEST_WHOLE: '1' } : {}) },
   })
-  // The families differ only below native/tensorrt, so most of the faults are tried on one of them. Threads are the
-  // same for both: under the thread sanitizer, which takes ten times as long, all cases run on one of them.
-  const isAddress = sanitize === 'address'
+  // The families differ only below native/tensorrt: all cases run on one of them, and on the other those that reach it.
+  const of11 = long
+    ? ['']
+    : sanitize === 'address'
+      ? ['answers: ', 'graphs: ', 'life: ', 'faults: TensorRT']
+      : ['life: ']
   return [
-    { what: 'the core on trt10', ...onFakes('trt10', isAddress || long) },
-    { what: 'the core on trt11', ...onFakes('trt11', long, ...(isAddress || long ? [] : ['life: '])) },
+    { what: 'the core on trt10', ...onFakes('trt10', long) },
+    ...of11.map((part) => ({ what: 'the core on trt11', ...onFakes('trt11', long, part) })),
     { what: 'the core on onnxruntime', program: join(folder, 'cpu_test'), args: [onnxruntime()], env: {} },
     { what: 'the core on TensorRT-RTX', ...onFakes('rtx17', long, 'rtx: ') },
   ]

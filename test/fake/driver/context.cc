@@ -161,6 +161,7 @@ FAKE_API CUresult cuDevicePrimaryCtxRetain(Context* context, CUdevice index) {
   if (!found) return kInvalidDevice;
   Lock lock(state().mutex);
   ++found->retained;
+  state().used.insert(found);
   *context = found;
   return kOk;
 }

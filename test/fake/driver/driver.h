@@ -145,6 +145,7 @@ struct State {
   Counters counters;
   std::atomic<bool> initialized = false;
   std::vector<std::unique_ptr<Device>> devices;
+  std::set<Device*> used;            // those that can have a context or an error: a test may have 20,000 devices
   std::set<const Device*> contexts;  // the same, to be looked up
   std::map<Handle, std::shared_ptr<Stream>> streams;
   std::map<Handle, std::shared_ptr<Event>> events;

@@ -84,7 +84,10 @@ bool set(const std::string& key, const std::string& value) {
     s.manualNow += number;
     s.manual.notify_all();
   } else if (key == "lost") {
-    for (auto& device : s.devices) device->error = static_cast<CUresult>(number);
+    for (auto& device : s.devices) {
+      device->error = static_cast<CUresult>(number);
+      s.used.insert(device.get());
+    }
   } else if (key == "failOperation") {  // "n:code": the n-th operation from now on breaks the device while it runs
     s.failOperation = std::atoll(value.c_str());
     const auto colon = value.find(':');
@@ -183,7 +186,7 @@ FAKE_API void fakeReset() {
     // a capture that nobody could end on a lost device would forbid its thread everything from now on
     for (const auto& [_, stream] : s.streams)
       if (stream->device->error) stream->capture = nullptr;
-    for (auto& device : s.devices) device->error = kOk;
+    for (Device* device : s.used) device->error = kOk;
     s.manual.notify_all();
   }
   fromEnvironment();
@@ -196,7 +199,7 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
     Lock lock(s.mutex);
     const Counters& c = s.counters;
     int retained = 0;
-    for (const auto& device : s.devices) retained += device->retained;
+    for (const Device* device : s.used) retained += device->retained;
     std::size_t pending = 0;
     for (const auto& [handle, stream] : s.streams) pending += stream->submitted - stream->completed;
     out << "{\"contexts\":" << retained << ",\"deviceAllocations\":" << c.deviceAllocations

@@ -339,7 +339,7 @@ FAKE_API CUresult fakeCheckRange(const void* pointer, std::size_t bytes) {
   const bool elsewhere = found && found->kind == Kind::kDevice && mine && found->device != mine->index;
   if (found && !elsewhere && reinterpret_cast<std::uintptr_t>(pointer) + bytes <= base + found->size) return kOk;
   if (mine) return mine->error = kIllegalAddress;
-  for (auto& device : s.devices) device->error = kIllegalAddress;
+  for (Device* device : s.used) device->error = kIllegalAddress;
   return kIllegalAddress;
 }
 

@@ -344,7 +344,3 @@ FAKE_API double fakeBlockMilliseconds() {
 }
 
 FAKE_API CUresult fakeDeviceError() { return contextError(); }
-
-FAKE_API void fakeBreakDevice(CUresult code) {
-  for (auto& device : state().devices) device->error = code;
-}

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -90,6 +91,7 @@ int run(const std::string& part) {
     if (std::string(each.name).find(part) == std::string::npos) continue;
     watchdog(60, each.name);
     const std::size_t before = state().checks;
+    const std::clock_t begun = std::clock();
     try {
       each.body();
     } catch (...) {
@@ -100,6 +102,8 @@ int run(const std::string& part) {
     const std::size_t checks = state().checks - before;
     std::printf("%s %zu - %s (%zu checks)\n", failures.empty() ? "ok" : "not ok", ++number, each.name, checks);
     for (std::size_t i = 0; i < failures.size() && i < 20; ++i) std::printf("  # %s\n", failures[i].c_str());
+    if (std::getenv("CORE_TEST_VERBOSE") != nullptr)
+      std::printf("# %.2f CPU seconds\n", static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
     if (failures.size() > 20) std::printf("  # and %zu more\n", failures.size() - 20);
     std::fflush(stdout);
     failed += failures.empty() ? 0 : 1;
