@@ -3,12 +3,12 @@
 // (except for named files) and as the addon in Node. Node itself is not instrumented: what it does by itself is
 // suppressed, by name and with the reason. --build: builds, and runs nothing.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
 import { runFiles } from './runner.mjs'
-import { compilerLibrary, filesUnder, main, root } from './support.mjs'
+import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { buildCore, glibcRaces, noCore } from './test-core.mjs'
 
 /**
@@ -16,25 +16,25 @@ import { buildCore, glibcRaces, noCore } from './test-core.mjs'
  * onnxruntime does in Node's own thread takes ten minutes here and is reported as races of onnxruntime with itself;
  * lanes/cpu has our threads over it.
  */
-const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing.slow']
+const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing']
 const more = [
   ...[
     // its 1,062 assertions take ten times as long here; the core on trt10 has the queue's cases
-    'sharing-queue.slow',
+    'sharing-queue',
     'cpu',
     'device',
-    'device-tensors.slow',
-    'host-memory.slow',
-    'infer-trt11.slow',
+    'device-tensors',
+    'host-memory',
+    'infer-trt11',
     'misuse',
-    'misuse-native.slow',
+    'misuse-native',
     'pinned-memory',
     'profiles',
-    'sharing-workers.slow',
+    'sharing-workers',
     'telling',
   ].map((name) => `lanes/${name}`),
-  ...['layers/engine', 'benchmark/engine.slow', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
-  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting.slow', 'tensor'].map(
+  ...['layers/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
+  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map(
     (name) => `vision/${name}`,
   ),
 ]
@@ -66,7 +66,7 @@ await main(async () => {
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })
   const totals = await runFiles(
-    files.map((file) => `dist/test/${file}.test.js`),
+    testFiles(),
     // each takes some ten times as long
     { timeoutSeconds: 1200, env: environment(), programs: core.programs },
   )
@@ -78,6 +78,16 @@ await main(async () => {
   console.log(`${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
   process.exitCode = failed > 0 || totals.passed === 0 ? 1 : 0
 })
+
+/** @returns {string[]} the compiled files of these names, of whatever tier */
+function testFiles() {
+  const tests = filesUnder(join(root, 'dist', 'test')).map((path) => relative(root, path))
+  return files.map((name) => {
+    const path = tests.find((path) => path.startsWith(`dist/test/${name}.`) && path.endsWith('.test.js'))
+    if (path === undefined) throw new Failure(`there is no test file ${name}`)
+    return path
+  })
+}
 
 function environment() {
   const list = join(reports, 'suppressions')
