@@ -1,5 +1,5 @@
-// Models and reference outputs in the folder that references.js writes: NAME.onnx, NAME.json and NAME.bin with the bytes
-// of all tensors.
+// Models and reference outputs in the folder that references.js writes: NAME.onnx, NAME.json, and NAME.bin with the
+// bytes of all tensors.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Shapes } from '../../lib/index.js'

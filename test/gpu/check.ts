@@ -61,12 +61,12 @@ export interface Checks {
    * Runs one check, which must be declared in programs.ts, and appends its result. An error is the received value of a
    * check that failed. Unless `holds` decides, the received value has to equal the expected one.
    */
-  check<T>(
+  readonly check: <T>(
     name: string,
     expected: unknown,
     receive: () => T | Promise<T>,
     holds?: (received: T) => boolean,
-  ): Promise<T | undefined>
+  ) => Promise<T | undefined>
 }
 
 /** Runs a program: `--references DIR --out DIR` are its arguments. Its exit code is 1 if a check failed. */

@@ -4,7 +4,6 @@
 // any more: their names are printed, for --only.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { appendLine, type CheckLine, endCheck, readLines, resultsFile } from './check.js'

@@ -1,5 +1,5 @@
 // The small models that test/gpu builds: written by references.js, with weights of fixed seeds.
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { float, GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
 import { floats, ints, randomTensor } from '../support/values.js'
 
@@ -43,5 +43,52 @@ export function suppression(): Uint8Array {
     graph.constant('least', floats(0.1)),
   ]
   graph.output(graph.node('NonMaxSuppression', [...inputs, ...limits], {}, { output: 'kept' }), 'int64', ['kept', 3])
+  return writeModel(graph.toModel())
+}
+
+/** y = x [24] with the shape that the input `shape` [2] has. */
+export function reshape(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'reshape' })
+  const inputs = [graph.input('x', 'float32', [24]), graph.input('shape', 'int64', [2])]
+  graph.output(graph.node('Reshape', inputs, {}, { output: 'y' }), 'float32', ['rows', 'columns'])
+  return writeModel(graph.toModel())
+}
+
+/** y = relu(x), and the shape of x. */
+export function shape(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'shape' })
+  const x = graph.input('x', 'float32', ['M', 'N'])
+  graph.output(graph.node('Relu', [x], {}, { output: 'y' }), 'float32', ['M', 'N'])
+  graph.output(graph.node('Shape', [x], {}, { output: 'shape' }), 'int64', [2])
+  return writeModel(graph.toModel())
+}
+
+/** y = -x, x of [N]. */
+export function negation(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'negation' })
+  graph.output(graph.node('Neg', [graph.input('x', 'float32', ['N'])], {}, { output: 'y' }), 'float32', ['N'])
+  return writeModel(graph.toModel())
+}
+
+/** NVIDIA's plugin EfficientNMS_TRT on boxes [1, 32, 4] (two corners) and scores [1, 32, 2]; it keeps 40 at most. */
+export function efficientNms(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'efficient-nms', domains: { TRT: 1 } })
+  const inputs = [graph.input('boxes', 'float32', [1, 32, 4]), graph.input('scores', 'float32', [1, 32, 2])]
+  const attributes = {
+    plugin_version: '1',
+    score_threshold: float(0.1),
+    iou_threshold: float(0.5),
+    max_output_boxes: 40,
+    background_class: -1,
+    score_activation: 0,
+    box_coding: 0,
+    class_agnostic: 0,
+  }
+  const names = ['count', 'kept', 'confidence', 'classes']
+  graph.nodeWithOutputs('EfficientNMS_TRT', inputs, names, attributes, { domain: 'TRT' })
+  graph.output('count', 'int32', [1, 1])
+  graph.output('kept', 'float32', [1, 40, 4])
+  graph.output('confidence', 'float32', [1, 40])
+  graph.output('classes', 'int32', [1, 40])
   return writeModel(graph.toModel())
 }
