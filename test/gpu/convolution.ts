@@ -3,6 +3,7 @@ import { Builder, Engine, type EngineOptions, type TensorRecord } from '../../li
 import { readReference } from './cases.js'
 import { runProgram } from './check.js'
 import { alike, differenceOf, leastCosine } from './compare.js'
+import { methodOf, repeat, traced } from './trace.js'
 
 const same = 'the bits of one request at a time on one lane'
 
@@ -11,20 +12,12 @@ await runProgram('convolution', async ({ check, references }) => {
   const all = Object.values(cases)
   await using builder = new Builder({ tf32: false })
   const { bytes } = await builder.build(model, { shapes })
-  const run = async (
-    options: EngineOptions,
-    body: (engine: Engine) => Promise<TensorRecord[]>,
-  ): Promise<TensorRecord[]> => {
-    await using engine = await Engine.load(bytes, options)
-    return await body(engine)
+  const plain = { tensorrt: { cudaGraph: false } } satisfies EngineOptions
+  const baseline: TensorRecord[] = []
+  {
+    await using engine = await Engine.load(bytes, plain)
+    for (const { inputs } of all) baseline.push(await engine.infer(inputs))
   }
-  const sequentially = async (engine: Engine): Promise<TensorRecord[]> => {
-    const results: TensorRecord[] = []
-    for (const { inputs } of all) results.push(await engine.infer(inputs))
-    return results
-  }
-  const plain: EngineOptions = { tensorrt: { cudaGraph: false } }
-  const baseline = await run(plain, sequentially)
 
   await check(
     'computes what onnxruntime computes',
@@ -32,29 +25,36 @@ await runProgram('convolution', async ({ check, references }) => {
     () => Math.min(...all.map(({ outputs }, i) => leastCosine(baseline[i] ?? {}, outputs))),
     (least) => least >= 0.9999,
   )
-  /** Each case several times, all in flight; the first result that differs from the baseline. */
-  const concurrently =
-    (options: EngineOptions, order: (i: number) => number, rounds: number) => async (): Promise<string> => {
-      const numbers = Array.from({ length: all.length * rounds }, (_, i) => order(i))
-      const results = await run(options, (engine) =>
-        Promise.all(numbers.map((n) => engine.infer(all[n]?.inputs ?? {}))),
+  /**
+   * Cases in that order, all in flight, round after round, with CUDA graphs until one was launched. Returns the first
+   * difference to the baseline.
+   */
+  const concurrently = (options: EngineOptions, order: readonly number[]) => async (): Promise<string> => {
+    const withGraphs = options.tensorrt?.cudaGraph !== false
+    const differences = new Set<string>()
+    const { calls } = await traced(async (calls) => {
+      await using engine = await Engine.load(bytes, options)
+      const numbers = Array.from({ length: 8 }, () => order).flat()
+      const launches = (): boolean => calls.some((call) => methodOf(call) === 'launched')
+      await repeat(
+        () => !withGraphs || launches(),
+        async () => {
+          const results = await Promise.all(numbers.map((n) => engine.infer(all[n]?.inputs ?? {})))
+          for (const [i, result] of results.entries())
+            differences.add(differenceOf(result, baseline[numbers[i] ?? 0] ?? {}, same))
+        },
       )
-      const found = results.map((result, i) => differenceOf(result, baseline[numbers[i] ?? 0] ?? {}, same))
-      return found.find((difference) => difference !== same) ?? same
-    }
-  const inTurn = (i: number): number => i % all.length
-  const first = (): number => 0
-  await check('computes the same bits on 8 lanes', same, concurrently({ ...plain, lanes: 8 }, inTurn, 8))
-  await check('computes the same bits in both slots', same, concurrently(plain, first, 4))
-  await check('computes the same bits with CUDA graphs', same, concurrently({}, first, 8))
-  await check(
-    'computes the same bits while shapes alternate',
-    same,
-    concurrently({}, (i) => i % 2, 8),
-  )
-  await check(
-    'computes the same bits while profiles alternate',
-    same,
-    concurrently({}, (i) => (i % 2) * 3, 8),
-  )
+    })
+    if (withGraphs !== calls.some((call) => methodOf(call) === 'launched'))
+      return withGraphs ? 'no CUDA graph was launched' : 'a CUDA graph was launched'
+    return [...differences].find((difference) => difference !== same) ?? same
+  }
+  const [first, other, second, third] = [0, 3, 5, 6] as const
+  const ofOneShape = [first, second, third]
+  const each = all.map((_, i) => i)
+  await check('computes the same bits on 8 lanes', same, concurrently({ ...plain, lanes: 8 }, each))
+  await check('computes the same bits in both slots', same, concurrently(plain, ofOneShape))
+  await check('computes the same bits with CUDA graphs', same, concurrently({}, ofOneShape))
+  await check('computes the same bits while shapes alternate', same, concurrently({}, [first, 1, second, 2]))
+  await check('computes the same bits while profiles alternate', same, concurrently({}, [first, other]))
 })

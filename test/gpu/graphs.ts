@@ -1,22 +1,37 @@
 // CUDA graphs: whether shapes that recur are really captured, and whether a capture bears other threads.
-import { Builder, Engine, onLog } from '../../lib/index.js'
+import { Builder, Engine, type EngineOptions, onLog } from '../../lib/index.js'
 import { readReference } from './cases.js'
 import { runProgram } from './check.js'
 import { alike, leastCosine } from './compare.js'
-import { methodOf, traced } from './trace.js'
+import { methodOf, repeat, traced } from './trace.js'
 
-/** Runs the body; what it captured and launched, by shape, and the reasons for which a shape runs without a graph. */
-async function graphsIn(
-  body: () => Promise<void>,
-): Promise<{ captured: string[]; launched: string[]; refused: string[] }> {
+/**
+ * Repeats a round until so many shapes were launched as graphs. Returns how many were captured and launched, and the
+ * reasons for which a shape runs without a graph.
+ */
+async function graphsOf(
+  count: number,
+  plan: Uint8Array,
+  options: EngineOptions,
+  round: (engine: Engine) => Promise<unknown>,
+): Promise<{ captured: number; launched: number; refused: string[] }> {
   const refused: string[] = []
-  const silence = onLog(({ text }) => (text.includes('runs without a CUDA graph') ? refused.push(text) : 0), 'info')
-  const { calls } = await traced(body)
+  const silence = onLog(({ text }) => {
+    if (text.includes('runs without a CUDA graph')) refused.push(text)
+  }, 'info')
+  const shapesIn = (calls: readonly string[], method: string): number =>
+    new Set(calls.filter((call) => methodOf(call) === method)).size
+  const { calls } = await traced(async (calls) => {
+    await using engine = await Engine.load(plan, options)
+    await repeat(
+      () => shapesIn(calls, 'launched') >= count || refused.length > 0,
+      async () => {
+        await round(engine)
+      },
+    )
+  })
   silence()
-  const shapesOf = (method: string): string[] => [
-    ...new Set(calls.filter((call) => methodOf(call) === method).map((call) => call.slice(method.length + 1))),
-  ]
-  return { captured: shapesOf('captured'), launched: shapesOf('launched'), refused }
+  return { captured: shapesIn(calls, 'captured'), launched: shapesIn(calls, 'launched'), refused }
 }
 
 await runProgram('graphs', async ({ check, references }) => {
@@ -29,25 +44,14 @@ await runProgram('graphs', async ({ check, references }) => {
     least.push(leastCosine(await engine.infer(inputs), outputs))
   }
 
-  const [first] = all
-  await check('captures and launches a shape that recurs', { captured: 1, launched: 1, refused: [] }, async () => {
-    const graphs = await graphsIn(async () => {
-      await using engine = await Engine.load(bytes)
-      for (let i = 0; i < 64 && first; i++) await infer(engine, first)
-    })
-    return { ...graphs, captured: graphs.captured.length, launched: graphs.launched.length }
-  })
+  await check('captures and launches a shape that recurs', { captured: 1, launched: 1, refused: [] }, () =>
+    graphsOf(1, bytes, {}, async (engine) => all[0] && infer(engine, all[0])),
+  )
   // contexts for graphs are made on another thread, while the lanes capture those of other shapes
   await check(
     'captures while another lane waits for contexts',
     { captured: all.length, launched: all.length, refused: [] },
-    async () => {
-      const graphs = await graphsIn(async () => {
-        await using engine = await Engine.load(bytes, { lanes: 4 })
-        for (let round = 0; round < 64; round++) await Promise.all(all.map((each) => infer(engine, each)))
-      })
-      return { ...graphs, captured: graphs.captured.length, launched: graphs.launched.length }
-    },
+    () => graphsOf(all.length, bytes, { lanes: 4 }, (engine) => Promise.all(all.map((each) => infer(engine, each)))),
   )
   await check(
     'computes the values of onnxruntime from graphs',

@@ -1,12 +1,15 @@
 // Calls between TensorRT and this package while something runs: enqueueV3 and its return, reallocateOutput,
 // notifyShape, allocations, and CUDA graphs that are captured and launched.
+import { setTimeout } from 'node:timers/promises'
 import { loadAddon } from '../../lib/backend/native.js'
 
 /** Beyond TensorRT's severities: kTrace of native/tensorrt/logger.h. */
 const traceLevel = 5
 
-/** Runs the body and returns its result with the calls in their order. */
-export async function traced<T>(body: () => Promise<T>): Promise<{ result: T; calls: string[] }> {
+/** Runs the body, which sees the calls so far, and returns its result with the calls in their order. */
+export async function traced<T>(
+  body: (calls: readonly string[]) => Promise<T>,
+): Promise<{ result: T; calls: string[] }> {
   const addon = loadAddon()
   const last = 'the end of the trace'
   const calls: string[] = []
@@ -18,12 +21,23 @@ export async function traced<T>(body: () => Promise<T>): Promise<{ result: T; ca
     })
   })
   try {
-    const result = await body()
+    const result = await body(calls)
     addon.tellLog(traceLevel, last)
     await seen
     return { result, calls }
   } finally {
     unsubscribe()
+  }
+}
+
+/**
+ * Repeats a round 8 times, and then until there is enough, at most 1000 times: contexts for CUDA graphs are made on
+ * another thread, which takes TensorRT some time.
+ */
+export async function repeat(isEnough: () => boolean, round: () => Promise<void>): Promise<void> {
+  for (let i = 0; i < 1000 && (i < 8 || !isEnough()); i++) {
+    await round()
+    if (i >= 8) await setTimeout(5)
   }
 }
 
