@@ -1,20 +1,8 @@
 // The driver and its GPUs: what runs before TensorRT has arrived on the machine.
-import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { capabilities } from '../../lib/index.js'
 import { runProgram } from './check.js'
-
-/** Names and compute capabilities by NVIDIA's own tool; without it, the number of device files is the only source. */
-async function gpusOfNvidia(): Promise<string[] | undefined> {
-  try {
-    const query = ['--query-gpu=name,compute_cap', '--format=csv,noheader']
-    const { stdout } = await promisify(execFile)('nvidia-smi', query)
-    return stdout.trim().split('\n')
-  } catch {
-    return undefined
-  }
-}
+import { queryGpus } from './nvidia.js'
 
 const deviceFiles = (): number => readdirSync('/dev').filter((name) => /^nvidia\d+$/.test(name)).length
 
@@ -24,7 +12,8 @@ await runProgram('driver', async ({ check }) => {
     const { found, error } = driver
     return error === undefined ? { found } : { found, error }
   })
-  const listed = await gpusOfNvidia()
+  // without nvidia-smi the number of device files is the only other source
+  const listed = await queryGpus('name', 'compute_cap').catch(() => undefined)
   if (listed !== undefined)
     await check('finds every GPU', listed, () => gpus.map((gpu) => `${gpu.name}, ${gpu.computeCapability}`))
   else

@@ -82,6 +82,61 @@ export const programs: readonly Program[] = [
     'computes 100 MiB with one request in flight': ['D1'],
     'computes 100 MiB with two requests in flight': ['D1'],
   }),
+  program('end', 2, 120, {
+    'exits while inferences run': ['C11'],
+    'exits during a build': [],
+    'ends by itself after inferences that nothing awaits': [],
+  }),
+  program('memory', 2, 60, {
+    'accounts for inputs and outputs': ['C8'],
+    'accounts for captured CUDA graphs': ['C8'],
+    'rejects what exceeds the limit, and goes on': ['C8'],
+  }),
+  program('refit', 2, 60, {
+    'the references of both models differ': [],
+    'computes with weights from ONNX': [],
+    'computes with the weights from before': [],
+    'strips a plan of its weights': [],
+    'runs a stripped plan with the weights of its model': [],
+  }),
+  program('calibration', 2, 90, {
+    'writes a cache of entropy calibration': ['C11'],
+    'builds from a cache of entropy calibration': ['C11'],
+    'computes in INT8 after entropy calibration': [],
+    'writes a cache of minmax calibration': ['C11'],
+    'builds from a cache of minmax calibration': ['C11'],
+    'computes in INT8 after minmax calibration': [],
+  }),
+  program('portability', 2, 60, {
+    'refuses a lean runtime inside of a plan by default': ['C4'],
+    'runs a plan with a lean runtime': ['C4'],
+    'runs a plan without a lean runtime': ['C4'],
+  }),
+  program('builds', 2, 90, {
+    'rejects an aborted build with its reason': [],
+    'builds after an aborted build': [],
+    'builds with the timing cache of an earlier build': [],
+    'finds a plan in the engine cache': [],
+  }),
+  program('exhaustion', 2, 90, {
+    'rejects what the device has no memory for': ['C8', 'C10'],
+    'rejects an inference without memory': ['C8'],
+    'runs once there is memory again': ['C8'],
+  }),
+  program('efficient-nms', 2, 40, { 'keeps the boxes that onnxruntime keeps': ['C1'] }),
+  program('runtimes', 3, 40, {
+    'finds the library and its version': [],
+    'loads the runtime, which refuses an empty plan': ['C10'],
+    'builds, or says why it does not': [],
+  }),
+  program('server', 3, 120, {
+    'answers 64 clients while the model is replaced': [],
+    'holds no more memory after 60 reloads than after 10': ['C8'],
+  }),
+  program('sessions', 3, 120, {
+    'a session grows with the shapes that come': [],
+    'a second session builds nothing': [],
+  }),
 ]
 
 /** The declaration of a program. */

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 import * as ort from 'onnxruntime-node'
 import type { Shapes } from '../../lib/index.js'
 import { type DType, Tensor } from '../../lib/tensor.js'
+import { dense } from '../recordings/models.js'
 import { ints, randomFloats, randomTensor, range } from '../support/values.js'
 import { type Case, writeReference } from './cases.js'
 import { digestOf, largeCount, largeInput } from './large-tensors.js'
@@ -190,6 +191,21 @@ await write(
       [8, 8],
     ].map((shape) => [shape.join('x'), { x: randomTensor(shape, 51) }]),
   ),
+)
+for (const seed of [1, 2])
+  await write(
+    folder,
+    `dense-${seed}`,
+    dense(seed),
+    { x: range([1, 3], [2, 3], [8, 3]) },
+    { rows: { x: randomTensor([8, 3], 60) } },
+  )
+await write(
+  folder,
+  'calibration',
+  models.convolutions(),
+  { x: range([1, 3, 32, 32], [1, 3, 32, 32], [1, 3, 32, 32]) },
+  Object.fromEntries([1, 2, 3, 4].map((i) => [`picture ${i}`, { x: randomTensor([1, 3, 32, 32], 70 + i) }])),
 )
 await writeEfficientNms(folder)
 await writeLarge(folder)

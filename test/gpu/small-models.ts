@@ -10,19 +10,29 @@ export function relu(): Uint8Array {
   return writeModel(graph.toModel())
 }
 
-/** Two convolutions with a Relu between them, x of [N, 3, H, W], y of [N, 4, H, W]. */
-export function convolution(): Uint8Array {
-  const random = new Random(21)
-  const graph = new GraphBuilder({ name: 'convolution' })
-  const conv = (x: string, name: string, from: number, to: number, options: { output?: string } = {}): string => {
-    const weights = graph.constant(`${name}.weight`, randomTensor([to, from, 3, 3], random, Math.sqrt(2 / from)))
-    const bias = graph.constant(`${name}.bias`, randomTensor([to], random, 0.1))
-    return graph.node('Conv', [x, weights, bias], { kernel_shape: [3, 3], pads: [1, 1, 1, 1] }, options)
+/** Convolutions of 3x3 with a Relu between each two, x of [N, 3, H, W]; `channels` are those after each. */
+function convolutional(name: string, channels: readonly number[], seed: number): Uint8Array {
+  const random = new Random(seed)
+  const graph = new GraphBuilder({ name })
+  let [x, from] = [graph.input('x', 'float32', ['N', 3, 'H', 'W']), 3]
+  for (const [i, to] of channels.entries()) {
+    const weights = graph.constant(`weight${i}`, randomTensor([to, from, 3, 3], random, Math.sqrt(6 / (from * 9))))
+    const bias = graph.constant(`bias${i}`, randomTensor([to], random, 0.1))
+    const last = i === channels.length - 1
+    const attributes = { kernel_shape: [3, 3], pads: [1, 1, 1, 1] }
+    x = graph.node('Conv', [x, weights, bias], attributes, last ? { output: 'y' } : {})
+    if (!last) x = graph.node('Relu', [x])
+    from = to
   }
-  const inner = graph.node('Relu', [conv(graph.input('x', 'float32', ['N', 3, 'H', 'W']), 'first', 3, 8)])
-  graph.output(conv(inner, 'second', 8, 4, { output: 'y' }), 'float32', ['N', 4, 'H', 'W'])
+  graph.output(x, 'float32', ['N', from, 'H', 'W'])
   return writeModel(graph.toModel())
 }
+
+/** Two convolutions, y of [N, 4, H, W]. */
+export const convolution = (): Uint8Array => convolutional('convolution', [8, 4], 21)
+
+/** Four convolutions of 32 channels, which kernels of INT8 take. */
+export const convolutions = (): Uint8Array => convolutional('convolutions', [32, 32, 32, 32], 8)
 
 /** The indices of the elements of x that are not zero, and z = -x. */
 export function nonZero(): Uint8Array {
