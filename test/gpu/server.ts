@@ -32,7 +32,7 @@ await runProgram('server', async ({ check, references }) => {
     await using client = new HttpClient(server.addresses.http?.url ?? '')
     const infer = async (i: number): Promise<number> => {
       const { inputs, outputs } = all[i % all.length] as (typeof all)[number]
-      return leastCosine(await client.infer<never, Record<string, Tensor>>('graphs', inputs), outputs)
+      return leastCosine(await client.infer('graphs', inputs), outputs)
     }
     /** Another file of the same plan, which replaces the model. */
     const reload = async (times: number): Promise<void> => {
