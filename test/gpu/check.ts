@@ -11,7 +11,7 @@ import { type Belief, programNamed } from './programs.js'
 export interface Versions {
   readonly package: string
   readonly node: string
-  /** The version of CUDA that the driver supports. */
+  /** The version of CUDA that the driver supports, and that of its kernel module. */
   readonly driver: string
   readonly gpu: string
   readonly tensorrt: string
@@ -116,6 +116,15 @@ export function errorIn(error: unknown): unknown {
   return { message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
+/** The version of NVIDIA's kernel module, which is what nvidia-smi calls the version of the driver. */
+function kernelModule(): string {
+  try {
+    return /\b\d+\.\d+(\.\d+)?\b/.exec(readFileSync('/proc/driver/nvidia/version', 'utf8'))?.[0] ?? 'unknown'
+  } catch {
+    return 'unknown'
+  }
+}
+
 async function versionsHere(): Promise<Versions> {
   const { driver, gpus, tensorrt } = await capabilities()
   const [gpu] = gpus
@@ -124,7 +133,7 @@ async function versionsHere(): Promise<Versions> {
   return {
     package: version,
     node: process.version,
-    driver: driver.cuda ?? driver.error ?? 'none',
+    driver: driver.cuda === undefined ? (driver.error ?? 'none') : `CUDA ${driver.cuda}, ${kernelModule()}`,
     gpu: gpu === undefined ? 'none' : `${gpu.name}, ${gpu.computeCapability}`,
     tensorrt: library === undefined ? 'none' : `${library.kind} ${library.version}`,
   }

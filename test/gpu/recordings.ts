@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { differences, lineOf } from '../recordings/compare.js'
-import { nameOf, playProgram, readRecording, recordingOf, textOf } from '../recordings/files.js'
+import { nameOf, partsOf, playProgram, readRecording, recordingOf } from '../recordings/files.js'
 import { runProgram } from './check.js'
 
 /** A file that leaves the GPU machine has at most so many bytes, and there are at most so many files. */
@@ -47,17 +47,12 @@ await runProgram('recordings', async ({ check, out }) => {
     ({ end }) => names.length > 0 && (end === 'ended with 0' || end === 'time is over'),
   )
   if (recording === undefined) throw new Error(`Nothing was recorded: ${played.stderr.slice(-500)}`)
-  const bytes = Buffer.from(textOf(recording))
-  const parts = Math.ceil(bytes.length / partBytes)
-  for (let i = 0; i < Math.min(parts, maxParts); i++)
-    writeFileSync(
-      join(out, `${nameOf(recording)}.json${parts > 1 ? `.${i}` : ''}`),
-      bytes.subarray(i * partBytes, (i + 1) * partBytes),
-    )
+  const parts = partsOf(recording, partBytes)
+  for (const { name, bytes } of parts.slice(0, maxParts)) writeFileSync(join(out, name), bytes)
   await check(
     'a recording fits into 8 files of 16 MiB',
     `at most ${maxParts} files`,
-    () => parts,
+    () => parts.length,
     (count) => count <= maxParts,
   )
   await check('does what was recorded earlier', [], async () => {

@@ -2,11 +2,11 @@
 // Runs the programs of programs.ts, each in a process with its own time limit, whatever became of those before it, and
 // prints a line for each check. --needs leaves out programs that need more. Once --seconds are over, no program starts
 // any more: their names are printed, for --only.
-import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { appendLine, type CheckLine, endCheck, readLines, resultsFile } from './check.js'
+import { runLimited } from './process.js'
 import { type Need, type Program, programs } from './programs.js'
 
 const needs: readonly Need[] = ['nothing', 'driver', 'tensorrt']
@@ -38,32 +38,6 @@ const isChosen = ({ name, visit, needs: need }: Program): boolean =>
   (values.visit === undefined || visit === Number(values.visit)) &&
   needs.indexOf(need) <= needs.indexOf((values.needs as Need | undefined) ?? 'tensorrt')
 
-/** How a process ended. */
-interface End {
-  readonly code: number | null
-  readonly signal: string | null
-  readonly killed: boolean
-}
-
-function runProgram({ file, limitSeconds }: Program): Promise<End> {
-  const path = fileURLToPath(new URL(file, import.meta.url))
-  const args = [path, '--references', references ?? '', '--out', out ?? '']
-  // a group of its own, so that its children are killed too
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true })
-  let killed = false
-  const timer = setTimeout(() => {
-    killed = true
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-  }, limitSeconds * 1000)
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code, signal) => {
-      clearTimeout(timer)
-      resolve({ code, signal, killed })
-    })
-  })
-}
-
 const text = (value: unknown): string => JSON.stringify(value).slice(0, 300)
 
 function printLine({ program, check, ok, expected, received }: CheckLine): void {
@@ -83,7 +57,8 @@ for (const program of programs.filter(isChosen)) {
     notRun.push(program.name)
     continue
   }
-  const end = await runProgram(program)
+  const path = fileURLToPath(new URL(program.file, import.meta.url))
+  const end = await runLimited([path, '--references', references, '--out', out], program.limitSeconds)
   const lines = existsSync(resultsFile(out)) ? readLines(out).slice(seen) : []
   const explained = end.code === 0 || (end.code === 1 && lines.some(({ ok }) => !ok))
   if (!explained || end.killed) {

@@ -46,6 +46,17 @@ export async function writeRecording(recording: Recording): Promise<string> {
   return file
 }
 
+/** The file of a recording, or its parts of at most so many bytes, `NAME.json.0` and so on. */
+export function partsOf(recording: Recording, partBytes: number): { name: string; bytes: Uint8Array }[] {
+  const all = Buffer.from(textOf(recording))
+  const name = `${nameOf(recording)}.json`
+  if (all.length <= partBytes) return [{ name, bytes: all }]
+  return Array.from({ length: Math.ceil(all.length / partBytes) }, (_, i) => ({
+    name: `${name}.${i}`,
+    bytes: all.subarray(i * partBytes, (i + 1) * partBytes),
+  }))
+}
+
 /** The program that plays all scenarios. */
 export const playProgram = fileURLToPath(new URL('play.js', import.meta.url))
 
