@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Shapes } from '../../lib/index.js'
 import { type DType, Tensor } from '../../lib/tensor.js'
 
-/** Where a tensor is in NAME.bin. */
+/** Location of a tensor in NAME.bin. */
 interface StoredTensor {
   readonly dtype: DType
   readonly shape: readonly number[]
@@ -17,7 +17,7 @@ type Stored = Readonly<Record<string, StoredTensor>>
 
 /** NAME.json. */
 interface Index {
-  /** What computed the outputs. */
+  /** The library that computed the outputs. */
   readonly source: string
   readonly shapes: Shapes | readonly Shapes[]
   readonly cases: Readonly<Record<string, { readonly inputs: Stored; readonly outputs: Stored }>>

@@ -1,4 +1,4 @@
-// What every program of test/gpu does: runs its checks and appends one line of JSON for each to OUT/checks.jsonl, at
+// The frame of every program of test/gpu: runs its checks and appends one line of JSON for each to OUT/checks.jsonl, at
 // once, so that a crash or a time limit loses no result.
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ function plainValue(_key: string, value: unknown): unknown {
   return value
 }
 
-/** What the body of a program works with. */
+/** Folders of a program, and the function that runs its checks. */
 export interface Checks {
   /** The folder of models and reference outputs, which `references.js` wrote. */
   readonly references: string

@@ -1,4 +1,4 @@
-// Outputs whose sizes depend on data: their values, when TensorRT tells their shapes, and the memory that it takes.
+// Outputs whose sizes depend on data: their values, when notifyShape is called, and the memory that TensorRT allocates.
 import { isError } from '../../lib/base/kinds.js'
 import { Builder, Engine, type Tensor, type TensorRecord } from '../../lib/index.js'
 import { readReference, type Reference } from './cases.js'

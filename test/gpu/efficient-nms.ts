@@ -1,4 +1,4 @@
-// The values of EfficientNMS_TRT, beside the boxes that onnxruntime's NonMaxSuppression keeps.
+// The values of EfficientNMS_TRT, compared with the boxes that onnxruntime's NonMaxSuppression keeps.
 import { Builder, Engine } from '../../lib/index.js'
 import { caseOf, readReference } from './cases.js'
 import { runProgram } from './check.js'

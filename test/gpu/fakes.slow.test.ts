@@ -121,7 +121,7 @@ await t.test('no program starts once the seconds are over', async (t) => {
   t.match(stdout, /--only driver relu\n0 passed, 0 failed$/m)
 })
 
-/** Whether a process runs; a zombie, which nobody has waited for, does not. */
+/** Returns true for a running process; a zombie has ended. */
 function isRunning(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')

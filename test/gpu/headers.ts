@@ -1,5 +1,5 @@
 // The first bytes of plans. trtexec (printPlanVersion of samples/common/sampleEngines.cpp) reads the tag, layout 0 and
-// the version there; nobody has told what a version-compatible plan begins with.
+// the version there; the header of a version-compatible plan is not documented.
 import { Builder, type BuilderOptions, capabilities } from '../../lib/index.js'
 import { readReference } from './cases.js'
 import { runProgram } from './check.js'

@@ -1,4 +1,4 @@
-// The account of device memory beside NVIDIA's: nvidia-smi counts everything that the process holds.
+// The account of device memory, compared with NVIDIA's: nvidia-smi counts everything that the process holds.
 import { Builder, Engine, Tensor } from '../../lib/index.js'
 import { readReference } from './cases.js'
 import { runProgram } from './check.js'
@@ -7,7 +7,7 @@ import { usedMemory } from './nvidia.js'
 import { methodOf, repeat, traced } from './trace.js'
 
 const mebibyte = 2 ** 20
-/** What the driver may take beyond the account: pages of its pools, kernels, and graphs. */
+/** Bytes that the driver may allocate beyond the account: pages of its pools, kernels, and graphs. */
 const tolerance = 64 * mebibyte
 
 const within = ({ account, nvidia }: { account: number; nvidia: number }): boolean =>
@@ -20,7 +20,7 @@ await runProgram('memory', async ({ check, references }) => {
   await using builder = new Builder({ tf32: false })
   const largePlan = (await builder.build(large.model, { shapes: large.shapes })).bytes
   const graphPlan = (await builder.build(graphs.model, { shapes: graphs.shapes })).bytes
-  // the context of the device and the libraries are there before anything is measured
+  // this creates the device context and loads the libraries before anything is measured
   await using before = await Engine.load(graphPlan)
   await before.infer(cases[0]?.inputs ?? {})
 

@@ -1,8 +1,8 @@
-// What NVIDIA's own tool tells about the GPU.
+// Facts about the GPU from NVIDIA's own tool.
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** A line for each GPU, by `nvidia-smi --query-gpu`. Rejects if there is no nvidia-smi. */
+/** A line for each GPU, by `nvidia-smi --query-gpu`. Rejects if nvidia-smi is not installed. */
 export async function queryGpus(...fields: string[]): Promise<string[]> {
   const args = [`--query-gpu=${fields.join()}`, '--format=csv,noheader,nounits']
   const { stdout } = await promisify(execFile)('nvidia-smi', args)

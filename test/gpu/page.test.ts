@@ -23,7 +23,7 @@ t.strictSame(
   'a row for each check, in the order of the programs',
 )
 t.same(new Set(declared.map(([visit]) => visit)), new Set(['1', '2', '3']), 'three visits')
-t.equal(new Set(programs.map(({ name }) => name)).size, programs.length, 'each program has a name of its own')
+t.equal(new Set(programs.map(({ name }) => name)).size, programs.length, 'the names of programs differ')
 
 t.test('an expected value comes from neither this package nor the fakes', (t) => {
   const isForeign = (source = ''): boolean =>

@@ -16,7 +16,7 @@ await runProgram('portability', async ({ check, references }) => {
     return differenceOf(await engine.infer(inputs), outputs)
   }
   const lean = await build({})
-  await check('refuses a lean runtime inside of a plan by default', 'ERR_TRT_PLAN', () =>
+  await check('rejects a lean runtime inside a plan by default', 'ERR_TRT_PLAN', () =>
     run(lean, {}).catch((error: unknown) => (error as { code?: string }).code),
   )
   await check('runs a plan with a lean runtime', sameBits, () => run(lean, { tensorrt: { hostCode: true } }))

@@ -1,4 +1,4 @@
-// A program in a process of its own, with a time limit.
+// Runs a program as a process with a time limit.
 import { spawn } from 'node:child_process'
 
 /** How a process ended. */

@@ -4,10 +4,10 @@
 /** A belief about the driver or TensorRT that nothing real had confirmed when this list was written. */
 export type Belief = 'C1' | 'C2' | 'C3' | 'C4' | 'C5' | 'C6' | 'C7' | 'C8' | 'C9' | 'C10' | 'C11' | 'D1'
 
-/** What has to be on the machine before a program can check anything. */
+/** The software that a program requires on the machine. */
 export type Need = 'nothing' | 'driver' | 'tensorrt'
 
-/** A program of checks, which runs in a process of its own. */
+/** A program of checks. Each runs in a separate process. */
 export interface Program {
   readonly name: string
   /** The visit to a GPU machine, which lasts some minutes, for which the program is planned. */
@@ -108,7 +108,7 @@ export const programs: readonly Program[] = [
     'computes in INT8 after minmax calibration': [],
   }),
   program('portability', 2, 60, {
-    'refuses a lean runtime inside of a plan by default': ['C4'],
+    'rejects a lean runtime inside a plan by default': ['C4'],
     'runs a plan with a lean runtime': ['C4'],
     'runs a plan without a lean runtime': ['C4'],
   }),
@@ -126,8 +126,8 @@ export const programs: readonly Program[] = [
   program('efficient-nms', 2, 40, { 'keeps the boxes that onnxruntime keeps': ['C1'] }),
   program('runtimes', 3, 40, {
     'finds the library and its version': [],
-    'loads the runtime, which refuses an empty plan': ['C10'],
-    'builds, or says why it does not': [],
+    'loads the runtime, which rejects an empty plan': ['C10'],
+    'builds, or gives the reason why not': [],
   }),
   program('server', 3, 120, {
     'answers 64 clients while the model is replaced': [],

@@ -1,4 +1,4 @@
-// What this TensorRT does, recorded (test/recordings), so that the fakes can be compared with it where there is no GPU.
+// Records what this TensorRT does (test/recordings), so that the fakes can be compared with it on any machine.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 // node dist/test/gpu/run.js --references DIR --out DIR [--visit N] [--needs driver] [--seconds N] [--only NAME...]
 // Runs the programs of programs.ts, each in a process with its own time limit, whatever became of those before it, and
-// prints a line for each check. --needs leaves out programs that need more. Once --seconds are over, no program starts
-// any more: their names are printed, for --only.
+// prints a line for each check. --needs leaves out programs that need more. Once --seconds are over, no program starts:
+// the names of the rest are printed, for --only.
 import { existsSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

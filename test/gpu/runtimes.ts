@@ -1,5 +1,5 @@
-// A TensorRT that may only run plans, such as one without the builder resource of this GPU: it is loaded, and says why
-// it does not do what it cannot.
+// A TensorRT that may only run plans, such as one without the builder resource of this GPU: it loads,
+// and its errors give the reason.
 import { Builder, capabilities, Engine } from '../../lib/index.js'
 import { readReference } from './cases.js'
 import { errorIn, runProgram } from './check.js'
@@ -15,20 +15,20 @@ await runProgram('runtimes', async ({ check, references }) => {
     () => tensorrt,
     () => library !== undefined,
   )
-  // a header that is right, and nothing behind it: the runtime itself has to say so
+  // a valid header without a body: only the runtime itself can reject it
   const plan = new Uint8Array(4096)
   plan.set(new TextEncoder().encode(library?.kind === 'rtx' ? 'vtrt' : 'ftrt'))
   new DataView(plan.buffer).setBigUint64(16, BigInt(plan.length), true)
   plan.set((library?.version ?? '').split('.').map(Number), 24)
   await check(
-    'loads the runtime, which refuses an empty plan',
+    'loads the runtime, which rejects an empty plan',
     'ERR_TRT_PLAN with the reason that TensorRT logged',
     () => Engine.load(plan).then(() => 'an engine', errorIn),
     (error) => codeOf(error) === 'ERR_TRT_PLAN' && JSON.stringify(error).includes('Serialization'),
   )
   const { model, shapes } = readReference(references, 'relu')
   await check(
-    'builds, or says why it does not',
+    'builds, or gives the reason why not',
     'a plan, or an error with a code',
     async () => {
       await using builder = new Builder()
