@@ -6,6 +6,11 @@ import { queryGpus } from './nvidia.js'
 
 const deviceFiles = (): number => readdirSync('/dev').filter((name) => /^nvidia\d+$/.test(name)).length
 
+function isPartOf(gpu: string, listed: string): boolean {
+  const [name = '', computeCapability = ''] = listed.split(', ')
+  return gpu.startsWith(name) && gpu.endsWith(`, ${computeCapability}`)
+}
+
 await runProgram('driver', async ({ check }) => {
   const { driver, gpus } = await capabilities()
   await check('loads every function of the driver', { found: true }, () => {
@@ -15,7 +20,13 @@ await runProgram('driver', async ({ check }) => {
   // without nvidia-smi the number of device files is the only other source
   const listed = await queryGpus('name', 'compute_cap').catch(() => undefined)
   if (listed !== undefined)
-    await check('finds every GPU', listed, () => gpus.map((gpu) => `${gpu.name}, ${gpu.computeCapability}`))
+    await check(
+      'finds every GPU',
+      listed,
+      () => gpus.map((gpu) => `${gpu.name}, ${gpu.computeCapability}`),
+      // a part of a GPU (MIG) adds its size to the name
+      (found) => found.length === listed.length && found.every((gpu, i) => isPartOf(gpu, listed[i] ?? '')),
+    )
   else
     await check(
       'finds every GPU',
