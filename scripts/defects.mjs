@@ -4,12 +4,14 @@
 // which defects were found, and by which test files.
 // --finders: runs only the test files that defects.json lists for these defects, of any tier.
 // --into: keeps the clone in that folder and reuses it, so that only changed files are compiled again.
+// Defects with a `check` are of the fakes: each is planted by itself, and the programs of test/gpu have to find it.
 // --check: only checks that each defect can be planted and that a test file of its list exists.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { findByChecks } from './fake-defects.mjs'
 import { Failure, main, root, say } from './support.mjs'
 
 /**
@@ -24,7 +26,8 @@ import { Failure, main, root, say } from './support.mjs'
  * @property {string} file
  * @property {string} find stands in the file once
  * @property {string} replace
- * @property {string[]} expected the test files that are to find it; any of them tells it from the others of its group
+ * @property {string[]} [expected] the test files that are to find it; any of them tells it from the others of its group
+ * @property {string} [check] the check of test/gpu that has to find it, "PROGRAM: CHECK"; instead of test files
  * @property {string[]} [today] those that found it, see README.md
  */
 
@@ -63,6 +66,8 @@ await main(async () => {
   const folder = given.into === undefined ? mkdtempSync(join(tmpdir(), 'node-tensorrt-defects-')) : resolve(given.into)
   try {
     cloneInto(folder)
+    if (defects.every(({ check }) => check !== undefined))
+      return conclude(await findByChecks(defects, folder, mended), [])
     for (const defect of defects) putIn(defect, folder)
     const { code, output } = await runThere(folder, defects)
     report(defects, folder, failedIn(output), code)
@@ -75,11 +80,16 @@ await main(async () => {
 function checkAll(all) {
   const there = process.env[variable]?.split(',').map(Number) ?? []
   for (const defect of all.filter(({ id }) => !there.includes(id))) mended(defect, root)
-  for (const defect of all)
-    if (findersIn(defect, root).length === 0)
-      throw new Failure(`Expected a test file that finds defect ${defect.id}, but none of its list exists.`)
+  const programs = readFileSync(join(root, 'test', 'gpu', 'programs.ts'), 'utf8')
+  for (const defect of all) {
+    const { id, check } = defect
+    if (check === undefined && findersIn(defect, root).length === 0)
+      throw new Failure(`Expected a test file that finds defect ${id}, but none of its list exists.`)
+    if (check !== undefined && !check.split(': ').every((name) => programs.includes(`'${name}'`)))
+      throw new Failure(`Expected a check of test/gpu/programs.ts for defect ${id} but received '${check}'.`)
+  }
   for (const { group } of all) {
-    const members = all.filter((defect) => defect.group === group).length
+    const members = all.filter((defect) => defect.group === group && defect.check === undefined).length
     if (members > most) throw new Failure(`group ${group} has ${members} defects, ${most} at most can be told apart`)
   }
   if (new Set(all.map(({ id }) => id)).size < all.length) throw new Failure('two defects have one id')
@@ -112,7 +122,7 @@ function withoutSanitizers(defects) {
  *
  * @param {Defect} defect
  */
-function findersIn({ today = [], expected }, /** @type {string} */ folder) {
+function findersIn({ today = [], expected = [] }, /** @type {string} */ folder) {
   const isThere = (/** @type {string} */ name) => existsSync(join(folder, 'test', `${name}.test.ts`))
   const found = [...today, ...expected].map((name) => {
     const untiered = name.replace(/\.(slow|long)$/, '')
@@ -214,10 +224,16 @@ function report(defects, folder, failed, code) {
     return { id, what, found: by.length > 0, by, not: files.filter((file) => !by.includes(file)) }
   })
   const known = new Set(outcomes.flatMap(({ by }) => by))
-  const others = failed.filter((file) => !known.has(file))
+  conclude(
+    outcomes,
+    failed.filter((file) => !known.has(file)),
+  )
+  if (failed.length === 0 && code !== 0) say(`the command failed (${code}) and named no test file: does it compile?`)
+}
+
+function conclude(/** @type {Outcome[]} */ outcomes, /** @type {string[]} */ others) {
   if (given.json) console.log(JSON.stringify({ defects: outcomes, others }, null, 2))
   else tell(outcomes, others)
-  if (failed.length === 0 && code !== 0) say(`the command failed (${code}) and named no test file: does it compile?`)
   process.exitCode = outcomes.every(({ found }) => found) ? 0 : 1
 }
 

@@ -1,10 +1,12 @@
 // @ts-check
 // npm test [-- NAMES...]: the first tier, or the files of any tier with these words in their path.
-// npm run test:all: the first and the second tier, as .ci/run has them. npm run test:gpu: what needs a GPU.
+// npm run test:all: the first and the second tier, as .ci/run has them.
+// npm run test:gpu [-- PROGRAM...]: the checks of test/gpu on the GPU of this machine (docs/design/gpu-checks.md); what
+// they found, and recordings, are in build/gpu.
 // --room=NAME: all files of a folder of test/, of all tiers; --long: with the large sizes; both are for test:long.
 // --coverage: also checks that of lib/. --seconds=keep: writes how long the files took into test/seconds.json.
 // docs/testing.md tells what the tiers hold.
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import { buildAddon, buildLib } from './build.mjs'
@@ -12,7 +14,7 @@ import { checkCoverage } from './coverage.mjs'
 import { runFiles } from './runner.mjs'
 import { isAllowed } from './skips.mjs'
 import { compilerCount } from './slots.mjs'
-import { Failure, filesUnder, main, root } from './support.mjs'
+import { Failure, filesUnder, main, root, runHere } from './support.mjs'
 import { fakesVariable, needsOf, prepare } from './test-needs.mjs'
 
 const begun = Date.now()
@@ -41,8 +43,13 @@ await main(async () => {
   // What files need is known once they are compiled; a whole tier needs the addon.
   if (isWhole) beginAddon().catch(() => undefined)
   await buildLib()
+  if (tier === 'gpu') {
+    await beginAddon()
+    process.exitCode = await runGpuChecks()
+    return
+  }
   const totals = await runFiles(testFiles(), {
-    timeoutSeconds: long || tier === 'gpu' ? 1800 : 600,
+    timeoutSeconds: long ? 1800 : 600,
     env: long ? { TRT_TEST_LONG: '1' } : {},
     prepare: (file) => provided(needsOf(file)),
     coverage,
@@ -69,8 +76,7 @@ function beginAddon() {
  * @returns {Promise<Record<string, string>>} the environment of a file, as soon as all that it needs is there
  */
 async function provided({ addon: needsAddon, variables }) {
-  // On a GPU the tests choose their TensorRT themselves: the installed one, or the one that TENSORRT_PATH names.
-  const fetched = prepare(tier === 'gpu' ? [] : variables.filter((variable) => variable !== fakesVariable))
+  const fetched = prepare(variables.filter((variable) => variable !== fakesVariable))
   const addonBuilt = needsAddon ? beginAddon() : undefined
   const fakes = async () => {
     // two processors compile the addon first, as most files need only that
@@ -98,6 +104,16 @@ function skippedWithoutReason(/** @type {import('./tap.mjs').Skip[]} */ skips) {
     .map(({ title, reason }) => `skipped for a reason that scripts/skips.mjs does not allow: ${title} (${reason})`)
 }
 
+/** @returns {Promise<number>} the exit code */
+async function runGpuChecks() {
+  const program = (/** @type {string} */ name) => join(root, 'dist', 'test', 'gpu', name)
+  const folder = join(root, 'build', 'gpu')
+  const [references, out] = [join(folder, 'references'), join(folder, 'results')]
+  rmSync(folder, { recursive: true, force: true })
+  const made = await runHere(execPath, [program('references.js'), references])
+  return made || (await runHere(execPath, [program('run.js'), '--references', references, '--out', out, ...wanted]))
+}
+
 function hasGpu() {
   return ['/dev/nvidia0', '/dev/nvidiactl', '/dev/dxg', '/dev/nvhost-gpu'].some((device) => existsSync(device))
 }
@@ -116,6 +132,5 @@ function testFiles() {
 
 /** The file's name says it: NAME.slow.test.ts is of the second tier, NAME.long.test.ts of test:long alone. */
 function tierOf(/** @type {string} */ path) {
-  if (path.startsWith('dist/test/gpu/')) return 'gpu'
   return /\.(slow|long)\.test\.js$/.exec(path)?.[1] ?? 'fast'
 }

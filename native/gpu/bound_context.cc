@@ -67,7 +67,9 @@ void BoundContext::enqueue(const cuda::OwnedStream& stream) {
     if (allocator != nullptr) allocator->expect();
   }
   const cuda::AccountScope working(account_);
+  tensorrt::trace([] { return std::string("enqueueV3"); });
   const bool enqueued = context_->enqueue(stream.get());
+  tensorrt::trace([&] { return std::string("enqueueV3 returned ") + (enqueued ? "true" : "false"); });
   failures_ = enqueued ? 0 : failures_ + 1;
   for (const tensorrt::OutputAllocator* allocator : allocators_) {
     if (!enqueued && allocator != nullptr && allocator->failure()) std::rethrow_exception(allocator->failure());

@@ -183,7 +183,10 @@ void Contexts::capture(Shaped& shaped, std::size_t slot) {
   try {
     captured.graph =
         cuda::OwnedGraph::capture(engine_.device(), stream_, [&] { return captured.context->tryEnqueue(stream_); });
-    if (captured.graph) return;
+    if (captured.graph) {
+      tensorrt::trace([&] { return "captured " + shapesText(engine_, shaped.inputs); });
+      return;
+    }
   } catch (const Error& error) {
     why = error.what();
   }

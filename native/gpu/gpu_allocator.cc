@@ -31,6 +31,11 @@ bool GpuAllocator::charge(cuda::Account& account, uint64_t size) noexcept try {
 }
 
 void* GpuAllocator::allocate(uint64_t size, uint64_t, uint32_t) noexcept {
+  tensorrt::trace([&] { return "allocate " + std::to_string(size); });
+  return take(size);
+}
+
+void* GpuAllocator::take(uint64_t size) noexcept {
   if (size == 0) return nullptr;
   const cuda::DeviceScope scope(device_, std::nothrow);
   if (!scope.entered()) return nullptr;
@@ -55,13 +60,20 @@ bool GpuAllocator::keep(void* memory, Block block) noexcept try {
 
 void* GpuAllocator::reallocate(void*, uint64_t, uint64_t) noexcept { return nullptr; }
 
-bool GpuAllocator::deallocate(void* memory) noexcept { return free(memory, nullptr, false); }
-
-void* GpuAllocator::allocateAsync(uint64_t size, uint64_t alignment, uint32_t flags, void*) noexcept {
-  return allocate(size, alignment, flags);
+bool GpuAllocator::deallocate(void* memory) noexcept {
+  tensorrt::trace([] { return std::string("deallocate"); });
+  return free(memory, nullptr, false);
 }
 
-bool GpuAllocator::deallocateAsync(void* memory, void* stream) noexcept { return free(memory, stream, true); }
+void* GpuAllocator::allocateAsync(uint64_t size, uint64_t, uint32_t, void*) noexcept {
+  tensorrt::trace([&] { return "allocateAsync " + std::to_string(size); });
+  return take(size);
+}
+
+bool GpuAllocator::deallocateAsync(void* memory, void* stream) noexcept {
+  tensorrt::trace([] { return std::string("deallocateAsync"); });
+  return free(memory, stream, true);
+}
 
 bool GpuAllocator::free(void* memory, void* stream, bool ordered) noexcept {
   if (memory == nullptr) return true;

@@ -36,6 +36,7 @@ class GpuAllocator : public tensorrt::Versioned {
 
   GpuAllocator(tensorrt::Log& log, const cuda::DeviceContext& device);
   bool charge(cuda::Account& account, uint64_t size) noexcept;
+  void* take(uint64_t size) noexcept;
   bool keep(void* memory, Block block) noexcept;
   bool free(void* memory, void* stream, bool ordered) noexcept;
 

@@ -93,6 +93,7 @@ void Lane::compute(Contexts::Shaped& shaped, Slot& slot) {
 bool Lane::launch(Contexts::Shaped& shaped, Slot& slot) {
   try {
     shaped.graph(slot.number)->launch(computeStream_);
+    tensorrt::trace([&] { return "launched " + shapesText(*engine_, shaped.inputs); });
     return true;
   } catch (const Error& error) {
     engine_->device().throwIfBroken("cuGraphLaunch");

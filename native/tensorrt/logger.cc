@@ -1,6 +1,7 @@
 #include "logger.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "versioned.h"
@@ -33,6 +34,14 @@ struct Subscriptions {
   std::mutex mutex;
   std::map<int, Subscription> all;
   int next = 0;
+  std::atomic<int32_t> level = -1;
+
+  // The lock is held.
+  void updateLevel() {
+    int32_t most = -1;
+    for (const auto& [_, subscription] : all) most = std::max(most, subscription.level);
+    level = most;
+  }
 };
 Subscriptions& subscriptions() {
   static auto& instance = *new Subscriptions;  // TensorRT may log at any time, at exit too
@@ -52,22 +61,19 @@ int subscribeLog(int32_t level, LogListener listener) {
   const std::lock_guard lock(subscriptions().mutex);
   const int id = subscriptions().next++;
   subscriptions().all[id] = {level, std::move(listener)};
+  subscriptions().updateLevel();
   return id;
 }
 
 void unsubscribeLog(int subscription) {
   const std::lock_guard lock(subscriptions().mutex);
   subscriptions().all.erase(subscription);
+  subscriptions().updateLevel();
 }
 
 void tellLog(int32_t severity, const std::string& line) { tellSubscribers(severity, line.c_str()); }
 
-int32_t subscribedLevel() {
-  const std::lock_guard lock(subscriptions().mutex);
-  int32_t level = -1;
-  for (const auto& [_, subscription] : subscriptions().all) level = std::max(level, subscription.level);
-  return level;
-}
+int32_t subscribedLevel() noexcept { return subscriptions().level; }
 
 void* newLogger(Family family, Log& log) {
   if (family == Family::trt10) return new LoggerOf<Unversioned>(log);

@@ -75,8 +75,21 @@ int subscribeLog(int32_t level, LogListener listener);
 void unsubscribeLog(int subscription);
 // Tells the subscribers a line that no TensorRT of this process logged: one of another process's, or our own.
 void tellLog(int32_t severity, const std::string& line);
-// The level of the subscriber that wants most; -1 where there is none.
-int32_t subscribedLevel();
+// The level of the subscriber that wants most; -1 where there is none. Takes no lock.
+int32_t subscribedLevel() noexcept;
+
+// Beyond TensorRT's severities: calls between TensorRT and this package, for recordings of a GPU (test/gpu).
+constexpr int32_t kTrace = 5;
+// Calls `line` for its text, and tells it the subscribers of kTrace. Calls nothing if there is none.
+template <class Line>
+void trace(Line&& line) noexcept {
+  if (subscribedLevel() < kTrace) return;
+  try {
+    tellLog(kTrace, line());
+  } catch (...) {
+    // without memory for the line, the call goes on
+  }
+}
 
 // The ILogger object that the family's library calls. Lives as long as the process.
 void* newLogger(Family family, Log& log);

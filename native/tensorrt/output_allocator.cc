@@ -1,5 +1,7 @@
 #include "output_allocator.h"
 
+#include "../base/text.h"
+#include "logger.h"
 #include "versioned.h"
 
 namespace nt::tensorrt {
@@ -17,13 +19,25 @@ class AllocatorOf : public Base {
  public:
   explicit AllocatorOf(OutputAllocator& allocator) : Base("IOutputAllocator"), allocator_(allocator) {}
   // virtual where the base has it
-  void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept { return allocator_.allocate(bytes); }
-  virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
-    return allocator_.allocate(bytes);
+  void* reallocateOutput(const char* name, void*, uint64_t bytes, uint64_t) noexcept {
+    return allocate("reallocateOutput ", name, bytes);
   }
-  virtual void notifyShape(const char*, const Dims& shape) noexcept { allocator_.tell(shape); }
+  virtual void* reallocateOutputAsync(const char* name, void*, uint64_t bytes, uint64_t, void*) noexcept {
+    return allocate("reallocateOutputAsync ", name, bytes);
+  }
+  virtual void notifyShape(const char* name, const Dims& shape) noexcept {
+    trace([&] {
+      return std::string("notifyShape ") + name + (shape.valid() ? " " + shapeText(shape.vector()) : " invalid");
+    });
+    allocator_.tell(shape);
+  }
 
  private:
+  void* allocate(const char* method, const char* name, uint64_t bytes) noexcept {
+    trace([&] { return std::string(method) + name + " " + std::to_string(bytes); });
+    return allocator_.allocate(bytes);
+  }
+
   OutputAllocator& allocator_;
 };
 

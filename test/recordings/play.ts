@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { capabilities } from '../../lib/index.js'
 import { Recorder, type Recording } from './recorder.js'
-import { canPlay } from './scenarios/scenario.js'
+import { canPlay, type Scenario } from './scenarios/scenario.js'
 import { scenarios } from './scenarios.js'
 
 const print = (line: unknown): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -21,7 +21,10 @@ const { kind, path, version } = library
 print({ format: 1, kind, version, ...(gpu && { gpu: gpu.computeCapability }) } satisfies Omit<Recording, 'scenarios'>)
 
 const about = { kind, version: version.split('.').map(Number), gpu: gpu !== undefined }
-for (const scenario of scenarios.filter((scenario) => canPlay(scenario, about))) {
+const playable = scenarios.filter((scenario) => canPlay(scenario, about))
+const needsGpu = ({ needs = [] }: Scenario): boolean => needs.includes('gpu')
+// a GPU may be there for minutes: first what needs one
+for (const scenario of [...playable.filter(needsGpu), ...playable.filter((each) => !needsGpu(each))]) {
   // who sees a library end this process is to know where
   process.stderr.write(`${scenario.name}\n`)
   const folder = await mkdtemp(join(tmpdir(), 'trt-recording-'))

@@ -1,5 +1,5 @@
 // The recording of TensorRT-RTX without a GPU, held against the library itself, so that it cannot go stale. Those of a
-// GPU: test/gpu/recordings.test.ts.
+// GPU: test/gpu/recordings.ts.
 import t from 'tap'
 import { capabilities } from '../../lib/index.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
@@ -9,7 +9,7 @@ import { nameOf, play, readRecording } from './files.js'
 /** Why it is not played; no driver is kept from the real library, nor given to it. */
 async function reasonToSkip(): Promise<string | false> {
   if (skipWithoutRtx !== false) return skipWithoutRtx
-  return (await capabilities()).gpus.length > 0 ? 'there is a GPU: test/gpu/recordings.test.ts' : false
+  return (await capabilities()).gpus.length > 0 ? 'there is a GPU: npm run test:gpu -- recordings' : false
 }
 
 await t.test('TensorRT-RTX does what is recorded', { skip: await reasonToSkip() }, async (t) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { inspectedLayers } from '../../lib/benchmark/inspector.js'
 import { buildFakes } from '../fake/build.js'
 import { differences, lineOf, placeOf } from './compare.js'
-import { nameOf, noDriver, play, readRecording, recordingNames } from './files.js'
+import { nameOf, noDriver, partsOf, play, readRecording, recordingNames, textOf } from './files.js'
 import { known } from './known.js'
 import type { Json, Recording } from './recorder.js'
 import { rules } from './unheld.js'
@@ -89,6 +89,22 @@ t.test('a rule of what is not held fits something', async (t) => {
         places.some((place) => path.test(place)),
         `${String(path)}: ${reason}`,
       )
+})
+
+await t.test('the parts of a recording, concatenated, are its file', async (t) => {
+  for (const name of names) {
+    const recorded = await readRecording(name)
+    if (recorded === undefined) throw new Error(name)
+    const [whole] = partsOf(recorded, 2 ** 24)
+    t.equal(whole?.name, `${name}.json`)
+    const parts = partsOf(recorded, 10_000)
+    t.ok(parts.length > 1 && parts.every(({ bytes }) => bytes.length <= 10_000))
+    t.strictSame(
+      parts.map((part) => part.name),
+      parts.map((_, i) => `${name}.json.${i}`),
+    )
+    t.ok(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(Buffer.from(textOf(recorded))))
+  }
 })
 
 /** Of each value within a value. */

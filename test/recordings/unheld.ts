@@ -57,6 +57,12 @@ export const rules: readonly Rule[] = [
     gpu: true,
   },
   {
+    path: /^calls answer\.all$/,
+    reason: 'how much memory an output has at most, and what TensorRT allocates for itself',
+    kept: 'text',
+    gpu: true,
+  },
+  {
     path: /^calibration cache answer\.scale$/,
     reason: 'how TensorRT makes a range of a histogram',
     kept: 'same library',

@@ -1,6 +1,6 @@
 // Refitting with the real TensorRT-RTX, as far as a machine without a GPU goes, which is not far: no plan can be
 // deserialized without one, so that neither refitter can be made, and RTX may want one for building refittable plans
-// too. The rest is test/gpu/refit.test.ts.
+// too. The rest is test/gpu/refit.ts.
 import t from 'tap'
 import { Builder, capabilities, Engine, Plan, Refitter, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
@@ -8,7 +8,7 @@ import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 
 const hasGpu = skipWithoutRtx === false && (await capabilities()).gpus.length > 0
-const skip = skipWithoutRtx !== false ? skipWithoutRtx : hasGpu ? 'there is a GPU: test/gpu/refit.test.ts' : false
+const skip = skipWithoutRtx !== false ? skipWithoutRtx : hasGpu ? 'there is a GPU: npm run test:gpu -- refit' : false
 
 function model(): Uint8Array {
   const graph = new GraphBuilder({ name: 'small' })

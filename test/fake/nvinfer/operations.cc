@@ -226,13 +226,17 @@ bool resolve(Shape wanted, const Shape& from, Shape* out) {
 bool knownOp(const std::string& type) {
   static const std::set<std::string> others = {"concat", "matmul",    "nonzero", "reshape",
                                                "shape",  "transpose", "softmax"};
-  return binary.count(type) || unary.count(type) || reductions.count(type) || others.count(type);
+  return isPictureOp(type) || binary.count(type) || unary.count(type) || reductions.count(type) || others.count(type);
 }
+
+bool dependsOnData(const std::string& type) { return type == "nonzero" || type == "suppress"; }
+bool givesIndices(const std::string& type) { return type == "argmax" || type == "shape" || dependsOnData(type); }
 
 std::string inferOp(const Op& op, const std::vector<const Shape*>& in, const std::vector<const Value*>& values,
                     Shape* out, Shape* largest) {
   const auto done = [&] { return *largest = *out, ""; };
   if (in.empty()) return op.type + ": no inputs";
+  if (isPictureOp(op.type)) return inferPictureOp(op, in, values, out, largest);
   const Shape& a = *in[0];
   if (unary.count(op.type) || op.type == "softmax") return *out = a, done();
   if (in.size() < 2 && (binary.count(op.type) || op.type == "matmul")) return op.type + ": needs two inputs";
@@ -299,7 +303,8 @@ std::string runOp(const Op& op, const std::vector<const Value*>& in, Value* out)
   if (auto wrong = inferOp(op, shapes, in, &out->shape, &largest); !wrong.empty()) return wrong;
   const Value& a = *in[0];
   out->type = a.type;
-  if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") out->type = Type::kInt64;
+  if (isPictureOp(op.type)) return runPictureOp(op, in, out);
+  if (givesIndices(op.type)) out->type = Type::kInt64;
   if (const auto to = op.attributes.find("to"); to != op.attributes.end()) parseType(to->second, &out->type);
   if (op.type == "nonzero") {
     std::vector<std::int64_t> found;

@@ -38,6 +38,8 @@ const std::map<std::string, std::string> operators = {{"Identity", "identity"},
                                                       {"Softmax", "softmax"},
                                                       {"Shape", "shape"},
                                                       {"NonZero", "nonzero"},
+                                                      {"Conv", "conv"},
+                                                      {"NonMaxSuppression", "suppress"},
                                                       {"Reshape", "reshape"},
                                                       {"Transpose", "transpose"},
                                                       {"ArgMax", "argmax"},
@@ -187,10 +189,11 @@ bool Parser::importNode(const OnnxNode& node, int index, bool givesOutput, Shape
     op.attributes["axis"] = std::to_string(static_cast<int>(static_cast<signed char>(values[1]->bytes[0])));
     op.inputs.pop_back(), inputs.pop_back(), values.pop_back();
   }
-  if (const auto* order = attribute("perm")) {
+  for (const auto* name : {"perm", "pads"}) {
+    const auto* list = attribute(name);
     std::string text;
-    for (const auto axis : order->ints) text += (text.empty() ? "" : ",") + std::to_string(axis);
-    op.attributes["perm"] = text;
+    for (const auto each : list ? list->ints : Shape{}) text += (text.empty() ? "" : ",") + std::to_string(each);
+    if (list) op.attributes[name] = text;
   }
   const bool quantizes = node.type == "QuantizeLinear", dequantizes = node.type == "DequantizeLinear";
   if (quantizes || dequantizes) {  // their types, for builds: no quantized model runs here
@@ -207,7 +210,7 @@ bool Parser::importNode(const OnnxNode& node, int index, bool givesOutput, Shape
              false;
     op.attributes["to"] = typeName(type);
   }
-  if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") type = Type::kInt64;
+  if (givesIndices(op.type)) type = Type::kInt64;
   Shape shape, largest;
   if (const auto wrong = inferOp(op, inputs, values, &shape, &largest); !wrong.empty())
     return fail(ErrorCode::kINVALID_NODE, wrong, index, &node), false;

@@ -120,7 +120,7 @@ std::int64_t Program::memoryOf(int profile) const {
 
 bool Program::dataDependent() const {
   for (const auto& op : ops)
-    if (op.type == "nonzero") return true;
+    if (dependsOnData(op.type)) return true;
   return false;
 }
 
@@ -132,7 +132,7 @@ std::map<std::string, Type> Program::types() const {
   for (const auto& op : ops) {
     Type type = op.inputs.empty() ? Type::kFloat : out[op.inputs[0]];
     if (op.type == "cast") parseType(op.attributes.at("to"), &type);
-    if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") type = Type::kInt64;
+    if (givesIndices(op.type)) type = Type::kInt64;
     out[op.outputs[0]] = type;
   }
   return out;

@@ -125,6 +125,14 @@ std::string inferShapes(const Program& program, const Shapes& inputs, const Valu
 std::string evaluate(const Program& program, Values* values);
 
 bool knownOp(const std::string& type);
+bool isPictureOp(const std::string& type);
+std::string inferPictureOp(const Op& op, const std::vector<const Shape*>& shapes,
+                           const std::vector<const Value*>& values, Shape* out, Shape* largest);
+std::string runPictureOp(const Op& op, const std::vector<const Value*>& inputs, Value* out);
+// Its elements are int64, whatever its inputs are.
+bool givesIndices(const std::string& type);
+// The size of its output depends on the values of its inputs.
+bool dependsOnData(const std::string& type);
 std::string inferOp(const Op& op, const std::vector<const Shape*>& shapes, const std::vector<const Value*>& values,
                     Shape* out, Shape* largest);
 std::string runOp(const Op& op, const std::vector<const Value*>& inputs, Value* out);

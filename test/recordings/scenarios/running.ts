@@ -12,6 +12,7 @@ import {
   Tensor,
 } from '../../../lib/index.js'
 import { dense, float, identity, ints, oneNode, reshaping, rows, twoInputs, weights } from '../models.js'
+import { traced } from '../../gpu/trace.js'
 import { merged } from '../../support/groups.js'
 import { build, named, type Named, type Place, type Scenario } from './scenario.js'
 
@@ -72,6 +73,32 @@ async function observeDocument({ recorder }: Place, engine: Engine, verbosity: s
     return { fields: Object.keys(document).sort(), tensors, layer: formOf(layer), text, layers: inspectedLayers(text) }
   }
   await recorder.observe("inspector's document", { verbosity }, () => engine.benchmark(run), look)
+}
+
+/**
+ * Calls between the library and this package while an engine is loaded and runs twice. Bytes of an output, and
+ * allocations, differ between libraries: those are kept for readers.
+ */
+async function observeCalls(place: Place, model: Named, inputs: InputRecord): Promise<void> {
+  const { recorder, tensorrt } = place
+  const plan = await build(place, model, { tf32: false }, {}, ({ outputs }) => outputs)
+  if (plan === undefined) return
+  const observe = <T>(of: string, call: () => Promise<T>): Promise<{ result: T } | undefined> =>
+    recorder.observe(
+      'calls',
+      { model: model.name, of },
+      () => traced(call),
+      ({ calls }) => ({
+        order: calls
+          .filter((call) => !/^(de)?allocate/.test(call))
+          .map((call) => (call.startsWith('reallocate') ? call.replace(/ \d+$/, '') : call)),
+        all: calls,
+      }),
+    )
+  const loaded = await observe('Engine.load', () => Engine.load(plan.bytes, { tensorrt: { library: tensorrt } }))
+  if (loaded === undefined) return
+  await using engine = loaded.result
+  for (const which of ['the first', 'the second']) await observe(`${which} inference`, () => engine.infer(inputs))
 }
 
 export const running: readonly Scenario[] = [
@@ -142,6 +169,16 @@ export const running: readonly Scenario[] = [
         ])
           await infer(place, engine, values.join(' '), { x0: Tensor.from(Float32Array.from(values), [8]) })
       })
+    },
+  },
+  {
+    name: 'calls of an inference',
+    needs: ['gpu'],
+    play: async (place) => {
+      await observeCalls(place, named('dense', dense(1, 2)), { x: rows(2) })
+      const places = oneNode('NonZero', { inputs: [float(8)], output: ['int64', [1, 'found']] })
+      const x0 = Tensor.from(Float32Array.of(1, 0, 0, 2, 0, 0, 0, 3), [8])
+      await observeCalls(place, named('NonZero', places), { x0 })
     },
   },
   {
