@@ -1,4 +1,5 @@
-// What doctor tells of machines that differ, each in a process of its own. doctor-usual.slow.test.ts has the usual ones.
+// What doctor tells of machines that differ, each in a process of its own. doctor-usual.slow.test.ts has the usual
+// ones.
 import { join } from 'node:path'
 import t from 'tap'
 import type { Capabilities } from '../../lib/index.js'

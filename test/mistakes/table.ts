@@ -1,6 +1,6 @@
 // Mistakes of users, as tables: what somebody writes, and what has to be told. A row is one thing that a person would
-// write; nothing here is made by permuting values (misuse.slow.test.ts of vision and tasks do that). Each room of the public
-// API has a file, whose rows mistakes.test.ts tries one after the other in one process:
+// write; nothing here is made by permuting values (misuse.slow.test.ts of vision and tasks do that). Each room of the
+// public API has a file, whose rows mistakes.test.ts tries one after the other in one process:
 //
 //   [call, code, words that the message has, words that it has not]
 //

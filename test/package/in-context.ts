@@ -1,5 +1,5 @@
-// What contexts.slow.test.ts runs in a `vm` context, with all of the package in it, as a test runner's tests run: a line for
-// each class of the entries, on the fake of TensorRT 10. Each gives what is said beside it.
+// What contexts.slow.test.ts runs in a `vm` context, with all of the package in it, as a test runner's tests run: a
+// line for each class of the entries, on the fake of TensorRT 10. Each gives what is said beside it.
 import { GrpcClient, HttpClient } from '../../lib/client/index.js'
 import { Builder, DeviceTensor, Engine, EngineCache, Plan, Refitter, Tensor, TensorRTError } from '../../lib/index.js'
 import { float, FloatAttribute, GraphBuilder, GraphEditor, readModel, saveModel } from '../../lib/onnx/index.js'

@@ -1,6 +1,6 @@
 // One program on every runtime: the CPU, the fakes of TensorRT 10, 11 and RTX, and without the addon; in each as an ES
-// module, as CommonJS, and in a worker. contexts.slow.test.ts has it in a vm context, runners.long.test.ts in test runners,
-// bundled, and on other versions of Node.
+// module, as CommonJS, and in a worker. contexts.slow.test.ts has it in a vm context, runners.long.test.ts in test
+// runners, bundled, and on other versions of Node.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
