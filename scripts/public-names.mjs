@@ -4,12 +4,13 @@
 // compiled (after npm run build). --check writes nothing, and fails where the file says something else.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argv, execPath } from 'node:process'
+import { argv } from 'node:process'
+import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
-import { collect, Failure, main, root, say } from './support.mjs'
+import { Failure, main, root, say } from './support.mjs'
 
 const file = join(root, 'docs', 'public-names.txt')
-const command = join(root, 'dist', 'lib', 'cli', 'trt.js')
+const cli = join(root, 'dist', 'lib', 'cli')
 
 /** `.` and `./vision`, and the declarations of each. */
 function entries() {
@@ -26,7 +27,15 @@ const isInternal = (/** @type {ts.Symbol} */ symbol) =>
 
 function namesOfLibrary() {
   const found = entries()
-  const options = { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ESNext, strict: true, noEmit: true }
+  // without the DOM and other packages' types, which take a second to parse
+  const platform = { lib: ['lib.esnext.d.ts'], types: ['node'] }
+  const options = {
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ESNext,
+    strict: true,
+    noEmit: true,
+    ...platform,
+  }
   const program = ts.createProgram(
     found.map(({ path }) => path),
     options,
@@ -61,9 +70,15 @@ function namesOfLibrary() {
 
 /** Lines of a help text that begin with a flag, or in its list of commands with a name. */
 async function namesOfCommand() {
-  if (!existsSync(command)) throw new Failure('dist is missing: run npm run build first')
-  const help = async (/** @type {string[]} */ ...words) =>
-    (await collect(execPath, [command, ...words, '--help'])).output.split('\n')
+  if (!existsSync(cli)) throw new Failure('dist is missing: run npm run build first')
+  const { runTrt } = await import(pathToFileURL(join(cli, 'program.js')).href)
+  const { Session } = await import(pathToFileURL(join(cli, 'session.js')).href)
+  const help = async (/** @type {string[]} */ ...words) => {
+    let text = ''
+    const sink = { write: (/** @type {string} */ part) => void (text += part) }
+    await runTrt([...words, '--help'], new Session({ name: 'trt', stdout: sink, stderr: sink }))
+    return text.split('\n')
+  }
   const first = await help()
   const from = first.findIndex((line) => line.startsWith('Commands:'))
   const commands = first.slice(from + 1).flatMap((line) => /^ {2}([a-z-]+)(\|| |$)/.exec(line)?.[1] ?? [])

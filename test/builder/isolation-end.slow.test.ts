@@ -4,6 +4,7 @@ import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
 import { temporaryFolder } from '../support/folders.js'
+import { long } from '../support/tiers.js'
 import { certain } from '../support/waiting.js'
 import { markedProcesses } from './processes.js'
 
@@ -31,34 +32,41 @@ const inWorker = (program: string): string =>
 const endless =
   "slow(); await soon(); (await import('node:worker_threads')).parentPort.postMessage(0); setInterval(() => {}, 1000)"
 
-const rows: [what: string, program: string, wanted: Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }][] = [
+type Row = [what: string, program: string, wanted: Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }]
+
+/** Each way to end, and each state of the builds. */
+const inCI: readonly Row[] = [
   ['return with an idle process', "await build(); console.log('built')", { stdout: 'built\n' }],
-  ['return with several idle processes', 'await Promise.all([build(), build(), build()])', {}],
   ['return while one builds that nobody awaits', "build(';stepMs=5').then(() => console.log('built'))", { stdout: 'built\n' }],
-  ['return after close', 'await build(); await builder.close()', {}],
   ['return after an abort', "await build(';die=build:loop', { signal: AbortSignal.timeout(300) }).catch((e) => console.log(e.name))", { stdout: 'TimeoutError\n' }],
   ['return after a crash', "await build(';die=build:segv').catch((e) => console.log(e.code))", { stdout: 'ERR_TRT_CRASH\n' }],
-  ['exit() with an idle process', 'await build(); process.exit(3)', { code: 3 }],
   ['exit() while the process starts', 'slow(); await soon(5); process.exit(3)', { code: 3 }],
   ['exit() in mid-build', 'slow(); await soon(); process.exit(3)', { code: 3 }],
-  ['exit() in an endless loop', "build(';die=build:loop'); await soon(); process.exit(3)", { code: 3 }],
   ['a throw in mid-build', "slow(); await soon(); throw new Error('mine')", { code: 1, stderr: /Error: mine/ }],
   ['SIGKILL with an idle process', "await build(); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
-  ['SIGKILL while the process starts', "slow(); await soon(5); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
-  ['SIGKILL in mid-build', "slow(); await soon(); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
   ['SIGKILL in an endless loop', "build(';die=parse:loop'); await soon(); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
   ['SIGTERM in mid-build', "slow(); await soon(); process.kill(process.pid, 'SIGTERM'); await soon()", { code: null, signal: 'SIGTERM' }],
-  ['a worker that builds', `${inWorker('await build()')}; worker.on('exit', (code) => console.log(code))`, { stdout: '0\n' }],
-  ['a worker in which TensorRT crashes', `${inWorker("await build(';die=step:abort').catch((e) => console.log(e.code)); await build()")}; worker.on('exit', (code) => console.log(code))`, { stdout: 'ERR_TRT_CRASH\n0\n' }],
   ['a worker that exits in mid-build', `${inWorker('slow(); await soon(); process.exit(5)')}; worker.on('exit', (code) => console.log(code))`, { stdout: '5\n' }],
   ['a worker that is terminated in mid-build', `${inWorker(endless)}; worker.on('message', () => worker.terminate().then(console.log))`, { stdout: '1\n' }],
   ['a worker in mid-build when the program exits', `${inWorker(endless)}; worker.on('message', () => process.exit(3))`, { code: 3 }],
+] // prettier-ignore
+
+/** Other pairs of them, for long runs. */
+const others: readonly Row[] = [
+  ['return with several idle processes', 'await Promise.all([build(), build(), build()])', {}],
+  ['return after close', 'await build(); await builder.close()', {}],
+  ['exit() with an idle process', 'await build(); process.exit(3)', { code: 3 }],
+  ['exit() in an endless loop', "build(';die=build:loop'); await soon(); process.exit(3)", { code: 3 }],
+  ['SIGKILL while the process starts', "slow(); await soon(5); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
+  ['SIGKILL in mid-build', "slow(); await soon(); process.kill(process.pid, 'SIGKILL'); await soon()", { code: null, signal: 'SIGKILL' }],
+  ['a worker that builds', `${inWorker('await build()')}; worker.on('exit', (code) => console.log(code))`, { stdout: '0\n' }],
+  ['a worker in which TensorRT crashes', `${inWorker("await build(';die=step:abort').catch((e) => console.log(e.code)); await build()")}; worker.on('exit', (code) => console.log(code))`, { stdout: 'ERR_TRT_CRASH\n0\n' }],
   ['four workers at once, and here', `for (let i = 0; i < 4; i++) { ${inWorker('await build()')} }; await build()`, {}],
 ] // prettier-ignore
 
 let marks = 0
 t.jobs = 2
-for (const [what, program, wanted] of rows) {
+for (const [what, program, wanted] of long ? [...inCI, ...others] : inCI) {
   t.test(what, async (t) => {
     const mark = `mark-${process.pid}-${++marks}`
     const folder = temporaryFolder(t)

@@ -5,10 +5,12 @@ import { type BuildProgress, type CachedBuildOptions, type CachedPlan, EngineCac
 import { useFakes } from '../native/fakes.js'
 import { temporaryFolder } from '../support/folders.js'
 import { addModel, oneNode } from '../support/models.js'
+import { size } from '../support/tiers.js'
 import { refuseDamage, startNode, startWorker } from './rig.js'
 
 const { fakes, trt10 } = await useFakes()
 const { runtime } = trt10
+const [processes, threads] = [size(4, 10), size(3, 8)]
 const builds = (): number => runtime.stats().builds.length
 const ask = (cache: EngineCache, more: CachedBuildOptions = {}): Promise<CachedPlan> =>
   cache.plan(oneNode('Relu'), { builder: { tensorrt: { library: fakes.trt10 } }, ...more })
@@ -57,7 +59,7 @@ t.test('callers of one thread', async (t) => {
   t.same(since, all.slice(-since.length), 'all hear of its progress, from when they asked on')
 })
 
-t.test('ten processes', async (t) => {
+t.test(`${processes} processes`, async (t) => {
   const folder = temporaryFolder(t)
   const program = `
     say('ready')
@@ -65,7 +67,7 @@ t.test('ten processes', async (t) => {
     const { hit, plan } = await cache.plan(oneNode('Relu'), { builder })
     say({ hit, builds: trt10.runtime.stats().builds.length, sha256: plan.sha256 })
   `
-  const others = Array.from({ length: 10 }, () => startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '20' }))
+  const others = Array.from({ length: processes }, () => startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '20' }))
   t.teardown(() => Promise.all(others.map((other) => other.kill())))
   for (const other of others) await other.next()
   for (const other of others) other.tell()
@@ -84,7 +86,7 @@ t.test('ten processes', async (t) => {
   t.equal(await refuseDamage(folder), 1)
 })
 
-t.test('eight threads', async (t) => {
+t.test(`${threads} threads`, async (t) => {
   const folder = temporaryFolder(t)
   const program = `
     say('ready')
@@ -93,12 +95,12 @@ t.test('eight threads', async (t) => {
   `
   const before = builds()
   await slowly(20, async () => {
-    const others = Array.from({ length: 8 }, () => startWorker(folder, program))
+    const others = Array.from({ length: threads }, () => startWorker(folder, program))
     for (const other of others) await other.next()
     for (const other of others) other.tell()
     t.same((await Promise.all(others.map((other) => other.next()))).sort(), [
       false,
-      ...Array.from({ length: 7 }, () => true),
+      ...Array.from({ length: threads - 1 }, () => true),
     ])
     await Promise.all(others.map((other) => other.kill()))
   })
@@ -177,7 +179,7 @@ t.test('a signal that is aborted already', async (t) => {
 
 t.test('waiting for another process', async (t) => {
   const folder = temporaryFolder(t)
-  const rounds = 6
+  const rounds = size(3, 6)
   const program = `
     say('ready')
     for (let i = 0; i < ${rounds}; i++) {

@@ -7,12 +7,13 @@ import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/i
 import { Tensor, TensorRTError } from '../../lib/index.js'
 import { handles } from '../serve/http/real/server.js'
 import { Random } from '../support/random.js'
+import { size } from '../support/tiers.js'
 import { until } from '../support/waiting.js'
 import { onceFree } from './free-port.js'
 import { echo as grpcEcho, failing, startGrpc } from './grpc-stand-in.js'
 import { type Behaviour, echo, reply, startHttp } from './http-stand-in.js'
 
-const requests = 2000
+const requests = size(1000, 2000)
 const inFlight = 16
 const serverAlone = { TCPServerWrap: 1 }
 

@@ -5,6 +5,7 @@ import { createWriteStream } from 'node:fs'
 import { FaceBlur } from '../../lib/tasks/index.js'
 import { openVideo, probeVideo, type WritableFrame, writeVideo, type WriteVideoOptions } from '../../lib/video/index.js'
 import { Random } from '../support/random.js'
+import { long } from '../support/tiers.js'
 import { clip } from '../support/video-clips.js'
 import { answering, filled } from '../tasks/models.js'
 import type { Place, Round } from './full-disk-child.js'
@@ -38,11 +39,14 @@ async function trimmed(source: string, path: string): Promise<number | undefined
 }
 
 /** Sizes around that of the whole file, at each of which another one of ffmpeg's writes is refused. */
-const roomsFor = (size: number): number[] => [0, Math.floor(size / 2), size - 8192, size - 4096, size + 4096]
+const roomsFor = (size: number): number[] => [
+  ...(long ? [0, Math.floor(size / 2), size - 8192] : []),
+  ...[size - 4096, size + 4096],
+]
 
 export async function videoRounds({ disk, folder, round }: Place): Promise<Round[]> {
   const rounds: Round[] = []
-  for (const name of ['a.mp4', 'a.mkv', 'a.webm', 'a.mov']) {
+  for (const name of long ? ['a.mp4', 'a.mkv', 'a.webm', 'a.mov'] : ['a.mp4']) {
     const whole = join(folder, name)
     await written(whole)
     const { size } = await stat(whole)
@@ -57,7 +61,7 @@ export async function videoRounds({ disk, folder, round }: Place): Promise<Round
   const blurred = basename(source).replace('.mp4', '-blurred.mp4')
   await using faces = await FaceBlur.load(model, { preset: 'yolov8', backend: 'cpu' })
   const { size } = await stat(source)
-  for (const free of [4096, 40_960, 3 * size]) {
+  for (const free of long ? [4096, 40_960, 3 * size] : [4096, 3 * size]) {
     rounds.push(await round('trimmed.mkv', free, () => trimmed(source, join(disk, 'trimmed.mkv'))))
     rounds.push(await round(blurred, free, () => command([...args, '--json', '-o', `${disk}/`])))
     rounds.push(await round('faces.mp4', free, () => faces.blurVideo(source, join(disk, 'faces.mp4'))))

@@ -16,6 +16,7 @@ import { identityPlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 import { addModel } from '../support/models.js'
 import { Random } from '../support/random.js'
+import { long } from '../support/tiers.js'
 import { colours } from '../tasks/models.js'
 import type { Place, Round } from './full-disk-child.js'
 
@@ -122,7 +123,7 @@ export async function writerRounds({ disk, folder, round }: Place): Promise<Roun
     const call = (): Promise<unknown> => write(join(disk, name))
     rounds.push(await round(name, 0, call))
     rounds.push(await round(name, 0, call, { old: [name] }))
-    rounds.push(await round(name, 2 ** 22, call))
+    if (long) rounds.push(await round(name, 2 ** 22, call))
   }
   for (const free of [0, 2 ** 22]) {
     rounds.push(await round('folder', free, () => writeTensors(join(disk, 'folder'), { a: tensor, b: tensor })))

@@ -12,7 +12,7 @@ globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 
 for (const runtime of runtimes) {
   await t.test(`${runtime.name}: engines that come and go`, async (t) => {
-    for (let i = 0; i < size(30, 200); i++) {
+    for (let i = 0; i < size(20, 200); i++) {
       const graphs = runtime.backend === 'tensorrt' ? { tensorrt: { cudaGraph: i % 5 > 0 } } : {}
       const engine = await load(runtime, i % 2 ? rowsPlan() : fanPlan(3, [1, 3]), { lanes: 1 + (i % 3), ...graphs })
       if (i % 7) await Promise.all(Array.from({ length: 1 + (i % 9) }, () => engine.infer({ x: rows(i) })))
@@ -27,7 +27,7 @@ for (const runtime of runtimes) {
 for (const runtime of [families[0], onnxruntime]) {
   await t.test(`${runtime.name}: inferences`, async (t) => {
     // without tap, which remembers
-    const count = size(runtime.backend === 'cpu' ? 100_000 : 20_000, 1_000_000)
+    const count = size(runtime.backend === 'cpu' ? 40_000 : 20_000, 1_000_000)
     const program = `
     const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')
     setFlagsFromString('--semi-space-growth-factor=1') // V8 would enlarge its young generation sooner or later, which is no leak
@@ -62,7 +62,7 @@ await t.test('large results come and go', async (t) => {
   for (const runtime of runtimes) {
     await using engine = await load(runtime, rowsPlan(columns, 4))
     let most = 0
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 30; i++) {
       const y = await engine.infer(rows(i, 1, columns))
       if (i % 20 === 0)
         t.ok(

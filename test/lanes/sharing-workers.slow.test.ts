@@ -60,7 +60,7 @@ for (const runtime of runtimes) {
       await t.test(`a worker is terminated ${what}`, async (t) => {
         await using owner = await load(runtime, rowsPlan(), { lanes: 2, batching: { maxBatch: 8, maxDelayMs: 1 } })
         driver.set({ computeMs: 1 })
-        for (let round = 0; round < size(3, 10); round++) {
+        for (let round = 0; round < size(1, 10); round++) {
           const other = joining(program, runtime, owner)
           await message(other)
           const calls = Array.from({ length: 20 }, (_, i) => owner.infer(row(round * 5 + i)))
@@ -80,7 +80,7 @@ for (const runtime of runtimes) {
         parentPort.postMessage(owner.share())
         for (;;) await Promise.all(Array.from({ length: 20 }, () => call(owner)))
       `
-      for (let round = 0; round < size(3, 10); round++) {
+      for (let round = 0; round < size(1, 10); round++) {
         const other = startWorker(program, runtime)
         const token = (await message(other)) as ReturnType<Engine['share']>
         const engine = await Engine.attach(token, shared)

@@ -24,7 +24,7 @@ for (const runtime of runtimes) {
       await t.test(`terminated while ${what}`, async (t) => {
         await using engine = await load(runtime, rowsPlan())
         driver.set({ computeMs: 1 })
-        for (let round = 0; round < size(runtime.backend === 'cpu' ? 1 : 2, 10); round++) {
+        for (let round = 0; round < size(1, 10); round++) {
           const worker = startWorker(program, runtime)
           await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
           await sleep((3 + round * 7) % 23)

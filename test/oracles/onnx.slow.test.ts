@@ -1,9 +1,10 @@
 // Half precision and INT8 against ONNX's checker and reference evaluator, and TensorRT-RTX's builder: each operator by
-// itself, and twelve networks. All of them: all.long.test.ts.
+// itself, and four networks. All of them: all.long.test.ts.
 import t from 'tap'
 import { convertPrecision, writeModel } from '../../lib/onnx/index.js'
 import { parseModel } from '../../lib/onnx/model.js'
 import { TensorRTError } from '../../lib/index.js'
+import { long } from '../support/tiers.js'
 import { skipWithoutOnnx, skipWithoutRtx } from '../support/tensorrt.js'
 import { askOnnx, checkCases } from './check.js'
 import { networks } from './networks.js'
@@ -16,13 +17,15 @@ t.test(
   'each operator in each version: what is valid is valid in half precision',
   { skip: skipWithoutOnnx },
   async (t) => {
-    const models = [...operatorModels(newest)].map(({ name, what, model }) => ({
+    const models = [...operatorModels(newest)].map(({ name, opset, what, model }) => ({
       name,
+      opset,
       what,
       model: writeModel(model),
     }))
-    const forms = models.flatMap(({ model }, of) =>
-      (['fp16', 'bf16'] as const).flatMap((precision) => {
+    const forms = models.flatMap(({ opset, model }, of) =>
+      // bfloat16 came late: in CI it is tried in the newest version only
+      (long || opset === newest ? (['fp16', 'bf16'] as const) : (['fp16'] as const)).flatMap((precision) => {
         try {
           const { model: half, report } = convertPrecision(parseModel(model), precision)
           return [
@@ -49,6 +52,6 @@ t.test(
 )
 
 t.test('networks', { skip: skipWithoutOnnx || skipWithoutRtx }, async (t) => {
-  const cases = networks.slice(0, 12).map((make) => make())
+  const cases = networks.slice(0, 4).map((make) => make())
   await checkCases(t, cases)
 })

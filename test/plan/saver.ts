@@ -1,20 +1,21 @@
 // What kill.slow.test.ts runs as a process of its own: MODE PATH PLANS…
+import { cpSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
-import { argv, kill, pid, stdout } from 'node:process'
+import { dirname, join } from 'node:path'
+import { argv, stdout } from 'node:process'
 
 const [mode, path = '', ...rest] = argv.slice(2)
 
-/** Kills this process before its n-th call of the file system. */
-async function killBefore(nth: number): Promise<void> {
+/** Copies the folder of `path` before each call of the file system: what a process that is killed there leaves. */
+async function copyBeforeCalls(path: string, copies: string): Promise<void> {
   let calls = 0
   const counting = (owner: object, names: readonly string[]): void => {
     const functions = owner as Record<string, (...args: unknown[]) => unknown>
     for (const name of names) {
       const original = functions[name]
       functions[name] = function (this: unknown, ...args) {
-        if (calls++ === nth) kill(pid, 'SIGKILL')
+        cpSync(dirname(path), join(copies, String(calls++)), { recursive: true })
         return original?.apply(this, args)
       }
     }
@@ -39,19 +40,19 @@ if (mode === 'forever') {
     await plans[i % plans.length]?.save(path)
     if (i === 0) stdout.write('saved\n')
   }
-} else if (mode === 'killed') {
+} else if (mode === 'copied') {
   const plan = await read(rest[0] ?? '')
-  await killBefore(Number(rest[1]))
+  await copyBeforeCalls(path, rest[1] ?? '')
   await plan.save(path)
 } else if (mode === 'times') {
   const plan = await read(rest[0] ?? '')
   for (let i = 0; i < Number(rest[1]); i++) await plan.save(path)
 } else if (mode === 'full') {
-  // ever less stands in the way, of a disk of 8 MiB that has the small plan: the large one has 3 MB
+  // ever less stands in the way, of a disk of 8 MiB that has the small plan: the large one has 2.2 MB
   const [small, large] = await Promise.all(rest.map(read))
   const target = join(path, 'model.plan')
   const rounds = []
-  for (let free = 0; free <= 4096; free += free < 64 ? 4 : 128) {
+  for (let free = 0; free <= 4096; free += free < 64 ? 4 : 512) {
     await fs.rm(join(path, 'filler'), { force: true })
     await small?.save(target)
     await fs.writeFile(join(path, 'filler'), '')

@@ -26,7 +26,7 @@ const streamed = (count: number): RawCall => ({
 
 await t.test('mutants of the recorded calls', async (t) => {
   using connection = new Connection(rig.port)
-  const count = size(3000, 100_000)
+  const count = size(1000, 100_000)
   const tally = await sendMutants(connection, await recordedSources(), count, new Random(27))
   t.same(tally.wrong, [])
   t.comment(

@@ -14,7 +14,7 @@ import { certain } from '../support/waiting.js'
 t.setTimeout(long ? 7_200_000 : 600_000) // many processes, on a machine that may be busy
 needs('ffmpeg')
 
-const count = size(76, 5000)
+const count = size(24, 5000)
 
 const names: readonly ClipName[] = [
   ...([

@@ -10,12 +10,14 @@ import { failure, failureOf } from '../support/errors.js'
 import { runNode } from '../support/children.js'
 import { temporaryFolder } from '../support/folders.js'
 import { needs } from '../support/needs.js'
+import { long } from '../support/tiers.js'
 import { clip, decodedFrames, programs } from '../support/video-clips.js'
 import { certain } from '../support/waiting.js'
 
 needs('ffmpeg')
 
-const [width, height] = [640, 480]
+/** A frame has more bytes than a pipe holds. */
+const [width, height] = [480, 360]
 
 /** Noise is what fills a disk. */
 function noisy(number: number): WritableFrame {
@@ -51,8 +53,9 @@ t.test('abort, dispose without close, a signal: at each moment nothing stays', {
     dispose: (out) => out[Symbol.asyncDispose](),
     signal: async (_, aborts) => aborts.abort(new Error('mine')),
   }
-  for (const [how, end] of Object.entries(ends))
-    for (const moment of ['before', 'first', 'between', 'pending', 'closing'] as const) {
+  const moments = ['before', 'first', 'between', 'pending', 'closing'] as const
+  for (const [nth, [how, end]] of Object.entries(ends).entries())
+    for (const moment of moments.filter((_, i) => long || (nth + i) % 2 === 1)) {
       const aborts = new AbortController()
       const out = await writeVideo(join(folder, 'a.mp4'), { signal: aborts.signal })
       const pending: Promise<unknown>[] = []
@@ -147,7 +150,7 @@ t.test('a file that is cut off is no video, whatever ffmpeg says of it', { skip:
   const folder = temporaryFolder(t)
   const encode = `${programs?.ffmpeg} "$@" || exit; for file; do :; done; truncate -s -100 "\${file#file:}"; exit 0`
   const ffmpeg = wrapped(folder, `[ "$1" = -version ] || [ "$2" = -encoders ] || { ${encode}; }`)
-  for (const name of ['a.mp4', 'a.mov', 'a.mkv', 'a.webm']) {
+  for (const name of long ? ['a.mp4', 'a.mov', 'a.mkv', 'a.webm'] : ['a.mp4', 'a.mkv']) {
     const out = await writeVideo(join(folder, name), { ffmpeg })
     await out.write(noisy(0))
     const error = await failureOf(() => out.close())

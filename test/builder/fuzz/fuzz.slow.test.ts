@@ -26,8 +26,8 @@ import { type Seed, seeds } from './seeds.js'
 import { size } from '../../support/tiers.js'
 
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
-const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? size(1000, 20_000))
-const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? size(15, 500))
+const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? size(300, 20_000))
+const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? size(5, 500))
 const parseLimitMs = 5000
 /** A builder that is cut works on a core until then; most builds take less than a second. */
 const buildLimitMs = size(6000, 15_000)

@@ -8,8 +8,9 @@ import { Cut } from '../../../lib/base/cancellation.js'
 import { Engine } from '../../../lib/engine.js'
 import { Fault } from '../../../lib/serve/faults.js'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
-import { driven, driver, runtimes } from '../../lanes/rig.js'
+import { driven, driver, runtimes, suiteFamilies } from '../../lanes/rig.js'
 import { failureOf } from '../../support/errors.js'
+import { long } from '../../support/tiers.js'
 import { certain } from '../../support/waiting.js'
 import { type Asking, label, labelFiles, labelOf, nothingLeft, type World, worldOf } from './threads-rig.js'
 
@@ -46,7 +47,8 @@ const underWay = (world: World): number => world.ensemble().inFlight / 2
 
 const fullBatch = 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }'
 
-for (const runtime of runtimes)
+// What is tested here is above lib/backend, so onnxruntime runs it only in long runs.
+for (const runtime of long ? runtimes : suiteFamilies)
   await t.test(runtime.name, async (t) => {
     await t.test('a module that throws fails that request, with its text', async (t) => {
       const world = await worldOf(t, runtime, labelFiles(runtime))

@@ -1,6 +1,7 @@
 // Steps of an ensemble with threads are replaced: requests under load, loads that fail, and what is left.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
 import { runtimes, suiteFamilies } from '../../lanes/rig.js'
@@ -35,11 +36,15 @@ function writeTriple({ folder }: World, code: string): void {
 for (const runtime of long ? runtimes : suiteFamilies)
   await t.test(runtime.name, async (t) => {
     await t.test('steps are replaced under load, and no request is lost', async (t) => {
-      const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2 }))
+      const count = size(1, 2)
+      const world = await worldOf(t, runtime, labelFiles(runtime, { count }))
       let isOver = false
       const answers = new Set<string>()
       const client = async (): Promise<void> => {
-        while (!isOver) answers.add(String(await label(world, [1, 2, 3])))
+        while (!isOver) {
+          answers.add(String(await label(world, [1, 2, 3])))
+          await sleep(5)
+        }
       }
       const clients = Array.from({ length: 4 }, client)
       for (let round = 0; round < size(1, 20); round++) {
@@ -68,13 +73,13 @@ for (const runtime of long ? runtimes : suiteFamilies)
         [...answers].every((answer) => known.includes(answer)),
         'each has the steps of one moment',
       )
-      // a thread for each instance of the modules (2 and 1), and two of the ensemble
-      await certain(() => liveWorkers.size === 5)
+      // a thread for each instance of the modules (`count` and 1), and `count` of the ensemble
+      await certain(() => liveWorkers.size === 2 * count + 1)
       await world.models.close()
       t.same(await nothingLeft(), {})
     })
 
-    await t.test('a step that an ensemble cannot start with is not loaded, and the old one goes on', async (t) => {
+    await t.test('rejects a step that an ensemble cannot start with; unloading a step ends the threads', async (t) => {
       const world = await worldOf(t, runtime, labelFiles(runtime))
       const before = liveWorkers.size
       writeTriple(
@@ -88,10 +93,9 @@ for (const runtime of long ? runtimes : suiteFamilies)
       t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]))
       await certain(() => liveWorkers.size === before)
       t.equal(world.models.index(true).length, 4)
-    })
+      writeTriple(world, tripleCode)
 
-    await t.test('a step that is unloaded takes the threads along, and brings them back', async (t) => {
-      const world = await worldOf(t, runtime, labelFiles(runtime))
+      // a step that is unloaded ends the threads, and its load starts them again
       await world.models.unload('engine')
       await certain(() => liveWorkers.size === 2)
       await world.models.load('engine')
@@ -104,7 +108,7 @@ for (const runtime of long ? runtimes : suiteFamilies)
 
     await t.test('an ensemble of an ensemble is one thread, and max_inflight_requests counts in it', async (t) => {
       const world = await worldOf(t, runtime, {
-        ...labelFiles(runtime, { count: 2 }),
+        ...labelFiles(runtime),
         ...ensemble('outer', {
           ...labelEnsemble,
           steps: ['label(PIXELS=PIXELS -> LABEL=l)', 'engine(x=l -> y=LABEL)'],
@@ -117,7 +121,7 @@ for (const runtime of long ? runtimes : suiteFamilies)
       for (const name of ['outer', 'label', 'triple', 'plus_one'])
         t.equal(world.models.snapshot.find(name).counters().requests, 6, name)
       t.equal(world.engine().counters().requests, 12)
-      t.equal(liveWorkers.size, 2 + 1 + 2 + 1, 'of the modules, of the ensembles')
+      t.equal(liveWorkers.size, 1 + 1 + 1 + 1, 'of the modules, of the ensembles')
       writeFileSync(join(world.folder, 'triple/1/other.js'), '')
       await world.models.load('triple')
       t.same(await label(world, [1, 2, 3], { name: 'outer' }), twice)

@@ -6,5 +6,5 @@ import { startRecorded, testMutants } from './mutants.js'
 
 await t.test('mutants of the recorded requests', async (t) => {
   await using server = await startRecorded(t, 150)
-  await testMutants(t, server, size(3000, 100_000), 26)
+  await testMutants(t, server, size(1000, 100_000), 26)
 })

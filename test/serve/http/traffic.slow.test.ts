@@ -140,7 +140,7 @@ await t.test('random requests over twelve connections', async (t) => {
   const before = handles()
   {
     await using server = await startReal(repository(t, files), {}, { limits: { jsonWorkerBytes: 400 } })
-    const count = size(5000, 100_000)
+    const count = size(1800, 100_000)
     const traffic = new Traffic(count)
     await Promise.all(Array.from({ length: 12 }, (_, i) => traffic.connection(server.port, new Random(260 + i))))
     t.same(traffic.wrong, [])

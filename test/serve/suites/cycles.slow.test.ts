@@ -81,7 +81,7 @@ await t.test(
   async (t) => {
     const folder = repository(t)
     const options = { modelRepository: folder, modelControlMode: 'explicit', engine: { backend: 'cpu' } } as const
-    const cycles = size(100, 5000)
+    const cycles = size(25, 5000)
     const truth: Truth = { ready: new Set(), steady: false }
     const seen: Seen = { answered: 0, absent: 0, wrong: [] }
     const random = new Random(2611)
