@@ -187,11 +187,22 @@ t.test('quantize', async (t) => {
     t.match(inspectModel(await readModel(at('int8.onnx'))).operators, { QuantizeLinear: Number })
   })
 
-  await t.test('a picture that cannot be read: it is named', async (t) => {
-    const ended = await onTerminal([...args('small.onnx', 'broken'), '-o', at('never-int8.onnx')])
-    endedWell(t, ended, 1, false)
+  await t.test('images that cannot be read are skipped, and named once each', async (t) => {
+    const ended = await onTerminal([...args('small.onnx', 'broken'), '-o', at('some-int8.onnx')])
+    endedWell(t, ended, 0, false)
+    for (const name of ['cut-green.jpg', 'cut-red.png'])
+      t.equal(ended.screen.text.split(`${name}: `).length - 1, 1, `${name} is named once`)
+    t.match(ended.screen.text, /measured on 3 batches/)
+    t.same(models(), ['int8.onnx', 'some-int8.onnx'])
+  })
+
+  await t.test('no image can be read: the first is named, and nothing is begun', async (t) => {
+    mkdirSync(at('all-broken'))
+    cpSync(at('broken', 'cut-green.jpg'), at('all-broken', 'cut-green.jpg'))
+    const ended = await onTerminal([...args('small.onnx', 'all-broken'), '-o', at('never-int8.onnx')])
+    endedWell(t, ended, 2, false)
     t.match(ended.screen.text, /^error: .*cut-green\.jpg: .*\(ERR_TRT_IMAGE\)$/)
-    t.same(models(), ['int8.onnx'])
+    t.same(models(), ['int8.onnx', 'some-int8.onnx'])
   })
 
   await t.test('ctrl-C: nothing is left of it', async (t) => {
@@ -201,6 +212,6 @@ t.test('quantize', async (t) => {
     })
     endedWell(t, ended, 130)
     t.match(ended.screen.text, /^interrupted$/)
-    t.same(models(), ['int8.onnx'])
+    t.same(models(), ['int8.onnx', 'some-int8.onnx'])
   })
 })
