@@ -7,15 +7,13 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { collect, Failure, filesUnder, root, runQuietly } from '../support.mjs'
 
@@ -42,37 +40,34 @@ export const digestOf = async (/** @type {string} */ path) => {
   return hash.digest('hex')
 }
 
+/** Python packs, as it unpacks on the other side: a checkout has it, and need not have xz. */
+const packer = `
+import json, sys, tarfile
+path, preset, list_path = sys.argv[1:]
+def plain(info):
+    info.mtime, info.uid, info.gid, info.uname, info.gname = 0, 0, 0, "", ""
+    info.mode = 0o755 if info.mode & 0o100 else 0o644
+    return info
+with tarfile.open(path, "w:xz", preset=int(preset), dereference=True) as archive:
+    for entry in json.load(open(list_path)):
+        archive.add(entry["from"], entry["to"], recursive=False, filter=plain)
+`
+
 /**
- * Writes an archive whose bytes depend only on the files. Files that have the same path in it, seen from a folder, are
- * not copied first.
+ * Writes an archive whose bytes depend only on the files.
  *
  * @param {string} path ends in .tar.xz
  * @param {readonly Entry[]} entries
  * @param {number} preset of xz, 0 to 9
  */
 export const writeArchive = async (path, entries, preset) => {
-  const stage = mkdtempSync(join(tmpdir(), 'node-tensorrt-kit-'))
+  const list = `${path}.json`
+  writeFileSync(list, JSON.stringify(entries))
   try {
-    /** @type {Map<string, string[]>} names by their folder */
-    const lists = new Map()
-    for (const { from, to } of entries) {
-      const isInPlace = from.endsWith(`/${to}`)
-      const folder = isInPlace ? from.slice(0, -to.length) : join(stage, 'files')
-      if (!isInPlace) {
-        mkdirSync(dirname(join(folder, to)), { recursive: true })
-        copyFileSync(from, join(folder, to))
-      }
-      lists.set(folder, [...(lists.get(folder) ?? []), to])
-    }
-    const sources = [...lists].flatMap(([folder, names], index) => {
-      writeFileSync(join(stage, `list${index}`), names.join('\n'))
-      return ['-C', folder, '--files-from', join(stage, `list${index}`)]
-    })
-    const same = ['--mtime=1985-10-26T08:15:00Z', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX']
-    const compress = `--use-compress-program=xz -T0 -${preset}`
-    await runQuietly('tar', [...same, compress, '-cf', path, ...sources], { what: `packing ${basename(path)}` })
+    const args = ['-c', packer, path, String(preset), list]
+    await runQuietly('python3', args, { what: `packing ${basename(path)}` })
   } finally {
-    rmSync(stage, { recursive: true, force: true })
+    rmSync(list)
   }
 }
 

@@ -2,14 +2,26 @@
 // The calls of a kit in a root file system that has nothing but glibc and Python, without a network, with the fakes in
 // place of TensorRT and the driver: for gpu-kit.mjs --dry and test-machine.mjs.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { makeBase, runIn, stopAll } from '../bare-machine.mjs'
 import { install } from '../bare-repository.mjs'
 import { buildFakes } from '../fakes.mjs'
-import { Failure, root, runQuietly, say } from '../support.mjs'
+import { Failure, root, say } from '../support.mjs'
+import { writeArchive } from './archives.mjs'
 import { callsFor } from './calls.mjs'
 
 /** @typedef {import('./calls.mjs').Call} Call */
@@ -29,18 +41,23 @@ const posed = { FAKE_TRT_VERSION: '10.6.0', FAKE_CUDA_COMPUTE_CAPABILITY: '9.0',
 /** Of a part; the fakes have some hundred KiB. */
 const partBytes = 100_000
 
-/** What pack.sh makes of TensorRT, made of its fakes in the same way. */
+/** What pack.sh makes of TensorRT, made of its fakes. */
 export const writeFakeParts = async (/** @type {string} */ fakes, /** @type {string} */ folder) => {
-  const lib = join(folder, 'work', 'lib')
-  mkdirSync(lib, { recursive: true })
-  for (const name of readdirSync(join(fakes, 'trt10')).filter((each) => /\.so\.10$/.test(each)))
-    cpSync(join(fakes, 'trt10', name), join(lib, name))
-  const pack = [
-    'set -euo pipefail',
-    `tar -C work -c lib | xz -T0 -3 | split -b ${partBytes} -d - tensorrt.tar.xz.`,
-    'sha256sum tensorrt.tar.xz.* > SHA256',
-  ]
-  await runQuietly('bash', ['-c', pack.join('\n')], { what: 'packing the fakes', cwd: folder })
+  const names = readdirSync(join(fakes, 'trt10')).filter((name) => /\.so\.10$/.test(name))
+  const entries = names.map((name) => ({ from: join(fakes, 'trt10', name), to: `lib/${name}` }))
+  const archive = join(folder, 'tensorrt.tar.xz')
+  await writeArchive(archive, entries, 3)
+  const bytes = readFileSync(archive)
+  rmSync(archive)
+  const digests = Array.from({ length: Math.ceil(bytes.length / partBytes) }, (_, index) => {
+    const [name, part] = [
+      `tensorrt.tar.xz.${String(index).padStart(2, '0')}`,
+      bytes.subarray(index * partBytes, (index + 1) * partBytes),
+    ]
+    writeFileSync(join(folder, name), part)
+    return `${createHash('sha256').update(part).digest('hex')}  ${name}\n`
+  })
+  writeFileSync(join(folder, 'SHA256'), digests.join(''))
 }
 
 /** Installs Python in a bare root file system. */

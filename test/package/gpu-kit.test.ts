@@ -136,12 +136,14 @@ t.test('every archive and every part travels once, with its digest', async (t) =
 })
 
 t.test('no transfer exceeds the limit with the working tree', async (t) => {
-  const tree = await treeBytes()
-  const tracked = execFileSync('git', ['ls-tree', '-r', '-l', 'HEAD'], { cwd: root, encoding: 'utf8' })
-  const committed = tracked
-    .split('\n')
-    .reduce((sum, line) => sum + Number(/^\S+ \S+ \S+ +(\d+)\t/.exec(line)?.[1] ?? 0), 0)
-  t.ok(tree > committed / 2 && tree < committed + 16 * mebibyte, `${tree} bytes, ${committed} of them committed`)
+  // a copy of a checkout has no repository
+  if (existsSync(join(root, '.git'))) {
+    const tree = await treeBytes()
+    const tracked = execFileSync('git', ['ls-tree', '-r', '-l', 'HEAD'], { cwd: root, encoding: 'utf8' })
+    const sizes = tracked.split('\n').map((line) => Number(/^\S+ \S+ \S+ +(\d+)\t/.exec(line)?.[1] ?? 0))
+    const committed = sizes.reduce((sum, size) => sum + size, 0)
+    t.ok(tree > committed / 2 && tree < committed + 16 * mebibyte, `${tree} bytes, ${committed} of them committed`)
+  }
   const part = (bytes: number): Part => ({ name: `part of ${bytes}`, path: '', bytes })
   const sizes = [29, 1, 20, 44, 44, 3].map((size) => part(size * mebibyte))
   t.same(
