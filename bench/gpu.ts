@@ -1,222 +1,176 @@
 /**
- * On a GPU: the engine's throughput at batch 1, 8 and 64, the p50 of its calls and what `engine.benchmark()` says of
- * both, against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice).
+ * On a GPU: latency against torch, as a list of rows in the order of their worth, each a process with a time limit.
+ * `--out FOLDER` has the rows, and a later call goes on with those that are not measured. docs/design/gpu-kit.md
  */
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { packageRoot } from '../lib/base/package.js'
-import type { Benchmark, BenchmarkOptions } from '../lib/benchmark/index.js'
-import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
-import { realModels } from '../test/support/real-models.js'
-import { interleaved, keepInFlight, median } from './support/measure.js'
-import { type Part, runParts } from './support/parts.js'
-import { flags, isQuick, roundsOf, scaledMs } from './support/quick.js'
-import { machine, note, row, type Row } from './support/report.js'
+import { platformHere } from './support/gpu-platform.js'
+import {
+  appendRow,
+  type GpuRow,
+  gpuRows,
+  openRows,
+  type Peer,
+  type Platform,
+  readRows,
+  type RowFigures,
+  type RowHead,
+  type RowLine,
+} from './support/gpu-rows.js'
+import { flags, isQuick } from './support/quick.js'
+import { failedRow, machine, note, type PartRow, Report, row, shown } from './support/report.js'
 
-const run = promisify(execFile)
-const rounds = roundsOf(7)
-/** Of one measurement. */
-const seconds = scaledMs(1000) / 1000
+/** A row starts only if this part of its limit is left in the list. */
+const minPart = 1 / 8
 
 const { values, positionals } = parseArgs({
   options: {
     ...flags,
-    /** Folders with NvInfer.h, and with cuda.h and cuda_runtime_api.h. */
-    headers: { type: 'string', multiple: true, default: [] },
-    /** A plan with a dynamic dimension 0 from 1 to 64; else PP-OCR's classifier of directions is built. */
-    plan: { type: 'string' },
+    out: { type: 'string', default: join(packageRoot(), 'bench', 'results') },
+    /** For models, plans and the timing cache, hundreds of megabytes. */
+    work: { type: 'string', default: join(packageRoot(), 'build', 'bench', 'gpu') },
+    /** The folder that gpu-ranges.js wrote. */
+    ranges: { type: 'string', default: join(packageRoot(), 'build', 'gpu-references') },
+    /** Of the whole list. */
+    seconds: { type: 'string', default: '180' },
+    /** Of a row. */
+    limit: { type: 'string', default: '40' },
+    /** A Relu in place of each network, for the fakes of TensorRT. */
+    'stand-in': { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
 
-interface Machine {
-  readonly gpu: string
-  readonly cuda: string
-  readonly driver: string
-  readonly library: string
+function secondsIn(name: 'seconds' | 'limit'): number {
+  const seconds = Number(values[name])
+  if (seconds > 0 && Number.isFinite(seconds)) return seconds
+  throw new Error(`Expected a positive number for --${name} but received ${values[name]}.`)
 }
 
-/** What is there to measure on, or the reason why there is nothing. */
-async function findMachine(): Promise<Machine | string> {
-  const { gpus, tensorrt, driver } = await capabilities()
-  const [gpu] = gpus
-  const library = tensorrt.find(({ kind, canRun }) => kind === 'full' && canRun)
-  if (gpu === undefined)
-    return `this bench needs an NVIDIA GPU, and this machine has none (${driver.error ?? 'no GPU was found'})`
-  if (library === undefined || driver.path === undefined) return 'this bench needs a full TensorRT: TENSORRT_PATH=DIR'
-  if (values.headers.length === 0)
-    return 'this bench compiles bench/native_loop.cc: --headers DIR with NvInfer.h, --headers DIR with cuda.h'
-  return { gpu: gpu.name, cuda: driver.cuda ?? '?', driver: driver.path, library: library.path }
+/** Kills a row with its children: torch is a separate process. */
+function kill({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
-async function compileLoop({ library, driver }: Machine): Promise<string> {
-  note('compiling bench/native_loop.cc …')
-  const loop = join(packageRoot(), 'build', 'bench', 'native_loop')
-  mkdirSync(dirname(loop), { recursive: true })
-  const include = values.headers.flatMap((folder) => ['-isystem', folder])
-  const source = join(packageRoot(), 'bench', 'native_loop.cc')
-  const options = ['-std=c++20', '-O2', '-Wno-deprecated-declarations', ...include, source, '-o', loop]
-  await run(process.env['CXX'] ?? 'g++', [...options, library, driver, `-Wl,-rpath,${dirname(library)}`])
-  return loop
+/** Runs the program of a row, which appends its line. Returns the line if it was killed or ended without one. */
+async function runRow(
+  { name }: GpuRow,
+  seconds: number,
+): Promise<
+  | undefined
+  | { readonly status: 'killed'; readonly stage: string }
+  | { readonly status: 'failed'; readonly error: string }
+> {
+  const program = fileURLToPath(new URL('./support/gpu-row.js', import.meta.url))
+  const folders = ['--out', resolve(values.out), '--work', resolve(values.work), '--ranges', resolve(values.ranges)]
+  const options = [...(values['stand-in'] ? ['--stand-in'] : []), ...(isQuick ? ['--quick'] : [])]
+  const child = spawn(process.execPath, [program, '--row', name, ...folders, ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  let stage = 'starting'
+  createInterface({ input: child.stdout }).on('line', (line) => note(`  ${(stage = line)}`))
+  let isKilled = false
+  const timer = setTimeout(() => {
+    isKilled = true
+    kill(child)
+  }, seconds * 1000)
+  const end = await new Promise<number | string>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve(code ?? signal ?? '?'))
+  })
+  clearTimeout(timer)
+  // what it started, if it crashed
+  kill(child)
+  if (isKilled) return { status: 'killed', stage }
+  return end === 0 || end === 1
+    ? undefined
+    : { status: 'failed', error: `The process ended with ${end} while ${stage}.` }
 }
 
-/** A file that is gone when the process ends. */
-function temporaryFile(name: string, bytes: Uint8Array): string {
-  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, name)
-  writeFileSync(path, bytes)
-  return path
+/** Measures rows until the time is over. */
+async function runList(on: Platform): Promise<void> {
+  const [total, limit] = [secondsIn('seconds'), secondsIn('limit')]
+  const started = performance.now()
+  const left = (): number => total - (performance.now() - started) / 1000
+  const chosen = gpuRows.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+  for (const each of openRows(readRows(values.out, on), chosen)) {
+    const seconds = Math.min(limit, left())
+    if (seconds < limit * minPart) break
+    note(`${each.name} (at most ${seconds.toFixed(0)} s) …`)
+    const before = readRows(values.out, on).length
+    const end = await runRow(each, seconds)
+    if (readRows(values.out, on).length > before) continue
+    const head = { row: each.name, date: new Date().toISOString(), on } satisfies RowHead
+    if (end?.status !== 'killed')
+      appendRow(values.out, { ...head, status: 'failed', error: end?.error ?? 'The process ended without a result.' })
+    else if (seconds < limit) appendRow(values.out, { ...head, status: 'interrupted', stage: end.stage })
+    else appendRow(values.out, { ...head, status: 'over', seconds, stage: end.stage })
+  }
+  const open = openRows(readRows(values.out, on), chosen).map(({ name }) => name)
+  note(open.length === 0 ? 'no row is left' : `left for the next call: ${open.join(', ')}`)
 }
 
-async function planFile(): Promise<string> {
-  if (values.plan !== undefined) return values.plan
-  note("building PP-OCR's classifier …")
-  const shape = (rows: number): number[] => [rows, 3, 48, 192]
-  const shapes = { x: { min: shape(1), opt: shape(8), max: shape(64) } }
-  return temporaryFile('classifier.plan', (await new Builder().build(realModels.classifier, { shapes })).bytes)
+/** The source of the goal: 15.6 ms in INT8 against 130 ms of TorchScript on a T4. */
+const goalOf = ({ precision }: GpuRow, peer: Peer): number =>
+  precision === 'int8' && peer === 'torchscript' ? 1 / 8 : 1
+
+/** The rows of the report: one for each peer. */
+function reportRows(each: GpuRow, figures: RowFigures): PartRow[] {
+  const { ms, cosine, layers, buildSeconds, rounds, calls, torch, peers, peerErrors } = figures
+  const what = `latency p50, ${each.model} ${each.size}x${each.size}, batch 1, ${each.precision}`
+  const about = [
+    `cosine ${cosine?.toFixed(5) ?? '-'}`,
+    `layers ${JSON.stringify(layers)}`,
+    ...(buildSeconds === undefined ? [] : [`built in ${buildSeconds.toFixed(1)} s`]),
+    `${rounds} rounds, ${calls} calls`,
+    torch,
+  ].join('; ')
+  const rows = Object.entries(peers).map(([peer, { ms: theirs, cosine: near }]) => {
+    const goal = { of: 'ratio', sign: '<=', value: goalOf(each, peer as Peer) } as const
+    return row(`${what} vs. ${peer}`, 'ms', ms, theirs, goal, `${about}, cosine ${near?.toFixed(5) ?? '-'}`)
+  })
+  const failed = Object.entries(peerErrors).map(([peer, error]) => failedRow(`${what} vs. ${peer}`, error))
+  const all = rows.length > 0 ? rows : [shown(what, 'ms', ms, null, about)]
+  return [...all, ...failed].map((one) => ({ ...one, part: each.name }))
 }
 
-interface Figures {
-  /** Batches. */
-  readonly perSecond: number
-  readonly p50Us: number
-}
-
-/** Zeros of so many rows, for each input. */
-function inputsOf(engine: Engine, rows: number): TensorRecord {
-  const shape = (dims: readonly number[], best: readonly number[] | undefined): number[] =>
-    dims.map((dim, i) => (dim >= 0 ? dim : i === 0 ? rows : (best?.[i] ?? 1)))
-  const zeros = Object.values(engine.inputs).map(
-    ({ name, dtype, shape: dims, profiles }) => [name, Tensor.zeros(dtype, shape(dims, profiles[0]?.opt))] as const,
-  )
-  return Object.fromEntries(zeros)
-}
-
-/** Inferences per second, with as many in flight as keep both slots busy. */
-async function throughput(engine: Engine, inputs: TensorRecord): Promise<number> {
-  let count = 0
-  const begun = performance.now()
-  const end = begun + seconds * 1000
-  await keepInFlight(4, 4, async () => {
-    while (performance.now() < end) {
-      await engine.infer(inputs)
-      count++
+function print(lines: readonly RowLine[], on: Platform): void {
+  const head = { bench: 'gpu', date: new Date().toISOString(), machine: machine({ ...on }), quick: isQuick }
+  const report = new Report(head, values.json)
+  for (const each of gpuRows) {
+    const line = lines.findLast((line) => line.row === each.name)
+    if (line?.status === 'measured') for (const row of reportRows(each, line)) report.add(row)
+    else if (line !== undefined) {
+      const reason =
+        line.status === 'failed'
+          ? line.error
+          : `${line.status === 'over' ? `killed after ${line.seconds} s` : 'interrupted'} (${line.stage})`
+      report.add({ ...failedRow(each.name, reason), part: each.name })
     }
-  })
-  return (count / (performance.now() - begun)) * 1000
-}
-
-/** Microseconds, the median of one call after another. */
-async function p50(call: () => unknown): Promise<number> {
-  const times: number[] = []
-  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
-    const begun = performance.now()
-    await call()
-    times.push(performance.now() - begun)
   }
-  return median(times) * 1000
+  report.end()
+  if (report.rows.some(({ failed }) => failed !== undefined)) process.exitCode = 1
 }
 
-async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: number): Promise<Row[]> {
-  note(`batch ${batch} …`)
-  const inputs = inputsOf(engine, batch)
-  const nativeP50: number[] = []
-  const syncP50: number[] = []
-  const inferP50: number[] = []
-  const benchmarks: Benchmark[] = []
-  const benchmark: BenchmarkOptions = {
-    inputs,
-    warmUpMs: 200,
-    durationMs: seconds * 1000,
-    cudaGraph: true,
-    javascript: false,
-  }
-  const rate = await interleaved(rounds, {
-    ours: () => throughput(engine, inputs),
-    native: async () => {
-      const { perSecond, p50Us } = await native()
-      nativeP50.push(p50Us)
-      syncP50.push(await p50(() => engine.inferSync(inputs)))
-      inferP50.push(await p50(() => engine.infer(inputs)))
-      benchmarks.push(await engine.benchmark(benchmark))
-      return perSecond
-    },
-  })
-  const about = `peer: bench/native_loop.cc; ${rounds} rounds of ${seconds} s`
-  const peer = median(nativeP50)
-  const measuredRate = median(benchmarks.map(({ throughput: perSecond }) => perSecond))
-  const measuredUs = median(benchmarks.map(({ endToEnd }) => endToEnd!.median * 1000))
-  return [
-    row(
-      `throughput, batch ${batch}`,
-      'batches/s',
-      rate.ours,
-      rate.native,
-      { of: 'ratio', sign: '>=', value: 0.95 },
-      about,
-    ),
-    row(
-      `inferSync p50, batch ${batch}`,
-      'µs',
-      median(syncP50),
-      peer,
-      { of: 'difference', sign: '<', value: 30 },
-      about,
-    ),
-    row(
-      `engine.benchmark(): throughput, batch ${batch}`,
-      'batches/s',
-      measuredRate,
-      rate.native,
-      { of: 'ratio', sign: '>=', value: 0.98 },
-      about,
-    ),
-    row(
-      `engine.benchmark(): a query alone, batch ${batch}`,
-      'µs',
-      measuredUs,
-      peer,
-      { of: 'ratio', sign: '<=', value: 1.02 },
-      about,
-    ),
-    row(`infer p50, batch ${batch}`, 'µs', median(inferP50), peer, { of: 'difference', sign: '<', value: 100 }, about),
-  ]
-}
-
-async function measure(on: Machine): Promise<void> {
-  const [loop, plan] = [await compileLoop(on), await planFile()]
-  await using engine = await Engine.load(readFileSync(plan), { tensorrt: { library: on.library } })
-  const part = (batch: number): [string, Part] => {
-    const native = async (): Promise<Figures> =>
-      JSON.parse((await run(loop, [plan, String(batch), String(seconds)])).stdout) as Figures
-    return [`batch${batch}`, () => rowsAt(engine, native, batch)]
-  }
-  const about = machine({
-    gpu: on.gpu,
-    driver: `CUDA ${on.cuda}`,
-    tensorrt: engine.description,
-    plan: values.plan ?? "PP-OCR's classifier, 3x48x192",
-  })
-  const parts = Object.fromEntries([1, 8, 64].map(part))
-  const rows = await runParts(parts, positionals, { bench: 'gpu', machine: about, json: values.json })
-  if (!isQuick) save({ bench: 'gpu', date: new Date().toISOString(), machine: about, rows }, on.gpu)
-}
-
-function save(report: { readonly date: string; readonly [key: string]: unknown }, gpu: string): void {
-  const folder = join(packageRoot(), 'bench', 'results')
-  mkdirSync(folder, { recursive: true })
-  const name = `gpu-${gpu.replaceAll(/\W+/g, '-')}-${report.date.slice(0, 10)}.json`
-  writeFileSync(join(folder, name), `${JSON.stringify(report, null, 2)}\n`)
-}
-
-const found = await findMachine()
-if (typeof found === 'string') {
-  note(found)
+const unknown = positionals.find((name) => !gpuRows.some((each) => each.name === name))
+if (unknown !== undefined)
+  throw new Error(`Expected a row of ${gpuRows.map(({ name }) => name).join(', ')} but received ${unknown}.`)
+const on = await platformHere()
+if (typeof on === 'string') {
+  note(on)
   process.exitCode = 1
 } else {
-  await measure(found)
+  mkdirSync(values.out, { recursive: true })
+  await runList(on)
+  print(readRows(values.out, on), on)
 }

@@ -1,5 +1,5 @@
 // The fastest that TensorRT can be driven with the same means as an engine's lane: one execution context, three streams
-// (copy in, compute, copy out), two slots, pinned memory, a CUDA graph for each slot. What bench/gpu.ts holds the
+// (copy in, compute, copy out), two slots, pinned memory, a CUDA graph for each slot. What bench/loop.ts holds the
 // engine against; plain C++ over TensorRT's own headers and CUDA's driver API.
 //
 //   g++ -std=c++20 -O2 -I TENSORRT_HEADERS -I CUDA_HEADERS bench/native_loop.cc -o native_loop -L LIBS -lnvinfer -lcuda

@@ -111,6 +111,7 @@ export const giveNode = (/** @type {string} */ place, /** @type {string} */ node
  * @property {string} folder the current one, seen from there
  * @property {string} as whose it is: 'root', or `user` and group as docker has them, 1000:1000
  * @property {Record<string, string>} env
+ * @property {boolean} [isOffline] without a network but for this machine itself
  * @property {string[]} [writable] with it the root file system is read-only but for /tmp, which is new, and these
  */
 
@@ -118,7 +119,10 @@ export const giveNode = (/** @type {string} */ place, /** @type {string} */ node
 const proxies = () => Object.entries(process.env).filter(([name]) => /^(https?|no|all)_proxy$/i.test(name))
 
 /** @returns {string[]} */
-const argumentsFor = (/** @type {Place} */ { root, folder, as, env, writable }, /** @type {string[]} */ command) => {
+const argumentsFor = (
+  /** @type {Place} */ { root, folder, as, env, isOffline, writable },
+  /** @type {string[]} */ command,
+) => {
   const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", String.raw`'\''`)}'`
   const at = (/** @type {string} */ path) => quoted(join(root, path))
   const readOnly = [
@@ -129,17 +133,18 @@ const argumentsFor = (/** @type {Place} */ { root, folder, as, env, writable }, 
   ]
   const mounts = [
     ...(writable ? readOnly : []),
+    ...(isOffline ? ['ip link set lo up'] : []),
     `mount -t proc proc ${at('/proc')}`,
     `mount -t tmpfs tmpfs ${at('/dev/shm')}`,
     `mount -t devpts -o newinstance,ptmxmode=0666 devpts ${at('/dev/pts')}`,
   ]
-  const variables = Object.entries({ ...Object.fromEntries(proxies()), ...env }).map(([name, value]) =>
-    quoted(`${name}=${value}`),
-  )
+  const network = isOffline ? {} : Object.fromEntries(proxies())
+  const variables = Object.entries({ ...network, ...env }).map(([name, value]) => quoted(`${name}=${value}`))
   const [uid, gid = uid] = as === 'root' ? ['0', '0'] : as.split(':')
   const inside = `cd ${quoted(folder)} && exec ${command.map(quoted).join(' ')}`
   const enter = `exec chroot --userspec=${uid}:${gid} ${quoted(root)} /usr/bin/env -i ${variables.join(' ')} /bin/bash -c ${quoted(inside)}`
-  return ['--mount', '--pid', '--fork', '--kill-child', '/bin/bash', '-ec', [...mounts, enter].join('\n')]
+  const namespaces = ['--mount', '--pid', ...(isOffline ? ['--net'] : [])]
+  return [...namespaces, '--fork', '--kill-child', '/bin/bash', '-ec', [...mounts, enter].join('\n')]
 }
 
 /** @type {Set<import('node:child_process').ChildProcess>} */

@@ -32,7 +32,7 @@ const steps = () => ({
   asan: async () => [script('test-sanitized'), '--long'],
   tsan: async () => [script('test-tsan'), '--long'],
   ...Object.fromEntries(
-    ['bare', 'tools'].map((machine) => [`machine-${machine}`, async () => [script('test-machine'), machine]]),
+    ['gpu', 'bare', 'tools'].map((machine) => [`machine-${machine}`, async () => [script('test-machine'), machine]]),
   ),
   surroundings: async () => [script('test-surroundings')],
   ...Object.fromEntries(

@@ -1,8 +1,9 @@
 // @ts-check
-// npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu and
+// npm run test:machine [-- bare|tools|gpu]: the lines of README.md and the steps of docker/Dockerfile.cpu and
 // Dockerfile.serve on a machine that has nothing: a root file system made for it by debootstrap, with Node and npm, and
 // the package as it is packed. `bare`: with nothing else installed; `tools`: with what README names for a checkout,
-// where its demo and its tests run, too: without ffmpeg, then with it. A table of commands, seconds and exit codes; it
+// where its demo and its tests run, too: without ffmpeg, then with it; `gpu`: with Python alone and without a network,
+// the kit for a GPU machine (scripts/gpu-kit.mjs) on the fakes. A table of commands, seconds and exit codes; it
 // fails if one of them did.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,6 +16,8 @@ import { begin, giveNode, held, makeBase, runIn, stopAll, user } from './bare-ma
 import { followRepository, install, own } from './bare-repository.mjs'
 import { buildLib } from './build.mjs'
 import { expanded, readDockerfile } from './dockerfile.mjs'
+import { followKit } from './gpu/dry.mjs'
+import { kitMaker } from './gpu-kit.mjs'
 import { ensureNode } from './nodes.mjs'
 import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
 
@@ -350,9 +353,10 @@ const machines = {
 }
 
 await main(async () => {
-  const wanted = argv.slice(2)
-  const unknown = wanted.find((name) => !machines[name])
-  if (unknown) throw new Failure(`there is no machine ${unknown}; there are ${Object.keys(machines).join(' and ')}`)
+  const known = ['gpu', ...Object.keys(machines)]
+  const wanted = argv.length > 2 ? argv.slice(2) : known
+  const unknown = wanted.find((name) => !known.includes(name))
+  if (unknown) throw new Failure(`there is no machine ${unknown}; there are ${known.join(', ')}`)
   const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-machine-'))
   const clear = () => {
     stopAll()
@@ -368,11 +372,17 @@ await main(async () => {
     })
   try {
     const base = join(folder, 'base')
-    const tarball = await packed(folder)
     const suite = await makeBase(base)
-    giveNode(base, await ensureNode(nodeVersion))
-    for (const name of wanted.length > 0 ? wanted : Object.keys(machines))
-      await machines[name]?.(`${name} ${suite}`, base, tarball)
+    if (wanted.includes('gpu')) {
+      await copyOf(base, `${base}-gpu`)
+      await followKit(`gpu ${suite}`, `${base}-gpu`, await kitMaker(), took)
+    }
+    const others = wanted.filter((name) => name !== 'gpu')
+    if (others.length > 0) {
+      const tarball = await packed(folder)
+      giveNode(base, await ensureNode(nodeVersion))
+      for (const name of others) await machines[name]?.(`${name} ${suite}`, base, tarball)
+    }
   } finally {
     clear()
   }

@@ -100,7 +100,7 @@ export const needsOf = (file) => {
 }
 
 /** @returns {Set<string>} the file, and the files of dist/ that it imports or names, and theirs */
-const reachedFrom = (/** @type {string} */ path) => {
+export const reachedFrom = (/** @type {string} */ path) => {
   const reached = /** @type {Set<string>} */ (new Set())
   const open = [path]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -14,9 +14,12 @@ export class PythonPeer {
   readonly #gone: Promise<never>
   #about = ''
 
-  private constructor(python: string, script: string, env: NodeJS.ProcessEnv) {
+  private constructor(python: string, script: string, env: NodeJS.ProcessEnv, args: readonly string[]) {
     const path = join(packageRoot(), 'bench', 'support', script)
-    this.#child = spawn(python, ['-B', path], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#child = spawn(python, ['-B', path, ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
     this.#gone = new Promise((_, reject) => {
       this.#child.once('error', reject)
       this.#child.once('close', (code, signal) => reject(new Error(`Python ended (${code ?? signal ?? '?'})`)))
@@ -26,8 +29,13 @@ export class PythonPeer {
   }
 
   /** Starts it, and waits until it has loaded its libraries. */
-  static async start(python: string, script: string, env: NodeJS.ProcessEnv = {}): Promise<PythonPeer> {
-    const peer = new PythonPeer(python, script, env)
+  static async start(
+    python: string,
+    script: string,
+    env: NodeJS.ProcessEnv = {},
+    args: readonly string[] = [],
+  ): Promise<PythonPeer> {
+    const peer = new PythonPeer(python, script, env, args)
     peer.#about = ((await peer.#answer()) as { about: string }).about
     return peer
   }

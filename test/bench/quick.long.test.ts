@@ -31,7 +31,7 @@ const benches: Readonly<Record<string, { readonly skip?: string | false; readonl
   core: {},
   cpu: {},
   gpu: { skip: withoutGpu },
-  int8: { skip: withoutGpu },
+  loop: { skip: withoutGpu },
   ort: {},
   quantize: {},
   serve: { skip: withoutPrograms('wrk', 'h2load') },

@@ -11,12 +11,10 @@ import { reluModel } from '../support/models.js'
 import { until } from '../support/waiting.js'
 import { writeReference } from './cases.js'
 import { endCheck, readLines } from './check.js'
+import { firstVisit } from './fails-on-fakes.js'
 import { failures, fakeEnvironment, fakes, runOnFakes, writeReferences } from './on-fakes.js'
 import { runLimited } from './process.js'
 import { programNamed, programs } from './programs.js'
-
-/** Checks that fail on the fakes and on a real TensorRT alike, because the package cannot do it yet. */
-const known = { 'plugins: builds and loads EfficientNMS_TRT': 'ERR_TRT_UNSUPPORTED_OPERATOR' }
 
 const [folder, out] = [temporaryFolder(t), temporaryFolder(t)]
 const first = programs.filter(({ visit }) => visit === 1)
@@ -26,7 +24,7 @@ const lines = readLines(out)
 
 t.equal(code, 1, 'a failed check is the exit code of run.js')
 t.equal(stdout.trimEnd().split('\n').at(-1), `${lines.length - 1} passed, 1 failed`)
-t.same(failures(out), known)
+t.same(failures(out), firstVisit)
 t.same(
   lines.map(({ program, check, beliefs }) => ({ program, check, beliefs })).sort(byText),
   first
