@@ -144,7 +144,7 @@ const provoked: Record<string, () => unknown> = {
   QUEUE_TIMEOUT: () =>
     held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
   SERVER: () => serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } }),
-  FILE: () => Engine.load('/models/none.onnx', cpu),
+  FILE: () => Engine.load(join(folder, 'none.onnx'), cpu),
   MODEL_FORMAT: () => Engine.load(join(folder, 'yolo11n.pt'), cpu),
   IMAGE: () => readImage(join(folder, 'model.onnx')),
   ONNX_PARSE: () => built(ten.path, model.subarray(0, model.length - 3)),

@@ -110,7 +110,7 @@ const servers: Room = ({ folder }) => {
     [
       () => serve({ models: { m: join(folder, 'none.onnx') }, ...quiet }),
       'ERR_TRT_FILE',
-      ['none.onnx', 'no such file'],
+      ['none.onnx', 'does not exist'],
     ],
     [() => serve({ modelRepository: 5 }), argument, ['modelRepository', 'number 5']],
     [() => serve({ modelRepository: [] }), argument, ['modelRepository']],

@@ -53,7 +53,10 @@ await t.test('each load has its line, whatever becomes of it', async (t) => {
   )
   write(folder, { 'b/1/model.onnx': onnx })
   mkdirSync(join(folder, 'b', 'config.pbtxt'))
-  await failed('b', `failed b load failed for model 'b': ${join(folder, 'b', 'config.pbtxt')} is a folder`)
+  await failed(
+    'b',
+    `failed b load failed for model 'b': Expected a file but ${join(folder, 'b', 'config.pbtxt')} is a folder`,
+  )
   t.notMatch(JSON.stringify(models.index(false)), folder)
   await failureOf(() => models.load('a', { files: new Map([['1/x', new Uint8Array(1)]]), config: '{}' }))
   t.match(told(), ['warning a refused to load: file override is not allowed'])
@@ -140,7 +143,7 @@ await t.test('a repository that is away: the log has its path, the client has no
   remove(gone, '.')
   const { message } = await failureOf(() => models.refresh())
   t.equal(message, 'failed to poll from model repository')
-  t.match(events.at(-1)?.text, `Cannot read ${gone}`)
+  t.match(events.at(-1)?.text, `Expected a folder for the model repository but '${gone}' does not exist`)
   t.match((await failureOf(() => models.load('a'))).message, 'failed to poll from model repository')
   await models.close()
 })
