@@ -121,11 +121,10 @@ async function tlsOf({ tls }: GrpcSettings): Promise<GrpcTls | undefined> {
   if (tls === undefined) return undefined
   const read = (flag: string, path: string): Promise<Buffer> =>
     onPlace({ wanted: 'a file', purpose: `--${flag} (PEM)`, path }, () => readFile(path))
-  const [cert, key, root] = await Promise.all([
-    read('grpc-server-cert', tls.cert),
-    read('grpc-server-key', tls.key),
-    tls.root === undefined ? undefined : read('grpc-root-cert', tls.root),
-  ])
+  // one after the other: of several missing files the first is named, each time the same one
+  const cert = await read('grpc-server-cert', tls.cert)
+  const key = await read('grpc-server-key', tls.key)
+  const root = tls.root === undefined ? undefined : await read('grpc-root-cert', tls.root)
   return { cert, key, root, mutual: tls.mutual }
 }
 
