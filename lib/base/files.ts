@@ -53,7 +53,11 @@ export async function pathProblem(path: string, error: unknown, isRead = true): 
 }
 
 /** What a system call expects to find at a path, if that is not a file. */
-const expectedKinds: Readonly<Record<string, string>> = { scandir: 'folder', stat: 'file or folder' }
+const expectedKinds: Readonly<Record<string, string>> = {
+  opendir: 'folder',
+  scandir: 'folder',
+  stat: 'file or folder',
+}
 
 /** Returns the longest part of a path that exists. */
 async function nearestEntry(path: string): Promise<{ path: string; isFolder: boolean } | undefined> {

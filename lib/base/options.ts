@@ -105,7 +105,8 @@ function nearWord(name: string, known: readonly string[]): string | undefined {
       .slice(1)
       .flatMap((_, i) => [words.slice(0, i + 1), words.slice(i + 1)].map((part) => [part.join(''), each]))
   })
-  const near = nearest(name, parts.map(([part]) => part!), Math.floor(name.length / 5)) // prettier-ignore
+  const ends = Array.from(parts, ([part]) => part!)
+  const near = nearest(name, ends, Math.floor(name.length / 5))
   return parts.find(([part]) => part === near)?.[1]
 }
 

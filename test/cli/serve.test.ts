@@ -331,7 +331,7 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
     ],
     [
       [`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`],
-      /Cannot write the log '.*x': the folder '.*none' does not exist \(ERR_TRT_FILE\)/,
+      /Cannot write the log .*x: there is no folder .*none \(ERR_TRT_FILE\)/,
     ],
   ]
   for (const [args, message] of cases) {

@@ -82,7 +82,7 @@ const silent = { logSeverity: 4, logId: undefined }
 async function logged(path: string, filler: string): Promise<string[]> {
   const pino = await loadPeer('pino')
   const settings = { verbose: 0, info: true, warning: true, error: true, format: 'default' } as const
-  using log = openLog(pino, { ...settings, file: path, destination: undefined })
+  using log = await openLog(pino, { ...settings, file: path, destination: undefined })
   for (let i = 0; i < 3; i++) log.info({}, `full ${i}`)
   await rm(filler)
   log.info({}, 'room')

@@ -1,4 +1,4 @@
-import { open, rm, stat } from 'node:fs/promises'
+import { open, opendir, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isThere, onFile, openFile, writeTarget } from '../../base/files.js'
 import { overwritten } from '../../base/overwriting.js'
@@ -117,9 +117,7 @@ export async function needFile(path: string): Promise<void> {
 
 /** A folder that is there. @throws TensorRTError ERR_TRT_FILE */
 export async function needFolder(path: string): Promise<void> {
-  const facts = await stat(path).catch(() => undefined)
-  if (facts === undefined) throw fault('read', path, 'there is no such folder')
-  if (!facts.isDirectory()) throw fault('read', path, 'it is a file, and a folder is expected')
+  await onFile('read', path, async () => (await opendir(path)).close())
 }
 
 /** The system's own word for what is wrong. */

@@ -1,7 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { onFile } from '../../base/files.js'
 import { warn } from '../../base/warnings.js'
-import { TensorRTError } from '../../errors.js'
 
 /** Bytes of lines that wait while the disk is full. Later lines are dropped, and counted. */
 const maxWaitingBytes = 2 ** 20
@@ -22,9 +21,9 @@ export class LogFile implements Disposable {
   #dropped = 0
   #isFailing = false
 
-  /** @throws TensorRTError ERR_TRT_FILE if the file cannot be opened */
-  static open(path: string): LogFile {
-    const file = openFile(path)
+  /** @throws TensorRTError ERR_TRT_FILE (as a rejection) if the file cannot be opened */
+  static async open(path: string): Promise<LogFile> {
+    const file = await onFile('write the log', path, async () => openSync(path, 'a'))
     return new LogFile(
       path,
       (bytes) => writeSync(file, bytes),
@@ -88,19 +87,4 @@ export class LogFile implements Disposable {
     }
     this.#close()
   }
-}
-
-function openFile(path: string): number {
-  try {
-    return openSync(path, 'a')
-  } catch (cause) {
-    const why = openFaultText(cause as NodeJS.ErrnoException, path)
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot write the log '${path}': ${why}`, { cause, details: { path } })
-  }
-}
-
-function openFaultText({ code, message }: NodeJS.ErrnoException, path: string): string {
-  if (code === 'ENOENT') return `the folder '${dirname(path)}' does not exist`
-  if (code === 'ENOTDIR') return `'${dirname(path)}' is not a folder`
-  return code === 'EISDIR' ? 'expected a file, but it is a folder' : message
 }

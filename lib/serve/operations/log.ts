@@ -18,9 +18,9 @@ export const noLog: OpenLog = {
   [Symbol.dispose]: nothing,
 }
 
-/** @throws TensorRTError ERR_TRT_FILE where the file cannot be written */
-export function openLog(pino: PinoFactory, settings: LogSettings): OpenLog {
-  const file = settings.file === undefined ? undefined : LogFile.open(settings.file)
+/** @throws TensorRTError ERR_TRT_FILE (as a rejection) if the file cannot be written */
+export async function openLog(pino: PinoFactory, settings: LogSettings): Promise<OpenLog> {
+  const file = settings.file === undefined ? undefined : await LogFile.open(settings.file)
   const timestamp = settings.format === 'ISO8601' ? pino.stdTimeFunctions.isoTime : true
   const logger = pino(
     { level: 'debug', base: null, timestamp, formatters: { level: (label) => ({ level: label }) } },

@@ -29,7 +29,7 @@ export async function start(settings: ServeSettings, notes: readonly string[] = 
   settings.signal?.throwIfAborted()
   requirePeers(peersFor(settings))
   await checkPlaces(settings.repositories, settings.files)
-  const log = settings.log === undefined ? noLog : openLog(await loadPeer('pino'), settings.log)
+  const log = settings.log === undefined ? noLog : await openLog(await loadPeer('pino'), settings.log)
   for (const note of notes) log.warn({}, note)
   return await listen(settings, log)
 }

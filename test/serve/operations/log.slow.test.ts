@@ -10,7 +10,10 @@ import { loadPeer } from '../../../lib/serve/peers.js'
 
 const pino = await loadPeer('pino')
 
-function lines(settings: Partial<LogSettings>, body: (log: ServeLog) => void): Record<string, unknown>[] {
+async function lines(
+  settings: Partial<LogSettings>,
+  body: (log: ServeLog) => void,
+): Promise<Record<string, unknown>[]> {
   const texts: string[] = []
   const all: LogSettings = {
     verbose: 0,
@@ -22,7 +25,7 @@ function lines(settings: Partial<LogSettings>, body: (log: ServeLog) => void): R
     destination: { write: (text) => texts.push(text) },
     ...settings,
   }
-  using log = openLog(pino, all)
+  using log = await openLog(pino, all)
   body(log)
   return texts.map((text) => JSON.parse(text) as Record<string, unknown>)
 }
@@ -36,42 +39,39 @@ function allLevels(log: ServeLog): void {
 
 const texts = (found: readonly Record<string, unknown>[]): unknown[] => found.map(({ msg }) => msg)
 
-t.test('a line has its level by name, its fields and its text', (t) => {
-  const [first] = lines({}, allLevels)
+t.test('a line has its level by name, its fields and its text', async (t) => {
+  const [first] = await lines({}, allLevels)
   t.match(first, { level: 'info', model: 'm', msg: 'i', time: Number })
   t.notOk('pid' in first! || 'hostname' in first!)
-  t.match(lines({ format: 'ISO8601' }, allLevels)[0], { time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ })
-  t.end()
+  t.match((await lines({ format: 'ISO8601' }, allLevels))[0], { time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ })
 })
 
-t.test('each level has a switch of its own', (t) => {
-  t.strictSame(texts(lines({}, allLevels)), ['i', 'w', 'e'])
-  t.strictSame(texts(lines({ info: false }, allLevels)), ['w', 'e'])
-  t.strictSame(texts(lines({ warning: false }, allLevels)), ['i', 'e'])
-  t.strictSame(texts(lines({ error: false }, allLevels)), ['i', 'w'])
-  t.strictSame(texts(lines({ verbose: 1, info: false }, allLevels)), ['w', 'e', 'v1'])
-  t.strictSame(texts(lines({ verbose: 2 }, allLevels)), ['i', 'w', 'e', 'v1'])
-  t.end()
+t.test('each level has a switch of its own', async (t) => {
+  t.strictSame(texts(await lines({}, allLevels)), ['i', 'w', 'e'])
+  t.strictSame(texts(await lines({ info: false }, allLevels)), ['w', 'e'])
+  t.strictSame(texts(await lines({ warning: false }, allLevels)), ['i', 'e'])
+  t.strictSame(texts(await lines({ error: false }, allLevels)), ['i', 'w'])
+  t.strictSame(texts(await lines({ verbose: 1, info: false }, allLevels)), ['w', 'e', 'v1'])
+  t.strictSame(texts(await lines({ verbose: 2 }, allLevels)), ['i', 'w', 'e', 'v1'])
 })
 
-t.test('lines are appended to a file, which is there at once', (t) => {
+t.test('lines are appended to a file, which is there at once', async (t) => {
   const file = join(t.testdir({ 'old.log': 'before\n' }), 'old.log')
-  t.strictSame(lines({ file }, allLevels), [])
+  t.strictSame(await lines({ file }, allLevels), [])
   const [before, ...after] = readFileSync(file, 'utf8').trim().split('\n')
   t.equal(before, 'before')
   t.strictSame(texts(after.map((text) => JSON.parse(text) as Record<string, unknown>)), ['i', 'w', 'e'])
-  t.throws(() => lines({ file: join(file, 'no') }, allLevels), {
+  await t.rejects(lines({ file: join(file, 'no') }, allLevels), {
     code: 'ERR_TRT_FILE',
-    message: `Cannot write the log '${join(file, 'no')}': '${file}' is not a folder`,
+    message: `Cannot write the log ${join(file, 'no')}: ${file} is a file, and a folder is expected`,
   })
   t.notOk(existsSync(join(file, 'no')))
   const nowhere = join(dirname(file), 'nowhere')
-  t.throws(() => lines({ file: join(nowhere, 'x.log') }, allLevels), {
+  await t.rejects(lines({ file: join(nowhere, 'x.log') }, allLevels), {
     code: 'ERR_TRT_FILE',
-    message: `Cannot write the log '${join(nowhere, 'x.log')}': the folder '${nowhere}' does not exist`,
+    message: `Cannot write the log ${join(nowhere, 'x.log')}: there is no folder ${nowhere}`,
   })
-  t.throws(() => lines({ file: dirname(file) }, allLevels), { message: /: expected a file, but it is a folder$/ })
-  t.end()
+  await t.rejects(lines({ file: dirname(file) }, allLevels), { message: /: it is a folder, and a file is expected$/ })
 })
 
 /** A log file on a disk with so many bytes of room. */
