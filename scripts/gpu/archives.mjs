@@ -109,7 +109,7 @@ export const transfersOf = (parts, tree) => {
     if (part.bytes > room) {
       const sizes = [room, part.bytes].map((bytes) => (bytes / mebibyte).toFixed(1))
       throw new Failure(
-        `Expected at most ${sizes[0]} MiB beside the working tree but ${part.name} has ${sizes[1]} MiB.`,
+        `Expected at most ${sizes[0]} MiB in addition to the working tree but ${part.name} has ${sizes[1]} MiB.`,
       )
     }
     if (part.bytes > free) {

@@ -152,7 +152,7 @@ t.test('no transfer exceeds the limit with the working tree', async (t) => {
   )
   t.throws(
     () => transfersOf([part(50 * mebibyte)], 14 * mebibyte),
-    /at most 49.8 MiB beside the working tree but part of \d+ has 50.0/,
+    /at most 49.8 MiB in addition to the working tree but part of \d+ has 50.0/,
   )
 })
 
